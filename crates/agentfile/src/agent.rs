@@ -1,0 +1,225 @@
+//! An agent as meant: all references resolved, all limits set, every decision with its origin.
+//!
+//! Whatever form the files have, this is the one value that the rest of Agentry works with.
+//!
+//! Must never: hold something that was not checked, or a path to be read later.
+
+use std::collections::BTreeMap;
+
+use agentry_protocol::tool::{Category, Risk, ToolName};
+use agentry_protocol::{AgentId, ContentHash, PersonaId, SkillId, TaskId};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::manifest::agent_yml::{Capabilities, Router};
+use crate::scope::Rule;
+use crate::source::{Origin, Sourced};
+use crate::tool_access::ToolAccess;
+
+/// One agent.
+#[derive(Clone, Debug, Serialize)]
+pub struct Agent {
+    /// Its id, from its directory.
+    pub id: AgentId,
+    /// Which form its files have.
+    pub form: Form,
+    /// Its directory, as people see it.
+    pub directory: String,
+    /// The hash of all of its files.
+    pub hash: ContentHash,
+    /// What it is called.
+    pub identity: Identity,
+    /// What it is told.
+    pub texts: Texts,
+    /// Which models it may use.
+    pub models: Models,
+    /// What it may do.
+    pub powers: Powers,
+    /// The voices it may wear.
+    pub personas: Personas,
+    /// The skills it has.
+    pub skills: Vec<Sourced<SkillId>>,
+    /// The tasks it may invoke.
+    pub tasks: Vec<Sourced<TaskId>>,
+    /// Values for its template and its memory.
+    pub values: Values,
+}
+
+/// The form of an agent's files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Form {
+    /// `agent.yml` and Markdown files beside it.
+    Program,
+    /// `AGENT.md` with front matter.
+    Pack,
+    /// A `context/` folder.
+    ContextFolder,
+}
+
+/// Names.
+#[derive(Clone, Debug, Serialize)]
+pub struct Identity {
+    /// What the agent is called.
+    pub name: Sourced<String>,
+    /// What it is for.
+    pub description: Option<Sourced<String>>,
+    /// Whatever else its files say about it.
+    pub metadata: Option<Sourced<Value>>,
+}
+
+/// What goes into the prompt, apart from tools and skills.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Texts {
+    /// Operating instructions.
+    pub instructions: Option<Sourced<String>>,
+    /// The root persona.
+    pub soul: Option<Sourced<String>>,
+    /// Who the user is.
+    pub user: Option<Sourced<String>>,
+    /// The user's name.
+    pub user_name: Option<Sourced<String>>,
+    /// The template of the system prompt.
+    pub template: Option<Sourced<String>>,
+    /// Rules of the workspace.
+    pub rules: Option<Sourced<String>>,
+}
+
+/// Which models may be used.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Models {
+    /// Models in the order in which they are tried.
+    pub candidates: Vec<Sourced<String>>,
+    /// Further models that a person may choose.
+    pub allowed: Vec<Sourced<String>>,
+    /// How freely the model answers.
+    pub temperature: Option<Sourced<f64>>,
+    /// The longest answer, in tokens.
+    pub max_tokens: Option<Sourced<u64>>,
+}
+
+/// What an agent may do.
+#[derive(Clone, Debug, Serialize)]
+pub struct Powers {
+    /// The tools it is offered.
+    pub toolset: Vec<OfferedTool>,
+    /// Tools it asked for and does not get.
+    pub left_out: Vec<LeftOut>,
+    /// Which tool calls go ahead without a question, in order.
+    pub tool_rules: Vec<Rule>,
+    /// Which task invocations go ahead without a question, in order.
+    pub task_rules: Vec<Rule>,
+    /// Which of its programs run at which moment.
+    pub hooks: Vec<Hook>,
+    /// What it may do beyond calling tools.
+    pub capabilities: Capabilities,
+    /// What its tool-access file and the environment say.
+    pub access: ToolAccess,
+}
+
+/// A tool that an agent is offered.
+#[derive(Clone, Debug, Serialize)]
+pub struct OfferedTool {
+    /// The canonical name.
+    pub name: ToolName,
+    /// Where it comes from.
+    pub kind: ToolKind,
+    /// What kind of thing it does.
+    pub category: Category,
+    /// How much harm a call can do.
+    pub risk: Risk,
+    /// What it does, for the model.
+    pub description: String,
+    /// The JSON Schema of its arguments; the host's own tools bring theirs.
+    pub parameters: Option<Value>,
+    /// What put it into the toolset.
+    pub origin: Origin,
+}
+
+/// Where a tool comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolKind {
+    /// The host has it.
+    Host,
+    /// The agent brings it; this is its program.
+    Custom {
+        /// The program, as a path below the agent's directory.
+        program: String,
+    },
+    /// An MCP server has it.
+    Mcp {
+        /// The server.
+        server: String,
+    },
+}
+
+/// A tool that was asked for and is not offered.
+#[derive(Clone, Debug, Serialize)]
+pub struct LeftOut {
+    /// The name, as written.
+    pub name: String,
+    /// Why it is not offered.
+    pub why: String,
+    /// Who asked for it.
+    pub origin: Origin,
+}
+
+/// A program of the agent that runs at a named moment.
+#[derive(Clone, Debug, Serialize)]
+pub struct Hook {
+    /// The moment.
+    pub moment: String,
+    /// The program, as a path below the agent's directory.
+    pub program: String,
+    /// What switched it on.
+    pub origin: Origin,
+}
+
+/// The voices an agent may wear.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Personas {
+    /// The one to begin with; none means the root SOUL.md.
+    pub default: Option<Sourced<PersonaId>>,
+    /// Who chooses.
+    pub router: Router,
+    /// All that may be worn.
+    pub available: Vec<Persona>,
+}
+
+/// One voice.
+#[derive(Clone, Debug, Serialize)]
+pub struct Persona {
+    /// Its name.
+    pub id: PersonaId,
+    /// Its SOUL.md, which replaces the root one.
+    pub soul: Option<Sourced<String>>,
+    /// Its template, which replaces the root one.
+    pub template: Option<Sourced<String>>,
+    /// What made it available.
+    pub origin: Origin,
+}
+
+/// Values for the template, and what the agent keeps.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Values {
+    /// `data/facts.yml`.
+    pub facts: Option<Sourced<Value>>,
+    /// `data/lorebook.yml`.
+    pub lorebook: Option<Sourced<Value>>,
+    /// `memory/YYYY-MM-DD.md`, oldest first.
+    pub diary: Vec<DiaryPage>,
+    /// Values given when the agent was made.
+    pub args: BTreeMap<String, Sourced<Value>>,
+}
+
+/// One page of the diary.
+#[derive(Clone, Debug, Serialize)]
+pub struct DiaryPage {
+    /// The day, as `YYYY-MM-DD`.
+    pub day: String,
+    /// The file.
+    pub file: String,
+    /// Its length in bytes.
+    pub bytes: usize,
+}

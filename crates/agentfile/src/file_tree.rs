@@ -1,0 +1,301 @@
+//! A directory as a value: what was there at one moment.
+//!
+//! The runtime reads a directory into a `FileTree`; everything after works on the snapshot, so that
+//! an agent does not change while it is being read. Tests write one as a single text.
+//!
+//! Must never: touch the file system.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use agentry_protocol::{ContentHash, ContentHasher};
+
+use crate::diagnostic::{Code, Findings, Text};
+use crate::limits::FILE_BYTES_MAX;
+use crate::source::{Source, Span};
+
+/// What was found in a directory, by path below it.
+#[derive(Clone, Debug, Default)]
+pub struct FileTree {
+    /// The directory as people see it; findings begin with it.
+    pub label: String,
+    /// The directory's own name, where the label does not end with it (`.` does not).
+    pub own_name: Option<String>,
+    // Invariant: keys are relative, separated by `/`, without `.` and `..` parts.
+    entries: BTreeMap<String, Entry>,
+}
+
+/// One thing in a directory.
+#[derive(Clone, Debug)]
+pub enum Entry {
+    /// A regular file.
+    File(File),
+    /// Something that is there and was not read.
+    Refused(Refusal),
+}
+
+/// A regular file.
+#[derive(Clone, Debug)]
+pub struct File {
+    /// Its content; `None` when it is larger than a definition may be.
+    pub bytes: Option<Arc<[u8]>>,
+    /// The hash of all of its content.
+    pub hash: ContentHash,
+    /// Its full length.
+    pub length: u64,
+    /// Whether it may be executed.
+    pub executable: bool,
+}
+
+/// Why something was not read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// A link whose target lies outside of the directory.
+    LinkLeavesRoot,
+    /// A pipe, socket or device.
+    NotARegularFile,
+    /// The system said no.
+    Unreadable(String),
+    /// There is more than may be read; which limit was hit.
+    TooMuch(String),
+    /// Reading did not end in time.
+    Timeout,
+}
+
+impl FileTree {
+    /// An empty tree with a label.
+    pub fn new(label: impl Into<String>) -> Self {
+        Self { label: label.into(), own_name: None, entries: BTreeMap::new() }
+    }
+
+    /// Reads a whole tree from one text: `--- path` begins a file, `--- path +x` an executable one.
+    /// The common indentation of the text is removed.
+    pub fn from_fixture(text: &str) -> Self {
+        let indent = text
+            .lines()
+            .filter(|line| !line.trim().is_empty())
+            .map(|line| line.len() - line.trim_start_matches(' ').len())
+            .min()
+            .unwrap_or_default();
+        let mut tree = Self::default();
+        let mut current: Option<(&str, bool, String)> = None;
+        for line in text.lines() {
+            let line = line.get(indent..).unwrap_or_default();
+            match line.strip_prefix("--- ") {
+                Some(name) => {
+                    tree.insert_text(current.take());
+                    let (path, executable) = match name.trim().strip_suffix(" +x") {
+                        Some(path) => (path, true),
+                        None => (name.trim(), false),
+                    };
+                    current = Some((path, executable, String::new()));
+                }
+                None => {
+                    if let Some((_, _, content)) = &mut current {
+                        content.push_str(line);
+                        content.push('\n');
+                    }
+                }
+            }
+        }
+        tree.insert_text(current);
+        tree
+    }
+
+    fn insert_text(&mut self, file: Option<(&str, bool, String)>) {
+        if let Some((path, executable, content)) = file {
+            self.insert(path, Entry::File(File::new(content.into_bytes(), executable)));
+        }
+    }
+
+    /// Adds an entry.
+    pub fn insert(&mut self, path: impl Into<String>, entry: Entry) {
+        self.entries.insert(path.into(), entry);
+    }
+
+    /// The entry at a path.
+    pub fn get(&self, path: &str) -> Option<&Entry> {
+        self.entries.get(path)
+    }
+
+    /// The regular file at a path.
+    pub fn file(&self, path: &str) -> Option<&File> {
+        match self.entries.get(path)? {
+            Entry::File(file) => Some(file),
+            Entry::Refused(_) => None,
+        }
+    }
+
+    /// Whether anything is at or below a path.
+    pub fn has(&self, path: &str) -> bool {
+        self.entries.contains_key(path) || self.below(path).next().is_some()
+    }
+
+    /// Everything below a directory, with paths from the root of the tree, in order.
+    pub fn below<'a>(&'a self, directory: &str) -> impl Iterator<Item = (&'a str, &'a Entry)> + 'a {
+        let prefix = if directory.is_empty() { String::new() } else { format!("{directory}/") };
+        self.entries
+            .range(prefix.clone()..)
+            .take_while(move |(path, _)| path.starts_with(&prefix))
+            .map(|(path, entry)| (path.as_str(), entry))
+    }
+
+    /// The names of the files directly in a directory.
+    pub fn files_in<'a>(&'a self, directory: &'a str) -> impl Iterator<Item = (&'a str, &'a File)> + 'a {
+        let skip = if directory.is_empty() { 0 } else { directory.len() + 1 };
+        self.below(directory).filter_map(move |(path, entry)| match entry {
+            Entry::File(file) if !path[skip..].contains('/') => Some((&path[skip..], file)),
+            Entry::File(_) | Entry::Refused(_) => None,
+        })
+    }
+
+    /// The names of the directories directly in a directory.
+    pub fn directories_in(&self, directory: &str) -> Vec<&str> {
+        let skip = if directory.is_empty() { 0 } else { directory.len() + 1 };
+        let mut names: Vec<&str> = self
+            .below(directory)
+            .filter_map(|(path, _)| path[skip..].split_once('/').map(|(name, _)| name))
+            .collect();
+        names.dedup();
+        names
+    }
+
+    /// The part of the tree below a directory, as a tree of its own.
+    pub fn subtree(&self, directory: &str) -> Self {
+        let skip = if directory.is_empty() { 0 } else { directory.len() + 1 };
+        let entries =
+            self.below(directory).map(|(path, entry)| (path[skip..].to_owned(), entry.clone())).collect();
+        let own_name = directory.is_empty().then(|| self.own_name.clone()).flatten();
+        Self { label: self.shown(directory), own_name, entries }
+    }
+
+    /// The name of the directory itself.
+    pub fn name(&self) -> String {
+        let last = || self.label.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned();
+        let name = self.own_name.clone().unwrap_or_else(last);
+        if name.is_empty() || name == "." { "agent".to_owned() } else { name }
+    }
+
+    /// A path as people see it.
+    pub fn shown(&self, path: &str) -> String {
+        match (self.label.as_str(), path) {
+            ("", path) => path.to_owned(),
+            (label, "") => label.to_owned(),
+            (label, path) => format!("{}/{path}", label.trim_end_matches('/')),
+        }
+    }
+
+    /// The text of a file. What is wrong with it as text goes to the findings.
+    pub fn text(&self, path: &str, findings: &mut Findings) -> Option<Source> {
+        let file = match self.entries.get(path)? {
+            Entry::File(file) => file,
+            Entry::Refused(_) => return None,
+        };
+        let Some(bytes) = &file.bytes else {
+            let text = Text::new(format!("the file has {} bytes", file.length))
+                .help(format!("a definition has at most {FILE_BYTES_MAX} bytes"));
+            findings.about(Code::TooLarge, self.shown(path), text);
+            return None;
+        };
+        decoded(self.shown(path), bytes, findings)
+    }
+
+    /// Notes a finding for everything that is there and was not read.
+    pub fn report_refusals(&self, findings: &mut Findings) {
+        for (path, entry) in &self.entries {
+            if let Entry::Refused(refusal) = entry {
+                let (code, text) = refusal.words();
+                findings.about(code, self.shown(path), text);
+            }
+        }
+    }
+
+    /// One hash for all files of the tree: their paths, their content, whether they are executable.
+    pub fn hash(&self) -> ContentHash {
+        let mut hasher = ContentHasher::default();
+        for (path, entry) in &self.entries {
+            if let Entry::File(file) = entry {
+                let mode: &[u8] = if file.executable { b"x" } else { b"-" };
+                hasher.part(path.as_bytes()).part(mode).part(file.hash.as_str().as_bytes());
+            }
+        }
+        hasher.finish()
+    }
+
+    /// How many entries there are.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there is nothing.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+}
+
+impl File {
+    /// A file with this content.
+    pub fn new(bytes: Vec<u8>, executable: bool) -> Self {
+        let hash = ContentHash::of(&bytes);
+        let length = bytes.len() as u64;
+        let kept = bytes.len() <= FILE_BYTES_MAX;
+        Self { bytes: kept.then(|| bytes.into()), hash, length, executable }
+    }
+}
+
+impl Refusal {
+    fn words(&self) -> (Code, Text) {
+        match self {
+            Self::LinkLeavesRoot => (
+                Code::LinkLeavesRoot,
+                Text::new("this link leads out of the directory, so it is not followed")
+                    .help("copy what it points to, or link to something inside"),
+            ),
+            Self::NotARegularFile => (
+                Code::NotARegularFile,
+                Text::new("this is a pipe, a socket or a device").help("put a regular file here"),
+            ),
+            Self::Unreadable(why) => (
+                Code::Unreadable,
+                Text::new(format!("this is there but cannot be read: {why}"))
+                    .help("check its owner and permissions"),
+            ),
+            Self::TooMuch(what) => (
+                Code::TooManyFiles,
+                Text::new(format!("there is more here than may be read: {what}"))
+                    .help("move what does not belong to the definition elsewhere"),
+            ),
+            Self::Timeout => (
+                Code::ReadTimeout,
+                Text::new("reading did not end in time").help("check the disk or network mount"),
+            ),
+        }
+    }
+}
+
+/// Bytes to text: no byte order mark, every line ends with `\n`.
+fn decoded(file: String, bytes: &[u8], findings: &mut Findings) -> Option<Source> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => {
+            let good = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
+            let source = Source::new(file, unix_lines(&good));
+            let end = source.text.len();
+            let text = Text::new("the bytes from here on are not UTF-8").help("save the file as UTF-8");
+            findings.at(Code::NotUtf8, &source, Span::new(end, end), text);
+            return None;
+        }
+    };
+    let source = Source::new(file, unix_lines(text));
+    if let Some(at) = source.text.find('\0') {
+        let text = Text::new("a NUL byte stands here").help("remove it; definitions are plain text");
+        findings.at(Code::NulByte, &source, Span::new(at, at + 1), text);
+        return None;
+    }
+    Some(source)
+}
+
+fn unix_lines(text: &str) -> String {
+    if text.contains('\r') { text.replace("\r\n", "\n").replace('\r', "\n") } else { text.to_owned() }
+}

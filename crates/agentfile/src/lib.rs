@@ -1,0 +1,37 @@
+//! Text of agent directories in, `Agent` values and findings out.
+//!
+//! Every form the seeds give an agent is read here: agent programs, packs, context folders, skills,
+//! tasks, project settings. As written it is a manifest; as meant it is an `Agent`, in which every
+//! decision knows the file and line it came from.
+//!
+//! Must never: touch the file system, the network, the clock or the environment. Input is a `FileTree`.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+pub mod agent;
+pub mod code;
+pub mod config;
+pub mod context_folder;
+pub mod diagnostic;
+pub mod file_tree;
+pub mod front_matter;
+pub mod index;
+pub mod json;
+pub mod layout;
+pub mod library;
+pub mod limits;
+pub mod manifest;
+pub mod markdown;
+pub mod mcp;
+pub mod node;
+pub mod pack;
+pub mod program;
+pub mod schema;
+pub mod scope;
+pub mod skill;
+pub mod source;
+pub mod task;
+pub mod template;
+pub mod tool_access;
+pub mod toml;
+pub mod toolset;
+pub mod yaml;

@@ -1,0 +1,276 @@
+//! Everything that a directory defines: agents, skills, tasks, MCP servers, rules.
+//!
+//! Two passes: first every skill and task is read and every agent found, so that all names are known;
+//! then references are checked and agents resolved. What is broken is left out by name, and whoever
+//! refers to it is told.
+//!
+//! Must never: let one broken definition keep another from loading.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use agentry_protocol::tool::ToolName;
+
+use crate::agent::Agent;
+use crate::config::Settings;
+use crate::context_folder;
+use crate::diagnostic::{Code, Findings, Text};
+use crate::file_tree::FileTree;
+use crate::index::{Health, Index};
+use crate::mcp::{self, McpServer};
+use crate::pack;
+use crate::program::{self, Surroundings};
+use crate::skill::{self, Skill, SkillDraft, SkillLevel};
+use crate::source::Sourced;
+use crate::task::{self, Task, TaskDraft};
+use crate::template;
+
+mod places;
+
+use places::{Found, What};
+
+/// What is read, and against what.
+pub struct Input<'a> {
+    /// The directory that was asked for.
+    pub project: &'a FileTree,
+    /// The user's packs and skills.
+    pub home: Option<&'a FileTree>,
+    /// Further skill roots from the settings.
+    pub skill_roots: &'a [FileTree],
+    /// Settings in layers.
+    pub settings: Settings,
+    /// The variables that bound the tools.
+    pub environment: BTreeMap<String, String>,
+    /// Tools that the host offers.
+    pub host: BTreeSet<ToolName>,
+    /// How strictly skills are read.
+    pub level: SkillLevel,
+}
+
+/// Everything that was found.
+#[derive(Clone, Debug, Default)]
+pub struct Library {
+    /// Agents that load, by id.
+    pub agents: BTreeMap<String, Agent>,
+    /// Agents that do not load: id and file.
+    pub broken_agents: BTreeMap<String, String>,
+    /// Skills that load, by id.
+    pub skills: BTreeMap<String, Skill>,
+    /// The agents' own skills, by agent and id.
+    pub own_skills: BTreeMap<String, Vec<Skill>>,
+    /// Tasks that load, by id.
+    pub tasks: BTreeMap<String, Task>,
+    /// MCP servers, by name.
+    pub mcp: BTreeMap<String, McpServer>,
+    /// The workspace's rules.
+    pub rules: Option<Sourced<String>>,
+    /// The settings that hold.
+    pub settings: Settings,
+}
+
+impl Library {
+    /// A skill of an agent: its own first.
+    pub fn skill(&self, agent: &Agent, id: &str) -> Option<&Skill> {
+        let own = self.own_skills.get(agent.id.as_str());
+        own.and_then(|skills| skills.iter().find(|skill| skill.id.as_str() == id))
+            .or_else(|| self.skills.get(id))
+    }
+
+    /// Whether nothing was found.
+    pub fn is_empty(&self) -> bool {
+        self.agents.is_empty()
+            && self.broken_agents.is_empty()
+            && self.skills.is_empty()
+            && self.tasks.is_empty()
+    }
+}
+
+/// Reads everything. Findings say what is wrong with what did not load.
+pub fn read(input: Input<'_>, findings: &mut Findings) -> Library {
+    let mut reading = Reading { input: &input, index: Index::default(), library: Library::default() };
+    reading.library.mcp = mcp::read(input.project, &input.settings, findings);
+    reading.library.rules = rules(&input, findings);
+    let found = places::find(&input);
+    let found = without_doubles(found, findings);
+    let drafts = reading.first_pass(&found, findings);
+    reading.second_pass(&found, drafts, findings);
+    reading.report_rest(&found, findings);
+    let Reading { mut library, .. } = reading;
+    library.settings = input.settings.clone();
+    library
+}
+
+/// Root `AGENTS.md`, or the file the settings name.
+fn rules(input: &Input<'_>, findings: &mut Findings) -> Option<Sourced<String>> {
+    let configured = input.settings.config.rules.root.as_deref();
+    let path = configured.unwrap_or("AGENTS.md").trim_start_matches("./");
+    let rules = crate::markdown::plain(input.project, path, findings);
+    if let (None, Some(path)) = (&rules, configured) {
+        let text = Text::new(format!("the rules file `{path}` is not there")).help("write it, or change `rules.root`");
+        input.settings.report(Code::MissingRoot, "/rules/root", text, findings);
+    }
+    rules.filter(|rules| !rules.value.is_empty())
+}
+
+/// Of two definitions with one id the first found holds; the other is named.
+fn without_doubles<'a>(found: Vec<Found<'a>>, findings: &mut Findings) -> Vec<Found<'a>> {
+    let mut kept: BTreeMap<(What, String), String> = BTreeMap::new();
+    let mut rest = Vec::with_capacity(found.len());
+    for one in found {
+        let key = (one.what.family(), one.id.clone());
+        match kept.get(&key) {
+            Some(first) => {
+                let text = Text::new(format!("the {} `{}` is there already, in {first}", one.what.noun(), one.id))
+                    .help("this one is not used; rename or remove it");
+                findings.about(Code::DuplicateId, one.shown(), text);
+            }
+            None => {
+                kept.insert(key, one.shown());
+                rest.push(one);
+            }
+        }
+    }
+    rest
+}
+
+struct Drafts {
+    skills: Vec<SkillDraftOf>,
+    tasks: Vec<TaskDraftOf>,
+}
+
+type SkillDraftOf = (String, SkillDraft);
+type TaskDraftOf = (String, TaskDraft);
+
+struct Reading<'a> {
+    input: &'a Input<'a>,
+    index: Index,
+    library: Library,
+}
+
+impl Reading<'_> {
+    fn first_pass(&mut self, found: &[Found<'_>], findings: &mut Findings) -> Drafts {
+        let mut drafts = Drafts { skills: Vec::new(), tasks: Vec::new() };
+        self.index.host = self.input.host.clone();
+        self.index.mcp = self.library.mcp.keys().cloned().collect();
+        for one in found {
+            let health = |good: bool| if good { Health::Good } else { Health::Broken(one.shown()) };
+            match one.what {
+                What::Skill => {
+                    let draft = skill::read(one.tree, &one.path, &one.id, self.input.level, findings);
+                    self.index.skills.insert(one.id.clone(), health(draft.is_some()));
+                    drafts.skills.extend(draft.map(|draft| (one.id.clone(), draft)));
+                }
+                What::Task => {
+                    let draft = task::read(one.tree, &one.path, &one.id, findings);
+                    self.index.tasks.insert(one.id.clone(), health(draft.is_some()));
+                    drafts.tasks.extend(draft.map(|draft| (one.id.clone(), draft)));
+                }
+                What::Program | What::Pack | What::ContextFolder => {}
+            }
+        }
+        drafts
+    }
+
+    fn second_pass(&mut self, found: &[Found<'_>], drafts: Drafts, findings: &mut Findings) {
+        for (id, draft) in drafts.skills {
+            let skill = skill::resolve(draft, &self.index, findings);
+            self.library.skills.insert(id, skill);
+        }
+        // Agents come before tasks, since tasks name agents.
+        for one in found {
+            self.agent(one, findings);
+        }
+        for (id, draft) in drafts.tasks {
+            let task = task::resolve(draft, &self.index, findings);
+            self.library.tasks.insert(id, task);
+        }
+    }
+
+    fn agent(&mut self, one: &Found<'_>, findings: &mut Findings) {
+        let around = Surroundings {
+            index: &self.index,
+            settings: &self.input.settings,
+            environment: &self.input.environment,
+            level: self.input.level,
+            rules: self.library.rules.as_ref(),
+        };
+        let tree = match one.what {
+            What::Skill | What::Task => return,
+            What::Program | What::Pack | What::ContextFolder => one.tree.subtree(one.directory()),
+        };
+        let tree = match one.what {
+            What::Pack => places::without_nested(&tree),
+            What::Skill | What::Task | What::Program | What::ContextFolder => tree,
+        };
+        let mut own = Findings::default();
+        let agent = match one.what {
+            What::Program => program::read(&tree, &one.id, &around, &mut own).map(|(agent, skills)| {
+                self.library.own_skills.insert(one.id.clone(), skills);
+                agent
+            }),
+            What::Pack => pack::read(&tree, &one.id, &around, &mut own),
+            What::ContextFolder => context_folder::read(&tree, &one.id, &around, &mut own),
+            What::Skill | What::Task => None,
+        };
+        if let Some(agent) = &agent {
+            check_templates(&tree, agent, &mut own);
+        }
+        findings.append(own);
+        let health = if agent.is_some() { Health::Good } else { Health::Broken(one.shown()) };
+        self.index.agents.insert(one.id.clone(), health);
+        match agent {
+            Some(agent) => {
+                self.library.agents.insert(one.id.clone(), agent);
+            }
+            None => {
+                self.library.broken_agents.insert(one.id.clone(), one.shown());
+            }
+        }
+    }
+
+    /// What was refused outside of any agent, and what the settings name.
+    fn report_rest(&self, found: &[Found<'_>], findings: &mut Findings) {
+        let mut own = Findings::default();
+        self.input.project.report_refusals(&mut own);
+        let inside: Vec<String> = found
+            .iter()
+            .filter(|one| !matches!(one.what, What::Skill | What::Task))
+            .map(|one| one.tree.shown(one.directory()))
+            .collect();
+        if inside.is_empty() || !inside.iter().any(|directory| *directory == self.input.project.shown("")) {
+            findings.append(own);
+        }
+        if let Some(default) = &self.input.settings.config.agent.default {
+            let pointer = "/agent/default";
+            match self.index.agents.get(default) {
+                Some(Health::Good) => {}
+                Some(Health::Broken(file)) => {
+                    let text = Text::new(format!("the default agent `{default}` does not load")).help(format!("mend {file} first"));
+                    self.input.settings.report(Code::BrokenReference, pointer, text, findings);
+                }
+                None => {
+                    let known: Vec<&str> = self.index.agents.keys().map(String::as_str).collect();
+                    let text = Text::new(format!("no agent has the id `{default}`"))
+                        .help(crate::diagnostic::suggestion(default, &known));
+                    self.input.settings.report(Code::UnknownAgent, pointer, text, findings);
+                }
+            }
+        }
+    }
+}
+
+/// The variables of an agent's templates, at their places.
+fn check_templates(tree: &FileTree, agent: &Agent, findings: &mut Findings) {
+    let variables = template::Variables {
+        facts: agent.values.facts.as_ref().map(|facts| &facts.value),
+        args: agent.values.args.keys().map(String::as_str).collect(),
+    };
+    let mut check = |path: &str| {
+        if let Some(source) = tree.text(path, &mut Findings::default()) {
+            template::check(&source, &variables, findings);
+        }
+    };
+    check("prompts/system.md.liquid");
+    for persona in &agent.personas.available {
+        check(&format!("personas/{}/system.md.liquid", persona.id));
+    }
+}

@@ -1,0 +1,201 @@
+//! Where in a directory definitions stand, and which id each has.
+//!
+//! In order of precedence: the project's packs, its skill roots, what else lies in it, the user's packs
+//! and skill roots. The first with an id wins.
+//!
+//! Must never: read a file to find out.
+
+use crate::context_folder;
+use crate::file_tree::FileTree;
+
+use super::Input;
+
+const PACKS: [&str; 2] = [".agentry", ".nanobot"];
+const SKILL_ROOTS: [&str; 4] = [".agentry/skills", ".nanobot/skills", ".agents/skills", ".claude/skills"];
+const SKILL_FILES: [&str; 2] = ["SKILL.md", "skill.md"];
+
+/// What a definition is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum What {
+    Program,
+    Pack,
+    ContextFolder,
+    Skill,
+    Task,
+}
+
+impl What {
+    /// Definitions of one family share their ids.
+    pub(super) fn family(self) -> Self {
+        match self {
+            Self::Program | Self::Pack | Self::ContextFolder => Self::Program,
+            Self::Skill => Self::Skill,
+            Self::Task => Self::Task,
+        }
+    }
+
+    pub(super) fn noun(self) -> &'static str {
+        match self {
+            Self::Program | Self::Pack | Self::ContextFolder => "agent",
+            Self::Skill => "skill",
+            Self::Task => "task",
+        }
+    }
+}
+
+/// One definition.
+pub(super) struct Found<'a> {
+    pub(super) what: What,
+    pub(super) id: String,
+    pub(super) tree: &'a FileTree,
+    /// Its main file, below the tree.
+    pub(super) path: String,
+}
+
+impl Found<'_> {
+    pub(super) fn directory(&self) -> &str {
+        let file = match self.what {
+            What::ContextFolder => self.path.trim_end_matches("context/system_prompt.md").trim_end_matches('/'),
+            What::Program | What::Pack | What::Skill | What::Task => {
+                self.path.rsplit_once('/').map_or("", |(directory, _)| directory)
+            }
+        };
+        file
+    }
+
+    pub(super) fn shown(&self) -> String {
+        self.tree.shown(&self.path)
+    }
+}
+
+/// All definitions, those that win first.
+pub(super) fn find<'a>(input: &Input<'a>) -> Vec<Found<'a>> {
+    let mut found = Vec::new();
+    in_tree(input.project, &mut found);
+    for root in input.skill_roots {
+        skills_below(root, "", &mut found);
+    }
+    if let Some(home) = input.home {
+        in_packs(home, &mut found);
+    }
+    found
+}
+
+fn in_tree<'a>(tree: &'a FileTree, found: &mut Vec<Found<'a>>) {
+    in_packs(tree, found);
+    if context_folder::is_here(tree) && tree.get("agent.yml").is_none() {
+        let path = "context/system_prompt.md".to_owned();
+        found.push(Found { what: What::ContextFolder, id: tree.name(), tree, path });
+    }
+    let programs: Vec<&str> = tree
+        .below("")
+        .filter_map(|(path, _)| directory_of(path, "agent.yml"))
+        .filter(|directory| !in_pack(directory))
+        .collect();
+    for directory in &programs {
+        found.push(found_in(What::Program, tree, directory, "agent.yml"));
+    }
+    for (path, _) in tree.below("") {
+        let owned = programs.iter().any(|program| lies_in(path, program));
+        if in_pack(path) || owned && !path.ends_with("/agent.yml") {
+            continue;
+        }
+        let skill = SKILL_FILES.into_iter().find_map(|file| Some((directory_of(path, file)?, file)));
+        if let Some((directory, file)) = skill {
+            found.push(found_in(What::Skill, tree, directory, file));
+        } else if let Some(directory) = directory_of(path, "TASK.md") {
+            found.push(found_in(What::Task, tree, directory, "TASK.md"));
+        } else if let Some(directory) = directory_of(path, "AGENT.md") {
+            if !(directory.is_empty() && context_folder::is_here(tree)) {
+                found.push(found_in(What::Pack, tree, directory, "AGENT.md"));
+            }
+        }
+    }
+}
+
+fn in_packs<'a>(tree: &'a FileTree, found: &mut Vec<Found<'a>>) {
+    for pack in PACKS {
+        let agents = format!("{pack}/agents");
+        for (path, _) in tree.below(&agents) {
+            let program = directory_of(path, "agent.yml");
+            let plain = directory_of(path, "AGENT.md");
+            let beside = |directory: &str| tree.get(&format!("{directory}/agent.yml")).is_some();
+            if let Some(directory) = program {
+                found.push(below_root(What::Program, tree, &agents, (directory, "agent.yml")));
+            } else if let Some(directory) = plain.filter(|directory| !beside(directory)) {
+                found.push(below_root(What::Pack, tree, &agents, (directory, "AGENT.md")));
+            }
+        }
+        let tasks = format!("{pack}/tasks");
+        for (path, _) in tree.below(&tasks) {
+            if let Some(directory) = directory_of(path, "TASK.md") {
+                found.push(below_root(What::Task, tree, &tasks, (directory, "TASK.md")));
+            }
+        }
+    }
+    for root in SKILL_ROOTS {
+        skills_below(tree, root, found);
+    }
+}
+
+fn skills_below<'a>(tree: &'a FileTree, root: &str, found: &mut Vec<Found<'a>>) {
+    for (path, _) in tree.below(root) {
+        let skill = SKILL_FILES.into_iter().find_map(|file| Some((directory_of(path, file)?, file)));
+        if let Some((directory, file)) = skill.filter(|(directory, _)| directory.len() > root.len()) {
+            found.push(below_root(What::Skill, tree, root, (directory, file)));
+        }
+    }
+}
+
+fn directory_of<'p>(path: &'p str, file: &str) -> Option<&'p str> {
+    match path.strip_suffix(file)? {
+        "" => Some(""),
+        directory => directory.strip_suffix('/'),
+    }
+}
+
+fn in_pack(path: &str) -> bool {
+    PACKS.iter().chain(&[".agents", ".claude"]).any(|pack| lies_in(path, pack))
+}
+
+fn lies_in(path: &str, directory: &str) -> bool {
+    directory.is_empty()
+        || path.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// A definition whose id is the name of its directory.
+fn found_in<'a>(what: What, tree: &'a FileTree, directory: &str, file: &str) -> Found<'a> {
+    let (id, path) = match directory {
+        "" => (tree.name(), file.to_owned()),
+        directory => {
+            let name = directory.rsplit('/').next().unwrap_or(directory);
+            (name.to_owned(), format!("{directory}/{file}"))
+        }
+    };
+    Found { what, id, tree, path }
+}
+
+/// A definition whose id is its path below a root.
+fn below_root<'a>(what: What, tree: &'a FileTree, root: &str, (directory, file): (&str, &str)) -> Found<'a> {
+    let id = directory[root.len()..].trim_start_matches('/');
+    let id = if id.is_empty() { tree.name() } else { id.to_owned() };
+    Found { what, id, tree, path: format!("{directory}/{file}") }
+}
+
+/// An agent of a pack without the agents in directories below it.
+pub(super) fn without_nested(tree: &FileTree) -> FileTree {
+    let nested: Vec<String> = tree
+        .below("")
+        .filter_map(|(path, _)| directory_of(path, "AGENT.md").or_else(|| directory_of(path, "agent.yml")))
+        .filter(|directory| !directory.is_empty())
+        .map(str::to_owned)
+        .collect();
+    let mut own = FileTree::new(tree.label.clone());
+    own.own_name = tree.own_name.clone();
+    for (path, entry) in tree.below("") {
+        if !nested.iter().any(|directory| lies_in(path, directory)) {
+            own.insert(path, entry.clone());
+        }
+    }
+    own
+}

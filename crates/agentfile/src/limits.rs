@@ -1,0 +1,38 @@
+//! Every limit of this crate, with its unit.
+//!
+//! They bound what a hostile agent directory can cost the process that reads it.
+//!
+//! Must never: be changed without the page in `docs/errors` that quotes it.
+
+/// The largest definition file that is read as text.
+pub const FILE_BYTES_MAX: usize = 1024 * 1024;
+/// How deep lists and maps may nest in a definition file.
+pub const NODE_DEPTH_MAX: usize = 32;
+/// How many values a definition file may hold.
+pub const NODES_MAX: usize = 50_000;
+/// How many defects are reported for one file before the rest are counted only.
+pub const FINDINGS_PER_FILE_MAX: usize = 100;
+/// The largest compiled form of a `matches` expression.
+pub const REGEX_BYTES_MAX: usize = 256 * 1024;
+/// How many steps a task may have.
+pub const TASK_STEPS_MAX: usize = 200;
+/// How deep `anyOf` and `allOf` may nest.
+pub const MATCHER_DEPTH_MAX: usize = 8;
+
+/// The longest name of a skill, in characters.
+pub const SKILL_NAME_CHARS_MAX: usize = 64;
+/// The longest description of a skill, in characters.
+pub const SKILL_DESCRIPTION_CHARS_MAX: usize = 1024;
+/// The longest compatibility note of a skill, in characters.
+pub const SKILL_COMPATIBILITY_CHARS_MAX: usize = 500;
+/// The longest body of a skill that loads well, in lines.
+pub const SKILL_BODY_LINES_MAX: usize = 500;
+
+/// The time a shell call gets when nobody says otherwise, in milliseconds.
+pub const SHELL_TIMEOUT_MS_DEFAULT: u64 = 15_000;
+/// The most time a shell call can be given, in milliseconds.
+pub const SHELL_TIMEOUT_MS_MAX: u64 = 120_000;
+/// The output of a shell call that is kept when nobody says otherwise, in characters.
+pub const SHELL_OUTPUT_CHARS_DEFAULT: u64 = 20_000;
+/// The most output of a shell call that can be kept, in characters.
+pub const SHELL_OUTPUT_CHARS_MAX: u64 = 200_000;

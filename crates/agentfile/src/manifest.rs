@@ -1,0 +1,16 @@
+//! Definition files as written: one type for each kind of file.
+//!
+//! The JSON Schemas that editors use and that `check` applies are generated from these types, so what
+//! is documented, what is offered and what is refused cannot drift apart.
+//!
+//! Must never: be used past resolution; downstream there is only `Agent`.
+
+pub mod agent_md;
+pub mod agent_yml;
+pub mod approvals;
+pub mod config;
+pub mod names;
+pub mod skill_md;
+pub mod task_md;
+pub mod tool_access;
+pub mod tool_yml;

@@ -1,0 +1,103 @@
+//! `agent.yml`: an agent program's metadata, model, tools and abilities.
+//!
+//! Must never: hold text for the prompt; that stands in the Markdown files beside it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The file `agent.yml`.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AgentYml {
+    /// What the agent is called.
+    #[schemars(length(min = 1))]
+    pub name: String,
+    /// What it is for, in one sentence.
+    pub description: Option<String>,
+    /// Which models it wants.
+    pub model: Option<Model>,
+    /// Which tools it wants.
+    pub tools: Option<Tools>,
+    /// The voices it may wear.
+    pub personas: Option<Personas>,
+    /// Which of its hooks run.
+    pub hooks: Option<Hooks>,
+    /// What it may do beyond calling tools.
+    pub capabilities: Option<Capabilities>,
+    /// Anything else, for people and other programs.
+    pub metadata: Option<serde_json::Map<String, serde_json::Value>>,
+}
+
+/// `model`.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Model {
+    /// The model to use when none of `prefer` can be had.
+    pub default: Option<String>,
+    /// Models in order of preference, by their full names.
+    #[serde(default)]
+    pub prefer: Vec<String>,
+}
+
+/// `tools`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Tools {
+    /// Tools of the host that the agent wants. What it gets is the intersection with what the host
+    /// offers. A trailing `*` stands for any ending.
+    #[serde(default)]
+    pub allow: Vec<String>,
+    /// The agent's own tools, from its `tools/` directory.
+    #[serde(default)]
+    pub custom: Vec<String>,
+}
+
+/// `personas`.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Personas {
+    /// The persona to begin with; null means the root SOUL.md.
+    pub default: Option<String>,
+    /// The personas in `personas/` that may be worn.
+    #[serde(default)]
+    pub available: Vec<String>,
+    /// Who chooses: the model (auto), a person or program (explicit), or a hook.
+    pub router: Option<Router>,
+}
+
+/// Who chooses the persona.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Router {
+    /// The runtime, from what is asked.
+    Auto,
+    /// Only a person or the API.
+    #[default]
+    Explicit,
+    /// Only the `before_inference` hook.
+    Hook,
+}
+
+/// `hooks`: a hook runs only if it is true here and its program is there and executable.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Hooks {
+    /// Runs when a session begins.
+    pub on_conversation_start: Option<bool>,
+    /// Runs before the model is asked.
+    pub before_inference: Option<bool>,
+    /// Runs after a tool call came back.
+    pub after_tool_call: Option<bool>,
+}
+
+/// `capabilities`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Capabilities {
+    /// The agent may edit its own directory.
+    #[serde(default)]
+    pub self_modify: bool,
+    /// The agent may hand work to other agents.
+    #[serde(default)]
+    pub spawn_subagents: bool,
+}

@@ -1,0 +1,127 @@
+//! Approval rules as written: which calls go ahead without a question.
+//!
+//! The first rule that matches decides; `allow: false` means that a person is asked. Whatever no rule
+//! matches is asked too.
+//!
+//! Must never: be evaluated here. This is the shape only.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// `tool_approvals`.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ToolApprovals {
+    /// What happens to calls that no rule matches.
+    pub default: Option<Default>,
+    /// Rules in order; the first that matches decides.
+    #[serde(default)]
+    pub rules: Vec<ToolRule>,
+}
+
+/// `task_approvals`.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TaskApprovals {
+    /// What happens to invocations that no rule matches.
+    pub default: Option<Default>,
+    /// Rules in order; the first that matches decides.
+    #[serde(default)]
+    pub rules: Vec<TaskRule>,
+}
+
+/// The only default there is: a person approves.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Default {
+    /// Everything needs approval unless a rule allows it.
+    Approve,
+}
+
+/// One rule for calls of a tool.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ToolRule {
+    /// The tool; it must be one of the agent's.
+    #[schemars(length(min = 1))]
+    pub tool: String,
+    /// true: goes ahead; false: a person is asked, whatever later rules say.
+    pub allow: bool,
+    /// Conditions on the call's arguments, all of which must hold.
+    pub when: Option<BTreeMap<String, Matcher>>,
+}
+
+/// One rule for invocations of a task.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TaskRule {
+    /// The task; it must be one of the agent's.
+    #[schemars(length(min = 1))]
+    pub task: String,
+    /// true: goes ahead; false: a person is asked, whatever later rules say.
+    pub allow: bool,
+    /// Conditions on the task's inputs, all of which must hold.
+    pub when: Option<BTreeMap<String, Matcher>>,
+}
+
+/// A condition on one argument. A missing argument or a value of another type does not match.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Matcher {
+    /// The value equals this scalar.
+    Equals(Value),
+    /// The value is one of these.
+    In(Vec<Value>),
+    /// The text begins with this.
+    StartsWith(String),
+    /// The text matches this regular expression somewhere.
+    Matches(String),
+    /// The text contains this, or the list has this member.
+    Contains(Value),
+    /// The text or list contains all of these.
+    ContainsAll(Vec<Value>),
+    /// At least one of these matches the same value.
+    AnyOf(Vec<Matcher>),
+    /// All of these match the same value.
+    AllOf(Vec<Matcher>),
+}
+
+impl Matcher {
+    /// The eight keys.
+    pub const KEYS: [&'static str; 8] =
+        ["equals", "in", "startsWith", "matches", "contains", "containsAll", "anyOf", "allOf"];
+}
+
+impl JsonSchema for Matcher {
+    fn schema_name() -> Cow<'static, str> {
+        "Matcher".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let scalar = || json_schema!({ "type": ["string", "number", "boolean", "null"] });
+        let nested = json_schema!({
+            "type": "array", "minItems": 1, "items": generator.subschema_for::<Self>()
+        });
+        json_schema!({
+            "description": "Exactly one condition on the value of an argument.",
+            "type": "object",
+            "minProperties": 1,
+            "maxProperties": 1,
+            "additionalProperties": false,
+            "properties": {
+                "equals": scalar(),
+                "in": { "type": "array" },
+                "startsWith": { "type": "string" },
+                "matches": { "type": "string", "description": "A regular expression of linear time." },
+                "contains": scalar(),
+                "containsAll": { "type": "array" },
+                "anyOf": nested.clone(),
+                "allOf": nested,
+            }
+        })
+    }
+}

@@ -1,0 +1,269 @@
+//! `agentry.toml`: what a project or a user sets for all agents.
+//!
+//! Every field is optional; layers are put on top of each other by `config`.
+//!
+//! Must never: hold a secret. Keys are named by the variable that holds them.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The file `agentry.toml`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// What holds for agents that do not say otherwise.
+    pub agent: AgentDefaults,
+    /// Who is at the keyboard.
+    pub user: User,
+    /// Who serves models, by a name of your choice.
+    pub providers: BTreeMap<String, Provider>,
+    /// Servers of outside tools.
+    pub mcp: Mcp,
+    /// Where skills are found beyond the usual places.
+    pub skills: Roots,
+    /// Where rules are found.
+    pub rules: Roots,
+    /// What confines the processes of agents.
+    pub sandbox: Sandbox,
+    /// How much one turn may do.
+    pub limits: Limits,
+    /// Who may talk to which agent.
+    pub access: Access,
+}
+
+/// `[agent]`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct AgentDefaults {
+    /// The name of the agent that the project describes, where no file names one.
+    pub name: Option<String>,
+    /// The agent to use when none is named.
+    pub default: Option<String>,
+    /// The model to use when the agent's own cannot be had.
+    pub model: Option<String>,
+    /// The persona to wear.
+    pub persona: Option<String>,
+    /// Where the agent came from: a profile, an address, or `blank`.
+    pub profile_source: Option<String>,
+    /// Values for the template: `{{ args.key }}`.
+    pub args: BTreeMap<String, serde_json::Value>,
+}
+
+/// `[user]`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct User {
+    /// The name for `{{ user.name }}` where USER.md gives none.
+    pub name: Option<String>,
+}
+
+/// `[providers.<id>]`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Provider {
+    /// Which protocol it speaks.
+    pub kind: Option<ProviderKind>,
+    /// Its address.
+    pub base_url: Option<String>,
+    /// The environment variable that holds its key.
+    pub api_key_env: Option<String>,
+    /// The models it serves; without them it serves none.
+    pub model_allowlist: Vec<String>,
+    /// The model to use when an agent names none.
+    pub default_model: Option<String>,
+    /// The provider with the highest number is asked first.
+    pub priority: i64,
+}
+
+/// A provider's protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProviderKind {
+    /// Anthropic Messages.
+    Anthropic,
+    /// OpenAI Responses.
+    Openai,
+    /// OpenAI Chat Completions, and all that speak it.
+    OpenaiChat,
+    /// Gemini.
+    Gemini,
+    /// Ollama.
+    Ollama,
+    /// In this process.
+    Local,
+    /// From a script; for tests.
+    Scripted,
+}
+
+/// `[mcp]`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Mcp {
+    /// `[[mcp.servers]]`.
+    pub servers: Vec<McpServer>,
+}
+
+/// One `[[mcp.servers]]`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct McpServer {
+    /// The first half of its tools' names.
+    #[schemars(length(min = 1), required)]
+    pub id: String,
+    /// What people call it.
+    pub name: Option<String>,
+    /// How it is reached.
+    pub transport: Option<McpTransport>,
+    /// Its address, for `http`.
+    pub url: Option<String>,
+    /// Its command, for `stdio`: one word, or the words in a list.
+    pub command: Option<Words>,
+    /// Further words of the command.
+    pub args: Vec<String>,
+    /// Its environment.
+    pub env: BTreeMap<String, String>,
+    /// Headers for `http`.
+    pub headers: BTreeMap<String, String>,
+    /// Its working directory.
+    pub cwd: Option<String>,
+    /// The tools that may be used; all when absent.
+    pub allow_tools: Option<Vec<String>>,
+    /// How long a call may take, in milliseconds.
+    pub timeout_ms: Option<u64>,
+}
+
+/// How an MCP server is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum McpTransport {
+    /// Over HTTP.
+    Http,
+    /// As a child process.
+    Stdio,
+}
+
+/// `[skills]` and `[rules]`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Roots {
+    /// One directory or file.
+    pub root: Option<String>,
+    /// Several.
+    pub roots: Vec<String>,
+}
+
+/// `[sandbox]`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Sandbox {
+    /// false runs agents without confinement, loudly.
+    pub enabled: Option<bool>,
+    /// The weakest level that is accepted.
+    pub minimum: Option<SandboxLevel>,
+    /// A named set of settings.
+    pub profile: Option<SandboxProfile>,
+    /// What may be read, written and reached.
+    pub security: Security,
+    /// What may be spent.
+    pub limits: SandboxLimits,
+}
+
+/// A level of confinement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SandboxLevel {
+    /// Own namespaces.
+    Ns,
+    /// Bubblewrap.
+    Bwrap,
+    /// Landlock alone.
+    Landlock,
+}
+
+/// A named set of sandbox settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SandboxProfile {
+    /// For agents from elsewhere.
+    Untrusted,
+    /// For your own.
+    Trusted,
+    /// The machine itself.
+    Host,
+}
+
+/// `[sandbox.security]`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "camelCase")]
+pub struct Security {
+    /// Directories that may be written.
+    pub allow_write: Option<Vec<String>>,
+    /// Paths that may not be written although they lie in one of those.
+    pub deny_write: Option<Vec<String>>,
+    /// Paths that may not be read.
+    pub deny_read: Option<Vec<String>>,
+    /// Hosts that may be reached.
+    pub allowed_domains: Option<Vec<String>>,
+}
+
+/// `[sandbox.limits]`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SandboxLimits {
+    /// Wall time, in milliseconds.
+    pub timeout: Option<u64>,
+    /// Memory, in bytes.
+    pub memory: Option<u64>,
+    /// Processes.
+    pub pids: Option<u64>,
+    /// Temporary files, in bytes.
+    pub disk: Option<u64>,
+    /// Open files.
+    pub files: Option<u64>,
+}
+
+/// `[limits]`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Limits {
+    /// Model replies in one turn.
+    pub steps: Option<u64>,
+    /// Tool calls in one turn.
+    pub calls: Option<u64>,
+    /// Rounds in wiggum mode.
+    pub iterations: Option<u64>,
+}
+
+/// `[access]`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Access {
+    /// The folder of access policies.
+    pub policies: Option<String>,
+}
+
+/// One word or several.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Words {
+    /// One.
+    One(String),
+    /// Several.
+    Several(Vec<String>),
+}
+
+impl JsonSchema for Words {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Words".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "One word, or a list of words.",
+            "type": ["string", "array"],
+            "items": { "type": "string" }
+        })
+    }
+}

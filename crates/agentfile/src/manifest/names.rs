@@ -1,0 +1,61 @@
+//! Lists of tools, skills or tasks that may say `inherit`.
+//!
+//! `inherit` alone, a list, or a list with `inherit` in it.
+//!
+//! Must never: know what is inherited.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
+
+/// The word that stands for whatever the surroundings offer.
+pub const INHERIT: &str = "inherit";
+
+/// Names, or `inherit`, or both.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub enum NameList {
+    /// The word `inherit` alone.
+    Word(String),
+    /// A list, in which `inherit` may stand.
+    List(Vec<String>),
+}
+
+impl NameList {
+    /// Whether the surroundings' names are taken over.
+    pub fn inherits(list: Option<&Self>) -> bool {
+        match list {
+            None | Some(Self::Word(_)) => true,
+            Some(Self::List(names)) => names.iter().any(|name| name == INHERIT),
+        }
+    }
+
+    /// The names of the list, each with its pointer below the field.
+    pub fn named(list: Option<&Self>) -> impl Iterator<Item = (String, &str)> {
+        let names: &[String] = match list {
+            None | Some(Self::Word(_)) => &[],
+            Some(Self::List(names)) => names,
+        };
+        names
+            .iter()
+            .enumerate()
+            .filter(|(_, name)| *name != INHERIT)
+            .map(|(at, name)| (format!("/{at}"), name.as_str()))
+    }
+}
+
+impl JsonSchema for NameList {
+    fn schema_name() -> Cow<'static, str> {
+        "NameList".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "`inherit`, a list of names, or a list that contains `inherit`.",
+            "type": ["string", "array"],
+            "pattern": "^inherit$",
+            "items": { "type": "string", "minLength": 1 }
+        })
+    }
+}

@@ -1,0 +1,105 @@
+//! `.mcp.json`, as it is found in the wild, and `[[mcp.servers]]`: which MCP servers there are.
+//!
+//! Other tools write fields of their own into `.mcp.json`; they are left alone.
+//!
+//! Must never: start a server.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::config::Settings;
+use crate::diagnostic::{Code, Findings, Text};
+use crate::file_tree::FileTree;
+use crate::json;
+use crate::manifest::config::Words;
+use crate::node::{Kind, Node};
+use crate::schema::{self, FileKind};
+use crate::source::{Origin, Source, Span};
+
+/// The file.
+pub const FILE: &str = ".mcp.json";
+
+/// One MCP server.
+#[derive(Clone, Debug, Serialize)]
+pub struct McpServer {
+    /// The first half of its tools' names.
+    pub id: String,
+    /// How it is reached.
+    pub reach: Reach,
+    /// What said so.
+    pub origin: Origin,
+}
+
+/// How a server is reached.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reach {
+    /// As a child process.
+    Command(Vec<String>),
+    /// Over HTTP.
+    Url(String),
+}
+
+/// All servers: those of the file, then those of the settings, which win.
+pub fn read(tree: &FileTree, settings: &Settings, findings: &mut Findings) -> BTreeMap<String, McpServer> {
+    let mut servers = BTreeMap::new();
+    if let Some(source) = tree.text(FILE, findings) {
+        if let Some(mut node) = json::parse(&source, findings) {
+            schema::check(FileKind::McpJson, &source, &mut node, findings);
+            from_json(&source, &node, &mut servers, findings);
+        }
+    }
+    for (at, server) in settings.config.mcp.servers.iter().enumerate() {
+        let origin = settings.origin(&format!("/mcp/servers/{at}"));
+        let command = server.command.as_ref().map(|words| match words {
+            Words::One(word) => vec![word.clone()],
+            Words::Several(words) => words.clone(),
+        });
+        let command = command.map(|words| [words, server.args.clone()].concat());
+        match (command, server.url.clone()) {
+            (Some(command), None) => add(&mut servers, &server.id, Reach::Command(command), origin),
+            (None, Some(url)) => add(&mut servers, &server.id, Reach::Url(url), origin),
+            (Some(_), Some(_)) | (None, None) => {
+                let (code, text) = form(&server.id);
+                settings.report(code, &format!("/mcp/servers/{at}"), text, findings);
+            }
+        }
+    }
+    servers
+}
+
+fn from_json(source: &Source, node: &Node, servers: &mut BTreeMap<String, McpServer>, findings: &mut Findings) {
+    let Some(Kind::Map(pairs)) = node.pair("mcpServers").map(|pair| &pair.value.kind) else { return };
+    for pair in pairs {
+        let words = |key: &str| -> Vec<String> {
+            let node = pair.value.pair(key).map(|pair| &pair.value);
+            match node.map(|node| &node.kind) {
+                Some(Kind::Text(text)) => vec![text.clone()],
+                Some(Kind::List(items)) => {
+                    items.iter().filter_map(|item| item.to_value().as_str().map(str::to_owned)).collect()
+                }
+                Some(Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Map(_)) | None => Vec::new(),
+            }
+        };
+        let origin = source.origin(pair.key_span);
+        let (command, url) = (words("command"), words("url"));
+        match (command.is_empty(), url.first()) {
+            (false, None) => add(servers, &pair.key, Reach::Command([command, words("args")].concat()), origin),
+            (true, Some(url)) => add(servers, &pair.key, Reach::Url(url.clone()), origin),
+            (false, Some(_)) | (true, None) => {
+                let (code, text) = form(&pair.key);
+                findings.at(code, source, Span::new(pair.key_span.start, pair.key_span.end), text);
+            }
+        }
+    }
+}
+
+fn form(id: &str) -> (Code, Text) {
+    let text = Text::new(format!("the MCP server `{id}` needs a command or a url, and not both"));
+    (Code::McpServerForm, text.help("`command` starts a child process, `url` reaches a server over HTTP"))
+}
+
+fn add(servers: &mut BTreeMap<String, McpServer>, id: &str, reach: Reach, origin: Origin) {
+    servers.insert(id.to_owned(), McpServer { id: id.to_owned(), reach, origin });
+}

@@ -1,0 +1,115 @@
+//! A value of a definition file that knows its place in the text.
+//!
+//! YAML, JSON and TOML all become this one tree; what is said of a value later can point at it.
+//!
+//! Must never: hold an alias, a tag, or a key twice (the parsers refuse them).
+
+use serde_json::{Map, Number, Value};
+
+use crate::source::Span;
+
+/// A value and its place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// Where it stands.
+    pub span: Span,
+    /// What it is.
+    pub kind: Kind,
+}
+
+/// What a value is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kind {
+    /// Nothing.
+    Null,
+    /// Yes or no.
+    Bool(bool),
+    /// A number.
+    Number(Number),
+    /// Text.
+    Text(String),
+    /// Values in order.
+    List(Vec<Node>),
+    /// Values by name, in the order written.
+    Map(Vec<Pair>),
+}
+
+/// One entry of a map.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pair {
+    /// The name.
+    pub key: String,
+    /// Where the name stands.
+    pub key_span: Span,
+    /// The value.
+    pub value: Node,
+}
+
+impl Node {
+    /// The entry of a map with this name.
+    pub fn pair(&self, key: &str) -> Option<&Pair> {
+        match &self.kind {
+            Kind::Map(pairs) => pairs.iter().find(|pair| pair.key == key),
+            Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) | Kind::List(_) => None,
+        }
+    }
+
+    /// The value at a JSON pointer.
+    pub fn at(&self, pointer: &str) -> Option<&Node> {
+        pointer.split('/').skip(1).try_fold(self, |node, part| {
+            let part = part.replace("~1", "/").replace("~0", "~");
+            match &node.kind {
+                Kind::Map(pairs) => {
+                    pairs.iter().find(|pair| pair.key == part).map(|pair| &pair.value)
+                }
+                Kind::List(items) => items.get(part.parse::<usize>().ok()?),
+                Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => None,
+            }
+        })
+    }
+
+    /// The place of a JSON pointer, or of the nearest value above it that exists.
+    pub fn span_at(&self, pointer: &str) -> Span {
+        let mut pointer = pointer;
+        loop {
+            if let Some(node) = self.at(pointer) {
+                return node.span;
+            }
+            pointer = pointer.rsplit_once('/').map_or("", |(above, _)| above);
+        }
+    }
+
+    /// The same value without places.
+    pub fn to_value(&self) -> Value {
+        match &self.kind {
+            Kind::Null => Value::Null,
+            Kind::Bool(value) => Value::Bool(*value),
+            Kind::Number(value) => Value::Number(value.clone()),
+            Kind::Text(value) => Value::String(value.clone()),
+            Kind::List(items) => Value::Array(items.iter().map(Node::to_value).collect()),
+            Kind::Map(pairs) => Value::Object(
+                pairs
+                    .iter()
+                    .map(|pair| (pair.key.clone(), pair.value.to_value()))
+                    .collect::<Map<_, _>>(),
+            ),
+        }
+    }
+
+    /// What the value is, in words.
+    pub fn noun(&self) -> &'static str {
+        match &self.kind {
+            Kind::Null => "nothing",
+            Kind::Bool(_) => "true or false",
+            Kind::Number(_) => "a number",
+            Kind::Text(_) => "text",
+            Kind::List(_) => "a list",
+            Kind::Map(_) => "a map",
+        }
+    }
+}
+
+/// One step of a JSON pointer, escaped.
+pub fn pointer_part(key: &str) -> String {
+    key.replace('~', "~0").replace('/', "~1")
+}

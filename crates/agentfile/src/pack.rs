@@ -1,0 +1,158 @@
+//! An agent of a pack: one `AGENT.md` whose front matter defines it.
+//!
+//! Lists default to `inherit`: what the host, the project and the user offer.
+//!
+//! Must never: take an id from the file; it comes from the directory.
+
+use agentry_protocol::{AgentId, SkillId, TaskId};
+use serde_json::Value;
+
+use crate::agent::{Agent, Form, Identity, Models, Personas, Powers, Texts, Values};
+use crate::diagnostic::{Code, Findings, Text};
+use crate::file_tree::FileTree;
+use crate::index::{Health, Index};
+use crate::manifest::agent_md::AgentMd;
+use crate::manifest::agent_yml::Capabilities;
+use crate::manifest::names::NameList;
+use crate::markdown::{self, Reading};
+use crate::program::Surroundings;
+use crate::schema::{self, Doc, FileKind};
+use crate::scope::{self, Scope};
+use crate::source::{Origin, Sourced, Span};
+use crate::tool_access;
+use crate::toolset::{Gathering, report_left_out};
+
+/// The file that defines an agent of a pack.
+pub const FILE: &str = "AGENT.md";
+
+/// Reads an agent of a pack; the tree is its directory. `None` if it does not load.
+pub fn read(
+    tree: &FileTree,
+    id: &str,
+    around: &Surroundings<'_>,
+    findings: &mut Findings,
+) -> Option<Agent> {
+    let mut own = Findings::default();
+    tree.report_refusals(&mut own);
+    let agent = load(tree, id, around, &mut own);
+    let broken = own.has_errors();
+    findings.append(own);
+    agent.filter(|_| !broken)
+}
+
+fn load(tree: &FileTree, id: &str, around: &Surroundings<'_>, findings: &mut Findings) -> Option<Agent> {
+    let markdown = markdown::read(tree, FILE, Reading::Exact, findings)?;
+    let Some(node) = markdown.head else {
+        let text = Text::new("AGENT.md has no front matter, and there is no agent.yml beside it")
+            .help("begin the file with `---`, `name: …`, `---`, or write an agent.yml");
+        findings.at(Code::NoFrontMatter, &markdown.source, Span::default(), text);
+        return None;
+    };
+    let doc: Doc<AgentMd> = schema::read(FileKind::Agent, &markdown.source, node, findings)?;
+    let scope = scope::read(&doc, around.index, findings);
+    let mut models = models_of(&doc);
+    if let Some(model) = around.settings.default_model() {
+        push_model(&mut models.candidates, model);
+    }
+    let manifest = &doc.manifest;
+    Some(Agent {
+        id: AgentId::new(id),
+        form: Form::Pack,
+        directory: tree.shown(""),
+        hash: tree.hash(),
+        identity: Identity {
+            name: doc.sourced("/name", manifest.name.clone()),
+            description: manifest.description.clone().map(|text| doc.sourced("/description", text)),
+            metadata: manifest.metadata.clone().map(|map| doc.sourced("/metadata", Value::Object(map))),
+        },
+        texts: Texts {
+            instructions: Some(markdown.body).filter(|body| !body.value.is_empty()),
+            user_name: around.settings.user_name(),
+            rules: around.rules.cloned(),
+            ..Texts::default()
+        },
+        models,
+        powers: powers(tree, &doc, &scope, around, findings),
+        personas: Personas::default(),
+        skills: skills_of(&scope, around.index),
+        tasks: tasks_of(&scope, around.index),
+        values: Values { args: around.settings.args(), ..Values::default() },
+    })
+}
+
+fn powers(
+    tree: &FileTree,
+    doc: &Doc<AgentMd>,
+    scope: &Scope,
+    around: &Surroundings<'_>,
+    findings: &mut Findings,
+) -> Powers {
+    let access = tool_access::read(tree, &[], around.environment, findings);
+    let mut gathering = Gathering::new(around.index, Capabilities::default(), &access);
+    let inherited = doc.said("/tools").unwrap_or_else(|| Origin::named("built-in"));
+    gathering.choose(&scope.tools, &inherited);
+    let (toolset, left_out) = gathering.finish();
+    let spans: Vec<(String, Span)> = NameList::named(doc.manifest.tools.as_ref())
+        .map(|(below, name)| (name.to_owned(), doc.span(&format!("/tools{below}"))))
+        .collect();
+    report_left_out(&left_out, &doc.source, &spans, findings);
+    Powers {
+        toolset,
+        left_out,
+        tool_rules: scope.tool_rules.clone().unwrap_or_default(),
+        task_rules: scope.task_rules.clone().unwrap_or_default(),
+        hooks: Vec::new(),
+        capabilities: Capabilities::default(),
+        access,
+    }
+}
+
+/// The models that the front matter speaks of.
+pub(crate) fn models_of(doc: &Doc<AgentMd>) -> Models {
+    let manifest = &doc.manifest;
+    let allowed = manifest.allowed_models.iter().enumerate();
+    Models {
+        candidates: manifest.model.iter().map(|name| doc.sourced("/model", name.clone())).collect(),
+        allowed: allowed.map(|(at, name)| doc.sourced(&format!("/allowed_models/{at}"), name.clone())).collect(),
+        temperature: manifest.temperature.map(|value| doc.sourced("/temperature", value)),
+        max_tokens: manifest.max_tokens.map(|value| doc.sourced("/max_tokens", value)),
+    }
+}
+
+/// Adds a model unless it is there already.
+pub(crate) fn push_model(models: &mut Vec<Sourced<String>>, model: Sourced<String>) {
+    if !models.iter().any(|known| known.value == model.value) {
+        models.push(model);
+    }
+}
+
+/// The skills that a scope gives, of those that load.
+pub(crate) fn skills_of(scope: &Scope, index: &Index) -> Vec<Sourced<SkillId>> {
+    let ids = chosen(&scope.skills, &index.skills);
+    ids.into_iter().map(|(id, origin)| Sourced::new(SkillId::new(id), origin)).collect()
+}
+
+/// The tasks that a scope gives, of those that load.
+pub(crate) fn tasks_of(scope: &Scope, index: &Index) -> Vec<Sourced<TaskId>> {
+    let ids = chosen(&scope.tasks, &index.tasks);
+    ids.into_iter().map(|(id, origin)| Sourced::new(TaskId::new(id), origin)).collect()
+}
+
+fn chosen(
+    choice: &scope::Choice,
+    known: &std::collections::BTreeMap<String, Health>,
+) -> Vec<(String, Origin)> {
+    let good = |id: &str| known.get(id) == Some(&Health::Good);
+    let mut ids: Vec<(String, Origin)> = choice
+        .names
+        .iter()
+        .filter(|name| good(&name.value))
+        .map(|name| (name.value.clone(), name.origin.clone()))
+        .collect();
+    if choice.inherit {
+        let inherited = known.keys().filter(|id| good(id));
+        let new: Vec<_> = inherited.filter(|id| !ids.iter().any(|(known, _)| known == *id)).cloned().collect();
+        ids.extend(new.into_iter().map(|id| (id, Origin::named("inherit"))));
+    }
+    ids
+}

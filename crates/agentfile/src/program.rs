@@ -1,0 +1,323 @@
+//! An agent program: `agent.yml`, `AGENT.md` and what stands beside them.
+//!
+//! Both files are required. Front matter in `AGENT.md` may add what `agent.yml` has no word for
+//! (approval rules, further models); where both speak of one thing they must agree.
+//!
+//! Must never: let a broken optional part pass as if it were absent.
+
+use std::collections::BTreeMap;
+
+use agentry_protocol::AgentId;
+use serde_json::Value;
+
+use crate::agent::{Agent, Form, Identity, Models, Powers, Texts, Values};
+use crate::config::Settings;
+use crate::diagnostic::{Code, Findings, Text};
+use crate::file_tree::FileTree;
+use crate::index::Index;
+use crate::manifest::agent_md::AgentMd;
+use crate::manifest::agent_yml::{AgentYml, Capabilities};
+use crate::markdown::{self, Markdown, Reading};
+use crate::node::{Kind, Node, Pair};
+use crate::schema::{self, Doc, FileKind};
+use crate::scope::{self, Scope};
+use crate::skill::{self, Skill, SkillLevel};
+use crate::source::{Origin, Sourced, Span};
+use crate::tool_access::{self, ToolAccess};
+use crate::toolset::Gathering;
+use crate::yaml;
+
+mod custom_tools;
+mod hooks;
+mod personas;
+mod values;
+
+pub(crate) use values::{diary, yaml_value};
+
+/// The file that makes a directory an agent program.
+pub const FILE: &str = "agent.yml";
+
+/// What an agent is resolved against.
+pub struct Surroundings<'a> {
+    /// All names.
+    pub index: &'a Index,
+    /// The project's and the user's settings.
+    pub settings: &'a Settings,
+    /// The variables that bound the tools.
+    pub environment: &'a BTreeMap<String, String>,
+    /// How strictly skills are read.
+    pub level: SkillLevel,
+    /// The workspace's rules.
+    pub rules: Option<&'a Sourced<String>>,
+}
+
+/// Reads an agent program. Its own skills come with it. `None` if it does not load.
+pub fn read(
+    tree: &FileTree,
+    id: &str,
+    around: &Surroundings<'_>,
+    findings: &mut Findings,
+) -> Option<(Agent, Vec<Skill>)> {
+    let mut own = Findings::default();
+    tree.report_refusals(&mut own);
+    let agent = Program { tree, around }.read(id, &mut own);
+    let broken = own.has_errors();
+    findings.append(own);
+    agent.filter(|_| !broken)
+}
+
+struct Program<'a> {
+    tree: &'a FileTree,
+    around: &'a Surroundings<'a>,
+}
+
+impl Program<'_> {
+    fn read(&self, id: &str, findings: &mut Findings) -> Option<(Agent, Vec<Skill>)> {
+        let yml = self.agent_yml(findings);
+        let instructions = self.instructions(yml.as_ref(), findings);
+        // Everything is read even if agent.yml is broken: one defect must not hide the next.
+        let custom = custom_tools::read(self.tree, yml.as_ref(), findings);
+        let hooks = hooks::read(self.tree, yml.as_ref(), findings);
+        let personas = personas::read(self.tree, yml.as_ref(), findings);
+        let skills = self.skills(findings);
+        let values = self.values(findings);
+        let texts = self.texts(findings);
+        let names: Vec<&str> = custom.iter().map(|tool| tool.name.as_str()).collect();
+        let access = tool_access::read(self.tree, &names, self.around.environment, findings);
+        let yml = yml?;
+        let (markdown, front) = instructions?;
+        let scope = front.as_ref().map(|front| scope::read(front, self.around.index, findings));
+        let capabilities = yml.manifest.capabilities.unwrap_or_default();
+        let powers = self.powers(&yml, custom, (scope.as_ref(), access, capabilities), findings);
+        let manifest = &yml.manifest;
+        let skill_ids = self.skill_ids(&skills, scope.as_ref());
+        let agent = Agent {
+            id: AgentId::new(id),
+            form: Form::Program,
+            directory: self.tree.shown(""),
+            hash: self.tree.hash(),
+            identity: Identity {
+                name: yml.sourced("/name", manifest.name.clone()),
+                description: manifest.description.clone().map(|text| yml.sourced("/description", text)),
+                metadata: manifest.metadata.clone().map(|map| yml.sourced("/metadata", Value::Object(map))),
+            },
+            texts: Texts { instructions: Some(markdown.body), ..texts },
+            models: self.models(&yml, front.as_ref(), findings),
+            powers: Powers { hooks, ..powers },
+            personas,
+            skills: skill_ids,
+            tasks: scope.as_ref().map(|scope| crate::pack::tasks_of(scope, self.around.index)).unwrap_or_default(),
+            values,
+        };
+        Some((agent, skills))
+    }
+
+    fn agent_yml(&self, findings: &mut Findings) -> Option<Doc<AgentYml>> {
+        let source = self.tree.text(FILE, findings)?;
+        let node = yaml::parse(&source, Span::new(0, source.text.len()), findings)?;
+        schema::read(FileKind::AgentYml, &source, node, findings)
+    }
+
+    /// `AGENT.md`, and its front matter if it has some.
+    fn instructions(
+        &self,
+        yml: Option<&Doc<AgentYml>>,
+        findings: &mut Findings,
+    ) -> Option<(Markdown, Option<Doc<AgentMd>>)> {
+        const FILE: &str = "AGENT.md";
+        if self.tree.get(FILE).is_none() {
+            let text = Text::new("agent.yml is here, but AGENT.md is missing")
+                .help("write AGENT.md with the agent's operating instructions");
+            findings.about(Code::MissingFile, self.tree.shown(FILE), text);
+            return None;
+        }
+        let mut markdown = markdown::read(self.tree, FILE, Reading::Exact, findings)?;
+        if markdown.body.value.is_empty() {
+            let text = Text::new("AGENT.md says nothing").help("write the agent's operating instructions");
+            findings.at(Code::EmptyFile, &markdown.source, Span::default(), text);
+        }
+        let Some(node) = markdown.head.take() else { return Some((markdown, None)) };
+        let node = match yml {
+            Some(yml) => with_name(node, &yml.manifest.name),
+            None => node,
+        };
+        let front: Doc<AgentMd> = schema::read(FileKind::Agent, &markdown.source, node, findings)?;
+        if let Some(yml) = yml {
+            check_agreement(yml, &front, findings);
+        }
+        Some((markdown, Some(front)))
+    }
+
+    fn texts(&self, findings: &mut Findings) -> Texts {
+        let plain = |path: &str, findings: &mut Findings| {
+            self.tree.get(path)?;
+            markdown::plain(self.tree, path, findings)
+        };
+        let (user, user_name) = self.user(findings);
+        Texts {
+            instructions: None,
+            soul: plain("SOUL.md", findings),
+            user,
+            user_name: user_name.or_else(|| self.around.settings.user_name()),
+            template: plain("prompts/system.md.liquid", findings),
+            rules: self.around.rules.cloned(),
+        }
+    }
+
+    fn user(&self, findings: &mut Findings) -> (Option<Sourced<String>>, Option<Sourced<String>>) {
+        if self.tree.get("USER.md").is_none() {
+            return (None, None);
+        }
+        let Some(markdown) = markdown::read(self.tree, "USER.md", Reading::Exact, findings) else {
+            return (None, None);
+        };
+        let pair = markdown.head.as_ref().and_then(|head| head.pair("name"));
+        let name = pair.and_then(|pair| match &pair.value.kind {
+            Kind::Text(name) if !name.trim().is_empty() => {
+                Some(Sourced::new(name.clone(), markdown.source.origin(pair.value.span)))
+            }
+            Kind::Text(_) | Kind::Null => None,
+            Kind::Bool(_) | Kind::Number(_) | Kind::List(_) | Kind::Map(_) => {
+                let text = Text::new(format!("`name` must be text, but is {}", pair.value.noun()));
+                findings.at(Code::WrongType, &markdown.source, pair.value.span, text.help("put it in quotes"));
+                None
+            }
+        });
+        let body = Some(markdown.body).filter(|body| !body.value.is_empty());
+        (body, name)
+    }
+
+    fn models(&self, yml: &Doc<AgentYml>, front: Option<&Doc<AgentMd>>, findings: &mut Findings) -> Models {
+        let mut candidates: Vec<Sourced<String>> = Vec::new();
+        let model = yml.manifest.model.as_ref();
+        for (at, name) in model.iter().flat_map(|model| model.prefer.iter().enumerate()) {
+            let pointer = format!("/model/prefer/{at}");
+            check_model_name(yml, &pointer, name, findings);
+            crate::pack::push_model(&mut candidates, yml.sourced(&pointer, name.clone()));
+        }
+        if let Some(name) = model.and_then(|model| model.default.clone()) {
+            check_model_name(yml, "/model/default", &name, findings);
+            crate::pack::push_model(&mut candidates, yml.sourced("/model/default", name));
+        }
+        let front = front.map(crate::pack::models_of).unwrap_or_default();
+        for candidate in front.candidates.into_iter().chain(self.around.settings.default_model()) {
+            crate::pack::push_model(&mut candidates, candidate);
+        }
+        Models { candidates, ..front }
+    }
+
+    fn powers(
+        &self,
+        yml: &Doc<AgentYml>,
+        custom: Vec<crate::agent::OfferedTool>,
+        (scope, access, capabilities): (Option<&Scope>, ToolAccess, Capabilities),
+        findings: &mut Findings,
+    ) -> Powers {
+        let mut gathering = Gathering::new(self.around.index, capabilities, &access);
+        let spans = custom_tools::allow(self.tree, yml, &mut gathering, findings);
+        if let (Some(scope), None) = (scope, &yml.manifest.tools) {
+            if !scope.tools.names.is_empty() {
+                gathering.choose(&scope.tools, &Origin::named("inherit"));
+            }
+        }
+        gathering.add_for_capabilities(&yml.origin("/capabilities"));
+        for tool in custom {
+            gathering.push(tool);
+        }
+        let (toolset, left_out) = gathering.finish();
+        crate::toolset::report_left_out(&left_out, &yml.source, &spans, findings);
+        Powers {
+            toolset,
+            left_out,
+            tool_rules: scope.and_then(|scope| scope.tool_rules.clone()).unwrap_or_default(),
+            task_rules: scope.and_then(|scope| scope.task_rules.clone()).unwrap_or_default(),
+            hooks: Vec::new(),
+            capabilities,
+            access,
+        }
+    }
+
+    fn skills(&self, findings: &mut Findings) -> Vec<Skill> {
+        let mut skills: Vec<Skill> = Vec::new();
+        for (path, _) in self.tree.below("skills") {
+            let below = &path["skills/".len()..];
+            let found = match below.rsplit_once('/') {
+                None if below.ends_with(".md") => skill::read_file(self.tree, path, findings),
+                Some((folder, "SKILL.md" | "skill.md")) => {
+                    let draft = skill::read(self.tree, path, folder, self.around.level, findings);
+                    draft.map(|draft| skill::resolve(draft, self.around.index, findings))
+                }
+                _ => None,
+            };
+            let Some(found) = found else { continue };
+            match skills.iter().find(|known| known.id == found.id) {
+                Some(known) => {
+                    let text = Text::new(format!("the skill `{}` is there already, in {}", found.id, known.body.origin.file))
+                        .help("rename one of the two");
+                    findings.about(Code::DuplicateId, found.body.origin.file, text);
+                }
+                None => skills.push(found),
+            }
+        }
+        skills
+    }
+
+    fn skill_ids(&self, own: &[Skill], scope: Option<&Scope>) -> Vec<Sourced<agentry_protocol::SkillId>> {
+        let mut ids: Vec<_> =
+            own.iter().map(|skill| Sourced::new(skill.id.clone(), skill.name.origin.clone())).collect();
+        if let Some(scope) = scope.filter(|scope| !scope.skills.names.is_empty()) {
+            ids.extend(crate::pack::skills_of(scope, self.around.index));
+        }
+        ids
+    }
+
+    fn values(&self, findings: &mut Findings) -> Values {
+        Values {
+            facts: yaml_value(self.tree, "data/facts.yml", values::Shape::Map, findings),
+            lorebook: yaml_value(self.tree, "data/lorebook.yml", values::Shape::Any, findings),
+            diary: diary(self.tree, findings),
+            args: self.around.settings.args(),
+        }
+    }
+}
+
+fn with_name(mut node: Node, name: &str) -> Node {
+    let span = node.span;
+    if let Kind::Map(pairs) = &mut node.kind {
+        if !pairs.iter().any(|pair| pair.key == "name") {
+            let value = Node { span, kind: Kind::Text(name.to_owned()) };
+            pairs.push(Pair { key: "name".to_owned(), key_span: span, value });
+        }
+    }
+    node
+}
+
+/// Where both files speak of one thing they must say the same.
+fn check_agreement(yml: &Doc<AgentYml>, front: &Doc<AgentMd>, findings: &mut Findings) {
+    let both = |field: &str| yml.said(field).zip(front.said(field));
+    for field in ["/name", "/description"] {
+        if both(field).is_some() && yml.node.at(field).map(Node::to_value) != front.node.at(field).map(Node::to_value) {
+            report_disagreement(yml, front, field, findings);
+        }
+    }
+    for field in ["/model", "/tools"] {
+        if both(field).is_some() {
+            report_disagreement(yml, front, field, findings);
+        }
+    }
+}
+
+fn report_disagreement(yml: &Doc<AgentYml>, front: &Doc<AgentMd>, field: &str, findings: &mut Findings) {
+    let name = field.trim_start_matches('/');
+    let text = Text::new(format!("agent.yml speaks of `{name}` too, on line {}", yml.origin(field).line))
+        .help("say it in one of the two files");
+    findings.at(Code::SaidTwice, &front.source, front.span(field), text);
+}
+
+fn check_model_name(yml: &Doc<AgentYml>, pointer: &str, name: &str, findings: &mut Findings) {
+    if !name.contains(|c: char| c.is_ascii_digit()) {
+        let text = Text::new(format!("`{name}` looks like the name of a family, not of a model"))
+            .help("write the full name, such as claude-sonnet-4-20250514");
+        findings.at(Code::ShortModelName, &yml.source, yml.span(pointer), text);
+    }
+}

@@ -1,0 +1,69 @@
+//! `hooks/`: which programs run at which moment.
+//!
+//! A hook that is switched on and cannot run is an error: a guard that is off must not look like one
+//! that is on.
+//!
+//! Must never: switch a hook on because its file is there.
+
+use crate::agent::Hook;
+use crate::diagnostic::{Code, Findings, Text, nearest};
+use crate::file_tree::FileTree;
+use crate::manifest::agent_yml::{AgentYml, Hooks};
+use crate::schema::Doc;
+
+const MOMENTS: [&str; 3] = ["on_conversation_start", "before_inference", "after_tool_call"];
+
+/// The hooks that are on.
+pub(super) fn read(tree: &FileTree, yml: Option<&Doc<AgentYml>>, findings: &mut Findings) -> Vec<Hook> {
+    let flags = yml.and_then(|yml| yml.manifest.hooks.clone()).unwrap_or_default();
+    let mut hooks = Vec::new();
+    for moment in MOMENTS {
+        let program = format!("hooks/{moment}");
+        if let (Some(true), Some(yml)) = (flag(&flags, moment), yml) {
+            let pointer = format!("/hooks/{moment}");
+            let problem = match tree.file(&program) {
+                None => Some((Code::HookMissing, format!("`{moment}` is on, but {program} is not there"), format!("write {program}, or set it to false"))),
+                Some(file) if !file.executable => Some((
+                    Code::HookNotExecutable,
+                    format!("`{moment}` is on, but {program} is not executable"),
+                    format!("run `chmod +x {}`", tree.shown(&program)),
+                )),
+                Some(_) => None,
+            };
+            match problem {
+                Some((code, message, help)) => {
+                    findings.at(code, &yml.source, yml.span(&pointer), Text::new(message).help(help));
+                }
+                None => hooks.push(Hook { moment: moment.to_owned(), program, origin: yml.origin(&pointer) }),
+            }
+        }
+    }
+    if yml.is_some() {
+        report_undeclared(tree, &flags, findings);
+    }
+    hooks
+}
+
+fn flag(flags: &Hooks, moment: &str) -> Option<bool> {
+    match moment {
+        "on_conversation_start" => flags.on_conversation_start,
+        "before_inference" => flags.before_inference,
+        _ => flags.after_tool_call,
+    }
+}
+
+/// A program in `hooks/` that agent.yml does not mention never runs; say so.
+fn report_undeclared(tree: &FileTree, flags: &Hooks, findings: &mut Findings) {
+    for (name, file) in tree.files_in("hooks") {
+        let known = MOMENTS.contains(&name);
+        let words = match (known, nearest(name, MOMENTS)) {
+            (true, _) if flag(flags, name).is_none() => Some(format!("set `hooks.{name}` in agent.yml to true or false")),
+            (false, Some(near)) if file.executable => Some(format!("did you mean `{near}`?")),
+            _ => None,
+        };
+        if let Some(help) = words {
+            let text = Text::new(format!("the hook `{name}` is here but never runs")).help(help);
+            findings.about(Code::HookNotDeclared, tree.shown(&format!("hooks/{name}")), text);
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! `data/` and `memory/`: facts, lorebook and the diary.
+//!
+//! Must never: read a diary page into the prompt; it only says which pages there are.
+
+use serde_json::Value;
+
+use crate::agent::DiaryPage;
+use crate::diagnostic::{Code, Findings, Text};
+use crate::file_tree::FileTree;
+use crate::node::Kind;
+use crate::source::{Sourced, Span};
+use crate::yaml;
+
+/// What a data file may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// Names and values.
+    Map,
+    /// Anything.
+    Any,
+}
+
+/// Reads a YAML file of values.
+pub(crate) fn yaml_value(
+    tree: &FileTree,
+    path: &str,
+    shape: Shape,
+    findings: &mut Findings,
+) -> Option<Sourced<Value>> {
+    let source = tree.text(path, findings)?;
+    let node = yaml::parse(&source, Span::new(0, source.text.len()), findings)?;
+    let fits = match node.kind {
+        Kind::Null => return None,
+        Kind::Map(_) => true,
+        Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) | Kind::List(_) => shape == Shape::Any,
+    };
+    if !fits {
+        let text = Text::new(format!("expected a map of names and values, found {}", node.noun()));
+        findings.at(Code::NotAMapping, &source, node.span, text.help("write `name: value` lines"));
+        return None;
+    }
+    Some(Sourced::new(node.to_value(), source.origin(node.span)))
+}
+
+/// The pages of the diary, oldest first.
+pub(crate) fn diary(tree: &FileTree, findings: &mut Findings) -> Vec<DiaryPage> {
+    let mut pages = Vec::new();
+    for (name, file) in tree.files_in("memory") {
+        let path = format!("memory/{name}");
+        let day = name.strip_suffix(".md").filter(|day| is_day(day));
+        match day {
+            Some(day) => pages.push(DiaryPage {
+                day: day.to_owned(),
+                file: tree.shown(&path),
+                bytes: usize::try_from(file.length).unwrap_or(usize::MAX),
+            }),
+            None if ["MEMORY.md", "README.md", ".gitkeep"].contains(&name) => {}
+            None => {
+                let text = Text::new(format!("`{name}` is not a page of the diary"))
+                    .help("name it by its day, such as 2026-01-31.md, or move it elsewhere");
+                findings.about(Code::DiaryName, tree.shown(&path), text);
+            }
+        }
+    }
+    pages
+}
+
+fn is_day(text: &str) -> bool {
+    let parts: Vec<&str> = text.split('-').collect();
+    let [year, month, day] = parts.as_slice() else { return false };
+    let digits = |part: &str, length| part.len() == length && part.bytes().all(|b| b.is_ascii_digit());
+    let within = |part: &str, most: u8| part.parse::<u8>().is_ok_and(|n| (1..=most).contains(&n));
+    digits(year, 4) && digits(month, 2) && digits(day, 2) && within(month, 12) && within(day, 31)
+}

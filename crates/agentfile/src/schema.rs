@@ -1,0 +1,284 @@
+//! The JSON Schemas of the definition files, and what they find wrong with a file.
+//!
+//! Schemas are generated from the manifest types. A value that breaks its schema is reported at its
+//! place and taken out, so that the rest of the file can still be read and checked.
+//!
+//! Must never: fetch a schema from anywhere, or report a defect without a place.
+
+use std::sync::OnceLock;
+
+use jsonschema::Validator;
+use schemars::schema_for;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::diagnostic::{Code, Findings, Severity, Text, suggestion};
+use crate::manifest::agent_md::AgentMd;
+use crate::manifest::agent_yml::AgentYml;
+use crate::manifest::approvals::Matcher;
+use crate::manifest::config::Config;
+use crate::manifest::skill_md::SkillMd;
+use crate::manifest::task_md::{StepMd, TaskMd};
+use crate::manifest::tool_access::ToolAccessJson;
+use crate::manifest::tool_yml::ToolYml;
+use crate::node::{Kind, Node};
+use crate::source::{Origin, Source, Sourced, Span};
+
+mod problem;
+
+use problem::Problem;
+
+/// A kind of definition file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileKind {
+    /// The front matter of `AGENT.md`.
+    Agent,
+    /// `agent.yml`.
+    AgentYml,
+    /// The front matter of `SKILL.md`.
+    Skill,
+    /// The front matter of `TASK.md`.
+    Task,
+    /// The front matter of a later step.
+    Step,
+    /// `tools/<name>.yml`.
+    Tool,
+    /// `tool-access.json`.
+    ToolAccess,
+    /// `agentry.toml`.
+    Config,
+    /// `soul.json`.
+    Soul,
+    /// `user_profile.json`.
+    UserProfile,
+    /// `.mcp.json`.
+    McpJson,
+}
+
+impl FileKind {
+    /// The kinds whose schema is published, with the name it is asked for by.
+    pub const PUBLISHED: [(&'static str, FileKind); 8] = [
+        ("agent", Self::Agent),
+        ("agent-yml", Self::AgentYml),
+        ("skill", Self::Skill),
+        ("task", Self::Task),
+        ("step", Self::Step),
+        ("tool", Self::Tool),
+        ("tool-access", Self::ToolAccess),
+        ("config", Self::Config),
+    ];
+
+    /// The JSON Schema.
+    pub fn schema(self) -> Value {
+        let embedded = |text| serde_json::from_str(text).expect("the schemas in this crate are JSON");
+        match self {
+            Self::Agent => schema_for!(AgentMd).to_value(),
+            Self::AgentYml => schema_for!(AgentYml).to_value(),
+            Self::Skill => schema_for!(SkillMd).to_value(),
+            Self::Task => schema_for!(TaskMd).to_value(),
+            Self::Step => schema_for!(StepMd).to_value(),
+            Self::Tool => schema_for!(ToolYml).to_value(),
+            Self::ToolAccess => schema_for!(ToolAccessJson).to_value(),
+            Self::Config => schema_for!(Config).to_value(),
+            Self::Soul => embedded(include_str!("../schemas/soul.json")),
+            Self::UserProfile => embedded(include_str!("../schemas/user_profile.json")),
+            Self::McpJson => embedded(include_str!("../schemas/mcp.json")),
+        }
+    }
+
+    /// Front matter is shared with other tools, so a field we do not know is only a warning there.
+    fn unknown_field_severity(self) -> Severity {
+        match self {
+            Self::Agent | Self::Skill | Self::Task | Self::Step | Self::Soul | Self::UserProfile => {
+                Severity::Warning
+            }
+            Self::AgentYml | Self::Tool | Self::ToolAccess | Self::Config | Self::McpJson => {
+                Severity::Error
+            }
+        }
+    }
+
+    fn compiled(self) -> &'static (Value, Validator) {
+        static COMPILED: [OnceLock<(Value, Validator)>; 11] = [const { OnceLock::new() }; 11];
+        COMPILED[self as usize].get_or_init(|| {
+            let schema = self.schema();
+            let validator = jsonschema::options()
+                .build(&schema)
+                .expect("the schemas in this crate are valid JSON Schema");
+            (schema, validator)
+        })
+    }
+}
+
+/// A file that was read: its tree with the defects taken out, and its manifest.
+#[derive(Clone, Debug)]
+pub struct Doc<T> {
+    /// The text.
+    pub source: Source,
+    /// The tree that the manifest was made from.
+    pub node: Node,
+    /// The manifest.
+    pub manifest: T,
+}
+
+impl<T> Doc<T> {
+    /// The place of a JSON pointer.
+    pub fn span(&self, pointer: &str) -> Span {
+        self.node.span_at(pointer)
+    }
+
+    /// The origin of a JSON pointer.
+    pub fn origin(&self, pointer: &str) -> Origin {
+        self.source.origin(self.span(pointer))
+    }
+
+    /// A value with the origin of its pointer.
+    pub fn sourced<V>(&self, pointer: &str, value: V) -> Sourced<V> {
+        Sourced::new(value, self.origin(pointer))
+    }
+
+    /// The origin of a pointer if the file says anything there.
+    pub fn said(&self, pointer: &str) -> Option<Origin> {
+        self.node.at(pointer).map(|node| self.source.origin(node.span))
+    }
+}
+
+/// Checks a tree against its schema and makes the manifest. Every defect is reported; `None` means
+/// that what is left is not enough for a manifest.
+pub fn read<T: DeserializeOwned>(
+    kind: FileKind,
+    source: &Source,
+    mut node: Node,
+    findings: &mut Findings,
+) -> Option<Doc<T>> {
+    let clean = check(kind, source, &mut node, findings);
+    match serde_json::from_value(node.to_value()) {
+        Ok(manifest) => Some(Doc { source: source.clone(), node, manifest }),
+        Err(error) if clean => {
+            findings.at(Code::WrongType, source, node.span, error.to_string());
+            None
+        }
+        Err(_) => None,
+    }
+}
+
+/// Reports every defect of a tree and takes the defective values out. True if there were none.
+pub fn check(kind: FileKind, source: &Source, node: &mut Node, findings: &mut Findings) -> bool {
+    let value = node.to_value();
+    let (schema, validator) = kind.compiled();
+    let mut problems: Vec<Problem> =
+        validator.iter_errors(&value).flat_map(|error| problem::problems(&error, schema)).collect();
+    problems.retain(|problem| !is_checked_by_hand(kind, problem));
+    for problem in &problems {
+        report(kind, source, node, problem, findings);
+    }
+    let mut pointers: Vec<String> = problems.iter().flat_map(Problem::to_take_out).collect();
+    // Last first, so that taking out an item of a list does not move the ones still to come.
+    pointers.sort_by(|a, b| compare_pointers(b, a));
+    pointers.dedup();
+    for pointer in &pointers {
+        take_out(node, pointer);
+    }
+    problems.is_empty()
+}
+
+/// The lengths of a skill's fields have codes of their own; see `skill`.
+fn is_checked_by_hand(kind: FileKind, problem: &Problem) -> bool {
+    kind == FileKind::Skill
+        && matches!(problem.what, problem::What::Range(_))
+        && problem.pointer.matches('/').count() == 1
+}
+
+fn report(kind: FileKind, source: &Source, node: &Node, problem: &Problem, findings: &mut Findings) {
+    use problem::What;
+    let span = node.span_at(&problem.pointer);
+    let field = problem.field();
+    match &problem.what {
+        What::UnknownFields { unknown, known } => {
+            for name in unknown {
+                let pair = node.at(&problem.pointer).and_then(|map| map.pair(name));
+                let place = pair.map_or(span, |pair| pair.key_span);
+                let known: Vec<&str> = known.iter().map(String::as_str).collect();
+                let text = match problem.is_matcher() {
+                    true => Text::new(format!("`{name}` is not a matcher"))
+                        .help(suggestion(name, &Matcher::KEYS)),
+                    false => Text::new(format!("the field `{name}` is not known here"))
+                        .help(suggestion(name, &known))
+                        .severity(kind.unknown_field_severity()),
+                };
+                let code = if problem.is_matcher() { Code::NotAMatcher } else { Code::UnknownField };
+                findings.at(code, source, place, text);
+            }
+        }
+        What::Missing(name) => {
+            let text = Text::new(format!("the field `{name}` is missing"))
+                .help(format!("add a line `{name}: …`"));
+            findings.at(Code::MissingField, source, Span::new(span.start, span.start + 1), text);
+        }
+        What::Type(expected) if problem.pointer.is_empty() => {
+            let found = node.at("").map_or("nothing", Node::noun);
+            let text = format!("expected {expected} of fields, found {found}");
+            findings.at(Code::NotAMapping, source, span, text);
+        }
+        What::Type(expected) => {
+            let found = node.at(&problem.pointer).map_or("nothing", Node::noun);
+            let text = Text::new(format!("{field} must be {expected}, but is {found}"));
+            let text = match node.at(&problem.pointer).map(|node| &node.kind) {
+                Some(Kind::Number(_) | Kind::Bool(_)) if expected == "text" => {
+                    text.help("put it in quotes")
+                }
+                _ => text,
+            };
+            findings.at(Code::WrongType, source, span, text);
+        }
+        What::OneOf(words) => {
+            let text = Text::new(format!("{field} has a value that is not allowed"));
+            findings.at(Code::NotOneOf, source, span, text.help(words.clone()));
+        }
+        What::Matchers => {
+            let text = Text::new("a matcher has exactly one key")
+                .help(format!("one of {}", Matcher::KEYS.join(", ")));
+            findings.at(Code::NotAMatcher, source, span, text);
+        }
+        What::Range(words) => {
+            findings.at(Code::OutOfRange, source, span, format!("{field} {words}"));
+        }
+        What::Other(words) => findings.at(Code::WrongType, source, span, words.clone()),
+    }
+}
+
+fn compare_pointers(a: &str, b: &str) -> std::cmp::Ordering {
+    let key = |pointer: &str| -> Vec<(usize, String)> {
+        pointer.split('/').map(|part| (part.parse().unwrap_or(0), part.to_owned())).collect()
+    };
+    key(a).cmp(&key(b))
+}
+
+fn take_out(node: &mut Node, pointer: &str) {
+    let Some((above, last)) = pointer.rsplit_once('/') else { return };
+    let last = last.replace("~1", "/").replace("~0", "~");
+    let mut current = node;
+    for part in above.split('/').skip(1) {
+        let part = part.replace("~1", "/").replace("~0", "~");
+        let next = match &mut current.kind {
+            Kind::Map(pairs) => {
+                pairs.iter_mut().find(|pair| pair.key == part).map(|pair| &mut pair.value)
+            }
+            Kind::List(items) => part.parse::<usize>().ok().and_then(|at| items.get_mut(at)),
+            Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => None,
+        };
+        match next {
+            Some(next) => current = next,
+            None => return,
+        }
+    }
+    match &mut current.kind {
+        Kind::Map(pairs) => pairs.retain(|pair| pair.key != last),
+        Kind::List(items) => {
+            if let Some(at) = last.parse::<usize>().ok().filter(|at| *at < items.len()) {
+                items.remove(at);
+            }
+        }
+        Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => {}
+    }
+}

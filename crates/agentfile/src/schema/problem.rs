@@ -1,0 +1,178 @@
+//! One defect that a schema found, in our words.
+//!
+//! A choice between schemas (`anyOf`) is answered by the defects of the branch that came nearest.
+//!
+//! Must never: show a sentence of the validator where we have one of our own.
+
+use jsonschema::error::{TypeKind, ValidationErrorKind};
+use jsonschema::{JsonType, ValidationError};
+use serde_json::Value;
+
+use crate::node::pointer_part;
+
+/// A defect and its place.
+#[derive(Debug)]
+pub(super) struct Problem {
+    /// The place.
+    pub(super) pointer: String,
+    /// The defect.
+    pub(super) what: What,
+}
+
+/// What can be wrong.
+#[derive(Debug)]
+pub(super) enum What {
+    UnknownFields { unknown: Vec<String>, known: Vec<String> },
+    Missing(String),
+    Type(String),
+    OneOf(String),
+    Matchers,
+    Range(String),
+    Other(String),
+}
+
+impl Problem {
+    /// The field that is meant, in words.
+    pub(super) fn field(&self) -> String {
+        let parts: Vec<&str> = self.pointer.split('/').skip(1).collect();
+        match parts.as_slice() {
+            [] => "the file".to_owned(),
+            [.., list, at] if at.parse::<usize>().is_ok() => format!("an entry of `{list}`"),
+            [.., last] => format!("`{}`", last.replace("~1", "/").replace("~0", "~")),
+        }
+    }
+
+    /// Whether the place is a matcher of an approval rule.
+    pub(super) fn is_matcher(&self) -> bool {
+        let parts: Vec<&str> = self.pointer.split('/').skip(1).collect();
+        let Some(when) = parts.iter().position(|part| *part == "when") else { return false };
+        // when / argument, then any number of anyOf|allOf / index.
+        let rest = &parts[when + 1..];
+        rest.len() % 2 == 1 && rest[1..].chunks(2).all(|pair| pair[0] == "anyOf" || pair[0] == "allOf")
+    }
+
+    /// The values that cannot stay if the rest is to be read.
+    pub(super) fn to_take_out(&self) -> Vec<String> {
+        match &self.what {
+            What::UnknownFields { .. } if self.is_matcher() => vec![self.pointer.clone()],
+            What::UnknownFields { unknown, .. } => {
+                unknown.iter().map(|name| format!("{}/{}", self.pointer, pointer_part(name))).collect()
+            }
+            What::Missing(_) if self.pointer.ends_with(|c: char| c.is_ascii_digit()) => {
+                vec![self.pointer.clone()]
+            }
+            What::Missing(_) => vec![],
+            What::Type(_) | What::OneOf(_) | What::Matchers | What::Range(_) | What::Other(_) => {
+                vec![self.pointer.clone()]
+            }
+        }
+    }
+}
+
+/// The defects behind one error of the validator.
+pub(super) fn problems(error: &ValidationError<'_>, schema: &Value) -> Vec<Problem> {
+    let pointer = error.instance_path().as_str().to_owned();
+    let one = |what| vec![Problem { pointer: pointer.clone(), what }];
+    match error.kind() {
+        ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
+            nearest_branch(context, schema).unwrap_or_else(|| one(What::Other(error.to_string())))
+        }
+        ValidationErrorKind::AdditionalProperties { unexpected } => {
+            one(What::UnknownFields { unknown: unexpected.clone(), known: known_fields(error, schema) })
+        }
+        ValidationErrorKind::Required { property } => {
+            one(What::Missing(property.as_str().unwrap_or_default().to_owned()))
+        }
+        ValidationErrorKind::Type { kind } => one(What::Type(type_words(kind))),
+        ValidationErrorKind::Enum { options } => one(What::OneOf(option_words(options))),
+        ValidationErrorKind::Constant { expected_value } => {
+            one(What::OneOf(option_words(expected_value)))
+        }
+        ValidationErrorKind::Pattern { pattern } if pattern == "^inherit$" => {
+            one(What::OneOf("write `inherit`, or a list of names".to_owned()))
+        }
+        ValidationErrorKind::MinProperties { .. } | ValidationErrorKind::MaxProperties { .. } => {
+            one(What::Matchers)
+        }
+        kind => match range_words(kind) {
+            Some(words) => one(What::Range(words)),
+            None => one(What::Other(error.to_string())),
+        },
+    }
+}
+
+/// The branch whose defects lie deepest; a branch that only wanted `null` is never nearest.
+fn nearest_branch(context: &[Vec<ValidationError<'static>>], schema: &Value) -> Option<Vec<Problem>> {
+    let wants_null = |errors: &[ValidationError<'static>]| {
+        errors.iter().all(|error| match error.kind() {
+            ValidationErrorKind::Type { kind: TypeKind::Single(JsonType::Null) } => true,
+            ValidationErrorKind::Constant { expected_value } => expected_value.is_null(),
+            _ => false,
+        })
+    };
+    let depth = |errors: &[ValidationError<'static>]| {
+        errors.iter().map(|error| error.instance_path().as_str().matches('/').count()).max()
+    };
+    let nearest = context.iter().filter(|errors| !wants_null(errors)).max_by_key(|errors| depth(errors))?;
+    Some(nearest.iter().flat_map(|error| problems(error, schema)).collect())
+}
+
+/// The names that the schema knows where the error stands.
+fn known_fields(error: &ValidationError<'_>, schema: &Value) -> Vec<String> {
+    let at = error.schema_path().as_str().trim_end_matches("/additionalProperties");
+    let properties = schema.pointer(&format!("{at}/properties")).and_then(Value::as_object);
+    properties.map(|fields| fields.keys().cloned().collect()).unwrap_or_default()
+}
+
+fn type_words(kind: &TypeKind) -> String {
+    match kind {
+        TypeKind::Single(one) => type_word(*one).to_owned(),
+        TypeKind::Multiple(several) => {
+            let words: Vec<&str> = several
+                .iter()
+                .filter(|one| *one != JsonType::Null)
+                .map(type_word)
+                .collect();
+            words.join(" or ")
+        }
+    }
+}
+
+fn type_word(one: JsonType) -> &'static str {
+    match one {
+        JsonType::Array => "a list",
+        JsonType::Boolean => "true or false",
+        JsonType::Integer => "a whole number",
+        JsonType::Null => "nothing",
+        JsonType::Number => "a number",
+        JsonType::Object => "a map",
+        JsonType::String => "text",
+    }
+}
+
+fn option_words(options: &Value) -> String {
+    let one = |value: &Value| match value {
+        Value::String(text) => format!("`{text}`"),
+        other => format!("`{other}`"),
+    };
+    match options {
+        Value::Array(options) => {
+            let words: Vec<String> = options.iter().filter(|one| !one.is_null()).map(one).collect();
+            format!("write {}", words.join(" or "))
+        }
+        other => format!("write {}", one(other)),
+    }
+}
+
+fn range_words(kind: &ValidationErrorKind) -> Option<String> {
+    Some(match kind {
+        ValidationErrorKind::MinLength { limit: 1 } => "must not be empty".to_owned(),
+        ValidationErrorKind::MinLength { limit } => format!("must have at least {limit} characters"),
+        ValidationErrorKind::MaxLength { limit } => format!("may have at most {limit} characters"),
+        ValidationErrorKind::Minimum { limit } => format!("must be at least {limit}"),
+        ValidationErrorKind::Maximum { limit } => format!("may be at most {limit}"),
+        ValidationErrorKind::MinItems { limit } => format!("must have at least {limit} entries"),
+        ValidationErrorKind::MaxItems { limit } => format!("may have at most {limit} entries"),
+        _ => return None,
+    })
+}

@@ -1,0 +1,327 @@
+//! `SKILL.md`: reading a skill, by the Agent Skills specification or with our extensions.
+//!
+//! Skills come from everywhere, so they load as the specification's client guide says: only a missing
+//! description or broken YAML keeps a skill out; the rest are warnings. At level `spec` every departure
+//! is an error.
+//!
+//! Must never: run or read anything a skill refers to.
+
+use agentry_protocol::{ContentHash, SkillId};
+use serde::Serialize;
+use serde_json::Value;
+use unicode_normalization::UnicodeNormalization;
+
+use crate::diagnostic::{Code, Findings, Severity, Text};
+use crate::file_tree::FileTree;
+use crate::index::Index;
+use crate::limits::{
+    SKILL_BODY_LINES_MAX, SKILL_COMPATIBILITY_CHARS_MAX, SKILL_DESCRIPTION_CHARS_MAX,
+    SKILL_NAME_CHARS_MAX,
+};
+use crate::manifest::skill_md::{SPEC_FIELDS, SkillMd};
+use crate::markdown::{self, Markdown, Reading};
+use crate::node::{Kind, Node, Pair};
+use crate::schema::{self, Doc, FileKind};
+use crate::scope::{self, Scope};
+use crate::source::{Origin, Source, Sourced, Span};
+
+/// How strictly skills are read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SkillLevel {
+    /// Exactly the Agent Skills specification; every departure is an error.
+    Spec,
+    /// With our extensions; forgiving.
+    #[default]
+    Extended,
+}
+
+/// A skill.
+#[derive(Clone, Debug, Serialize)]
+pub struct Skill {
+    /// Its id, from its directory.
+    pub id: SkillId,
+    /// Its name.
+    pub name: Sourced<String>,
+    /// What it does and when to use it.
+    pub description: Sourced<String>,
+    /// The instructions.
+    pub body: Sourced<String>,
+    /// Whether it is a single file that is always loaded, or a folder that is loaded on request.
+    pub form: SkillForm,
+    /// Tools it asks to have approved beforehand, as written.
+    pub allowed_tools: Vec<String>,
+    /// Licence, compatibility and metadata, as written.
+    pub about: serde_json::Map<String, Value>,
+    /// What it says about tools, skills, tasks and approvals.
+    pub scope: Scope,
+    /// Files beside it.
+    pub resources: Vec<String>,
+    /// The hash of all of its files.
+    pub hash: ContentHash,
+}
+
+/// Whether a skill is one file or a folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SkillForm {
+    /// `skills/name.md`: part of the prompt.
+    File,
+    /// `skills/name/SKILL.md`: offered by name and description.
+    Folder,
+}
+
+/// A skill whose references are not checked yet.
+#[derive(Clone, Debug)]
+pub struct SkillDraft {
+    doc: Doc<SkillMd>,
+    body: Sourced<String>,
+    id: SkillId,
+    resources: Vec<String>,
+    hash: ContentHash,
+}
+
+/// Reads a skill folder. `path` is its `SKILL.md`, `id` its id.
+pub fn read(
+    tree: &FileTree,
+    path: &str,
+    id: &str,
+    level: SkillLevel,
+    findings: &mut Findings,
+) -> Option<SkillDraft> {
+    let reading = if level == SkillLevel::Spec { Reading::Exact } else { Reading::Forgiving };
+    let Markdown { source, head, body } = markdown::read(tree, path, reading, findings)?;
+    let Some(mut node) = head else {
+        let text = Text::new("a skill begins with front matter")
+            .help("begin the file with `---`, `name: …`, `description: …`, `---`");
+        findings.at(Code::NoFrontMatter, &source, Span::default(), text);
+        return None;
+    };
+    let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
+    let folder = match directory.rsplit('/').next() {
+        Some(name) if !name.is_empty() => name.to_owned(),
+        _ => tree.name(),
+    };
+    let checks = Checks { source: &source, level };
+    checks.prepare(&mut node, &folder, findings);
+    let doc: Doc<SkillMd> = schema::read(FileKind::Skill, &source, node, findings)?;
+    checks.values(&doc, &folder, findings);
+    checks.body(&body, findings);
+    if doc.manifest.description.trim().is_empty() {
+        return None;
+    }
+    let own = tree.subtree(directory);
+    let resources = own
+        .below("")
+        .map(|(path, _)| path.to_owned())
+        .filter(|path| !path.eq_ignore_ascii_case("SKILL.md"))
+        .collect();
+    Some(SkillDraft { doc, body, id: SkillId::new(id), resources, hash: own.hash() })
+}
+
+/// Checks what a skill refers to and makes it whole.
+pub fn resolve(draft: SkillDraft, index: &Index, findings: &mut Findings) -> Skill {
+    let SkillDraft { doc, body, id, resources, hash } = draft;
+    let scope = scope::read(&doc, index, findings);
+    let manifest = &doc.manifest;
+    let mut about = serde_json::Map::new();
+    for (key, value) in [("license", &manifest.license), ("compatibility", &manifest.compatibility)] {
+        if let Some(value) = value {
+            about.insert(key.to_owned(), Value::String(value.clone()));
+        }
+    }
+    if let Some(metadata) = &manifest.metadata {
+        about.insert("metadata".to_owned(), Value::Object(metadata.clone()));
+    }
+    let allowed = manifest.allowed_tools.as_deref().unwrap_or_default();
+    Skill {
+        id,
+        name: doc.sourced("/name", manifest.name.trim().to_owned()),
+        description: doc.sourced("/description", manifest.description.trim().to_owned()),
+        body,
+        form: SkillForm::Folder,
+        allowed_tools: allowed.split_whitespace().map(str::to_owned).collect(),
+        about,
+        scope,
+        resources,
+        hash,
+    }
+}
+
+/// Reads a skill that is a single Markdown file of an agent.
+pub fn read_file(tree: &FileTree, path: &str, findings: &mut Findings) -> Option<Skill> {
+    let Markdown { source, head, body } = markdown::read(tree, path, Reading::Forgiving, findings)?;
+    let stem = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".md");
+    let text_of = |key: &str| {
+        let pair = head.as_ref()?.pair(key)?;
+        let value = source.slice(pair.value.span).trim_matches(['"', '\'']).to_owned();
+        Some(Sourced::new(value, source.origin(pair.value.span)))
+    };
+    let first_line = || {
+        let line = body.value.lines().find(|line| !line.trim().is_empty() && !line.starts_with('#'));
+        Sourced::new(line.unwrap_or_default().trim().to_owned(), body.origin.clone())
+    };
+    let whole_file = Origin { line: 1, column: 1, ..body.origin.clone() };
+    Some(Skill {
+        id: SkillId::new(stem),
+        name: text_of("name").unwrap_or_else(|| Sourced::new(stem.to_owned(), whole_file)),
+        description: text_of("description").unwrap_or_else(first_line),
+        form: SkillForm::File,
+        allowed_tools: Vec::new(),
+        about: serde_json::Map::new(),
+        scope: Scope::default(),
+        resources: Vec::new(),
+        hash: ContentHash::of(source.text.as_bytes()),
+        body,
+    })
+}
+
+struct Checks<'a> {
+    source: &'a Source,
+    level: SkillLevel,
+}
+
+impl Checks<'_> {
+    fn report(&self, code: Code, span: Span, text: Text, findings: &mut Findings) {
+        let text = match self.level {
+            SkillLevel::Spec => text.severity(Severity::Error),
+            SkillLevel::Extended => text,
+        };
+        findings.at(code, self.source, span, text);
+    }
+
+    /// What the specification leaves to the reader: plain values are text, a missing name is the
+    /// folder's, a list of tools is a text with spaces.
+    fn prepare(&self, node: &mut Node, folder: &str, findings: &mut Findings) {
+        let span = node.span;
+        let Kind::Map(pairs) = &mut node.kind else { return };
+        for pair in pairs.iter_mut() {
+            match pair.key.as_str() {
+                "metadata" => self.metadata(pair, findings),
+                "allowed-tools" => self.allowed_tools(pair, findings),
+                "name" | "description" | "license" | "compatibility" => as_text(self.source, &mut pair.value),
+                _ => {}
+            }
+        }
+        if self.level == SkillLevel::Spec {
+            pairs.retain(|pair| {
+                let known = SPEC_FIELDS.contains(&pair.key.as_str());
+                if !known {
+                    let text = Text::new(format!("`{}` is not a field of the specification", pair.key))
+                        .help("put your own values below `metadata`, or check with `--skills extended`");
+                    findings.at(Code::SkillNotInSpec, self.source, pair.key_span, text);
+                }
+                known
+            });
+        } else if !pairs.iter().any(|pair| pair.key == "name") {
+            let text = Text::new(format!("the field `name` is missing; the folder's, `{folder}`, is used"))
+                .help(format!("add a line `name: {folder}`"))
+                .severity(Severity::Warning);
+            findings.at(Code::MissingField, self.source, Span::new(span.start, span.start + 1), text);
+            let value = Node { span, kind: Kind::Text(folder.to_owned()) };
+            pairs.push(Pair { key: "name".to_owned(), key_span: span, value });
+        }
+    }
+
+    fn metadata(&self, pair: &mut Pair, findings: &mut Findings) {
+        let Kind::Map(values) = &mut pair.value.kind else { return };
+        for value in values {
+            if matches!(value.value.kind, Kind::List(_) | Kind::Map(_)) {
+                let text = Text::new(format!("`{}` is {}, but metadata maps names to text", value.key, value.value.noun()))
+                    .help("write it as one text");
+                self.report(Code::SkillMetadata, value.value.span, text, findings);
+            } else {
+                as_text(self.source, &mut value.value);
+            }
+        }
+    }
+
+    fn allowed_tools(&self, pair: &mut Pair, findings: &mut Findings) {
+        if let Kind::List(items) = &pair.value.kind {
+            let words: Vec<&str> = items.iter().map(|item| self.source.slice(item.span)).collect();
+            let text = Text::new("allowed-tools is a list here")
+                .help(format!("write `allowed-tools: {}`", words.join(" ")));
+            self.report(Code::SkillAllowedTools, pair.value.span, text, findings);
+            pair.value.kind = Kind::Text(words.join(" "));
+        }
+    }
+
+    fn values(&self, doc: &Doc<SkillMd>, folder: &str, findings: &mut Findings) {
+        self.name(doc, folder, findings);
+        let description = &doc.manifest.description;
+        let length = description.chars().count();
+        if description.trim().is_empty() {
+            let text = Text::new("the description is empty")
+                .help("say in a sentence or two what the skill does and when to use it");
+            findings.at(Code::SkillDescriptionEmpty, self.source, doc.span("/description"), text);
+        } else if length > SKILL_DESCRIPTION_CHARS_MAX {
+            let text = Text::new(format!("the description has {length} characters"))
+                .help(format!("at most {SKILL_DESCRIPTION_CHARS_MAX} are allowed; the rest belongs into the body"));
+            self.report(Code::SkillDescriptionLong, doc.span("/description"), text, findings);
+        }
+        if let Some(note) = &doc.manifest.compatibility {
+            let length = note.chars().count();
+            if length == 0 || length > SKILL_COMPATIBILITY_CHARS_MAX {
+                let text = Text::new(format!("the compatibility note has {length} characters"))
+                    .help(format!("write 1 to {SKILL_COMPATIBILITY_CHARS_MAX}, or leave the field out"));
+                self.report(Code::SkillCompatibility, doc.span("/compatibility"), text, findings);
+            }
+        }
+    }
+
+    fn name(&self, doc: &Doc<SkillMd>, folder: &str, findings: &mut Findings) {
+        let span = doc.span("/name");
+        let name: String = doc.manifest.name.trim().nfkc().collect();
+        let length = name.chars().count();
+        if length > SKILL_NAME_CHARS_MAX {
+            let text = Text::new(format!("the name has {length} characters"))
+                .help(format!("at most {SKILL_NAME_CHARS_MAX} are allowed"));
+            self.report(Code::SkillNameLong, span, text, findings);
+        }
+        if let Some(what) = misformed(&name) {
+            let text = Text::new(format!("the name `{name}` {what}"))
+                .help("use lower-case letters, digits and single hyphens between them");
+            self.report(Code::SkillNameForm, span, text, findings);
+        }
+        let folder: String = folder.nfkc().collect();
+        if name != folder {
+            let text = Text::new(format!("the skill is called `{name}` but its directory `{folder}`"))
+                .help("make them equal");
+            self.report(Code::SkillNameMismatch, span, text, findings);
+        }
+    }
+
+    fn body(&self, body: &Sourced<String>, findings: &mut Findings) {
+        let lines = body.value.lines().count();
+        if lines > SKILL_BODY_LINES_MAX {
+            let text = Text::new(format!("the body has {lines} lines"))
+                .help(format!("keep it under {SKILL_BODY_LINES_MAX}; move detail to files beside it, read when needed"));
+            let start = self.source.text.find(body.value.as_str()).unwrap_or_default();
+            findings.at(Code::SkillBodyLong, self.source, Span::new(start, start + 1), text);
+        }
+    }
+}
+
+fn misformed(name: &str) -> Option<&'static str> {
+    if name.is_empty() {
+        Some("is empty")
+    } else if name != name.to_lowercase() {
+        Some("has upper-case letters")
+    } else if name.starts_with('-') || name.ends_with('-') {
+        Some("begins or ends with a hyphen")
+    } else if name.contains("--") {
+        Some("has two hyphens in a row")
+    } else if !name.chars().all(|c| c.is_alphanumeric() || c == '-') {
+        Some("has characters other than letters, digits and hyphens")
+    } else {
+        None
+    }
+}
+
+/// In a skill's head every plain value is text, as the reference reader has it.
+fn as_text(source: &Source, node: &mut Node) {
+    match node.kind {
+        Kind::Number(_) | Kind::Bool(_) => node.kind = Kind::Text(source.slice(node.span).to_owned()),
+        Kind::Null => node.kind = Kind::Text(String::new()),
+        Kind::Text(_) | Kind::List(_) | Kind::Map(_) => {}
+    }
+}

@@ -1,0 +1,150 @@
+//! Text with a name, and places in it.
+//!
+//! A `Source` is one file as people see it; a `Span` is a range of its bytes; an `Origin` is where a
+//! value came from, as file, line and column, both counted from one.
+//!
+//! Must never: change a text after a place in it was handed out.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use serde::{Serialize, Serializer};
+
+/// A range of bytes of a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Span {
+    /// The first byte.
+    pub start: usize,
+    /// The byte after the last.
+    pub end: usize,
+}
+
+impl Span {
+    /// The span from one byte to before another.
+    pub fn new(start: usize, end: usize) -> Self {
+        Self { start, end: end.max(start) }
+    }
+
+    /// The same length, further on.
+    pub fn shifted(self, by: usize) -> Self {
+        Self { start: self.start + by, end: self.end + by }
+    }
+
+    /// As a range of bytes.
+    pub fn range(self) -> Range<usize> {
+        self.start..self.end
+    }
+}
+
+/// A text with the name of its file.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// The path as people see it.
+    pub file: Arc<str>,
+    /// The whole text: no byte order mark, lines end with `\n`.
+    pub text: Arc<str>,
+    // Invariant: the byte offset at which each line of `text` begins; never empty.
+    lines: Arc<[usize]>,
+}
+
+impl Source {
+    /// Names a text.
+    pub fn new(file: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> Self {
+        let text: Arc<str> = text.into();
+        let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        let lines = std::iter::once(0).chain(breaks.map(|(at, _)| at + 1)).collect();
+        Self { file: file.into(), text, lines }
+    }
+
+    /// The line and column of a byte, both from one; columns count characters.
+    pub fn position(&self, byte: usize) -> (usize, usize) {
+        let byte = floor_char(&self.text, byte);
+        let line = self.lines.partition_point(|start| *start <= byte) - 1;
+        let column = self.text[self.lines[line]..byte].chars().count();
+        (line + 1, column + 1)
+    }
+
+    /// Where a span begins.
+    pub fn origin(&self, span: Span) -> Origin {
+        let (line, column) = self.position(span.start);
+        Origin { file: self.file.clone(), line, column }
+    }
+
+    /// The text of a span.
+    pub fn slice(&self, span: Span) -> &str {
+        let end = floor_char(&self.text, span.end);
+        &self.text[floor_char(&self.text, span.start).min(end)..end]
+    }
+}
+
+fn floor_char(text: &str, byte: usize) -> usize {
+    let mut byte = byte.min(text.len());
+    while !text.is_char_boundary(byte) {
+        byte -= 1;
+    }
+    byte
+}
+
+/// Where a value came from.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Origin {
+    /// The file, or a name such as `built-in` or `environment SHELL_TOOL_MODE`.
+    pub file: Arc<str>,
+    /// The line, from one; zero when the origin is not a text.
+    pub line: usize,
+    /// The column, from one; zero when the origin is not a text.
+    pub column: usize,
+}
+
+impl Origin {
+    /// An origin that is not a place in a file.
+    pub fn named(name: impl Into<Arc<str>>) -> Self {
+        Self { file: name.into(), line: 0, column: 0 }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => f.write_str(&self.file),
+            line => write!(f, "{}:{line}:{}", self.file, self.column),
+        }
+    }
+}
+
+impl Serialize for Origin {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// A value that knows where it came from.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Sourced<T> {
+    /// The value.
+    pub value: T,
+    /// Where it was said.
+    pub origin: Origin,
+}
+
+impl<T> Sourced<T> {
+    /// Puts a value and its origin together.
+    pub fn new(value: T, origin: Origin) -> Self {
+        Self { value, origin }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_count_characters_and_lines_count_from_one() {
+        let source = Source::new("a.yml", "é: 1\nb: ü2\n");
+        assert_eq!(source.position(0), (1, 1));
+        assert_eq!(source.position(source.text.find("1\n").unwrap()), (1, 4));
+        assert_eq!(source.position(source.text.find('2').unwrap()), (2, 5));
+        assert_eq!(source.position(1_000), (3, 1));
+    }
+}

@@ -1,0 +1,283 @@
+//! `TASK.md` and the steps that follow it through `next`.
+//!
+//! A task is a chain of Markdown files in one directory. The chain is walked once, when it is read;
+//! circles, ways out of the directory and missing files are found here and not while it runs.
+//!
+//! Must never: run a step.
+
+use agentry_protocol::{AgentId, ContentHash, TaskId};
+use regex::Regex;
+use serde::Serialize;
+use std::sync::LazyLock;
+
+use crate::diagnostic::{Code, Findings, Text, suggestion};
+use crate::file_tree::FileTree;
+use crate::index::{Index, Lookup};
+use crate::limits::TASK_STEPS_MAX;
+use crate::manifest::task_md::{Input, StepMd, TaskMd};
+use crate::markdown::{self, Markdown, Reading};
+use crate::node::Kind;
+use crate::schema::{self, Doc, FileKind};
+use crate::scope::{self, Scope};
+use crate::source::{Source, Sourced, Span};
+
+const FIRST: &str = "TASK.md";
+
+/// A task.
+#[derive(Clone, Debug, Serialize)]
+pub struct Task {
+    /// Its id, from its directory.
+    pub id: TaskId,
+    /// What it is called.
+    pub name: Sourced<String>,
+    /// What it does.
+    pub description: Option<Sourced<String>>,
+    /// What it is given.
+    pub inputs: Vec<Sourced<Input>>,
+    /// Its steps in order; the first is `TASK.md`.
+    pub steps: Vec<Step>,
+    /// The hash of all of its files.
+    pub hash: ContentHash,
+}
+
+/// One step of a task.
+#[derive(Clone, Debug, Serialize)]
+pub struct Step {
+    /// The file.
+    pub file: String,
+    /// What it is called.
+    pub name: String,
+    /// The agent that does it; none means that of the step before, or the default.
+    pub agent: Option<Sourced<AgentId>>,
+    /// What to do.
+    pub body: Sourced<String>,
+    /// What it says about tools, skills, tasks and approvals.
+    pub scope: Scope,
+}
+
+/// A task whose references are not checked yet.
+#[derive(Clone, Debug)]
+pub struct TaskDraft {
+    id: TaskId,
+    first: Doc<TaskMd>,
+    first_body: Sourced<String>,
+    later: Vec<LaterStep>,
+    hash: ContentHash,
+}
+
+#[derive(Clone, Debug)]
+struct LaterStep {
+    file: String,
+    doc: Doc<StepMd>,
+    body: Sourced<String>,
+}
+
+/// Reads a task. `path` is its `TASK.md`. `None` if a step of it is broken; findings say which.
+pub fn read(tree: &FileTree, path: &str, id: &str, findings: &mut Findings) -> Option<TaskDraft> {
+    let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
+    let own = tree.subtree(directory);
+    let (source, node, first_body) = head_and_body(&own, FIRST, findings)?;
+    let first: Option<Doc<TaskMd>> = schema::read(FileKind::Task, &source, node, findings);
+    let mut chain = Chain { own: &own, seen: vec![FIRST.to_owned()], later: Vec::new(), whole: true };
+    if let Some(first) = &first {
+        check_inputs(first, findings);
+        chain.follow(first, first.manifest.next.as_deref(), findings);
+        let inputs: Vec<&str> = first.manifest.inputs.iter().map(|input| input.name.as_str()).collect();
+        check_uses(&first.source, &inputs, findings);
+        for step in &chain.later {
+            check_uses(&step.doc.source, &inputs, findings);
+        }
+        if chain.whole {
+            report_unused(&own, &chain.seen, findings);
+        }
+    }
+    let Chain { later, whole, .. } = chain;
+    let whole = whole && !own.files_in("").any(|(name, _)| findings.has_errors_in(&own.shown(name)));
+    Some(TaskDraft { id: TaskId::new(id), first: first?, first_body, later, hash: own.hash() })
+        .filter(|_| whole)
+}
+
+/// Checks what a task refers to and makes it whole.
+pub fn resolve(draft: TaskDraft, index: &Index, findings: &mut Findings) -> Task {
+    let TaskDraft { id, first, first_body, later, hash } = draft;
+    let manifest = &first.manifest;
+    let inputs = manifest.inputs.iter().enumerate();
+    let inputs = inputs.map(|(at, input)| first.sourced(&format!("/inputs/{at}"), input.clone())).collect();
+    let mut steps = vec![Step {
+        file: FIRST.to_owned(),
+        name: manifest.name.clone(),
+        agent: agent_of(&first, manifest.agent.as_deref(), index, findings),
+        body: first_body,
+        scope: scope::read(&first, index, findings),
+    }];
+    for LaterStep { file, doc, body } in later {
+        steps.push(Step {
+            name: doc.manifest.name.clone().unwrap_or_else(|| file.trim_end_matches(".md").to_owned()),
+            agent: agent_of(&doc, doc.manifest.agent.as_deref(), index, findings),
+            scope: scope::read(&doc, index, findings),
+            file,
+            body,
+        });
+    }
+    let description = manifest.description.clone();
+    Task {
+        id,
+        name: first.sourced("/name", manifest.name.clone()),
+        description: description.map(|text| first.sourced("/description", text)),
+        inputs,
+        steps,
+        hash,
+    }
+}
+
+fn agent_of<T>(
+    doc: &Doc<T>,
+    agent: Option<&str>,
+    index: &Index,
+    findings: &mut Findings,
+) -> Option<Sourced<AgentId>> {
+    let agent = agent?;
+    index.report_reference(Lookup::Agent, agent, (&doc.source, doc.span("/agent")), findings);
+    Some(doc.sourced("/agent", AgentId::new(agent)))
+}
+
+fn head_and_body(
+    own: &FileTree,
+    file: &str,
+    findings: &mut Findings,
+) -> Option<(Source, crate::node::Node, Sourced<String>)> {
+    let Markdown { source, head, body } = markdown::read(own, file, Reading::Exact, findings)?;
+    match head {
+        Some(node) => Some((source, node, body)),
+        None => {
+            let text = Text::new("a step of a task begins with front matter")
+                .help("begin the file with `---`, `name: …`, `---`");
+            findings.at(Code::NoFrontMatter, &source, Span::default(), text);
+            None
+        }
+    }
+}
+
+struct Chain<'a> {
+    own: &'a FileTree,
+    seen: Vec<String>,
+    later: Vec<LaterStep>,
+    whole: bool,
+}
+
+impl Chain<'_> {
+    /// Follows `next` from one step, then from the step it leads to.
+    fn follow<T>(&mut self, from: &Doc<T>, next: Option<&str>, findings: &mut Findings) {
+        let mut next = next.map(|name| (name.to_owned(), from.source.clone(), from.span("/next")));
+        while let Some((name, source, span)) = next.take() {
+            let Some(file) = self.target(&name, &source, span, findings) else {
+                self.whole = false;
+                return;
+            };
+            self.seen.push(file.clone());
+            let step = read_step(self.own, &file, findings);
+            let Some(step) = step else {
+                self.whole = false;
+                return;
+            };
+            next = step.doc.manifest.next.clone().map(|name| {
+                (name, step.doc.source.clone(), step.doc.span("/next"))
+            });
+            self.later.push(step);
+        }
+    }
+
+    fn target(&self, name: &str, source: &Source, span: Span, findings: &mut Findings) -> Option<String> {
+        let file = name.strip_prefix("./").unwrap_or(name);
+        let mut refuse = |code, text: Text| {
+            findings.at(code, source, span, text);
+            None
+        };
+        if file.is_empty() || file == ".." || file.contains(['/', '\\']) {
+            let text = Text::new(format!("`{name}` is not a file of this directory"));
+            return refuse(Code::NextLeavesTask, text.help("name a file beside TASK.md"));
+        }
+        if file == FIRST {
+            let text = Text::new("`next` leads back to TASK.md, which is always the first step");
+            return refuse(Code::NextIsTask, text.help("name a later step"));
+        }
+        if self.seen.iter().any(|seen| seen == file) {
+            let way = self.seen.join(" → ");
+            let text = Text::new(format!("the steps run in a circle: {way} → {file}"));
+            return refuse(Code::NextCycle, text.help("end the chain by leaving `next` out"));
+        }
+        if self.own.file(file).is_none() {
+            let known: Vec<&str> = self.own.files_in("").map(|(name, _)| name).collect();
+            let text = Text::new(format!("there is no file `{file}` in this directory"));
+            return refuse(Code::NextMissing, text.help(suggestion(file, &known)));
+        }
+        if self.seen.len() >= TASK_STEPS_MAX {
+            let text = Text::new("the task has too many steps");
+            return refuse(Code::TooManySteps, text.help(format!("at most {TASK_STEPS_MAX}")));
+        }
+        Some(file.to_owned())
+    }
+}
+
+fn read_step(own: &FileTree, file: &str, findings: &mut Findings) -> Option<LaterStep> {
+    let (source, mut node, body) = head_and_body(own, file, findings)?;
+    if let Kind::Map(pairs) = &mut node.kind {
+        pairs.retain(|pair| {
+            let inputs = pair.key == "inputs";
+            if inputs {
+                let text = Text::new("inputs stand in a later step").help("move them to TASK.md");
+                findings.at(Code::InputsInStep, &source, pair.key_span, text);
+            }
+            !inputs
+        });
+    }
+    let doc: Doc<StepMd> = schema::read(FileKind::Step, &source, node, findings)?;
+    Some(LaterStep { file: file.to_owned(), doc, body })
+}
+
+fn check_inputs(first: &Doc<TaskMd>, findings: &mut Findings) {
+    let inputs = &first.manifest.inputs;
+    for (at, input) in inputs.iter().enumerate() {
+        let span = first.span(&format!("/inputs/{at}/name"));
+        if !is_identifier(&input.name) {
+            let text = Text::new(format!("`{}` is not a name that `{{{{input.…}}}}` can use", input.name))
+                .help("use letters, digits, `_` and `-`, beginning with a letter");
+            findings.at(Code::InputName, &first.source, span, text);
+        }
+        if inputs[..at].iter().any(|earlier| earlier.name == input.name) {
+            let text = Text::new(format!("an input `{}` is there already", input.name));
+            findings.at(Code::InputTwice, &first.source, span, text.help("rename one of the two"));
+        }
+    }
+}
+
+fn is_identifier(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+}
+
+/// `{{input.x}}` in the text of a step must name an input of the task.
+fn check_uses(source: &Source, inputs: &[&str], findings: &mut Findings) {
+    static USE: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"\{\{\s*input\.([A-Za-z0-9_-]+)\s*\}\}").expect("the expression is a constant")
+    });
+    for found in USE.captures_iter(&source.text) {
+        let name = &found[1];
+        if !inputs.contains(&name) {
+            let place = found.get(1).map_or(0..0, |name| name.range());
+            let text = Text::new(format!("the task has no input `{name}`")).help(suggestion(name, inputs));
+            findings.at(Code::UnknownInput, source, Span::new(place.start, place.end), text);
+        }
+    }
+}
+
+fn report_unused(own: &FileTree, seen: &[String], findings: &mut Findings) {
+    for (name, _) in own.files_in("") {
+        let step_like = name.ends_with(".md") && !name.eq_ignore_ascii_case("README.md");
+        if step_like && !seen.iter().any(|seen| seen == name) {
+            let text = Text::new("no step leads to this file")
+                .help(format!("set `next: {name}` in the step before it, or remove it"));
+            findings.about(Code::StepUnused, own.shown(name), text);
+        }
+    }
+}

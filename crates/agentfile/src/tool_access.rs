@@ -1,0 +1,302 @@
+//! Which tools are switched on, and how the shell is bounded: `tool-access.json` and the environment.
+//!
+//! The file speaks first; a variable only where the file is silent or absent. A file that is there and
+//! does not parse denies everything.
+//!
+//! Must never: widen anything because something is broken.
+
+use std::collections::BTreeMap;
+
+use agentry_protocol::tool::{self, ToolName};
+use serde::Serialize;
+
+use crate::diagnostic::{Code, Findings, Text, suggestion};
+use crate::file_tree::FileTree;
+use crate::json;
+use crate::limits::{
+    SHELL_OUTPUT_CHARS_DEFAULT, SHELL_OUTPUT_CHARS_MAX, SHELL_TIMEOUT_MS_DEFAULT, SHELL_TIMEOUT_MS_MAX,
+};
+use crate::manifest::tool_access::{AccessMode, OneToolAccess, ToolAccessJson};
+use crate::schema::{self, Doc, FileKind};
+use crate::source::{Origin, Source, Sourced, Span};
+
+/// Where the file stands below an agent's directory.
+pub const FILE: &str = "context/tool-access.json";
+const SHELL_NAMES: [&str; 4] = ["shell", "bash", "Bash", "exec"];
+
+/// What the file and the environment say together.
+#[derive(Clone, Debug, Serialize)]
+pub struct ToolAccess {
+    /// false switches every tool off.
+    pub enabled: Sourced<bool>,
+    /// Off, only `allowed`, or all.
+    pub mode: Sourced<AccessMode>,
+    /// The tools that are on when the mode is `allowlist`.
+    pub allowed: Vec<Sourced<ToolName>>,
+    /// Tools that are switched off by name.
+    pub off: Vec<Sourced<ToolName>>,
+    /// How the shell is bounded.
+    pub shell: Shell,
+    /// The file is there and cannot be used: nothing is on.
+    pub broken: Option<Origin>,
+}
+
+/// How the shell is bounded.
+#[derive(Clone, Debug, Serialize)]
+pub struct Shell {
+    /// Off, only commands with a listed beginning, or all.
+    pub mode: Sourced<AccessMode>,
+    /// Those beginnings.
+    pub allowed_prefixes: Vec<Sourced<String>>,
+    /// The time a call gets, in milliseconds.
+    pub timeout_ms: Sourced<u64>,
+    /// The output that is kept, in characters.
+    pub max_output_chars: Sourced<u64>,
+    /// Whether a call may name a directory outside of the workspace.
+    pub allow_any_cwd: Sourced<bool>,
+}
+
+/// Why a tool is off.
+#[derive(Clone, Debug)]
+pub struct Off {
+    /// In words.
+    pub why: String,
+    /// What said so.
+    pub origin: Origin,
+}
+
+impl ToolAccess {
+    /// Why a tool may not be used, if it may not.
+    pub fn why_off(&self, name: &ToolName) -> Option<Off> {
+        let off = |why: &str, origin: &Origin| Some(Off { why: why.to_owned(), origin: origin.clone() });
+        if let Some(origin) = &self.broken {
+            return off("tool-access.json cannot be used, so nothing is on", origin);
+        }
+        if !self.enabled.value {
+            return off("all tools are switched off", &self.enabled.origin);
+        }
+        match self.mode.value {
+            AccessMode::Off => return off("the mode of all tools is off", &self.mode.origin),
+            AccessMode::Allowlist if !self.allowed.iter().any(|one| one.value == *name) => {
+                return off("it is not in allowedTools", &self.mode.origin);
+            }
+            AccessMode::Allowlist | AccessMode::Full => {}
+        }
+        if let Some(entry) = self.off.iter().find(|one| one.value == *name) {
+            return off("it is switched off", &entry.origin);
+        }
+        if name.as_str() == "bash" && self.shell.mode.value == AccessMode::Off {
+            return off("the mode of the shell is off", &self.shell.mode.origin);
+        }
+        None
+    }
+}
+
+/// Reads the file, if there is one, and the variables.
+pub fn read(
+    tree: &FileTree,
+    custom: &[&str],
+    environment: &BTreeMap<String, String>,
+    findings: &mut Findings,
+) -> ToolAccess {
+    let present = tree.get(FILE).is_some();
+    let doc = tree
+        .text(FILE, findings)
+        .and_then(|source| {
+            let node = json::parse(&source, findings)?;
+            schema::read::<ToolAccessJson>(FileKind::ToolAccess, &source, node, findings)
+        });
+    let shown = tree.shown(FILE);
+    let broken = present && (doc.is_none() || findings.has_errors_in(&shown));
+    let knobs = Knobs { environment };
+    let file = File { doc: doc.as_ref() };
+    if let Some(doc) = &doc {
+        check_names(doc, custom, findings);
+    }
+    ToolAccess {
+        enabled: file.said("/global/enabled", |one| one.global.as_ref()?.enabled)
+            .unwrap_or_else(|| knobs.flag("TOOLS_ENABLED", true, findings)),
+        mode: file.said("/global/mode", |one| one.global.as_ref()?.mode)
+            .unwrap_or_else(|| knobs.mode("TOOLS_MODE", AccessMode::Full, findings)),
+        allowed: file.allowed().unwrap_or_else(|| {
+            let words = knobs.words("TOOLS_ALLOWED").into_iter();
+            words.map(|word| Sourced::new(ToolName::canonical(&word.value), word.origin)).collect()
+        }),
+        off: file.off(&knobs, findings),
+        shell: shell(&file, &knobs, findings),
+        broken: broken.then(|| Origin { file: shown.into(), line: 1, column: 1 }),
+    }
+}
+
+fn shell(file: &File<'_>, knobs: &Knobs<'_>, findings: &mut Findings) -> Shell {
+    let (name, entry) = file.shell();
+    let said = |field: &str| format!("/tools/{name}/{field}");
+    let of = |field: &str, pick: &dyn Fn(&OneToolAccess) -> Option<u64>| {
+        let doc = file.doc?;
+        Some((doc.sourced(&said(field), entry.and_then(pick)?), doc.source.clone(), doc.span(&said(field))))
+    };
+    let timeout = of("timeoutMs", &|one| one.timeout_ms);
+    let output = of("maxOutputChars", &|one| one.max_output_chars);
+    let prefixes = entry.and_then(|one| one.allowed_prefixes.as_ref()).zip(file.doc).map(|(list, doc)| {
+        let list = list.iter().enumerate();
+        list.map(|(at, prefix)| doc.sourced(&format!("{}/{at}", said("allowedPrefixes")), prefix.clone())).collect()
+    });
+    let mode = entry.and_then(|one| one.mode).zip(file.doc);
+    let any = entry.and_then(|one| one.allow_any_cwd).zip(file.doc);
+    Shell {
+        mode: mode.map(|(mode, doc)| doc.sourced(&said("mode"), mode))
+            .unwrap_or_else(|| knobs.mode("SHELL_TOOL_MODE", AccessMode::Allowlist, findings)),
+        allowed_prefixes: prefixes.unwrap_or_else(|| knobs.words("SHELL_TOOL_ALLOWED_PREFIXES")),
+        timeout_ms: knobs.number("SHELL_TOOL_TIMEOUT_MS", timeout, (SHELL_TIMEOUT_MS_DEFAULT, SHELL_TIMEOUT_MS_MAX), findings),
+        max_output_chars: knobs.number("SHELL_TOOL_MAX_OUTPUT_CHARS", output, (SHELL_OUTPUT_CHARS_DEFAULT, SHELL_OUTPUT_CHARS_MAX), findings),
+        allow_any_cwd: any.map(|(any, doc)| doc.sourced(&said("allowAnyCwd"), any))
+            .unwrap_or_else(|| knobs.flag("SHELL_TOOL_ALLOW_ANY_CWD", false, findings)),
+    }
+}
+
+fn check_names(doc: &Doc<ToolAccessJson>, custom: &[&str], findings: &mut Findings) {
+    let known = |name: &str| {
+        tool::known(name).is_some() || ToolName::canonical(name).mcp().is_some() || custom.contains(&name)
+    };
+    let names: Vec<&str> = tool::KNOWN.iter().map(|tool| tool.name).chain(custom.iter().copied()).collect();
+    let mut report = |name: &str, span: Span| {
+        let text = Text::new(format!("no tool is called `{name}`, so this has no effect"))
+            .help(suggestion(name, &names));
+        findings.at(Code::AccessForUnknownTool, &doc.source, span, text);
+    };
+    if let Some(tools) = doc.node.pair("tools") {
+        for name in doc.manifest.tools.keys().filter(|name| !known(name)) {
+            let span = tools.value.pair(name).map_or(tools.key_span, |pair| pair.key_span);
+            report(name, span);
+        }
+    }
+    let allowed = doc.manifest.global.as_ref().and_then(|global| global.allowed_tools.as_ref());
+    for (at, name) in allowed.into_iter().flatten().enumerate().filter(|(_, name)| !known(name)) {
+        report(name, doc.span(&format!("/global/allowedTools/{at}")));
+    }
+}
+
+struct File<'a> {
+    doc: Option<&'a Doc<ToolAccessJson>>,
+}
+
+impl File<'_> {
+    fn said<V>(&self, pointer: &str, pick: impl Fn(&ToolAccessJson) -> Option<V>) -> Option<Sourced<V>> {
+        let doc = self.doc?;
+        Some(doc.sourced(pointer, pick(&doc.manifest)?))
+    }
+
+    fn allowed(&self) -> Option<Vec<Sourced<ToolName>>> {
+        let doc = self.doc?;
+        let allowed = doc.manifest.global.as_ref()?.allowed_tools.as_ref()?.iter().enumerate();
+        let one = |(at, name): (usize, &String)| {
+            doc.sourced(&format!("/global/allowedTools/{at}"), ToolName::canonical(name))
+        };
+        Some(allowed.map(one).collect())
+    }
+
+    fn off(&self, knobs: &Knobs<'_>, findings: &mut Findings) -> Vec<Sourced<ToolName>> {
+        let mut off = Vec::new();
+        if let Some(doc) = self.doc {
+            for (name, entry) in doc.manifest.tools.iter().filter(|(_, entry)| entry.enabled == Some(false)) {
+                debug_assert!(entry.enabled.is_some());
+                let pointer = format!("/tools/{}/enabled", crate::node::pointer_part(name));
+                off.push(doc.sourced(&pointer, ToolName::canonical(name)));
+            }
+        }
+        let said = self.shell().1.is_some_and(|shell| shell.enabled.is_some());
+        let knob = knobs.flag("SHELL_TOOL_ENABLED", true, findings);
+        if !said && !knob.value {
+            off.push(Sourced::new(ToolName::canonical("bash"), knob.origin));
+        }
+        off
+    }
+
+    fn shell(&self) -> (&'static str, Option<&OneToolAccess>) {
+        let Some(doc) = self.doc else { return (SHELL_NAMES[0], None) };
+        let found = SHELL_NAMES.iter().find_map(|name| Some((*name, doc.manifest.tools.get(*name)?)));
+        found.map_or((SHELL_NAMES[0], None), |(name, entry)| (name, Some(entry)))
+    }
+}
+
+struct Knobs<'a> {
+    environment: &'a BTreeMap<String, String>,
+}
+
+impl Knobs<'_> {
+    fn flag(&self, name: &str, default: bool, findings: &mut Findings) -> Sourced<bool> {
+        self.parsed(name, default, "write true or false", findings, |text| match text {
+            "true" | "1" | "yes" | "on" => Some(true),
+            "false" | "0" | "no" | "off" => Some(false),
+            _ => None,
+        })
+    }
+
+    fn mode(&self, name: &str, default: AccessMode, findings: &mut Findings) -> Sourced<AccessMode> {
+        self.parsed(name, default, "write off, allowlist or full", findings, |text| match text {
+            "off" => Some(AccessMode::Off),
+            "allowlist" => Some(AccessMode::Allowlist),
+            "full" => Some(AccessMode::Full),
+            _ => None,
+        })
+    }
+
+    fn words(&self, name: &str) -> Vec<Sourced<String>> {
+        let text = self.environment.get(name).map(String::as_str).unwrap_or_default();
+        let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
+        words.map(|word| Sourced::new(word.to_owned(), Origin::named(format!("environment {name}")))).collect()
+    }
+
+    fn number(
+        &self,
+        name: &str,
+        file: Option<(Sourced<u64>, Source, Span)>,
+        (default, cap): (u64, u64),
+        findings: &mut Findings,
+    ) -> Sourced<u64> {
+        let words = |value| {
+            Text::new(format!("{value} is above the cap of {cap}, which is used")).help(format!("write at most {cap}"))
+        };
+        let number = match file {
+            Some((number, source, span)) => {
+                if number.value > cap {
+                    findings.at(Code::OverTheCap, &source, span, words(number.value));
+                }
+                number
+            }
+            None => {
+                let number = self.parsed(name, default, "write a whole number above zero", findings, |text| {
+                    text.parse().ok().filter(|number| *number > 0)
+                });
+                if number.value > cap {
+                    findings.about(Code::OverTheCap, format!("environment {name}"), words(number.value));
+                }
+                number
+            }
+        };
+        Sourced::new(number.value.min(cap), number.origin)
+    }
+
+    /// A variable that cannot be used is an error, and the built-in value holds.
+    fn parsed<V>(
+        &self,
+        name: &str,
+        default: V,
+        help: &str,
+        findings: &mut Findings,
+        parse: impl Fn(&str) -> Option<V>,
+    ) -> Sourced<V> {
+        let Some(text) = self.environment.get(name) else {
+            return Sourced::new(default, Origin::named("built-in"));
+        };
+        let origin = Origin::named(format!("environment {name}"));
+        match parse(text.trim()) {
+            Some(value) => Sourced::new(value, origin),
+            None => {
+                let words = Text::new(format!("{name} is `{text}`")).help(help);
+                findings.about(Code::EnvironmentValue, origin.file, words);
+                Sourced::new(default, Origin::named("built-in"))
+            }
+        }
+    }
+}

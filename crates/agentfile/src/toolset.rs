@@ -1,0 +1,169 @@
+//! Which tools an agent is offered: what it asks for, as far as the host has it.
+//!
+//! Offered = (asked for ∩ host) + the agent's own, less what tool-access switches off. Whatever was asked
+//! for and is not offered is kept with the reason.
+//!
+//! Must never: offer a tool that nobody asked for, or drop one without a word.
+
+use std::collections::BTreeSet;
+
+use agentry_protocol::tool::{self, Category, KnownTool, Needs, Risk, ToolName};
+
+use crate::agent::{LeftOut, OfferedTool, ToolKind};
+use crate::diagnostic::{Code, Findings, Text};
+use crate::index::Index;
+use crate::manifest::agent_yml::Capabilities;
+use crate::scope::Choice;
+use crate::source::{Origin, Source, Sourced, Span};
+use crate::tool_access::ToolAccess;
+
+/// The toolset while it is put together.
+pub struct Gathering<'a> {
+    index: &'a Index,
+    capabilities: Capabilities,
+    access: &'a ToolAccess,
+    offered: Vec<OfferedTool>,
+    left_out: Vec<LeftOut>,
+}
+
+impl<'a> Gathering<'a> {
+    /// Nothing yet.
+    pub fn new(index: &'a Index, capabilities: Capabilities, access: &'a ToolAccess) -> Self {
+        Self { index, capabilities, access, offered: Vec::new(), left_out: Vec::new() }
+    }
+
+    /// Adds what a list with `inherit` asks for.
+    pub fn choose(&mut self, choice: &Choice, inherited_from: &Origin) {
+        for name in &choice.names {
+            self.named(&name.value, &name.origin);
+        }
+        if choice.inherit {
+            let host: BTreeSet<ToolName> = self.index.host.clone();
+            for known in tool::KNOWN.iter().filter(|known| host.contains(&ToolName::canonical(known.name))) {
+                if known.needs == Needs::Nothing {
+                    self.host(known, known.name, inherited_from);
+                }
+            }
+        }
+    }
+
+    /// Adds one tool of the host or of an MCP server. False if no such tool is known.
+    pub fn named(&mut self, written: &str, origin: &Origin) -> bool {
+        if let Some(prefix) = written.strip_suffix('*') {
+            let matching: Vec<&KnownTool> =
+                tool::KNOWN.iter().filter(|known| known.name.starts_with(prefix)).collect();
+            for known in &matching {
+                self.host(known, known.name, origin);
+            }
+            return !matching.is_empty();
+        }
+        if let Some(known) = tool::known(written) {
+            self.host(known, written, origin);
+            return true;
+        }
+        let name = ToolName::canonical(written);
+        let Some((server, plain)) = name.mcp() else { return false };
+        if !self.index.mcp.contains(server) {
+            return false;
+        }
+        let (server, description) = (server.to_owned(), format!("{plain} of the MCP server {server}."));
+        self.push(OfferedTool {
+            kind: ToolKind::Mcp { server },
+            category: Category::Custom,
+            risk: Risk::Medium,
+            description,
+            parameters: None,
+            origin: origin.clone(),
+            name,
+        });
+        true
+    }
+
+    fn host(&mut self, known: &'static KnownTool, written: &str, origin: &Origin) {
+        let why = match known.needs {
+            Needs::SelfModify if !self.capabilities.self_modify => {
+                Some("it needs `capabilities.self_modify: true`")
+            }
+            Needs::SpawnSubagents if !self.capabilities.spawn_subagents => {
+                Some("it needs `capabilities.spawn_subagents: true`")
+            }
+            _ if self.index.host.contains(&ToolName::canonical(known.name)) => None,
+            Needs::MacOs => Some("it needs a macOS machine"),
+            Needs::SearchService => Some("it needs a search service, and none is configured"),
+            Needs::Nothing | Needs::SelfModify | Needs::SpawnSubagents => Some("this host does not have it"),
+        };
+        if let Some(why) = why {
+            self.leave_out(written, why, origin);
+            return;
+        }
+        self.push(OfferedTool {
+            name: ToolName::canonical(known.name),
+            kind: ToolKind::Host,
+            category: known.category,
+            risk: known.risk,
+            description: known.summary.to_owned(),
+            parameters: None,
+            origin: origin.clone(),
+        });
+    }
+
+    /// Adds a tool unless it is there already or switched off.
+    pub fn push(&mut self, tool: OfferedTool) {
+        if self.offered.iter().any(|offered| offered.name == tool.name) {
+            return;
+        }
+        match self.access.why_off(&tool.name) {
+            Some(off) => {
+                let why = format!("{} ({})", off.why, off.origin);
+                self.leave_out(tool.name.as_str(), &why, &tool.origin);
+            }
+            None => self.offered.push(tool),
+        }
+    }
+
+    fn leave_out(&mut self, name: &str, why: &str, origin: &Origin) {
+        if !self.left_out.iter().any(|one| one.name == name) {
+            let (name, why) = (name.to_owned(), why.to_owned());
+            self.left_out.push(LeftOut { name, why, origin: origin.clone() });
+        }
+    }
+
+    /// Adds the tools that come with a capability.
+    pub fn add_for_capabilities(&mut self, origin: &Origin) {
+        for known in tool::KNOWN {
+            let granted = match known.needs {
+                Needs::SelfModify => self.capabilities.self_modify,
+                Needs::SpawnSubagents => self.capabilities.spawn_subagents,
+                Needs::Nothing | Needs::MacOs | Needs::SearchService => false,
+            };
+            if granted {
+                self.host(known, known.name, origin);
+            }
+        }
+    }
+
+    /// The result, in the order of the catalogue and then of the asking.
+    pub fn finish(self) -> (Vec<OfferedTool>, Vec<LeftOut>) {
+        let mut offered = self.offered;
+        let place = |tool: &OfferedTool| {
+            tool::KNOWN.iter().position(|known| known.name == tool.name.as_str()).unwrap_or(usize::MAX)
+        };
+        offered.sort_by_key(place);
+        (offered, self.left_out)
+    }
+}
+
+/// Notes for everything that was asked for by name in a file and is not offered.
+pub fn report_left_out(left_out: &[LeftOut], source: &Source, spans: &[(String, Span)], findings: &mut Findings) {
+    for one in left_out {
+        if let Some((_, span)) = spans.iter().find(|(name, _)| *name == one.name) {
+            let text = Text::new(format!("`{}` is left out: {}", one.name, one.why));
+            findings.at(Code::ToolUnavailable, source, *span, text);
+        }
+    }
+}
+
+/// A list of names as a choice without `inherit`.
+pub fn plain_choice(names: Vec<Sourced<String>>) -> Choice {
+    Choice { inherit: false, names }
+}

@@ -1,0 +1,10 @@
+//! What Agentry decides: pure functions from what is known to what is next.
+//!
+//! Must never: wait, read a file, look at a clock, draw a random number or ask for anything. The same
+//! input gives the same output, on every machine; replay and tests rest on it.
+#![deny(clippy::print_stdout, clippy::print_stderr, clippy::wildcard_enum_match_arm)]
+
+pub mod limits;
+pub mod prompt;
+pub mod template;
+pub mod tokens;

@@ -1,0 +1,324 @@
+//! Renders a Liquid template within a budget of steps and output.
+//!
+//! The engine has no limits of its own, so the runtime calls this in a confined process that also bounds
+//! memory and time. Here are the bounds that are the same on every machine: elements rendered and bytes
+//! written. A variable that does not exist renders as nothing and is named.
+//!
+//! Must never: be called in the supervisor on a template that nobody vouches for.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+
+use liquid_core::model::{KString, KStringCow, KStringRef, Object, ScalarCow, Value, ValueCow, ValueView};
+use liquid_core::parser;
+use liquid_core::runtime::{
+    Interrupt, InterruptRegister, PartialStore, Registers, RuntimeBuilder, Template,
+};
+use liquid_core::{Language, Renderable, Runtime};
+use serde::{Deserialize, Serialize};
+
+use crate::limits::{TEMPLATE_OUTPUT_BYTES_MAX, TEMPLATE_STEPS_MAX};
+
+/// A template and the values it is given.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Request {
+    /// The text of the template.
+    pub template: String,
+    /// The values, by root: agent, user, conversation, turn, persona, facts, args.
+    pub values: serde_json::Value,
+}
+
+/// What came of a template.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// The text, and the variables that did not exist.
+    Rendered {
+        /// The text.
+        text: String,
+        /// Dotted names of variables that did not exist.
+        missing: Vec<String>,
+    },
+    /// The template does not parse.
+    Syntax {
+        /// What is wrong.
+        message: String,
+        /// The line, from one.
+        line: usize,
+        /// The column, from one.
+        column: usize,
+    },
+    /// The template costs more than it may.
+    Budget {
+        /// What ran out.
+        what: String,
+    },
+    /// The template parses but does not render.
+    Failed {
+        /// What is wrong.
+        message: String,
+    },
+}
+
+/// Renders a template.
+pub fn render(request: &Request) -> Outcome {
+    let elements = match parser::parse(&request.template, &language()) {
+        Ok(elements) => elements,
+        Err(error) => return syntax(&error.to_string(), &request.template),
+    };
+    let values = match liquid_core::model::to_object(&request.values) {
+        Ok(values) => values,
+        Err(error) => return Outcome::Failed { message: first_line(&error.to_string()) },
+    };
+    run(&Template::new(elements), &values)
+}
+
+fn run(template: &Template, values: &Object) -> Outcome {
+    let inner = RuntimeBuilder::new().set_globals(values).build();
+    let runtime = Budgeted { inner: &inner, steps: Cell::new(0), missing: RefCell::default() };
+    let mut output = Capped { bytes: Vec::new(), full: false };
+    let result = template.render_to(&mut output, &runtime);
+    if runtime.is_over() {
+        return Outcome::Budget { what: format!("more than {TEMPLATE_STEPS_MAX} steps") };
+    }
+    if output.full {
+        return Outcome::Budget { what: format!("more than {TEMPLATE_OUTPUT_BYTES_MAX} bytes of text") };
+    }
+    match result {
+        Ok(()) => Outcome::Rendered {
+            text: String::from_utf8_lossy(&output.bytes).into_owned(),
+            missing: runtime.missing.into_inner().into_iter().collect(),
+        },
+        Err(error) => Outcome::Failed { message: first_line(&error.to_string()) },
+    }
+}
+
+/// Liquid as documented: the standard tags, blocks and filters. Nothing can be included.
+fn language() -> Language {
+    use liquid_lib::stdlib;
+    let mut language = Language::empty();
+    macro_rules! register {
+        ($register:ident: $($name:literal => $plugin:expr),* $(,)?) => {
+            $(language.$register.register($name.to_owned(), $plugin.into());)*
+        };
+    }
+    register!(tags: "assign" => stdlib::AssignTag, "break" => stdlib::BreakTag,
+        "continue" => stdlib::ContinueTag, "cycle" => stdlib::CycleTag,
+        "increment" => stdlib::IncrementTag, "decrement" => stdlib::DecrementTag);
+    register!(blocks: "raw" => stdlib::RawBlock, "if" => stdlib::IfBlock,
+        "unless" => stdlib::UnlessBlock, "ifchanged" => stdlib::IfChangedBlock,
+        "for" => stdlib::ForBlock, "tablerow" => stdlib::TableRowBlock,
+        "comment" => stdlib::CommentBlock, "capture" => stdlib::CaptureBlock,
+        "case" => stdlib::CaseBlock);
+    register!(filters: "abs" => stdlib::Abs, "append" => stdlib::Append, "at_least" => stdlib::AtLeast,
+        "at_most" => stdlib::AtMost, "capitalize" => stdlib::Capitalize, "ceil" => stdlib::Ceil,
+        "compact" => stdlib::Compact, "concat" => stdlib::Concat, "date" => stdlib::Date,
+        "default" => stdlib::Default, "divided_by" => stdlib::DividedBy, "downcase" => stdlib::Downcase,
+        "escape" => stdlib::Escape, "escape_once" => stdlib::EscapeOnce, "first" => stdlib::First,
+        "floor" => stdlib::Floor, "join" => stdlib::Join, "last" => stdlib::Last,
+        "lstrip" => stdlib::Lstrip, "map" => stdlib::Map, "minus" => stdlib::Minus,
+        "modulo" => stdlib::Modulo, "newline_to_br" => stdlib::NewlineToBr, "plus" => stdlib::Plus,
+        "prepend" => stdlib::Prepend, "remove" => stdlib::Remove, "remove_first" => stdlib::RemoveFirst,
+        "replace" => stdlib::Replace, "replace_first" => stdlib::ReplaceFirst,
+        "reverse" => stdlib::Reverse, "round" => stdlib::Round, "rstrip" => stdlib::Rstrip,
+        "size" => stdlib::Size, "slice" => stdlib::Slice, "sort" => stdlib::Sort,
+        "sort_natural" => stdlib::SortNatural, "split" => stdlib::Split, "strip" => stdlib::Strip,
+        "strip_html" => stdlib::StripHtml, "strip_newlines" => stdlib::StripNewlines,
+        "times" => stdlib::Times, "truncate" => stdlib::Truncate,
+        "truncatewords" => stdlib::TruncateWords, "uniq" => stdlib::Uniq, "upcase" => stdlib::Upcase,
+        "url_decode" => stdlib::UrlDecode, "url_encode" => stdlib::UrlEncode, "where" => stdlib::Where);
+    language
+}
+
+/// The engine says where in words of its own: `--> line:column`, then the line, a mark, `= what`, and
+/// for an unknown name `requested=name`.
+fn syntax(message: &str, template: &str) -> Outcome {
+    let after = |mark: &str| message.lines().find_map(|line| Some(line.split_once(mark)?.1.trim()));
+    let place = after("--> ").and_then(|place| {
+        let (line, column) = place.split_once(':')?;
+        Some((line.parse().ok()?, column.parse().ok()?))
+    });
+    let words = after("= ").map_or_else(|| first_line(message), str::to_owned);
+    let unknown = after("requested=").or_else(|| after("requested filter="));
+    let (line, column) = place.unwrap_or_else(|| whereabouts(unknown, template));
+    let words = words.trim_end_matches('.');
+    let message = match unknown {
+        Some(name) => format!("{} `{name}`", lower_first(words)),
+        None => lower_first(words),
+    };
+    Outcome::Syntax { message, line, column }
+}
+
+/// An unknown filter comes without a place; it is looked for behind a bar.
+fn whereabouts(name: Option<&str>, template: &str) -> (usize, usize) {
+    let behind_a_bar = |name: &str| {
+        template.match_indices(name).map(|(at, _)| at).find(|at| template[..*at].trim_end().ends_with('|'))
+    };
+    let byte = name.and_then(behind_a_bar).unwrap_or_default();
+    let line = template[..byte].matches('\n').count() + 1;
+    let column = template[..byte].chars().rev().take_while(|c| *c != '\n').count() + 1;
+    (line, column)
+}
+
+fn lower_first(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_lowercase().chain(chars).collect()).unwrap_or_default()
+}
+
+fn first_line(message: &str) -> String {
+    let line = message.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    line.trim().trim_start_matches("liquid: ").to_owned()
+}
+
+/// A runtime that counts what is rendered. When the budget is gone every loop is told to break.
+struct Budgeted<'a> {
+    inner: &'a dyn Runtime,
+    steps: Cell<u64>,
+    missing: RefCell<BTreeSet<String>>,
+}
+
+impl Budgeted<'_> {
+    fn is_over(&self) -> bool {
+        self.steps.get() > TEMPLATE_STEPS_MAX
+    }
+
+    fn note_missing(&self, path: &[ScalarCow<'_>]) {
+        let parts: Vec<String> = path.iter().map(|part| part.to_kstr().to_string()).collect();
+        self.missing.borrow_mut().insert(parts.join("."));
+    }
+}
+
+impl Runtime for Budgeted<'_> {
+    fn partials(&self) -> &dyn PartialStore {
+        self.inner.partials()
+    }
+
+    fn name(&self) -> Option<KStringRef<'_>> {
+        self.inner.name()
+    }
+
+    fn roots(&self) -> BTreeSet<KStringCow<'_>> {
+        self.inner.roots()
+    }
+
+    fn try_get(&self, path: &[ScalarCow<'_>]) -> Option<ValueCow<'_>> {
+        self.inner.try_get(path)
+    }
+
+    fn get(&self, path: &[ScalarCow<'_>]) -> liquid_core::Result<ValueCow<'_>> {
+        Ok(self.inner.try_get(path).unwrap_or_else(|| {
+            self.note_missing(path);
+            ValueCow::Owned(Value::Nil)
+        }))
+    }
+
+    fn set_global(&self, name: KString, value: Value) -> Option<Value> {
+        self.inner.set_global(name, value)
+    }
+
+    fn set_index(&self, name: KString, value: Value) -> Option<Value> {
+        self.inner.set_index(name, value)
+    }
+
+    fn get_index<'a>(&'a self, name: &str) -> Option<ValueCow<'a>> {
+        self.inner.get_index(name)
+    }
+
+    // The engine asks for the registers after each element and after each round of a loop.
+    fn registers(&self) -> &Registers {
+        self.steps.set(self.steps.get() + 1);
+        let registers = self.inner.registers();
+        if self.is_over() {
+            registers.get_mut::<InterruptRegister>().set(Interrupt::Break);
+        }
+        registers
+    }
+}
+
+/// A writer that refuses more than the output budget.
+struct Capped {
+    bytes: Vec<u8>,
+    full: bool,
+}
+
+impl Write for Capped {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.bytes.len() + bytes.len() > TEMPLATE_OUTPUT_BYTES_MAX {
+            self.full = true;
+            return Err(io::Error::other("the output budget is used up"));
+        }
+        self.bytes.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(template: &str) -> Outcome {
+        let values = serde_json::json!({
+            "agent": { "name": "Ada" }, "user": { "name": null }, "facts": { "list": [1, 2, 3] },
+        });
+        render(&Request { template: template.to_owned(), values })
+    }
+
+    #[track_caller]
+    fn check(template: &str, expected: &str) {
+        let Outcome::Rendered { text, .. } = outcome(template) else {
+            panic!("{template}: {:?}", outcome(template));
+        };
+        assert_eq!(text, expected, "{template}");
+    }
+
+    #[test]
+    fn values_and_conditions_render() {
+        check("Hi {{ agent.name }}{% if user.name %}, {{ user.name }}{% endif %}!", "Hi Ada!");
+        check("{% for i in facts.list %}{{ i }}{% endfor %}", "123");
+    }
+
+    #[test]
+    fn a_missing_variable_is_nothing_and_is_named() {
+        check("{{ nope.x | default: 'y' }}", "y");
+        let missing = vec!["nope.x".to_owned()];
+        assert_eq!(outcome("a{{ nope.x }}"), Outcome::Rendered { text: "a".to_owned(), missing });
+    }
+
+    #[test]
+    fn a_syntax_error_has_its_place() {
+        for (template, expected) in [
+            ("one\n  {{ agent. }}\n", (2, 12, "expected Identifier")),
+            ("a\n{{ agent.name | shout }}", (2, 17, "unknown filter `shout`")),
+            ("{% foo %}", (1, 4, "unknown tag `foo`")),
+            ("a\n{% if x %}", (2, 11, "unclosed block. {% endif %} tag expected")),
+        ] {
+            let Outcome::Syntax { line, column, message } = outcome(template) else {
+                panic!("{:?}", outcome(template));
+            };
+            assert_eq!((line, column, message.as_str()), expected, "{template}");
+        }
+    }
+
+    #[test]
+    fn nothing_can_be_included() {
+        assert!(matches!(outcome("{% include 'x' %}"), Outcome::Syntax { .. }));
+        assert!(matches!(outcome("{% render '../x' %}"), Outcome::Syntax { .. }));
+    }
+
+    #[test]
+    fn a_loop_ends_with_the_step_budget() {
+        let nested = "{% for i in (1..1000) %}{% for j in (1..1000) %}{% endfor %}{% endfor %}";
+        assert!(matches!(outcome(nested), Outcome::Budget { .. }), "{:?}", outcome(nested));
+    }
+
+    #[test]
+    fn output_ends_with_the_output_budget() {
+        let bomb = "{% for i in (1..90000) %}0123456789{% endfor %}";
+        assert!(matches!(outcome(bomb), Outcome::Budget { .. }), "{:?}", outcome(bomb));
+    }
+}

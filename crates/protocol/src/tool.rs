@@ -1,0 +1,203 @@
+//! The canonical set of tool names, and the seeds' other names for them.
+//!
+//! Files and wires may say `Read`, `readFile` or `read_file`; inside there is one name. Tools of an
+//! MCP server are written `server/tool` and keep that name.
+//!
+//! Must never: say whether a tool may be used. This is a dictionary, not a permission.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What kind of thing a tool does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Category {
+    /// Looks at files or state.
+    Read,
+    /// Creates or replaces files or state.
+    Write,
+    /// Changes a part of a file.
+    Edit,
+    /// Finds files by name.
+    Glob,
+    /// Finds text in files.
+    Grep,
+    /// Runs commands.
+    Bash,
+    /// Reaches the network.
+    Web,
+    /// Anything else.
+    Custom,
+}
+
+/// How much harm a call can do; shown with an approval, decides nothing by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Risk {
+    /// Looks only.
+    Low,
+    /// Changes something that can be seen and undone.
+    Medium,
+    /// Can do anything its sandbox lets it.
+    High,
+}
+
+/// What a host or an agent must have before a known tool can be offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Needs {
+    /// Nothing beyond the runtime.
+    Nothing,
+    /// A macOS machine.
+    MacOs,
+    /// A configured search service.
+    SearchService,
+    /// `capabilities.self_modify: true` of the agent.
+    SelfModify,
+    /// `capabilities.spawn_subagents: true` of the agent.
+    SpawnSubagents,
+}
+
+/// A canonical tool name, or `server/tool` for a tool of an MCP server.
+#[derive(
+    Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(transparent)]
+pub struct ToolName(String);
+
+impl ToolName {
+    /// The canonical name for whatever a file calls the tool; an unknown name is kept as it is.
+    pub fn canonical(written: &str) -> Self {
+        match known(written) {
+            Some(tool) => Self(tool.name.to_owned()),
+            None => Self(written.to_owned()),
+        }
+    }
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Server and tool, when this names a tool of an MCP server.
+    pub fn mcp(&self) -> Option<(&str, &str)> {
+        let (server, tool) = self.0.split_once('/')?;
+        (!server.is_empty() && !tool.is_empty() && !tool.contains('/')).then_some((server, tool))
+    }
+}
+
+impl fmt::Display for ToolName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// One entry of the dictionary.
+#[derive(Clone, Copy, Debug)]
+pub struct KnownTool {
+    /// The canonical name.
+    pub name: &'static str,
+    /// What the seeds and other runtimes call it.
+    pub aliases: &'static [&'static str],
+    /// What kind of thing it does.
+    pub category: Category,
+    /// How much harm a call can do.
+    pub risk: Risk,
+    /// What it needs before it can be offered.
+    pub needs: Needs,
+    /// One line for the prompt.
+    pub summary: &'static str,
+}
+
+/// The entry for a name or alias.
+pub fn known(written: &str) -> Option<&'static KnownTool> {
+    KNOWN.iter().find(|tool| tool.name == written || tool.aliases.contains(&written))
+}
+
+const fn tool(
+    name: &'static str,
+    aliases: &'static [&'static str],
+    kind: (Category, Risk),
+    needs: Needs,
+    summary: &'static str,
+) -> KnownTool {
+    KnownTool { name, aliases, category: kind.0, risk: kind.1, needs, summary }
+}
+
+use Category::{Bash, Custom, Edit, Glob, Grep, Read, Web, Write};
+use Needs::{MacOs, Nothing, SearchService, SelfModify, SpawnSubagents};
+use Risk::{High, Low, Medium};
+
+/// Every tool name that has a meaning of its own. Order is the order of the prompt.
+#[rustfmt::skip]
+pub const KNOWN: &[KnownTool] = &[
+    tool("read_file", &["Read", "readFile", "read"], (Read, Low), Nothing, "Read a file, or a range of its lines."),
+    tool("write_file", &["Write", "writeFile", "write"], (Write, Medium), Nothing, "Create or replace a file."),
+    tool("edit_file", &["Edit", "editFile", "edit"], (Edit, Medium), Nothing, "Replace an exact piece of text in a file."),
+    tool("glob", &["Glob"], (Glob, Low), Nothing, "Find files by name pattern."),
+    tool("grep", &["Grep", "search"], (Grep, Low), Nothing, "Search file contents with a regular expression."),
+    tool("bash", &["Bash", "shell", "exec"], (Bash, High), Nothing, "Run a shell command in the sandbox."),
+    tool("code_execution", &["CodeExecution", "codeExecution"], (Bash, High), Nothing, "Run a short program in the sandbox."),
+    tool("web_fetch", &["WebFetch", "webFetch", "fetch"], (Web, Medium), Nothing, "Fetch a web page as text."),
+    tool("web_search", &["WebSearch", "webSearch"], (Web, Medium), SearchService, "Search the web."),
+    tool("memory_search", &["memorySearch"], (Read, Low), Nothing, "Search what was remembered before."),
+    tool("memory_store", &["memoryStore"], (Write, Low), Nothing, "Remember something for later."),
+    tool("memory_forget", &["memoryForget"], (Write, Medium), Nothing, "Forget something that was remembered."),
+    tool("git_status", &["gitStatus"], (Read, Low), Nothing, "Show the state of the working tree."),
+    tool("git_diff", &["gitDiff"], (Read, Low), Nothing, "Show changes as a patch."),
+    tool("git_log", &["gitLog"], (Read, Low), Nothing, "Show the history of commits."),
+    tool("git_show", &["gitShow"], (Read, Low), Nothing, "Show one commit."),
+    tool("git_commit", &["gitCommit"], (Write, Medium), Nothing, "Commit changes with a message."),
+    tool("load_skill", &["Skill", "loadSkill"], (Read, Low), Nothing, "Load the full text of a skill by its name."),
+    tool("discover_tools", &["discoverTools"], (Read, Low), Nothing, "Find tools that fit an intent."),
+    tool("discover_skills", &["discoverSkills"], (Read, Low), Nothing, "Find skills that fit an intent."),
+    tool("discover_rules", &["discoverRules"], (Read, Low), Nothing, "Find rules that apply to a path or an intent."),
+    tool("delegate", &["Delegate"], (Custom, Medium), SpawnSubagents, "Hand a piece of work to another agent."),
+    tool("agent_read_self", &[], (Read, Low), SelfModify, "Read a file of your own agent directory."),
+    tool("agent_write_self", &[], (Write, Medium), SelfModify, "Write a file of your own agent directory."),
+    tool("agent_edit_self", &[], (Edit, Medium), SelfModify, "Edit a file of your own agent directory."),
+    tool("agent_commit", &[], (Write, Medium), SelfModify, "Commit the changes to your own agent directory."),
+    tool("agent_diff", &[], (Read, Low), SelfModify, "Show uncommitted changes to your own agent directory."),
+    tool("agent_revert", &[], (Write, Medium), SelfModify, "Return your own agent directory to an earlier commit."),
+    tool("agent_log", &[], (Read, Low), SelfModify, "Show the history of your own agent directory."),
+    tool("run_applescript", &["runApplescript"], (Bash, High), MacOs, "Run an AppleScript."),
+    tool("open_url", &["openUrl"], (Web, Medium), MacOs, "Open an address in the browser of the desktop."),
+    tool("take_screenshot", &["takeScreenshot"], (Read, Medium), MacOs, "Take a picture of the screen."),
+    tool("run_shortcut", &["runShortcut"], (Bash, High), MacOs, "Run a shortcut by its name."),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_of_the_seeds_means_one_tool() {
+        for (written, canonical) in [
+            ("Read", "read_file"), ("readFile", "read_file"), ("read_file", "read_file"),
+            ("Bash", "bash"), ("shell", "bash"), ("exec", "bash"), ("WebFetch", "web_fetch"),
+            ("github/create_issue", "github/create_issue"), ("fortune", "fortune"),
+        ] {
+            assert_eq!(ToolName::canonical(written).as_str(), canonical);
+        }
+    }
+
+    #[test]
+    fn no_name_or_alias_stands_for_two_tools() {
+        let mut seen = std::collections::BTreeSet::new();
+        for tool in KNOWN {
+            for name in tool.aliases.iter().chain([&tool.name]) {
+                assert!(seen.insert(*name), "{name} stands twice");
+            }
+        }
+    }
+
+    #[test]
+    fn only_a_server_and_a_tool_make_an_mcp_name() {
+        assert_eq!(ToolName::canonical("github/issues").mcp(), Some(("github", "issues")));
+        for wrong in ["/issues", "github/", "a/b/c", "plain"] {
+            assert_eq!(ToolName::canonical(wrong).mcp(), None, "{wrong}");
+        }
+    }
+}

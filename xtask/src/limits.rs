@@ -1,0 +1,20 @@
+//! Every limit of the workshop, each with its unit in its name.
+//!
+//! Must never: hold a limit of the product; each crate keeps its own `limits.rs`.
+
+/// A source file stays under 500 lines, its tests apart, so that one looks for the seam in time.
+pub(crate) const SOURCE_LINES_MAX: usize = 499;
+/// A test file stays under 800 lines; past that nobody reads it, they only append.
+pub(crate) const TEST_FILE_LINES_MAX: usize = 799;
+pub(crate) const STRUCT_FIELDS_MAX: usize = 12;
+pub(crate) const HEADER_LINES_MIN: usize = 2;
+pub(crate) const HEADER_LINES_MAX: usize = 10;
+pub(crate) const DECISION_LINES_MAX: usize = 20;
+pub(crate) const TRACKED_FILE_BYTES_MAX: u64 = 512 * 1024;
+
+/// Five digits number the generated skills.
+pub(crate) const BENCH_SKILLS_MAX: usize = 99_999;
+pub(crate) const BENCH_RUNS_MIN: u32 = 5;
+pub(crate) const BENCH_RUNS_MAX: u32 = 100;
+/// How much of a failed run's output is shown.
+pub(crate) const BENCH_COMPLAINT_LINES_MAX: usize = 20;

@@ -1,0 +1,96 @@
+//! The commands of the workshop: `cargo xtask test`, `quickstart`, `bench` and `tidy`.
+//!
+//! Each command is one file beside this one; here is only the choice between them.
+//!
+//! Must never: depend on one of our crates, or need anything but Rust, git and a C compiler.
+
+mod bench;
+mod child;
+mod failure;
+mod limits;
+mod quickstart;
+mod test;
+mod tidy;
+
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use crate::failure::Failure;
+
+const USAGE: &str = "\
+Usage: cargo xtask <command>
+
+Commands:
+  quickstart [dir]   Build the binary, write an agent into dir (my-agent) and look at it.
+  test               Run everything that must pass: format, lints, tests, doc tests.
+  tidy               Check the rules of the house that no compiler knows.
+  bench [--sizes 100,1000,10000]
+                     Measure `agentry check`, also beside the reference validator of skills.";
+
+fn main() -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("{failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &[OsString]) -> Result<(), Failure> {
+    let arguments = arguments
+        .iter()
+        .map(|argument| argument.to_str().ok_or_else(|| not_text(argument)))
+        .collect::<Result<Vec<&str>, Failure>>()?;
+    match arguments.as_slice() {
+        ["test"] => test::run(&root()?),
+        ["tidy"] => tidy::run(&root()?),
+        ["quickstart"] => quickstart::run(&root()?, Path::new("my-agent")),
+        ["quickstart", dir] if !dir.starts_with('-') => quickstart::run(&root()?, Path::new(dir)),
+        ["bench", options @ ..] => bench::run(&root()?, options),
+        ["help" | "--help" | "-h"] => {
+            println!("{USAGE}");
+            Ok(())
+        }
+        [] => Err(Failure::new(USAGE)),
+        [..] => Err(Failure::new(format!(
+            "There is no such command: `cargo xtask {}`.\n\n{USAGE}",
+            arguments.join(" ")
+        ))),
+    }
+}
+
+fn not_text(argument: &OsString) -> Failure {
+    Failure::new(format!("The argument {argument:?} is not valid UTF-8. Use a plain name."))
+}
+
+/// The root of the repository: the folder above this package.
+fn root() -> Result<PathBuf, Failure> {
+    // Cargo sets the variable for `run` and `test`; the value baked in serves a binary run by hand.
+    let package = std::env::var_os("CARGO_MANIFEST_DIR")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    package.parent().map(Path::to_path_buf).ok_or_else(|| {
+        Failure::new("The package xtask has no folder above it. Run this inside the repository.")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_command_is_refused_with_the_usage() {
+        let refusal = run(&["tset".into()]).expect_err("there is no such command").to_string();
+        assert!(refusal.starts_with("There is no such command: `cargo xtask tset`."), "{refusal}");
+        assert!(refusal.contains("Usage:"), "{refusal}");
+    }
+
+    #[test]
+    fn an_option_is_not_taken_for_a_directory() {
+        assert!(run(&["quickstart".into(), "--help".into()]).is_err());
+    }
+}

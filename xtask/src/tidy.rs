@@ -1,0 +1,113 @@
+//! `cargo xtask tidy`: the rules of the house that no compiler knows, checked over the tree.
+//!
+//! Each rule is one file in `tidy/`, a function from the tree to what it found there.
+//!
+//! Must never: change a file, or find something without saying what to do instead.
+
+mod blobs;
+mod decisions;
+mod edges;
+mod error_pages;
+#[cfg(test)]
+mod fixture;
+mod forgotten_tests;
+mod headers;
+mod lengths;
+mod limits;
+mod machine_paths;
+mod names;
+mod rust_text;
+mod tree;
+mod words;
+
+use std::{fmt, path::Path};
+
+use crate::{child, failure::Failure, tidy::tree::Tree};
+
+/// The rooms that decide: they are handed the world as values.
+const PURE_ROOMS: [&str; 4] = ["protocol", "bthread", "agentfile", "kernel"];
+
+/// One broken rule: where, what is wrong, what to do instead.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Finding {
+    pub(crate) path: String,
+    pub(crate) line: usize,
+    pub(crate) problem: String,
+    pub(crate) remedy: String,
+}
+
+impl Finding {
+    pub(crate) fn new(
+        path: &str,
+        line: usize,
+        problem: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Finding {
+        Finding { path: path.into(), line, problem: problem.into(), remedy: remedy.into() }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Finding { path, line, problem, remedy } = self;
+        write!(formatter, "{path}:{line}: {problem}. {remedy}.")
+    }
+}
+
+pub(crate) fn run(root: &Path) -> Result<(), Failure> {
+    let findings = findings(root)?;
+    if findings.is_empty() {
+        println!("The tree is tidy.");
+        return Ok(());
+    }
+    for finding in &findings {
+        println!("{finding}");
+    }
+    Err(Failure::new(match findings.len() {
+        1 => "The tree is not tidy: mend the one line above.".to_owned(),
+        count => format!("The tree is not tidy: mend the {count} lines above."),
+    }))
+}
+
+fn findings(root: &Path) -> Result<Vec<Finding>, Failure> {
+    let tree = Tree::read(root)?;
+    let packages = edges::packages(&child::metadata(root)?);
+    let mut findings = edges::check(&tree, &packages);
+    for check in CHECKS {
+        findings.extend(check(&tree));
+    }
+    findings.sort();
+    Ok(findings)
+}
+
+const CHECKS: &[fn(&Tree) -> Vec<Finding>] = &[
+    blobs::check,
+    decisions::check,
+    error_pages::check,
+    forgotten_tests::check,
+    headers::check,
+    lengths::check,
+    limits::check,
+    machine_paths::check,
+    names::check,
+    words::check,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tree_is_tidy() {
+        let root = crate::root().expect("xtask lies in the repository");
+        let findings = findings(&root).unwrap_or_else(|failure| panic!("{failure}"));
+        let lines: Vec<String> = findings.iter().map(Finding::to_string).collect();
+        assert!(lines.is_empty(), "the tree is not tidy:\n{}", lines.join("\n"));
+    }
+
+    #[test]
+    fn a_finding_says_where_what_and_what_instead() {
+        let finding = Finding::new("a/b.rs", 7, "this is wrong", "Do that instead");
+        assert_eq!(finding.to_string(), "a/b.rs:7: this is wrong. Do that instead.");
+    }
+}
