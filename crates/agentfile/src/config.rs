@@ -64,7 +64,8 @@ pub fn layered(layers: &Layers, findings: &mut Findings) -> Settings {
             Some((key, value)) => settings.add(&one_setting("flag -c", key, value), findings),
             None => {
                 let source = Source::new("flag -c", flag.as_str());
-                let text = Text::new(format!("`{flag}` has no `=`")).help("write -c agent.model=some-model");
+                let text = Text::new(format!("`{flag}` has no `=`"))
+                    .help("write -c agent.model=some-model");
                 findings.at(Code::SettingForm, &source, Span::new(0, flag.len()), text);
             }
         }
@@ -93,11 +94,16 @@ impl Settings {
         match &node.kind {
             Kind::Map(pairs) => {
                 for pair in pairs {
-                    self.say(source, &pair.value, &format!("{pointer}/{}", pointer_part(&pair.key)));
+                    self.say(
+                        source,
+                        &pair.value,
+                        &format!("{pointer}/{}", pointer_part(&pair.key)),
+                    );
                 }
             }
             Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) | Kind::List(_) => {
-                let said = Said { value: node.to_value(), source: source.clone(), node: node.clone() };
+                let said =
+                    Said { value: node.to_value(), source: source.clone(), node: node.clone() };
                 self.said.insert(pointer.to_owned(), said);
             }
         }
@@ -115,8 +121,9 @@ impl Settings {
         }
         for (id, provider) in &self.config.providers {
             if provider.model_allowlist.is_empty() {
-                let text = Text::new(format!("the provider `{id}` lists no models, so it serves none"))
-                    .help("set `model_allowlist`");
+                let text =
+                    Text::new(format!("the provider `{id}` lists no models, so it serves none"))
+                        .help("set `model_allowlist`");
                 let pointer = format!("/providers/{}", pointer_part(id));
                 self.report(Code::EmptyAllowlist, &pointer, text, findings);
             }
@@ -125,10 +132,8 @@ impl Settings {
 
     /// Where a value was said; `built-in` if nowhere.
     pub fn origin(&self, pointer: &str) -> Origin {
-        self.nearest(pointer).map_or_else(
-            || Origin::named("built-in"),
-            |(said, span)| said.source.origin(span),
-        )
+        self.nearest(pointer)
+            .map_or_else(|| Origin::named("built-in"), |(said, span)| said.source.origin(span))
     }
 
     /// Notes a finding at a value.
@@ -160,7 +165,8 @@ impl Settings {
     /// All values that were said: dotted key, value, origin.
     pub fn all(&self) -> Vec<(String, &Value, Origin)> {
         let key = |pointer: &str| {
-            let parts = pointer.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~"));
+            let parts =
+                pointer.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~"));
             parts.map(quoted_key).collect::<Vec<_>>().join(".")
         };
         self.said
@@ -200,7 +206,8 @@ impl Settings {
 }
 
 fn quoted_key(part: String) -> String {
-    let plain = !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+    let plain =
+        !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
     if plain { part } else { Value::String(part).to_string() }
 }
 

@@ -22,8 +22,12 @@ use crate::tool_access;
 use crate::toolset::Gathering;
 
 /// The files of a context folder.
-pub const FILES: [&str; 4] =
-    ["context/system_prompt.md", "context/soul.json", "context/user_profile.json", tool_access::FILE];
+pub const FILES: [&str; 4] = [
+    "context/system_prompt.md",
+    "context/soul.json",
+    "context/user_profile.json",
+    tool_access::FILE,
+];
 
 /// Whether a directory is an agent in this form.
 pub fn is_here(tree: &FileTree) -> bool {
@@ -45,7 +49,12 @@ pub fn read(
     agent.filter(|_| !broken)
 }
 
-fn load(tree: &FileTree, id: &str, around: &Surroundings<'_>, findings: &mut Findings) -> Option<Agent> {
+fn load(
+    tree: &FileTree,
+    id: &str,
+    around: &Surroundings<'_>,
+    findings: &mut Findings,
+) -> Option<Agent> {
     let [base, soul, profile, _] = FILES;
     let soul = layer(tree, soul, FileKind::Soul, "# Soul", findings);
     let profile = layer(tree, profile, FileKind::UserProfile, "# User Profile", findings);
@@ -84,7 +93,10 @@ fn load(tree: &FileTree, id: &str, around: &Surroundings<'_>, findings: &mut Fin
             template: None,
             rules: around.rules.cloned(),
         },
-        models: Models { candidates: around.settings.default_model().into_iter().collect(), ..Models::default() },
+        models: Models {
+            candidates: around.settings.default_model().into_iter().collect(),
+            ..Models::default()
+        },
         powers: Powers {
             toolset,
             left_out,
@@ -114,7 +126,12 @@ impl Layer {
             Kind::Text(text) if !text.is_empty() => {
                 Some(Sourced::new(text.clone(), self.source.origin(node.span)))
             }
-            Kind::Text(_) | Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::List(_) | Kind::Map(_) => None,
+            Kind::Text(_)
+            | Kind::Null
+            | Kind::Bool(_)
+            | Kind::Number(_)
+            | Kind::List(_)
+            | Kind::Map(_) => None,
         }
     }
 }

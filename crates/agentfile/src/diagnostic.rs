@@ -183,7 +183,9 @@ pub fn nearest<'a>(
     let lower = written.to_lowercase();
     candidates
         .into_iter()
-        .map(|candidate| (strsim::damerau_levenshtein(&lower, &candidate.to_lowercase()), candidate))
+        .map(|candidate| {
+            (strsim::damerau_levenshtein(&lower, &candidate.to_lowercase()), candidate)
+        })
         .filter(|(distance, candidate)| *distance <= (candidate.chars().count() / 3).clamp(1, 3))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)

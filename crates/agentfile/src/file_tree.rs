@@ -141,7 +141,10 @@ impl FileTree {
     }
 
     /// The names of the files directly in a directory.
-    pub fn files_in<'a>(&'a self, directory: &'a str) -> impl Iterator<Item = (&'a str, &'a File)> + 'a {
+    pub fn files_in<'a>(
+        &'a self,
+        directory: &'a str,
+    ) -> impl Iterator<Item = (&'a str, &'a File)> + 'a {
         let skip = if directory.is_empty() { 0 } else { directory.len() + 1 };
         self.below(directory).filter_map(move |(path, entry)| match entry {
             Entry::File(file) if !path[skip..].contains('/') => Some((&path[skip..], file)),
@@ -163,15 +166,18 @@ impl FileTree {
     /// The part of the tree below a directory, as a tree of its own.
     pub fn subtree(&self, directory: &str) -> Self {
         let skip = if directory.is_empty() { 0 } else { directory.len() + 1 };
-        let entries =
-            self.below(directory).map(|(path, entry)| (path[skip..].to_owned(), entry.clone())).collect();
+        let entries = self
+            .below(directory)
+            .map(|(path, entry)| (path[skip..].to_owned(), entry.clone()))
+            .collect();
         let own_name = directory.is_empty().then(|| self.own_name.clone()).flatten();
         Self { label: self.shown(directory), own_name, entries }
     }
 
     /// The name of the directory itself.
     pub fn name(&self) -> String {
-        let last = || self.label.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned();
+        let last =
+            || self.label.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned();
         let name = self.own_name.clone().unwrap_or_else(last);
         if name.is_empty() || name == "." { "agent".to_owned() } else { name }
     }
@@ -282,14 +288,16 @@ fn decoded(file: String, bytes: &[u8], findings: &mut Findings) -> Option<Source
             let good = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
             let source = Source::new(file, unix_lines(&good));
             let end = source.text.len();
-            let text = Text::new("the bytes from here on are not UTF-8").help("save the file as UTF-8");
+            let text =
+                Text::new("the bytes from here on are not UTF-8").help("save the file as UTF-8");
             findings.at(Code::NotUtf8, &source, Span::new(end, end), text);
             return None;
         }
     };
     let source = Source::new(file, unix_lines(text));
     if let Some(at) = source.text.find('\0') {
-        let text = Text::new("a NUL byte stands here").help("remove it; definitions are plain text");
+        let text =
+            Text::new("a NUL byte stands here").help("remove it; definitions are plain text");
         findings.at(Code::NulByte, &source, Span::new(at, at + 1), text);
         return None;
     }
@@ -297,5 +305,9 @@ fn decoded(file: String, bytes: &[u8], findings: &mut Findings) -> Option<Source
 }
 
 fn unix_lines(text: &str) -> String {
-    if text.contains('\r') { text.replace("\r\n", "\n").replace('\r', "\n") } else { text.to_owned() }
+    if text.contains('\r') {
+        text.replace("\r\n", "\n").replace('\r', "\n")
+    } else {
+        text.to_owned()
+    }
 }

@@ -65,8 +65,10 @@ impl Index {
         match ToolName::canonical(name).mcp() {
             Some((server, _)) => {
                 let known: Vec<&str> = self.mcp.iter().map(String::as_str).collect();
-                let text = Text::new(format!("no MCP server is called `{server}`"))
-                    .help(format!("add it to .mcp.json or agentry.toml; {}", suggestion(server, &known)));
+                let text = Text::new(format!("no MCP server is called `{server}`")).help(format!(
+                    "add it to .mcp.json or agentry.toml; {}",
+                    suggestion(server, &known)
+                ));
                 findings.at(Code::UnknownMcpServer, source, span, text);
             }
             None => {
@@ -103,7 +105,8 @@ impl Index {
             }
             None => {
                 let ids: Vec<&str> = known.keys().map(String::as_str).collect();
-                let text = Text::new(format!("no {noun} has the id `{id}`")).help(suggestion(id, &ids));
+                let text =
+                    Text::new(format!("no {noun} has the id `{id}`")).help(suggestion(id, &ids));
                 findings.at(code, place.0, place.1, text);
             }
         }

@@ -47,7 +47,8 @@ pub fn parse(source: &Source, findings: &mut Findings) -> Option<Node> {
 }
 
 fn byte_at(source: &Source, line: usize, column: usize) -> usize {
-    let before: usize = source.text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+    let before: usize =
+        source.text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
     before + column.saturating_sub(1)
 }
 
@@ -82,7 +83,11 @@ impl Reader<'_> {
             ast::Value::NumberLit(lit) => Kind::Number(number(lit.value)),
             ast::Value::StringLit(lit) => Kind::Text(lit.value.to_string()),
             ast::Value::Array(array) => Kind::List(
-                array.elements.iter().map(|item| self.node(item, depth + 1)).collect::<Option<_>>()?,
+                array
+                    .elements
+                    .iter()
+                    .map(|item| self.node(item, depth + 1))
+                    .collect::<Option<_>>()?,
             ),
             ast::Value::Object(object) => self.map(object, depth)?,
         };
@@ -97,7 +102,8 @@ impl Reader<'_> {
             let key_span = Span::new(range.start, range.end);
             let key = property.name.as_str().to_owned();
             if !seen.insert(key.clone()) {
-                let text = Text::new(format!("`{key}` stands here again")).help("keep one of the two");
+                let text =
+                    Text::new(format!("`{key}` stands here again")).help("keep one of the two");
                 self.findings.at(Code::DuplicateKey, self.source, key_span, text);
                 continue;
             }

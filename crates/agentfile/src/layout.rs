@@ -47,9 +47,8 @@ pub fn takes_file(role: &Role, name: &str, beside: &[&str]) -> bool {
     match role {
         Role::Whole => true,
         Role::SkillsOnly => false,
-        Role::Context => {
-            ["system_prompt.md", "soul.json", "user_profile.json", "tool-access.json"].contains(&name)
-        }
+        Role::Context => ["system_prompt.md", "soul.json", "user_profile.json", "tool-access.json"]
+            .contains(&name),
         Role::Place { depth } => {
             let here = |markers: &[&str]| markers.iter().any(|marker| beside.contains(marker));
             MARKERS.contains(&name)

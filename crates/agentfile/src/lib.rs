@@ -31,7 +31,7 @@ pub mod skill;
 pub mod source;
 pub mod task;
 pub mod template;
-pub mod tool_access;
 pub mod toml;
+pub mod tool_access;
 pub mod toolset;
 pub mod yaml;

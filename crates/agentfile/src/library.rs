@@ -20,7 +20,7 @@ use crate::mcp::{self, McpServer};
 use crate::pack;
 use crate::program::{self, Surroundings};
 use crate::skill::{self, Skill, SkillDraft, SkillLevel};
-use crate::source::Sourced;
+use crate::source::{Source, Sourced, Span};
 use crate::task::{self, Task, TaskDraft};
 use crate::template;
 
@@ -44,6 +44,25 @@ pub struct Input<'a> {
     pub host: BTreeSet<ToolName>,
     /// How strictly skills are read.
     pub level: SkillLevel,
+    /// Tries the templates of an agent and says what is wrong with them. It runs elsewhere, confined.
+    pub try_templates: &'a dyn Fn(&Agent) -> Vec<TemplateDefect>,
+}
+
+/// What is wrong with a template.
+#[derive(Clone, Debug)]
+pub struct TemplateDefect {
+    /// The file, as the agent's origins name it.
+    pub file: String,
+    /// What kind of defect.
+    pub code: Code,
+    /// The line, from one.
+    pub line: usize,
+    /// The column, from one.
+    pub column: usize,
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub help: String,
 }
 
 /// Everything that was found.
@@ -86,7 +105,8 @@ impl Library {
 
 /// Reads everything. Findings say what is wrong with what did not load.
 pub fn read(input: Input<'_>, findings: &mut Findings) -> Library {
-    let mut reading = Reading { input: &input, index: Index::default(), library: Library::default() };
+    let mut reading =
+        Reading { input: &input, index: Index::default(), library: Library::default() };
     reading.library.mcp = mcp::read(input.project, &input.settings, findings);
     reading.library.rules = rules(&input, findings);
     let found = places::find(&input);
@@ -105,7 +125,8 @@ fn rules(input: &Input<'_>, findings: &mut Findings) -> Option<Sourced<String>> 
     let path = configured.unwrap_or("AGENTS.md").trim_start_matches("./");
     let rules = crate::markdown::plain(input.project, path, findings);
     if let (None, Some(path)) = (&rules, configured) {
-        let text = Text::new(format!("the rules file `{path}` is not there")).help("write it, or change `rules.root`");
+        let text = Text::new(format!("the rules file `{path}` is not there"))
+            .help("write it, or change `rules.root`");
         input.settings.report(Code::MissingRoot, "/rules/root", text, findings);
     }
     rules.filter(|rules| !rules.value.is_empty())
@@ -119,8 +140,12 @@ fn without_doubles<'a>(found: Vec<Found<'a>>, findings: &mut Findings) -> Vec<Fo
         let key = (one.what.family(), one.id.clone());
         match kept.get(&key) {
             Some(first) => {
-                let text = Text::new(format!("the {} `{}` is there already, in {first}", one.what.noun(), one.id))
-                    .help("this one is not used; rename or remove it");
+                let text = Text::new(format!(
+                    "the {} `{}` is there already, in {first}",
+                    one.what.noun(),
+                    one.id
+                ))
+                .help("this one is not used; rename or remove it");
                 findings.about(Code::DuplicateId, one.shown(), text);
             }
             None => {
@@ -155,7 +180,8 @@ impl Reading<'_> {
             let health = |good: bool| if good { Health::Good } else { Health::Broken(one.shown()) };
             match one.what {
                 What::Skill => {
-                    let draft = skill::read(one.tree, &one.path, &one.id, self.input.level, findings);
+                    let draft =
+                        skill::read(one.tree, &one.path, &one.id, self.input.level, findings);
                     self.index.skills.insert(one.id.clone(), health(draft.is_some()));
                     drafts.skills.extend(draft.map(|draft| (one.id.clone(), draft)));
                 }
@@ -203,17 +229,20 @@ impl Reading<'_> {
         };
         let mut own = Findings::default();
         let agent = match one.what {
-            What::Program => program::read(&tree, &one.id, &around, &mut own).map(|(agent, skills)| {
-                self.library.own_skills.insert(one.id.clone(), skills);
-                agent
-            }),
+            What::Program => {
+                program::read(&tree, &one.id, &around, &mut own).map(|(agent, skills)| {
+                    self.library.own_skills.insert(one.id.clone(), skills);
+                    agent
+                })
+            }
             What::Pack => pack::read(&tree, &one.id, &around, &mut own),
             What::ContextFolder => context_folder::read(&tree, &one.id, &around, &mut own),
             What::Skill | What::Task => None,
         };
         if let Some(agent) = &agent {
-            check_templates(&tree, agent, &mut own);
+            check_templates(&tree, agent, self.input.try_templates, &mut own);
         }
+        let agent = agent.filter(|_| !own.has_errors());
         findings.append(own);
         let health = if agent.is_some() { Health::Good } else { Health::Broken(one.shown()) };
         self.index.agents.insert(one.id.clone(), health);
@@ -236,7 +265,9 @@ impl Reading<'_> {
             .filter(|one| !matches!(one.what, What::Skill | What::Task))
             .map(|one| one.tree.shown(one.directory()))
             .collect();
-        if inside.is_empty() || !inside.iter().any(|directory| *directory == self.input.project.shown("")) {
+        if inside.is_empty()
+            || !inside.iter().any(|directory| *directory == self.input.project.shown(""))
+        {
             findings.append(own);
         }
         if let Some(default) = &self.input.settings.config.agent.default {
@@ -244,7 +275,8 @@ impl Reading<'_> {
             match self.index.agents.get(default) {
                 Some(Health::Good) => {}
                 Some(Health::Broken(file)) => {
-                    let text = Text::new(format!("the default agent `{default}` does not load")).help(format!("mend {file} first"));
+                    let text = Text::new(format!("the default agent `{default}` does not load"))
+                        .help(format!("mend {file} first"));
                     self.input.settings.report(Code::BrokenReference, pointer, text, findings);
                 }
                 None => {
@@ -258,19 +290,36 @@ impl Reading<'_> {
     }
 }
 
-/// The variables of an agent's templates, at their places.
-fn check_templates(tree: &FileTree, agent: &Agent, findings: &mut Findings) {
+/// The variables of an agent's templates, at their places, and whether the templates render.
+fn check_templates(
+    tree: &FileTree,
+    agent: &Agent,
+    try_templates: &dyn Fn(&Agent) -> Vec<TemplateDefect>,
+    findings: &mut Findings,
+) {
     let variables = template::Variables {
         facts: agent.values.facts.as_ref().map(|facts| &facts.value),
         args: agent.values.args.keys().map(String::as_str).collect(),
     };
-    let mut check = |path: &str| {
-        if let Some(source) = tree.text(path, &mut Findings::default()) {
-            template::check(&source, &variables, findings);
+    let personas = agent.personas.available.iter();
+    let paths = personas.map(|persona| format!("personas/{}/system.md.liquid", persona.id));
+    let paths = std::iter::once("prompts/system.md.liquid".to_owned()).chain(paths);
+    let sources: Vec<Source> =
+        paths.filter_map(|path| tree.text(&path, &mut Findings::default())).collect();
+    if sources.is_empty() {
+        return;
+    }
+    for source in &sources {
+        template::check(source, &variables, findings);
+    }
+    for defect in try_templates(agent) {
+        let text = Text::new(defect.message).help(defect.help);
+        match sources.iter().find(|source| *source.file == defect.file) {
+            Some(source) => {
+                let at = source.offset(defect.line, defect.column);
+                findings.at(defect.code, source, Span::new(at, at + 1), text);
+            }
+            None => findings.about(defect.code, defect.file, text),
         }
-    };
-    check("prompts/system.md.liquid");
-    for persona in &agent.personas.available {
-        check(&format!("personas/{}/system.md.liquid", persona.id));
     }
 }

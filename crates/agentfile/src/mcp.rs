@@ -42,7 +42,11 @@ pub enum Reach {
 }
 
 /// All servers: those of the file, then those of the settings, which win.
-pub fn read(tree: &FileTree, settings: &Settings, findings: &mut Findings) -> BTreeMap<String, McpServer> {
+pub fn read(
+    tree: &FileTree,
+    settings: &Settings,
+    findings: &mut Findings,
+) -> BTreeMap<String, McpServer> {
     let mut servers = BTreeMap::new();
     if let Some(source) = tree.text(FILE, findings) {
         if let Some(mut node) = json::parse(&source, findings) {
@@ -69,23 +73,35 @@ pub fn read(tree: &FileTree, settings: &Settings, findings: &mut Findings) -> BT
     servers
 }
 
-fn from_json(source: &Source, node: &Node, servers: &mut BTreeMap<String, McpServer>, findings: &mut Findings) {
-    let Some(Kind::Map(pairs)) = node.pair("mcpServers").map(|pair| &pair.value.kind) else { return };
+fn from_json(
+    source: &Source,
+    node: &Node,
+    servers: &mut BTreeMap<String, McpServer>,
+    findings: &mut Findings,
+) {
+    let Some(Kind::Map(pairs)) = node.pair("mcpServers").map(|pair| &pair.value.kind) else {
+        return;
+    };
     for pair in pairs {
         let words = |key: &str| -> Vec<String> {
             let node = pair.value.pair(key).map(|pair| &pair.value);
             match node.map(|node| &node.kind) {
                 Some(Kind::Text(text)) => vec![text.clone()],
-                Some(Kind::List(items)) => {
-                    items.iter().filter_map(|item| item.to_value().as_str().map(str::to_owned)).collect()
+                Some(Kind::List(items)) => items
+                    .iter()
+                    .filter_map(|item| item.to_value().as_str().map(str::to_owned))
+                    .collect(),
+                Some(Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Map(_)) | None => {
+                    Vec::new()
                 }
-                Some(Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Map(_)) | None => Vec::new(),
             }
         };
         let origin = source.origin(pair.key_span);
         let (command, url) = (words("command"), words("url"));
         match (command.is_empty(), url.first()) {
-            (false, None) => add(servers, &pair.key, Reach::Command([command, words("args")].concat()), origin),
+            (false, None) => {
+                add(servers, &pair.key, Reach::Command([command, words("args")].concat()), origin)
+            }
             (true, Some(url)) => add(servers, &pair.key, Reach::Url(url.clone()), origin),
             (false, Some(_)) | (true, None) => {
                 let (code, text) = form(&pair.key);
@@ -97,7 +113,10 @@ fn from_json(source: &Source, node: &Node, servers: &mut BTreeMap<String, McpSer
 
 fn form(id: &str) -> (Code, Text) {
     let text = Text::new(format!("the MCP server `{id}` needs a command or a url, and not both"));
-    (Code::McpServerForm, text.help("`command` starts a child process, `url` reaches a server over HTTP"))
+    (
+        Code::McpServerForm,
+        text.help("`command` starts a child process, `url` reaches a server over HTTP"),
+    )
 }
 
 fn add(servers: &mut BTreeMap<String, McpServer>, id: &str, reach: Reach, origin: Origin) {

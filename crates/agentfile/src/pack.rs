@@ -40,7 +40,12 @@ pub fn read(
     agent.filter(|_| !broken)
 }
 
-fn load(tree: &FileTree, id: &str, around: &Surroundings<'_>, findings: &mut Findings) -> Option<Agent> {
+fn load(
+    tree: &FileTree,
+    id: &str,
+    around: &Surroundings<'_>,
+    findings: &mut Findings,
+) -> Option<Agent> {
     let markdown = markdown::read(tree, FILE, Reading::Exact, findings)?;
     let Some(node) = markdown.head else {
         let text = Text::new("AGENT.md has no front matter, and there is no agent.yml beside it")
@@ -63,7 +68,10 @@ fn load(tree: &FileTree, id: &str, around: &Surroundings<'_>, findings: &mut Fin
         identity: Identity {
             name: doc.sourced("/name", manifest.name.clone()),
             description: manifest.description.clone().map(|text| doc.sourced("/description", text)),
-            metadata: manifest.metadata.clone().map(|map| doc.sourced("/metadata", Value::Object(map))),
+            metadata: manifest
+                .metadata
+                .clone()
+                .map(|map| doc.sourced("/metadata", Value::Object(map))),
         },
         texts: Texts {
             instructions: Some(markdown.body).filter(|body| !body.value.is_empty()),
@@ -113,7 +121,9 @@ pub(crate) fn models_of(doc: &Doc<AgentMd>) -> Models {
     let allowed = manifest.allowed_models.iter().enumerate();
     Models {
         candidates: manifest.model.iter().map(|name| doc.sourced("/model", name.clone())).collect(),
-        allowed: allowed.map(|(at, name)| doc.sourced(&format!("/allowed_models/{at}"), name.clone())).collect(),
+        allowed: allowed
+            .map(|(at, name)| doc.sourced(&format!("/allowed_models/{at}"), name.clone()))
+            .collect(),
         temperature: manifest.temperature.map(|value| doc.sourced("/temperature", value)),
         max_tokens: manifest.max_tokens.map(|value| doc.sourced("/max_tokens", value)),
     }
@@ -151,7 +161,8 @@ fn chosen(
         .collect();
     if choice.inherit {
         let inherited = known.keys().filter(|id| good(id));
-        let new: Vec<_> = inherited.filter(|id| !ids.iter().any(|(known, _)| known == *id)).cloned().collect();
+        let new: Vec<_> =
+            inherited.filter(|id| !ids.iter().any(|(known, _)| known == *id)).cloned().collect();
         ids.extend(new.into_iter().map(|id| (id, Origin::named("inherit"))));
     }
     ids

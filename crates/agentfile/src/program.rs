@@ -98,15 +98,24 @@ impl Program<'_> {
             hash: self.tree.hash(),
             identity: Identity {
                 name: yml.sourced("/name", manifest.name.clone()),
-                description: manifest.description.clone().map(|text| yml.sourced("/description", text)),
-                metadata: manifest.metadata.clone().map(|map| yml.sourced("/metadata", Value::Object(map))),
+                description: manifest
+                    .description
+                    .clone()
+                    .map(|text| yml.sourced("/description", text)),
+                metadata: manifest
+                    .metadata
+                    .clone()
+                    .map(|map| yml.sourced("/metadata", Value::Object(map))),
             },
             texts: Texts { instructions: Some(markdown.body), ..texts },
             models: self.models(&yml, front.as_ref(), findings),
             powers: Powers { hooks, ..powers },
             personas,
             skills: skill_ids,
-            tasks: scope.as_ref().map(|scope| crate::pack::tasks_of(scope, self.around.index)).unwrap_or_default(),
+            tasks: scope
+                .as_ref()
+                .map(|scope| crate::pack::tasks_of(scope, self.around.index))
+                .unwrap_or_default(),
             values,
         };
         Some((agent, skills))
@@ -133,7 +142,8 @@ impl Program<'_> {
         }
         let mut markdown = markdown::read(self.tree, FILE, Reading::Exact, findings)?;
         if markdown.body.value.is_empty() {
-            let text = Text::new("AGENT.md says nothing").help("write the agent's operating instructions");
+            let text =
+                Text::new("AGENT.md says nothing").help("write the agent's operating instructions");
             findings.at(Code::EmptyFile, &markdown.source, Span::default(), text);
         }
         let Some(node) = markdown.head.take() else { return Some((markdown, None)) };
@@ -179,7 +189,12 @@ impl Program<'_> {
             Kind::Text(_) | Kind::Null => None,
             Kind::Bool(_) | Kind::Number(_) | Kind::List(_) | Kind::Map(_) => {
                 let text = Text::new(format!("`name` must be text, but is {}", pair.value.noun()));
-                findings.at(Code::WrongType, &markdown.source, pair.value.span, text.help("put it in quotes"));
+                findings.at(
+                    Code::WrongType,
+                    &markdown.source,
+                    pair.value.span,
+                    text.help("put it in quotes"),
+                );
                 None
             }
         });
@@ -187,7 +202,12 @@ impl Program<'_> {
         (body, name)
     }
 
-    fn models(&self, yml: &Doc<AgentYml>, front: Option<&Doc<AgentMd>>, findings: &mut Findings) -> Models {
+    fn models(
+        &self,
+        yml: &Doc<AgentYml>,
+        front: Option<&Doc<AgentMd>>,
+        findings: &mut Findings,
+    ) -> Models {
         let mut candidates: Vec<Sourced<String>> = Vec::new();
         let model = yml.manifest.model.as_ref();
         for (at, name) in model.iter().flat_map(|model| model.prefer.iter().enumerate()) {
@@ -252,8 +272,11 @@ impl Program<'_> {
             let Some(found) = found else { continue };
             match skills.iter().find(|known| known.id == found.id) {
                 Some(known) => {
-                    let text = Text::new(format!("the skill `{}` is there already, in {}", found.id, known.body.origin.file))
-                        .help("rename one of the two");
+                    let text = Text::new(format!(
+                        "the skill `{}` is there already, in {}",
+                        found.id, known.body.origin.file
+                    ))
+                    .help("rename one of the two");
                     findings.about(Code::DuplicateId, found.body.origin.file, text);
                 }
                 None => skills.push(found),
@@ -262,9 +285,15 @@ impl Program<'_> {
         skills
     }
 
-    fn skill_ids(&self, own: &[Skill], scope: Option<&Scope>) -> Vec<Sourced<agentry_protocol::SkillId>> {
-        let mut ids: Vec<_> =
-            own.iter().map(|skill| Sourced::new(skill.id.clone(), skill.name.origin.clone())).collect();
+    fn skill_ids(
+        &self,
+        own: &[Skill],
+        scope: Option<&Scope>,
+    ) -> Vec<Sourced<agentry_protocol::SkillId>> {
+        let mut ids: Vec<_> = own
+            .iter()
+            .map(|skill| Sourced::new(skill.id.clone(), skill.name.origin.clone()))
+            .collect();
         if let Some(scope) = scope.filter(|scope| !scope.skills.names.is_empty()) {
             ids.extend(crate::pack::skills_of(scope, self.around.index));
         }
@@ -296,7 +325,9 @@ fn with_name(mut node: Node, name: &str) -> Node {
 fn check_agreement(yml: &Doc<AgentYml>, front: &Doc<AgentMd>, findings: &mut Findings) {
     let both = |field: &str| yml.said(field).zip(front.said(field));
     for field in ["/name", "/description"] {
-        if both(field).is_some() && yml.node.at(field).map(Node::to_value) != front.node.at(field).map(Node::to_value) {
+        if both(field).is_some()
+            && yml.node.at(field).map(Node::to_value) != front.node.at(field).map(Node::to_value)
+        {
             report_disagreement(yml, front, field, findings);
         }
     }
@@ -307,10 +338,16 @@ fn check_agreement(yml: &Doc<AgentYml>, front: &Doc<AgentMd>, findings: &mut Fin
     }
 }
 
-fn report_disagreement(yml: &Doc<AgentYml>, front: &Doc<AgentMd>, field: &str, findings: &mut Findings) {
+fn report_disagreement(
+    yml: &Doc<AgentYml>,
+    front: &Doc<AgentMd>,
+    field: &str,
+    findings: &mut Findings,
+) {
     let name = field.trim_start_matches('/');
-    let text = Text::new(format!("agent.yml speaks of `{name}` too, on line {}", yml.origin(field).line))
-        .help("say it in one of the two files");
+    let text =
+        Text::new(format!("agent.yml speaks of `{name}` too, on line {}", yml.origin(field).line))
+            .help("say it in one of the two files");
     findings.at(Code::SaidTwice, &front.source, front.span(field), text);
 }
 

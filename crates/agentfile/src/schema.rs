@@ -70,7 +70,8 @@ impl FileKind {
 
     /// The JSON Schema.
     pub fn schema(self) -> Value {
-        let embedded = |text| serde_json::from_str(text).expect("the schemas in this crate are JSON");
+        let embedded =
+            |text| serde_json::from_str(text).expect("the schemas in this crate are JSON");
         match self {
             Self::Agent => schema_for!(AgentMd).to_value(),
             Self::AgentYml => schema_for!(AgentYml).to_value(),
@@ -89,9 +90,12 @@ impl FileKind {
     /// Front matter is shared with other tools, so a field we do not know is only a warning there.
     fn unknown_field_severity(self) -> Severity {
         match self {
-            Self::Agent | Self::Skill | Self::Task | Self::Step | Self::Soul | Self::UserProfile => {
-                Severity::Warning
-            }
+            Self::Agent
+            | Self::Skill
+            | Self::Task
+            | Self::Step
+            | Self::Soul
+            | Self::UserProfile => Severity::Warning,
             Self::AgentYml | Self::Tool | Self::ToolAccess | Self::Config | Self::McpJson => {
                 Severity::Error
             }
@@ -189,7 +193,13 @@ fn is_checked_by_hand(kind: FileKind, problem: &Problem) -> bool {
         && problem.pointer.matches('/').count() == 1
 }
 
-fn report(kind: FileKind, source: &Source, node: &Node, problem: &Problem, findings: &mut Findings) {
+fn report(
+    kind: FileKind,
+    source: &Source,
+    node: &Node,
+    problem: &Problem,
+    findings: &mut Findings,
+) {
     use problem::What;
     let span = node.span_at(&problem.pointer);
     let field = problem.field();
@@ -206,7 +216,8 @@ fn report(kind: FileKind, source: &Source, node: &Node, problem: &Problem, findi
                         .help(suggestion(name, &known))
                         .severity(kind.unknown_field_severity()),
                 };
-                let code = if problem.is_matcher() { Code::NotAMatcher } else { Code::UnknownField };
+                let code =
+                    if problem.is_matcher() { Code::NotAMatcher } else { Code::UnknownField };
                 findings.at(code, source, place, text);
             }
         }

@@ -119,7 +119,12 @@ pub fn read<T: Scoped>(doc: &Doc<T>, index: &Index, findings: &mut Findings) -> 
     scope
 }
 
-fn choice<T>(doc: &Doc<T>, field: &str, list: Option<&NameList>, findings: &mut Findings) -> Choice {
+fn choice<T>(
+    doc: &Doc<T>,
+    field: &str,
+    list: Option<&NameList>,
+    findings: &mut Findings,
+) -> Choice {
     let mut names: Vec<Sourced<String>> = Vec::new();
     for (below, name) in NameList::named(list) {
         let pointer = format!("{field}{below}");
@@ -193,14 +198,24 @@ fn check_rules<T>(
     for (at, rule) in rules.iter().enumerate() {
         let pointer = format!("/{what}_approvals/rules/{at}");
         if !offered(&rule.subject) {
-            let text = Text::new(format!("the rule is for `{}`, which is not among the {what}s here", rule.subject))
-                .help(format!("add it to `{what}s`, or remove the rule"));
-            findings.at(Code::RuleForAbsentTool, &doc.source, doc.span(&format!("{pointer}/{what}")), text);
+            let text = Text::new(format!(
+                "the rule is for `{}`, which is not among the {what}s here",
+                rule.subject
+            ))
+            .help(format!("add it to `{what}s`, or remove the rule"));
+            findings.at(
+                Code::RuleForAbsentTool,
+                &doc.source,
+                doc.span(&format!("{pointer}/{what}")),
+                text,
+            );
         }
-        let earlier = rules[..at].iter().find(|one| one.subject == rule.subject && one.when.is_empty());
+        let earlier =
+            rules[..at].iter().find(|one| one.subject == rule.subject && one.when.is_empty());
         if let Some(earlier) = earlier {
-            let text = Text::new(format!("the rule on line {} always matches first", earlier.origin.line))
-                .help("put the narrower rule first");
+            let text =
+                Text::new(format!("the rule on line {} always matches first", earlier.origin.line))
+                    .help("put the narrower rule first");
             findings.at(Code::RuleUnreachable, &doc.source, doc.span(&pointer), text);
         }
         for (argument, matcher) in &rule.when {
@@ -210,15 +225,31 @@ fn check_rules<T>(
     }
 }
 
-fn check_matcher<T>(doc: &Doc<T>, pointer: &str, matcher: &Matcher, depth: usize, findings: &mut Findings) {
+fn check_matcher<T>(
+    doc: &Doc<T>,
+    pointer: &str,
+    matcher: &Matcher,
+    depth: usize,
+    findings: &mut Findings,
+) {
     match matcher {
         Matcher::Matches(pattern) => {
             if let Err(error) = RegexBuilder::new(pattern).size_limit(REGEX_BYTES_MAX).build() {
                 let words = error.to_string();
-                let words = words.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+                let words = words
+                    .lines()
+                    .last()
+                    .unwrap_or_default()
+                    .trim_start_matches("error: ")
+                    .to_owned();
                 let text = Text::new(format!("the regular expression does not compile: {words}"))
                     .help("look-around and back-references are not supported; they cannot be run in linear time");
-                findings.at(Code::BadRegex, &doc.source, doc.span(&format!("{pointer}/matches")), text);
+                findings.at(
+                    Code::BadRegex,
+                    &doc.source,
+                    doc.span(&format!("{pointer}/matches")),
+                    text,
+                );
             }
         }
         Matcher::AnyOf(nested) | Matcher::AllOf(nested) => {

@@ -124,7 +124,8 @@ pub fn resolve(draft: SkillDraft, index: &Index, findings: &mut Findings) -> Ski
     let scope = scope::read(&doc, index, findings);
     let manifest = &doc.manifest;
     let mut about = serde_json::Map::new();
-    for (key, value) in [("license", &manifest.license), ("compatibility", &manifest.compatibility)] {
+    for (key, value) in [("license", &manifest.license), ("compatibility", &manifest.compatibility)]
+    {
         if let Some(value) = value {
             about.insert(key.to_owned(), Value::String(value.clone()));
         }
@@ -157,7 +158,8 @@ pub fn read_file(tree: &FileTree, path: &str, findings: &mut Findings) -> Option
         Some(Sourced::new(value, source.origin(pair.value.span)))
     };
     let first_line = || {
-        let line = body.value.lines().find(|line| !line.trim().is_empty() && !line.starts_with('#'));
+        let line =
+            body.value.lines().find(|line| !line.trim().is_empty() && !line.starts_with('#'));
         Sourced::new(line.unwrap_or_default().trim().to_owned(), body.origin.clone())
     };
     let whole_file = Origin { line: 1, column: 1, ..body.origin.clone() };
@@ -198,7 +200,9 @@ impl Checks<'_> {
             match pair.key.as_str() {
                 "metadata" => self.metadata(pair, findings),
                 "allowed-tools" => self.allowed_tools(pair, findings),
-                "name" | "description" | "license" | "compatibility" => as_text(self.source, &mut pair.value),
+                "name" | "description" | "license" | "compatibility" => {
+                    as_text(self.source, &mut pair.value)
+                }
                 _ => {}
             }
         }
@@ -206,17 +210,29 @@ impl Checks<'_> {
             pairs.retain(|pair| {
                 let known = SPEC_FIELDS.contains(&pair.key.as_str());
                 if !known {
-                    let text = Text::new(format!("`{}` is not a field of the specification", pair.key))
-                        .help("put your own values below `metadata`, or check with `--skills extended`");
+                    let text = Text::new(format!(
+                        "`{}` is not a field of the specification",
+                        pair.key
+                    ))
+                    .help(
+                        "put your own values below `metadata`, or check with `--skills extended`",
+                    );
                     findings.at(Code::SkillNotInSpec, self.source, pair.key_span, text);
                 }
                 known
             });
         } else if !pairs.iter().any(|pair| pair.key == "name") {
-            let text = Text::new(format!("the field `name` is missing; the folder's, `{folder}`, is used"))
-                .help(format!("add a line `name: {folder}`"))
-                .severity(Severity::Warning);
-            findings.at(Code::MissingField, self.source, Span::new(span.start, span.start + 1), text);
+            let text = Text::new(format!(
+                "the field `name` is missing; the folder's, `{folder}`, is used"
+            ))
+            .help(format!("add a line `name: {folder}`"))
+            .severity(Severity::Warning);
+            findings.at(
+                Code::MissingField,
+                self.source,
+                Span::new(span.start, span.start + 1),
+                text,
+            );
             let value = Node { span, kind: Kind::Text(folder.to_owned()) };
             pairs.push(Pair { key: "name".to_owned(), key_span: span, value });
         }
@@ -226,8 +242,12 @@ impl Checks<'_> {
         let Kind::Map(values) = &mut pair.value.kind else { return };
         for value in values {
             if matches!(value.value.kind, Kind::List(_) | Kind::Map(_)) {
-                let text = Text::new(format!("`{}` is {}, but metadata maps names to text", value.key, value.value.noun()))
-                    .help("write it as one text");
+                let text = Text::new(format!(
+                    "`{}` is {}, but metadata maps names to text",
+                    value.key,
+                    value.value.noun()
+                ))
+                .help("write it as one text");
                 self.report(Code::SkillMetadata, value.value.span, text, findings);
             } else {
                 as_text(self.source, &mut value.value);
@@ -254,15 +274,18 @@ impl Checks<'_> {
                 .help("say in a sentence or two what the skill does and when to use it");
             findings.at(Code::SkillDescriptionEmpty, self.source, doc.span("/description"), text);
         } else if length > SKILL_DESCRIPTION_CHARS_MAX {
-            let text = Text::new(format!("the description has {length} characters"))
-                .help(format!("at most {SKILL_DESCRIPTION_CHARS_MAX} are allowed; the rest belongs into the body"));
+            let text = Text::new(format!("the description has {length} characters")).help(format!(
+                "at most {SKILL_DESCRIPTION_CHARS_MAX} are allowed; the rest belongs into the body"
+            ));
             self.report(Code::SkillDescriptionLong, doc.span("/description"), text, findings);
         }
         if let Some(note) = &doc.manifest.compatibility {
             let length = note.chars().count();
             if length == 0 || length > SKILL_COMPATIBILITY_CHARS_MAX {
                 let text = Text::new(format!("the compatibility note has {length} characters"))
-                    .help(format!("write 1 to {SKILL_COMPATIBILITY_CHARS_MAX}, or leave the field out"));
+                    .help(format!(
+                        "write 1 to {SKILL_COMPATIBILITY_CHARS_MAX}, or leave the field out"
+                    ));
                 self.report(Code::SkillCompatibility, doc.span("/compatibility"), text, findings);
             }
         }
@@ -284,8 +307,9 @@ impl Checks<'_> {
         }
         let folder: String = folder.nfkc().collect();
         if name != folder {
-            let text = Text::new(format!("the skill is called `{name}` but its directory `{folder}`"))
-                .help("make them equal");
+            let text =
+                Text::new(format!("the skill is called `{name}` but its directory `{folder}`"))
+                    .help("make them equal");
             self.report(Code::SkillNameMismatch, span, text, findings);
         }
     }
@@ -320,7 +344,9 @@ fn misformed(name: &str) -> Option<&'static str> {
 /// In a skill's head every plain value is text, as the reference reader has it.
 fn as_text(source: &Source, node: &mut Node) {
     match node.kind {
-        Kind::Number(_) | Kind::Bool(_) => node.kind = Kind::Text(source.slice(node.span).to_owned()),
+        Kind::Number(_) | Kind::Bool(_) => {
+            node.kind = Kind::Text(source.slice(node.span).to_owned())
+        }
         Kind::Null => node.kind = Kind::Text(String::new()),
         Kind::Text(_) | Kind::List(_) | Kind::Map(_) => {}
     }

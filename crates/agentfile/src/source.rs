@@ -65,6 +65,13 @@ impl Source {
         (line + 1, column + 1)
     }
 
+    /// The byte at a line and column, both from one; the end of the text if there is no such place.
+    pub fn offset(&self, line: usize, column: usize) -> usize {
+        let Some(start) = self.lines.get(line.saturating_sub(1)) else { return self.text.len() };
+        let rest = self.text[*start..].chars().take(column.saturating_sub(1));
+        start + rest.map(char::len_utf8).sum::<usize>()
+    }
+
     /// Where a span begins.
     pub fn origin(&self, span: Span) -> Origin {
         let (line, column) = self.position(span.start);

@@ -78,11 +78,13 @@ pub fn read(tree: &FileTree, path: &str, id: &str, findings: &mut Findings) -> O
     let own = tree.subtree(directory);
     let (source, node, first_body) = head_and_body(&own, FIRST, findings)?;
     let first: Option<Doc<TaskMd>> = schema::read(FileKind::Task, &source, node, findings);
-    let mut chain = Chain { own: &own, seen: vec![FIRST.to_owned()], later: Vec::new(), whole: true };
+    let mut chain =
+        Chain { own: &own, seen: vec![FIRST.to_owned()], later: Vec::new(), whole: true };
     if let Some(first) = &first {
         check_inputs(first, findings);
         chain.follow(first, first.manifest.next.as_deref(), findings);
-        let inputs: Vec<&str> = first.manifest.inputs.iter().map(|input| input.name.as_str()).collect();
+        let inputs: Vec<&str> =
+            first.manifest.inputs.iter().map(|input| input.name.as_str()).collect();
         check_uses(&first.source, &inputs, findings);
         for step in &chain.later {
             check_uses(&step.doc.source, &inputs, findings);
@@ -92,7 +94,8 @@ pub fn read(tree: &FileTree, path: &str, id: &str, findings: &mut Findings) -> O
         }
     }
     let Chain { later, whole, .. } = chain;
-    let whole = whole && !own.files_in("").any(|(name, _)| findings.has_errors_in(&own.shown(name)));
+    let whole =
+        whole && !own.files_in("").any(|(name, _)| findings.has_errors_in(&own.shown(name)));
     Some(TaskDraft { id: TaskId::new(id), first: first?, first_body, later, hash: own.hash() })
         .filter(|_| whole)
 }
@@ -102,7 +105,8 @@ pub fn resolve(draft: TaskDraft, index: &Index, findings: &mut Findings) -> Task
     let TaskDraft { id, first, first_body, later, hash } = draft;
     let manifest = &first.manifest;
     let inputs = manifest.inputs.iter().enumerate();
-    let inputs = inputs.map(|(at, input)| first.sourced(&format!("/inputs/{at}"), input.clone())).collect();
+    let inputs =
+        inputs.map(|(at, input)| first.sourced(&format!("/inputs/{at}"), input.clone())).collect();
     let mut steps = vec![Step {
         file: FIRST.to_owned(),
         name: manifest.name.clone(),
@@ -112,7 +116,11 @@ pub fn resolve(draft: TaskDraft, index: &Index, findings: &mut Findings) -> Task
     }];
     for LaterStep { file, doc, body } in later {
         steps.push(Step {
-            name: doc.manifest.name.clone().unwrap_or_else(|| file.trim_end_matches(".md").to_owned()),
+            name: doc
+                .manifest
+                .name
+                .clone()
+                .unwrap_or_else(|| file.trim_end_matches(".md").to_owned()),
             agent: agent_of(&doc, doc.manifest.agent.as_deref(), index, findings),
             scope: scope::read(&doc, index, findings),
             file,
@@ -180,14 +188,23 @@ impl Chain<'_> {
                 self.whole = false;
                 return;
             };
-            next = step.doc.manifest.next.clone().map(|name| {
-                (name, step.doc.source.clone(), step.doc.span("/next"))
-            });
+            next = step
+                .doc
+                .manifest
+                .next
+                .clone()
+                .map(|name| (name, step.doc.source.clone(), step.doc.span("/next")));
             self.later.push(step);
         }
     }
 
-    fn target(&self, name: &str, source: &Source, span: Span, findings: &mut Findings) -> Option<String> {
+    fn target(
+        &self,
+        name: &str,
+        source: &Source,
+        span: Span,
+        findings: &mut Findings,
+    ) -> Option<String> {
         let file = name.strip_prefix("./").unwrap_or(name);
         let mut refuse = |code, text: Text| {
             findings.at(code, source, span, text);
@@ -240,8 +257,9 @@ fn check_inputs(first: &Doc<TaskMd>, findings: &mut Findings) {
     for (at, input) in inputs.iter().enumerate() {
         let span = first.span(&format!("/inputs/{at}/name"));
         if !is_identifier(&input.name) {
-            let text = Text::new(format!("`{}` is not a name that `{{{{input.…}}}}` can use", input.name))
-                .help("use letters, digits, `_` and `-`, beginning with a letter");
+            let text =
+                Text::new(format!("`{}` is not a name that `{{{{input.…}}}}` can use", input.name))
+                    .help("use letters, digits, `_` and `-`, beginning with a letter");
             findings.at(Code::InputName, &first.source, span, text);
         }
         if inputs[..at].iter().any(|earlier| earlier.name == input.name) {
@@ -265,7 +283,8 @@ fn check_uses(source: &Source, inputs: &[&str], findings: &mut Findings) {
         let name = &found[1];
         if !inputs.contains(&name) {
             let place = found.get(1).map_or(0..0, |name| name.range());
-            let text = Text::new(format!("the task has no input `{name}`")).help(suggestion(name, inputs));
+            let text =
+                Text::new(format!("the task has no input `{name}`")).help(suggestion(name, inputs));
             findings.at(Code::UnknownInput, source, Span::new(place.start, place.end), text);
         }
     }

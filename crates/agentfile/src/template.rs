@@ -31,8 +31,8 @@ const FIELDS: [(&str, &[&str]); 5] = [
 /// Roots whose values change from turn to turn or session to session.
 const MOMENTARY: [&str; 2] = ["turn", "conversation"];
 const KEYWORDS: [&str; 20] = [
-    "and", "or", "not", "contains", "in", "true", "false", "nil", "null", "empty", "blank", "reversed",
-    "limit", "offset", "cols", "with", "as", "by", "range", "else",
+    "and", "or", "not", "contains", "in", "true", "false", "nil", "null", "empty", "blank",
+    "reversed", "limit", "offset", "cols", "with", "as", "by", "range", "else",
 ];
 
 /// Notes a finding for each variable that does not exist or that changes from turn to turn.
@@ -52,7 +52,9 @@ pub fn check(source: &Source, variables: &Variables<'_>, findings: &mut Findings
 /// Whether a template uses a value that changes from turn to turn or session to session.
 pub fn changes(text: &str) -> bool {
     let variables = tags(text).into_iter().flat_map(|tag| tag.variables(text));
-    variables.into_iter().any(|(_, path)| MOMENTARY.contains(&path.split('.').next().unwrap_or(path)))
+    variables
+        .into_iter()
+        .any(|(_, path)| MOMENTARY.contains(&path.split('.').next().unwrap_or(path)))
 }
 
 fn check_one(
@@ -70,7 +72,8 @@ fn check_one(
         return;
     }
     let mut unknown = |help: String| {
-        let text = Text::new(format!("`{path}` does not exist, so it renders as nothing")).help(help);
+        let text =
+            Text::new(format!("`{path}` does not exist, so it renders as nothing")).help(help);
         findings.at(Code::UnknownVariable, source, span, text);
     };
     if !ROOTS.contains(&root) {
@@ -91,7 +94,9 @@ fn check_one(
         }
     }
     if let Some(field) = field.filter(|field| root == "args" && !variables.args.contains(field)) {
-        return unknown(format!("set `args.{field}` below [agent] in agentry.toml, or `init --arg {field}=…`"));
+        return unknown(format!(
+            "set `args.{field}` below [agent] in agentry.toml, or `init --arg {field}=…`"
+        ));
     }
     if MOMENTARY.contains(&root) {
         let text = Text::new(format!("`{path}` changes, and with it all of the prompt that follows"))
@@ -204,7 +209,9 @@ impl Tag {
                     at += length.max(1);
                     return Some(found);
                 } else if first.is_ascii_digit() {
-                    at += rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '.').unwrap_or(rest.len());
+                    at += rest
+                        .find(|c: char| !c.is_ascii_alphanumeric() && c != '.')
+                        .unwrap_or(rest.len());
                 } else {
                     at += first.len_utf8();
                 }
@@ -234,14 +241,20 @@ mod tests {
 
     #[test]
     fn the_documented_variables_exist() {
-        check_text("{{ agent.name }} {{ agent.description }} {{ user.name }} {{ persona.name }}", &[]);
+        check_text(
+            "{{ agent.name }} {{ agent.description }} {{ user.name }} {{ persona.name }}",
+            &[],
+        );
         check_text("{{ facts.city }} {{ facts.deep.er }} {{ args.tone }}", &[]);
     }
 
     #[test]
     fn others_are_named_with_their_place() {
         check_text("a\n{{ agent.nam }}", &["E0702 2:4"]);
-        check_text("{{ facts.town }}{{ args.mood }}{{ date }}", &["E0702 1:4", "E0702 1:20", "E0702 1:35"]);
+        check_text(
+            "{{ facts.town }}{{ args.mood }}{{ date }}",
+            &["E0702 1:4", "E0702 1:20", "E0702 1:35"],
+        );
         check_text("{% if user.nick %}x{% endif %}", &["E0702 1:7"]);
     }
 
@@ -252,14 +265,23 @@ mod tests {
 
     #[test]
     fn names_given_in_the_template_and_filters_are_no_variables() {
-        check_text("{% assign x = user.name | default: \"you\" | upcase %}{{ x | append: '!' }}", &[]);
-        check_text("{% for i in facts.deep limit: 2 %}{{ i }} {{ forloop.index }}{% endfor %}", &[]);
+        check_text(
+            "{% assign x = user.name | default: \"you\" | upcase %}{{ x | append: '!' }}",
+            &[],
+        );
+        check_text(
+            "{% for i in facts.deep limit: 2 %}{{ i }} {{ forloop.index }}{% endfor %}",
+            &[],
+        );
         check_text("{% capture y %}{{ user.name }}{% endcapture %}{{ y }}", &[]);
     }
 
     #[test]
     fn raw_and_comment_are_not_looked_at() {
-        check_text("{% raw %}{{ nothing }}{% endraw %}{% comment %}{{ no }}{% endcomment %}{{ nope }}", &["E0702 1:78"]);
+        check_text(
+            "{% raw %}{{ nothing }}{% endraw %}{% comment %}{{ no }}{% endcomment %}{{ nope }}",
+            &["E0702 1:78"],
+        );
     }
 
     #[test]

@@ -22,7 +22,12 @@ pub fn parse(source: &Source, findings: &mut Findings) -> Option<Node> {
     let root = map(table.get_ref(), whole, 0);
     if root.is_none() {
         let help = format!("at most {NODE_DEPTH_MAX} levels are read");
-        findings.at(Code::TooDeep, source, Span::default(), Text::new("this nests too deep").help(help));
+        findings.at(
+            Code::TooDeep,
+            source,
+            Span::default(),
+            Text::new("this nests too deep").help(help),
+        );
     }
     errors.is_empty().then_some(root).flatten()
 }
@@ -55,7 +60,10 @@ fn node(value: &Spanned<DeValue<'_>>, depth: usize) -> Option<Node> {
     let kind = match value.get_ref() {
         DeValue::String(text) => Kind::Text(text.to_string()),
         DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
-            .map_or_else(|_| Kind::Text(number.as_str().to_owned()), |whole| Kind::Number(whole.into())),
+            .map_or_else(
+                |_| Kind::Text(number.as_str().to_owned()),
+                |whole| Kind::Number(whole.into()),
+            ),
         DeValue::Float(number) => number
             .as_str()
             .parse()

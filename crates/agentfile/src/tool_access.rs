@@ -14,7 +14,8 @@ use crate::diagnostic::{Code, Findings, Text, suggestion};
 use crate::file_tree::FileTree;
 use crate::json;
 use crate::limits::{
-    SHELL_OUTPUT_CHARS_DEFAULT, SHELL_OUTPUT_CHARS_MAX, SHELL_TIMEOUT_MS_DEFAULT, SHELL_TIMEOUT_MS_MAX,
+    SHELL_OUTPUT_CHARS_DEFAULT, SHELL_OUTPUT_CHARS_MAX, SHELL_TIMEOUT_MS_DEFAULT,
+    SHELL_TIMEOUT_MS_MAX,
 };
 use crate::manifest::tool_access::{AccessMode, OneToolAccess, ToolAccessJson};
 use crate::schema::{self, Doc, FileKind};
@@ -68,7 +69,8 @@ pub struct Off {
 impl ToolAccess {
     /// Why a tool may not be used, if it may not.
     pub fn why_off(&self, name: &ToolName) -> Option<Off> {
-        let off = |why: &str, origin: &Origin| Some(Off { why: why.to_owned(), origin: origin.clone() });
+        let off =
+            |why: &str, origin: &Origin| Some(Off { why: why.to_owned(), origin: origin.clone() });
         if let Some(origin) = &self.broken {
             return off("tool-access.json cannot be used, so nothing is on", origin);
         }
@@ -100,12 +102,10 @@ pub fn read(
     findings: &mut Findings,
 ) -> ToolAccess {
     let present = tree.get(FILE).is_some();
-    let doc = tree
-        .text(FILE, findings)
-        .and_then(|source| {
-            let node = json::parse(&source, findings)?;
-            schema::read::<ToolAccessJson>(FileKind::ToolAccess, &source, node, findings)
-        });
+    let doc = tree.text(FILE, findings).and_then(|source| {
+        let node = json::parse(&source, findings)?;
+        schema::read::<ToolAccessJson>(FileKind::ToolAccess, &source, node, findings)
+    });
     let shown = tree.shown(FILE);
     let broken = present && (doc.is_none() || findings.has_errors_in(&shown));
     let knobs = Knobs { environment };
@@ -114,9 +114,11 @@ pub fn read(
         check_names(doc, custom, findings);
     }
     ToolAccess {
-        enabled: file.said("/global/enabled", |one| one.global.as_ref()?.enabled)
+        enabled: file
+            .said("/global/enabled", |one| one.global.as_ref()?.enabled)
             .unwrap_or_else(|| knobs.flag("TOOLS_ENABLED", true, findings)),
-        mode: file.said("/global/mode", |one| one.global.as_ref()?.mode)
+        mode: file
+            .said("/global/mode", |one| one.global.as_ref()?.mode)
             .unwrap_or_else(|| knobs.mode("TOOLS_MODE", AccessMode::Full, findings)),
         allowed: file.allowed().unwrap_or_else(|| {
             let words = knobs.words("TOOLS_ALLOWED").into_iter();
@@ -133,32 +135,55 @@ fn shell(file: &File<'_>, knobs: &Knobs<'_>, findings: &mut Findings) -> Shell {
     let said = |field: &str| format!("/tools/{name}/{field}");
     let of = |field: &str, pick: &dyn Fn(&OneToolAccess) -> Option<u64>| {
         let doc = file.doc?;
-        Some((doc.sourced(&said(field), entry.and_then(pick)?), doc.source.clone(), doc.span(&said(field))))
+        Some((
+            doc.sourced(&said(field), entry.and_then(pick)?),
+            doc.source.clone(),
+            doc.span(&said(field)),
+        ))
     };
     let timeout = of("timeoutMs", &|one| one.timeout_ms);
     let output = of("maxOutputChars", &|one| one.max_output_chars);
-    let prefixes = entry.and_then(|one| one.allowed_prefixes.as_ref()).zip(file.doc).map(|(list, doc)| {
-        let list = list.iter().enumerate();
-        list.map(|(at, prefix)| doc.sourced(&format!("{}/{at}", said("allowedPrefixes")), prefix.clone())).collect()
-    });
+    let prefixes =
+        entry.and_then(|one| one.allowed_prefixes.as_ref()).zip(file.doc).map(|(list, doc)| {
+            let list = list.iter().enumerate();
+            list.map(|(at, prefix)| {
+                doc.sourced(&format!("{}/{at}", said("allowedPrefixes")), prefix.clone())
+            })
+            .collect()
+        });
     let mode = entry.and_then(|one| one.mode).zip(file.doc);
     let any = entry.and_then(|one| one.allow_any_cwd).zip(file.doc);
     Shell {
-        mode: mode.map(|(mode, doc)| doc.sourced(&said("mode"), mode))
+        mode: mode
+            .map(|(mode, doc)| doc.sourced(&said("mode"), mode))
             .unwrap_or_else(|| knobs.mode("SHELL_TOOL_MODE", AccessMode::Allowlist, findings)),
         allowed_prefixes: prefixes.unwrap_or_else(|| knobs.words("SHELL_TOOL_ALLOWED_PREFIXES")),
-        timeout_ms: knobs.number("SHELL_TOOL_TIMEOUT_MS", timeout, (SHELL_TIMEOUT_MS_DEFAULT, SHELL_TIMEOUT_MS_MAX), findings),
-        max_output_chars: knobs.number("SHELL_TOOL_MAX_OUTPUT_CHARS", output, (SHELL_OUTPUT_CHARS_DEFAULT, SHELL_OUTPUT_CHARS_MAX), findings),
-        allow_any_cwd: any.map(|(any, doc)| doc.sourced(&said("allowAnyCwd"), any))
+        timeout_ms: knobs.number(
+            "SHELL_TOOL_TIMEOUT_MS",
+            timeout,
+            (SHELL_TIMEOUT_MS_DEFAULT, SHELL_TIMEOUT_MS_MAX),
+            findings,
+        ),
+        max_output_chars: knobs.number(
+            "SHELL_TOOL_MAX_OUTPUT_CHARS",
+            output,
+            (SHELL_OUTPUT_CHARS_DEFAULT, SHELL_OUTPUT_CHARS_MAX),
+            findings,
+        ),
+        allow_any_cwd: any
+            .map(|(any, doc)| doc.sourced(&said("allowAnyCwd"), any))
             .unwrap_or_else(|| knobs.flag("SHELL_TOOL_ALLOW_ANY_CWD", false, findings)),
     }
 }
 
 fn check_names(doc: &Doc<ToolAccessJson>, custom: &[&str], findings: &mut Findings) {
     let known = |name: &str| {
-        tool::known(name).is_some() || ToolName::canonical(name).mcp().is_some() || custom.contains(&name)
+        tool::known(name).is_some()
+            || ToolName::canonical(name).mcp().is_some()
+            || custom.contains(&name)
     };
-    let names: Vec<&str> = tool::KNOWN.iter().map(|tool| tool.name).chain(custom.iter().copied()).collect();
+    let names: Vec<&str> =
+        tool::KNOWN.iter().map(|tool| tool.name).chain(custom.iter().copied()).collect();
     let mut report = |name: &str, span: Span| {
         let text = Text::new(format!("no tool is called `{name}`, so this has no effect"))
             .help(suggestion(name, &names));
@@ -181,7 +206,11 @@ struct File<'a> {
 }
 
 impl File<'_> {
-    fn said<V>(&self, pointer: &str, pick: impl Fn(&ToolAccessJson) -> Option<V>) -> Option<Sourced<V>> {
+    fn said<V>(
+        &self,
+        pointer: &str,
+        pick: impl Fn(&ToolAccessJson) -> Option<V>,
+    ) -> Option<Sourced<V>> {
         let doc = self.doc?;
         Some(doc.sourced(pointer, pick(&doc.manifest)?))
     }
@@ -198,7 +227,9 @@ impl File<'_> {
     fn off(&self, knobs: &Knobs<'_>, findings: &mut Findings) -> Vec<Sourced<ToolName>> {
         let mut off = Vec::new();
         if let Some(doc) = self.doc {
-            for (name, entry) in doc.manifest.tools.iter().filter(|(_, entry)| entry.enabled == Some(false)) {
+            for (name, entry) in
+                doc.manifest.tools.iter().filter(|(_, entry)| entry.enabled == Some(false))
+            {
                 debug_assert!(entry.enabled.is_some());
                 let pointer = format!("/tools/{}/enabled", crate::node::pointer_part(name));
                 off.push(doc.sourced(&pointer, ToolName::canonical(name)));
@@ -214,7 +245,8 @@ impl File<'_> {
 
     fn shell(&self) -> (&'static str, Option<&OneToolAccess>) {
         let Some(doc) = self.doc else { return (SHELL_NAMES[0], None) };
-        let found = SHELL_NAMES.iter().find_map(|name| Some((*name, doc.manifest.tools.get(*name)?)));
+        let found =
+            SHELL_NAMES.iter().find_map(|name| Some((*name, doc.manifest.tools.get(*name)?)));
         found.map_or((SHELL_NAMES[0], None), |(name, entry)| (name, Some(entry)))
     }
 }
@@ -232,7 +264,12 @@ impl Knobs<'_> {
         })
     }
 
-    fn mode(&self, name: &str, default: AccessMode, findings: &mut Findings) -> Sourced<AccessMode> {
+    fn mode(
+        &self,
+        name: &str,
+        default: AccessMode,
+        findings: &mut Findings,
+    ) -> Sourced<AccessMode> {
         self.parsed(name, default, "write off, allowlist or full", findings, |text| match text {
             "off" => Some(AccessMode::Off),
             "allowlist" => Some(AccessMode::Allowlist),
@@ -244,7 +281,9 @@ impl Knobs<'_> {
     fn words(&self, name: &str) -> Vec<Sourced<String>> {
         let text = self.environment.get(name).map(String::as_str).unwrap_or_default();
         let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
-        words.map(|word| Sourced::new(word.to_owned(), Origin::named(format!("environment {name}")))).collect()
+        words
+            .map(|word| Sourced::new(word.to_owned(), Origin::named(format!("environment {name}"))))
+            .collect()
     }
 
     fn number(
@@ -255,7 +294,8 @@ impl Knobs<'_> {
         findings: &mut Findings,
     ) -> Sourced<u64> {
         let words = |value| {
-            Text::new(format!("{value} is above the cap of {cap}, which is used")).help(format!("write at most {cap}"))
+            Text::new(format!("{value} is above the cap of {cap}, which is used"))
+                .help(format!("write at most {cap}"))
         };
         let number = match file {
             Some((number, source, span)) => {
@@ -265,11 +305,19 @@ impl Knobs<'_> {
                 number
             }
             None => {
-                let number = self.parsed(name, default, "write a whole number above zero", findings, |text| {
-                    text.parse().ok().filter(|number| *number > 0)
-                });
+                let number = self.parsed(
+                    name,
+                    default,
+                    "write a whole number above zero",
+                    findings,
+                    |text| text.parse().ok().filter(|number| *number > 0),
+                );
                 if number.value > cap {
-                    findings.about(Code::OverTheCap, format!("environment {name}"), words(number.value));
+                    findings.about(
+                        Code::OverTheCap,
+                        format!("environment {name}"),
+                        words(number.value),
+                    );
                 }
                 number
             }

@@ -39,7 +39,9 @@ impl<'a> Gathering<'a> {
         }
         if choice.inherit {
             let host: BTreeSet<ToolName> = self.index.host.clone();
-            for known in tool::KNOWN.iter().filter(|known| host.contains(&ToolName::canonical(known.name))) {
+            for known in
+                tool::KNOWN.iter().filter(|known| host.contains(&ToolName::canonical(known.name)))
+            {
                 if known.needs == Needs::Nothing {
                     self.host(known, known.name, inherited_from);
                 }
@@ -66,7 +68,8 @@ impl<'a> Gathering<'a> {
         if !self.index.mcp.contains(server) {
             return false;
         }
-        let (server, description) = (server.to_owned(), format!("{plain} of the MCP server {server}."));
+        let (server, description) =
+            (server.to_owned(), format!("{plain} of the MCP server {server}."));
         self.push(OfferedTool {
             kind: ToolKind::Mcp { server },
             category: Category::Custom,
@@ -90,7 +93,9 @@ impl<'a> Gathering<'a> {
             _ if self.index.host.contains(&ToolName::canonical(known.name)) => None,
             Needs::MacOs => Some("it needs a macOS machine"),
             Needs::SearchService => Some("it needs a search service, and none is configured"),
-            Needs::Nothing | Needs::SelfModify | Needs::SpawnSubagents => Some("this host does not have it"),
+            Needs::Nothing | Needs::SelfModify | Needs::SpawnSubagents => {
+                Some("this host does not have it")
+            }
         };
         if let Some(why) = why {
             self.leave_out(written, why, origin);
@@ -146,7 +151,10 @@ impl<'a> Gathering<'a> {
     pub fn finish(self) -> (Vec<OfferedTool>, Vec<LeftOut>) {
         let mut offered = self.offered;
         let place = |tool: &OfferedTool| {
-            tool::KNOWN.iter().position(|known| known.name == tool.name.as_str()).unwrap_or(usize::MAX)
+            tool::KNOWN
+                .iter()
+                .position(|known| known.name == tool.name.as_str())
+                .unwrap_or(usize::MAX)
         };
         offered.sort_by_key(place);
         (offered, self.left_out)
@@ -154,7 +162,12 @@ impl<'a> Gathering<'a> {
 }
 
 /// Notes for everything that was asked for by name in a file and is not offered.
-pub fn report_left_out(left_out: &[LeftOut], source: &Source, spans: &[(String, Span)], findings: &mut Findings) {
+pub fn report_left_out(
+    left_out: &[LeftOut],
+    source: &Source,
+    spans: &[(String, Span)],
+    findings: &mut Findings,
+) {
     for one in left_out {
         if let Some((_, span)) = spans.iter().find(|(name, _)| *name == one.name) {
             let text = Text::new(format!("`{}` is left out: {}", one.name, one.why));

@@ -91,11 +91,16 @@ fn mask_values_with_colons(text: &str) -> Masked {
 
 fn is_top_level_key(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_alphabetic())
-        && text.trim_end().trim_end_matches(':').chars().all(|c| c.is_alphanumeric() || "-_".contains(c))
+        && text
+            .trim_end()
+            .trim_end_matches(':')
+            .chars()
+            .all(|c| c.is_alphanumeric() || "-_".contains(c))
 }
 
 fn wants_quotes(value: &str) -> bool {
-    let plain = !value.starts_with(['"', '\'', '[', '{', '|', '>', '&', '*', '!', '#', '%', '@', '`']);
+    let plain =
+        !value.starts_with(['"', '\'', '[', '{', '|', '>', '&', '*', '!', '#', '%', '@', '`']);
     plain && (value.contains(": ") || value.ends_with(':'))
 }
 
@@ -150,7 +155,12 @@ impl<'a> Builder<'a> {
                 documents += 1;
                 if documents > 1 {
                     let help = "keep one document in a file";
-                    self.refuse(Code::SeveralDocuments, place, "a second document begins", Some(help));
+                    self.refuse(
+                        Code::SeveralDocuments,
+                        place,
+                        "a second document begins",
+                        Some(help),
+                    );
                     return None;
                 }
             }
@@ -191,7 +201,12 @@ impl<'a> Builder<'a> {
             Event::SequenceEnd | Event::MappingEnd => self.close(place),
             Event::Alias(_) | Event::UnresolvedAlias(_) | Event::Anchor(..) => {
                 let help = "write the value out where it is used";
-                self.refuse(Code::YamlAlias, place, "a YAML anchor or alias stands here", Some(help));
+                self.refuse(
+                    Code::YamlAlias,
+                    place,
+                    "a YAML anchor or alias stands here",
+                    Some(help),
+                );
                 match event {
                     Event::Anchor(..) => Ok(()),
                     _ => self.value(Node { span: place.shifted(self.offset), kind: Kind::Null }),
@@ -242,7 +257,8 @@ impl<'a> Builder<'a> {
             Some(Frame::Map { key: key @ None, .. }) => match key_text(self.source, &node) {
                 Some(text) => *key = Some((text, node.span)),
                 None => {
-                    let place = Span::new(node.span.start - self.offset, node.span.end - self.offset);
+                    let place =
+                        Span::new(node.span.start - self.offset, node.span.end - self.offset);
                     self.refuse(Code::KeyNotText, place, "a key must be plain text", None);
                     return Err(Stop);
                 }
@@ -251,8 +267,10 @@ impl<'a> Builder<'a> {
                 let (key, key_span) = key.take().unwrap_or_default();
                 if let Some(first) = seen.get(&key) {
                     let (line, _) = self.source.position(first.start);
-                    let text = Text::new(format!("`{key}` stands here again; it was first on line {line}"))
-                        .help("keep one of the two");
+                    let text = Text::new(format!(
+                        "`{key}` stands here again; it was first on line {line}"
+                    ))
+                    .help("keep one of the two");
                     self.findings.at(Code::DuplicateKey, self.source, key_span, text);
                 } else {
                     seen.insert(key.clone(), key_span);
@@ -286,10 +304,16 @@ fn plain(text: &str) -> Kind {
 fn number(text: &str) -> Option<Number> {
     let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
     if let Some(digits) = text.strip_prefix("0x") {
-        return i64::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with(['-', '+'])).map(Number::from);
+        return i64::from_str_radix(digits, 16)
+            .ok()
+            .filter(|_| !digits.starts_with(['-', '+']))
+            .map(Number::from);
     }
     if let Some(digits) = text.strip_prefix("0o") {
-        return i64::from_str_radix(digits, 8).ok().filter(|_| !digits.starts_with(['-', '+'])).map(Number::from);
+        return i64::from_str_radix(digits, 8)
+            .ok()
+            .filter(|_| !digits.starts_with(['-', '+']))
+            .map(Number::from);
     }
     let numeric = unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.')
         && unsigned.contains(|c: char| c.is_ascii_digit())

@@ -129,7 +129,11 @@ pub fn assemble(material: &Material<'_>) -> Prompt {
 }
 
 /// The template to render, with its values. `None` if the agent has no template.
-pub fn template_request(agent: &Agent, persona: Option<&Persona>, moment: &Moment<'_>) -> Option<Request> {
+pub fn template_request(
+    agent: &Agent,
+    persona: Option<&Persona>,
+    moment: &Moment<'_>,
+) -> Option<Request> {
     let template = template_of(agent, persona)?;
     let facts = agent.values.facts.as_ref().map_or_else(|| json!({}), |facts| facts.value.clone());
     let args: Map<String, Value> =
@@ -159,7 +163,10 @@ pub struct Moment<'a> {
 }
 
 /// The template that holds: a persona's own, else the root one.
-pub fn template_of<'a>(agent: &'a Agent, persona: Option<&'a Persona>) -> Option<&'a Sourced<String>> {
+pub fn template_of<'a>(
+    agent: &'a Agent,
+    persona: Option<&'a Persona>,
+) -> Option<&'a Sourced<String>> {
     persona.and_then(|persona| persona.template.as_ref()).or(agent.texts.template.as_ref())
 }
 
@@ -169,12 +176,20 @@ fn stable(sections: &[Section]) -> &[Section] {
 }
 
 fn joined(sections: &[Section]) -> String {
-    let texts: Vec<&str> =
-        sections.iter().filter(|section| section.left_out.is_none()).map(|section| section.text.as_str()).collect();
+    let texts: Vec<&str> = sections
+        .iter()
+        .filter(|section| section.left_out.is_none())
+        .map(|section| section.text.as_str())
+        .collect();
     texts.join("\n\n")
 }
 
-fn section(name: SectionName, text: Option<String>, source: Option<String>, absent: &'static str) -> Section {
+fn section(
+    name: SectionName,
+    text: Option<String>,
+    source: Option<String>,
+    absent: &'static str,
+) -> Section {
     let text = text.filter(|text| !text.trim().is_empty());
     let left_out = text.is_none().then_some(absent);
     let text = text.unwrap_or_default();
@@ -188,7 +203,11 @@ fn from_file(name: SectionName, text: Option<&Sourced<String>>, absent: &'static
 }
 
 fn instructions(material: &Material<'_>) -> Section {
-    from_file(SectionName::Instructions, material.agent.texts.instructions.as_ref(), "no instructions")
+    from_file(
+        SectionName::Instructions,
+        material.agent.texts.instructions.as_ref(),
+        "no instructions",
+    )
 }
 
 fn soul(material: &Material<'_>) -> Section {
@@ -212,8 +231,10 @@ fn template(material: &Material<'_>) -> Section {
 
 fn tools(material: &Material<'_>) -> Section {
     let offered = &material.agent.powers.toolset;
-    let lines: Vec<String> =
-        offered.iter().map(|tool| format!("- {}: {}", tool.name, one_line(&tool.description))).collect();
+    let lines: Vec<String> = offered
+        .iter()
+        .map(|tool| format!("- {}: {}", tool.name, one_line(&tool.description)))
+        .collect();
     let text = (!lines.is_empty()).then(|| format!("# Tools\n\n{}", lines.join("\n")));
     section(SectionName::Tools, text, None, "no tools")
 }
@@ -221,8 +242,10 @@ fn tools(material: &Material<'_>) -> Section {
 fn skills(material: &Material<'_>) -> Section {
     let (files, folders): (Vec<&Skill>, Vec<&Skill>) =
         material.skills.iter().partition(|skill| skill.form == SkillForm::File);
-    let mut parts: Vec<String> =
-        files.iter().map(|skill| format!("## {}\n\n{}", skill.name.value, skill.body.value)).collect();
+    let mut parts: Vec<String> = files
+        .iter()
+        .map(|skill| format!("## {}\n\n{}", skill.name.value, skill.body.value))
+        .collect();
     if !folders.is_empty() {
         let entries: Vec<String> = folders.iter().map(|skill| catalogue_entry(skill)).collect();
         parts.push(format!(
@@ -237,7 +260,8 @@ fn skills(material: &Material<'_>) -> Section {
 }
 
 fn catalogue_entry(skill: &Skill) -> String {
-    let (name, description) = (escaped(skill.id.as_str()), escaped(&one_line(&skill.description.value)));
+    let (name, description) =
+        (escaped(skill.id.as_str()), escaped(&one_line(&skill.description.value)));
     format!("<skill><name>{name}</name><description>{description}</description></skill>")
 }
 

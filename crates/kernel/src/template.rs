@@ -10,7 +10,9 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use liquid_core::model::{KString, KStringCow, KStringRef, Object, ScalarCow, Value, ValueCow, ValueView};
+use liquid_core::model::{
+    KString, KStringCow, KStringRef, Object, ScalarCow, Value, ValueCow, ValueView,
+};
 use liquid_core::parser;
 use liquid_core::runtime::{
     Interrupt, InterruptRegister, PartialStore, Registers, RuntimeBuilder, Template,
@@ -83,7 +85,9 @@ fn run(template: &Template, values: &Object) -> Outcome {
         return Outcome::Budget { what: format!("more than {TEMPLATE_STEPS_MAX} steps") };
     }
     if output.full {
-        return Outcome::Budget { what: format!("more than {TEMPLATE_OUTPUT_BYTES_MAX} bytes of text") };
+        return Outcome::Budget {
+            what: format!("more than {TEMPLATE_OUTPUT_BYTES_MAX} bytes of text"),
+        };
     }
     match result {
         Ok(()) => Outcome::Rendered {
@@ -153,7 +157,10 @@ fn syntax(message: &str, template: &str) -> Outcome {
 /// An unknown filter comes without a place; it is looked for behind a bar.
 fn whereabouts(name: Option<&str>, template: &str) -> (usize, usize) {
     let behind_a_bar = |name: &str| {
-        template.match_indices(name).map(|(at, _)| at).find(|at| template[..*at].trim_end().ends_with('|'))
+        template
+            .match_indices(name)
+            .map(|(at, _)| at)
+            .find(|at| template[..*at].trim_end().ends_with('|'))
     };
     let byte = name.and_then(behind_a_bar).unwrap_or_default();
     let line = template[..byte].matches('\n').count() + 1;

@@ -33,7 +33,9 @@ pub enum Category {
 }
 
 /// How much harm a call can do; shown with an approval, decides nothing by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Risk {
     /// Looks only.
@@ -175,9 +177,15 @@ mod tests {
     #[test]
     fn every_name_of_the_seeds_means_one_tool() {
         for (written, canonical) in [
-            ("Read", "read_file"), ("readFile", "read_file"), ("read_file", "read_file"),
-            ("Bash", "bash"), ("shell", "bash"), ("exec", "bash"), ("WebFetch", "web_fetch"),
-            ("github/create_issue", "github/create_issue"), ("fortune", "fortune"),
+            ("Read", "read_file"),
+            ("readFile", "read_file"),
+            ("read_file", "read_file"),
+            ("Bash", "bash"),
+            ("shell", "bash"),
+            ("exec", "bash"),
+            ("WebFetch", "web_fetch"),
+            ("github/create_issue", "github/create_issue"),
+            ("fortune", "fortune"),
         ] {
             assert_eq!(ToolName::canonical(written).as_str(), canonical);
         }

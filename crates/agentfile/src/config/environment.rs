@@ -17,7 +17,10 @@ use crate::source::Source;
 const OTHERS: [&str; 2] = ["AGENTRY_HOME", "AGENTRY_LOG"];
 
 /// One small source for each variable that sets a value.
-pub(super) fn sources(variables: &BTreeMap<String, String>, findings: &mut Findings) -> Vec<Source> {
+pub(super) fn sources(
+    variables: &BTreeMap<String, String>,
+    findings: &mut Findings,
+) -> Vec<Source> {
     if variables.is_empty() {
         return Vec::new();
     }
@@ -57,7 +60,12 @@ fn table() -> BTreeMap<String, Setting> {
     table
 }
 
-fn gather<'a>(root: &'a Value, node: &'a Value, path: &mut Vec<&'a str>, table: &mut BTreeMap<String, Setting>) {
+fn gather<'a>(
+    root: &'a Value,
+    node: &'a Value,
+    path: &mut Vec<&'a str>,
+    table: &mut BTreeMap<String, Setting>,
+) {
     let node = resolved(root, node);
     if let Some(fields) = node.get("properties").and_then(Value::as_object) {
         for (name, field) in fields {
@@ -92,7 +100,10 @@ fn resolved<'a>(root: &'a Value, node: &'a Value) -> &'a Value {
         let choice = node.get("anyOf").and_then(Value::as_array).and_then(|options| {
             options.iter().find(|option| option.get("type").and_then(Value::as_str) != Some("null"))
         });
-        let target = node.get("$ref").and_then(Value::as_str).and_then(|reference| root.pointer(reference.trim_start_matches('#')));
+        let target = node
+            .get("$ref")
+            .and_then(Value::as_str)
+            .and_then(|reference| root.pointer(reference.trim_start_matches('#')));
         match choice.or(target) {
             Some(next) => node = next,
             None => return node,

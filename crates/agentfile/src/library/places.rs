@@ -11,7 +11,8 @@ use crate::file_tree::FileTree;
 use super::Input;
 
 const PACKS: [&str; 2] = [".agentry", ".nanobot"];
-const SKILL_ROOTS: [&str; 4] = [".agentry/skills", ".nanobot/skills", ".agents/skills", ".claude/skills"];
+const SKILL_ROOTS: [&str; 4] =
+    [".agentry/skills", ".nanobot/skills", ".agents/skills", ".claude/skills"];
 const SKILL_FILES: [&str; 2] = ["SKILL.md", "skill.md"];
 
 /// What a definition is.
@@ -55,7 +56,9 @@ pub(super) struct Found<'a> {
 impl Found<'_> {
     pub(super) fn directory(&self) -> &str {
         let file = match self.what {
-            What::ContextFolder => self.path.trim_end_matches("context/system_prompt.md").trim_end_matches('/'),
+            What::ContextFolder => {
+                self.path.trim_end_matches("context/system_prompt.md").trim_end_matches('/')
+            }
             What::Program | What::Pack | What::Skill | What::Task => {
                 self.path.rsplit_once('/').map_or("", |(directory, _)| directory)
             }
@@ -100,7 +103,8 @@ fn in_tree<'a>(tree: &'a FileTree, found: &mut Vec<Found<'a>>) {
         if in_pack(path) || owned && !path.ends_with("/agent.yml") {
             continue;
         }
-        let skill = SKILL_FILES.into_iter().find_map(|file| Some((directory_of(path, file)?, file)));
+        let skill =
+            SKILL_FILES.into_iter().find_map(|file| Some((directory_of(path, file)?, file)));
         if let Some((directory, file)) = skill {
             found.push(found_in(What::Skill, tree, directory, file));
         } else if let Some(directory) = directory_of(path, "TASK.md") {
@@ -140,8 +144,10 @@ fn in_packs<'a>(tree: &'a FileTree, found: &mut Vec<Found<'a>>) {
 
 fn skills_below<'a>(tree: &'a FileTree, root: &str, found: &mut Vec<Found<'a>>) {
     for (path, _) in tree.below(root) {
-        let skill = SKILL_FILES.into_iter().find_map(|file| Some((directory_of(path, file)?, file)));
-        if let Some((directory, file)) = skill.filter(|(directory, _)| directory.len() > root.len()) {
+        let skill =
+            SKILL_FILES.into_iter().find_map(|file| Some((directory_of(path, file)?, file)));
+        if let Some((directory, file)) = skill.filter(|(directory, _)| directory.len() > root.len())
+        {
             found.push(below_root(What::Skill, tree, root, (directory, file)));
         }
     }
@@ -176,7 +182,12 @@ fn found_in<'a>(what: What, tree: &'a FileTree, directory: &str, file: &str) -> 
 }
 
 /// A definition whose id is its path below a root.
-fn below_root<'a>(what: What, tree: &'a FileTree, root: &str, (directory, file): (&str, &str)) -> Found<'a> {
+fn below_root<'a>(
+    what: What,
+    tree: &'a FileTree,
+    root: &str,
+    (directory, file): (&str, &str),
+) -> Found<'a> {
     let id = directory[root.len()..].trim_start_matches('/');
     let id = if id.is_empty() { tree.name() } else { id.to_owned() };
     Found { what, id, tree, path: format!("{directory}/{file}") }
@@ -186,7 +197,9 @@ fn below_root<'a>(what: What, tree: &'a FileTree, root: &str, (directory, file):
 pub(super) fn without_nested(tree: &FileTree) -> FileTree {
     let nested: Vec<String> = tree
         .below("")
-        .filter_map(|(path, _)| directory_of(path, "AGENT.md").or_else(|| directory_of(path, "agent.yml")))
+        .filter_map(|(path, _)| {
+            directory_of(path, "AGENT.md").or_else(|| directory_of(path, "agent.yml"))
+        })
         .filter(|directory| !directory.is_empty())
         .map(str::to_owned)
         .collect();

@@ -31,12 +31,15 @@ pub(super) fn read(
         let Some(yml) = yml else { continue };
         let place = yml.span(pointer);
         // A name of `allow` is a custom tool only if its schema file is there.
-        if pointer.starts_with("/tools/allow") && (tool::known(name).is_some() || schema_file(tree, name).is_none()) {
+        if pointer.starts_with("/tools/allow")
+            && (tool::known(name).is_some() || schema_file(tree, name).is_none())
+        {
             continue;
         }
         if seen.contains(&name.as_str()) {
             if pointer.starts_with("/tools/custom") {
-                let text = Text::new(format!("`{name}` is listed twice")).help("remove one of the two");
+                let text =
+                    Text::new(format!("`{name}` is listed twice")).help("remove one of the two");
                 findings.at(Code::ListedTwice, &yml.source, place, text);
             }
             continue;
@@ -107,7 +110,10 @@ fn listed(yml: &Doc<AgentYml>) -> Vec<(String, String)> {
 }
 
 fn schema_file(tree: &FileTree, name: &str) -> Option<String> {
-    ["yml", "yaml"].into_iter().map(|ending| format!("tools/{name}.{ending}")).find(|path| tree.get(path).is_some())
+    ["yml", "yaml"]
+        .into_iter()
+        .map(|ending| format!("tools/{name}.{ending}"))
+        .find(|path| tree.get(path).is_some())
 }
 
 fn one(
@@ -127,8 +133,11 @@ fn one(
     let node = yaml::parse(&source, Span::new(0, source.text.len()), findings)?;
     let doc: Doc<ToolYml> = schema::read(FileKind::Tool, &source, node, findings)?;
     if doc.manifest.name != name {
-        let text = Text::new(format!("the file is {path}, but the tool is called `{}`", doc.manifest.name))
-            .help(format!("write `name: {name}`, or rename the file"));
+        let text = Text::new(format!(
+            "the file is {path}, but the tool is called `{}`",
+            doc.manifest.name
+        ))
+        .help(format!("write `name: {name}`, or rename the file"));
         findings.at(Code::ToolNameMismatch, &doc.source, doc.span("/name"), text);
     }
     let parameters = parameters(&doc, findings)?;
@@ -180,7 +189,8 @@ fn program(
         .filter(|(file, _)| !file.ends_with(".yml") && !file.ends_with(".yaml"))
         .map(|(file, entry)| (file, entry.executable))
         .collect();
-    let programs: Vec<&str> = candidates.iter().filter(|(_, x)| *x).map(|(file, _)| *file).collect();
+    let programs: Vec<&str> =
+        candidates.iter().filter(|(_, x)| *x).map(|(file, _)| *file).collect();
     let (code, text) = match (programs.as_slice(), candidates.as_slice()) {
         ([program], _) => return Some(format!("tools/{program}")),
         ([], []) => (
@@ -205,10 +215,13 @@ fn program(
 
 fn report_unlisted(tree: &FileTree, listed: &[(String, String)], findings: &mut Findings) {
     for (file, _) in tree.files_in("tools") {
-        let Some(name) = file.strip_suffix(".yml").or_else(|| file.strip_suffix(".yaml")) else { continue };
+        let Some(name) = file.strip_suffix(".yml").or_else(|| file.strip_suffix(".yaml")) else {
+            continue;
+        };
         if !listed.iter().any(|(_, known)| known == name) {
-            let text = Text::new(format!("the tool `{name}` is here but the agent does not have it"))
-                .help(format!("add `{name}` to `tools.custom` in agent.yml"));
+            let text =
+                Text::new(format!("the tool `{name}` is here but the agent does not have it"))
+                    .help(format!("add `{name}` to `tools.custom` in agent.yml"));
             findings.about(Code::ToolNotListed, tree.shown(&format!("tools/{file}")), text);
         }
     }

@@ -14,7 +14,11 @@ use crate::schema::Doc;
 const MOMENTS: [&str; 3] = ["on_conversation_start", "before_inference", "after_tool_call"];
 
 /// The hooks that are on.
-pub(super) fn read(tree: &FileTree, yml: Option<&Doc<AgentYml>>, findings: &mut Findings) -> Vec<Hook> {
+pub(super) fn read(
+    tree: &FileTree,
+    yml: Option<&Doc<AgentYml>>,
+    findings: &mut Findings,
+) -> Vec<Hook> {
     let flags = yml.and_then(|yml| yml.manifest.hooks.clone()).unwrap_or_default();
     let mut hooks = Vec::new();
     for moment in MOMENTS {
@@ -22,7 +26,11 @@ pub(super) fn read(tree: &FileTree, yml: Option<&Doc<AgentYml>>, findings: &mut 
         if let (Some(true), Some(yml)) = (flag(&flags, moment), yml) {
             let pointer = format!("/hooks/{moment}");
             let problem = match tree.file(&program) {
-                None => Some((Code::HookMissing, format!("`{moment}` is on, but {program} is not there"), format!("write {program}, or set it to false"))),
+                None => Some((
+                    Code::HookMissing,
+                    format!("`{moment}` is on, but {program} is not there"),
+                    format!("write {program}, or set it to false"),
+                )),
                 Some(file) if !file.executable => Some((
                     Code::HookNotExecutable,
                     format!("`{moment}` is on, but {program} is not executable"),
@@ -32,9 +40,18 @@ pub(super) fn read(tree: &FileTree, yml: Option<&Doc<AgentYml>>, findings: &mut 
             };
             match problem {
                 Some((code, message, help)) => {
-                    findings.at(code, &yml.source, yml.span(&pointer), Text::new(message).help(help));
+                    findings.at(
+                        code,
+                        &yml.source,
+                        yml.span(&pointer),
+                        Text::new(message).help(help),
+                    );
                 }
-                None => hooks.push(Hook { moment: moment.to_owned(), program, origin: yml.origin(&pointer) }),
+                None => hooks.push(Hook {
+                    moment: moment.to_owned(),
+                    program,
+                    origin: yml.origin(&pointer),
+                }),
             }
         }
     }
@@ -57,7 +74,9 @@ fn report_undeclared(tree: &FileTree, flags: &Hooks, findings: &mut Findings) {
     for (name, file) in tree.files_in("hooks") {
         let known = MOMENTS.contains(&name);
         let words = match (known, nearest(name, MOMENTS)) {
-            (true, _) if flag(flags, name).is_none() => Some(format!("set `hooks.{name}` in agent.yml to true or false")),
+            (true, _) if flag(flags, name).is_none() => {
+                Some(format!("set `hooks.{name}` in agent.yml to true or false"))
+            }
             (false, Some(near)) if file.executable => Some(format!("did you mean `{near}`?")),
             _ => None,
         };

@@ -14,7 +14,11 @@ use crate::markdown;
 use crate::schema::Doc;
 
 /// The personas that agent.yml lists.
-pub(super) fn read(tree: &FileTree, yml: Option<&Doc<AgentYml>>, findings: &mut Findings) -> Personas {
+pub(super) fn read(
+    tree: &FileTree,
+    yml: Option<&Doc<AgentYml>>,
+    findings: &mut Findings,
+) -> Personas {
     let folders = tree.directories_in("personas");
     let Some(yml) = yml else { return Personas::default() };
     let Some(written) = &yml.manifest.personas else {
@@ -42,8 +46,9 @@ pub(super) fn read(tree: &FileTree, yml: Option<&Doc<AgentYml>>, findings: &mut 
         let soul = text_of("SOUL.md", findings);
         let template = text_of("system.md.liquid", findings);
         if soul.is_none() && template.is_none() {
-            let text = Text::new(format!("personas/{name} has neither SOUL.md nor system.md.liquid"))
-                .help("write one of them");
+            let text =
+                Text::new(format!("personas/{name} has neither SOUL.md nor system.md.liquid"))
+                    .help("write one of them");
             findings.at(Code::PersonaEmpty, &yml.source, span, text);
         }
         let origin = yml.origin(&format!("/personas/available/{at}"));

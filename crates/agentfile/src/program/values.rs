@@ -68,7 +68,8 @@ pub(crate) fn diary(tree: &FileTree, findings: &mut Findings) -> Vec<DiaryPage> 
 fn is_day(text: &str) -> bool {
     let parts: Vec<&str> = text.split('-').collect();
     let [year, month, day] = parts.as_slice() else { return false };
-    let digits = |part: &str, length| part.len() == length && part.bytes().all(|b| b.is_ascii_digit());
+    let digits =
+        |part: &str, length| part.len() == length && part.bytes().all(|b| b.is_ascii_digit());
     let within = |part: &str, most: u8| part.parse::<u8>().is_ok_and(|n| (1..=most).contains(&n));
     digits(year, 4) && digits(month, 2) && digits(day, 2) && within(month, 12) && within(day, 31)
 }

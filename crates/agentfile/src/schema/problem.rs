@@ -48,16 +48,18 @@ impl Problem {
         let Some(when) = parts.iter().position(|part| *part == "when") else { return false };
         // when / argument, then any number of anyOf|allOf / index.
         let rest = &parts[when + 1..];
-        rest.len() % 2 == 1 && rest[1..].chunks(2).all(|pair| pair[0] == "anyOf" || pair[0] == "allOf")
+        rest.len() % 2 == 1
+            && rest[1..].chunks(2).all(|pair| pair[0] == "anyOf" || pair[0] == "allOf")
     }
 
     /// The values that cannot stay if the rest is to be read.
     pub(super) fn to_take_out(&self) -> Vec<String> {
         match &self.what {
             What::UnknownFields { .. } if self.is_matcher() => vec![self.pointer.clone()],
-            What::UnknownFields { unknown, .. } => {
-                unknown.iter().map(|name| format!("{}/{}", self.pointer, pointer_part(name))).collect()
-            }
+            What::UnknownFields { unknown, .. } => unknown
+                .iter()
+                .map(|name| format!("{}/{}", self.pointer, pointer_part(name)))
+                .collect(),
             What::Missing(_) if self.pointer.ends_with(|c: char| c.is_ascii_digit()) => {
                 vec![self.pointer.clone()]
             }
@@ -75,11 +77,15 @@ pub(super) fn problems(error: &ValidationError<'_>, schema: &Value) -> Vec<Probl
     let one = |what| vec![Problem { pointer: pointer.clone(), what }];
     match error.kind() {
         ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
+            if let Some(words) = all_words(context) {
+                return one(What::OneOf(option_words(&words)));
+            }
             nearest_branch(context, schema).unwrap_or_else(|| one(What::Other(error.to_string())))
         }
-        ValidationErrorKind::AdditionalProperties { unexpected } => {
-            one(What::UnknownFields { unknown: unexpected.clone(), known: known_fields(error, schema) })
-        }
+        ValidationErrorKind::AdditionalProperties { unexpected } => one(What::UnknownFields {
+            unknown: unexpected.clone(),
+            known: known_fields(error, schema),
+        }),
         ValidationErrorKind::Required { property } => {
             one(What::Missing(property.as_str().unwrap_or_default().to_owned()))
         }
@@ -101,8 +107,35 @@ pub(super) fn problems(error: &ValidationError<'_>, schema: &Value) -> Vec<Probl
     }
 }
 
+/// When every branch wanted one word: all of the words.
+fn all_words(context: &[Vec<ValidationError<'static>>]) -> Option<Value> {
+    let mut words = Vec::new();
+    for error in context.iter().flatten() {
+        match error.kind() {
+            ValidationErrorKind::Constant { expected_value } => {
+                words.push((**expected_value).clone())
+            }
+            ValidationErrorKind::Enum { options } => {
+                words.extend(options.as_array()?.iter().cloned())
+            }
+            ValidationErrorKind::AnyOf { context }
+            | ValidationErrorKind::OneOfNotValid { context } => {
+                words.extend(all_words(context)?.as_array()?.iter().cloned());
+            }
+            ValidationErrorKind::Type {
+                kind: TypeKind::Single(JsonType::Null | JsonType::String),
+            } => {}
+            _ => return None,
+        }
+    }
+    (!words.is_empty()).then_some(Value::Array(words))
+}
+
 /// The branch whose defects lie deepest; a branch that only wanted `null` is never nearest.
-fn nearest_branch(context: &[Vec<ValidationError<'static>>], schema: &Value) -> Option<Vec<Problem>> {
+fn nearest_branch(
+    context: &[Vec<ValidationError<'static>>],
+    schema: &Value,
+) -> Option<Vec<Problem>> {
     let wants_null = |errors: &[ValidationError<'static>]| {
         errors.iter().all(|error| match error.kind() {
             ValidationErrorKind::Type { kind: TypeKind::Single(JsonType::Null) } => true,
@@ -113,7 +146,8 @@ fn nearest_branch(context: &[Vec<ValidationError<'static>>], schema: &Value) -> 
     let depth = |errors: &[ValidationError<'static>]| {
         errors.iter().map(|error| error.instance_path().as_str().matches('/').count()).max()
     };
-    let nearest = context.iter().filter(|errors| !wants_null(errors)).max_by_key(|errors| depth(errors))?;
+    let nearest =
+        context.iter().filter(|errors| !wants_null(errors)).max_by_key(|errors| depth(errors))?;
     Some(nearest.iter().flat_map(|error| problems(error, schema)).collect())
 }
 
@@ -128,11 +162,8 @@ fn type_words(kind: &TypeKind) -> String {
     match kind {
         TypeKind::Single(one) => type_word(*one).to_owned(),
         TypeKind::Multiple(several) => {
-            let words: Vec<&str> = several
-                .iter()
-                .filter(|one| *one != JsonType::Null)
-                .map(type_word)
-                .collect();
+            let words: Vec<&str> =
+                several.iter().filter(|one| *one != JsonType::Null).map(type_word).collect();
             words.join(" or ")
         }
     }
@@ -167,7 +198,9 @@ fn option_words(options: &Value) -> String {
 fn range_words(kind: &ValidationErrorKind) -> Option<String> {
     Some(match kind {
         ValidationErrorKind::MinLength { limit: 1 } => "must not be empty".to_owned(),
-        ValidationErrorKind::MinLength { limit } => format!("must have at least {limit} characters"),
+        ValidationErrorKind::MinLength { limit } => {
+            format!("must have at least {limit} characters")
+        }
         ValidationErrorKind::MaxLength { limit } => format!("may have at most {limit} characters"),
         ValidationErrorKind::Minimum { limit } => format!("must be at least {limit}"),
         ValidationErrorKind::Maximum { limit } => format!("may be at most {limit}"),

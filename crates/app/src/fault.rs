@@ -1,0 +1,74 @@
+//! An error as a person sees it: what happened, who can act, what to do.
+//!
+//! Must never: lose the cause, or blame the reader.
+
+use std::fmt;
+use std::process::ExitCode;
+
+/// Who can do something about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Blame {
+    /// Whoever typed the command.
+    Caller,
+    /// Whoever wrote the agent.
+    Agent,
+    /// Whoever runs the machine.
+    Machine,
+    /// We.
+    Us,
+}
+
+/// An error for a person.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    blame: Blame,
+    message: String,
+    hint: Option<String>,
+}
+
+impl Fault {
+    /// What happened.
+    pub(crate) fn new(blame: Blame, message: impl Into<String>) -> Self {
+        Self { blame, message: message.into(), hint: None }
+    }
+
+    /// What to do.
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// 2 for a wrong command, 1 for a wrong definition or machine, 70 for a defect of ours.
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        ExitCode::from(match self.blame {
+            Blame::Caller => 2,
+            Blame::Agent | Blame::Machine => 1,
+            Blame::Us => 70,
+        })
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let red = anstyle::AnsiColor::Red.on_default().bold();
+        let cyan = anstyle::AnsiColor::Cyan.on_default().bold();
+        write!(f, "{red}error{red:#}: {}", self.message)?;
+        match &self.hint {
+            Some(hint) => write!(f, "\n {cyan}help{cyan:#}: {hint}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Standard output is gone or full.
+impl From<std::io::Error> for Fault {
+    fn from(error: std::io::Error) -> Self {
+        Self::new(Blame::Machine, format!("cannot write the output: {error}"))
+    }
+}
+
+impl From<serde_json::Error> for Fault {
+    fn from(error: serde_json::Error) -> Self {
+        Self::new(Blame::Us, format!("cannot write this as JSON: {error}"))
+    }
+}

@@ -1,0 +1,345 @@
+//! Brings together what a verb works on: directories, settings, environment, the host's tools.
+//!
+//! The one place where the parts are composed.
+//!
+//! Must never: print.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
+
+use agentry_agentfile::agent::{Agent, Persona};
+use agentry_agentfile::config::{self, Layers, Settings};
+use agentry_agentfile::diagnostic::{Code, Findings, Text};
+use agentry_agentfile::file_tree::FileTree;
+use agentry_agentfile::library::{self, Input, Library, TemplateDefect};
+use agentry_agentfile::skill::SkillLevel;
+use agentry_agentfile::source::{Source, Sourced};
+use agentry_kernel::prompt::{self, Moment};
+use agentry_kernel::template::Outcome;
+use agentry_protocol::tool::{self, Needs, ToolName};
+use agentry_runtime::agents;
+use agentry_runtime::template::Renderer;
+
+use crate::env::Environment;
+use crate::fault::{Blame, Fault};
+
+/// What all verbs share.
+pub(crate) struct Host {
+    /// The environment.
+    pub(crate) environment: Environment,
+    /// `key=value` from the command line.
+    pub(crate) flags: Vec<String>,
+    renderer: RefCell<Renderer>,
+}
+
+/// A directory that was read.
+pub(crate) struct Loaded {
+    /// What it defines.
+    pub(crate) library: Library,
+    /// What is wrong with it.
+    pub(crate) findings: Findings,
+    /// Only what lies below this path was asked for, as people see it.
+    pub(crate) only: Option<String>,
+    /// The agent whose directory was asked for, if it was one agent's.
+    pub(crate) asked: Option<String>,
+}
+
+impl Host {
+    /// The host of this process.
+    pub(crate) fn new(flags: Vec<String>) -> Result<Self, Fault> {
+        let binary = std::env::current_exe().map_err(|error| {
+            Fault::new(Blame::Machine, format!("cannot find this program's own file: {error}"))
+        })?;
+        let renderer = RefCell::new(Renderer::new(&binary));
+        Ok(Self { environment: Environment::read(), flags, renderer })
+    }
+
+    /// The settings that hold for a project.
+    pub(crate) fn settings(&self, project: &FileTree, findings: &mut Findings) -> Settings {
+        let layers = Layers {
+            user: self.environment.config.as_deref().and_then(|path| user_settings(path, findings)),
+            project: project.text(config::FILE, findings),
+            environment: self.environment.settings.clone(),
+            flags: self.flags.clone(),
+        };
+        config::layered(&layers, findings)
+    }
+
+    /// Reads a directory or a file in one.
+    pub(crate) fn load(&self, path: &Path, level: SkillLevel) -> Result<Loaded, Fault> {
+        let place = Place::of(path)?;
+        let mut findings = Findings::default();
+        let project = agents::read_project(&place.directory, &place.label)
+            .map_err(|error| unreadable(path, &error))?;
+        let settings = self.settings(&project, &mut findings);
+        let home = match &self.environment.home {
+            // The home directory itself was asked for: it is the project.
+            Some(home) if place.directory.canonicalize().ok() == home.canonicalize().ok() => None,
+            Some(home) => agents::read_home(home, "~").ok(),
+            None => None,
+        };
+        let skill_roots = self.skill_roots(&settings, &place, &mut findings);
+        let input = Input {
+            project: &project,
+            home: home.as_ref(),
+            skill_roots: &skill_roots,
+            settings,
+            environment: self.environment.tools.clone(),
+            host: offered(),
+            level,
+            try_templates: &|agent| self.try_templates(agent),
+        };
+        let library = library::read(input, &mut findings);
+        let asked = place.asked_agent(&library);
+        Ok(Loaded { library, findings, only: place.only, asked })
+    }
+
+    /// Renders the template of an agent.
+    pub(crate) fn render(
+        &self,
+        agent: &Agent,
+        persona: Option<&Persona>,
+    ) -> Result<Option<String>, Fault> {
+        let Some(request) = prompt::template_request(agent, persona, &Moment::default()) else {
+            return Ok(None);
+        };
+        let outcome =
+            self.renderer.borrow_mut().render(&request).map_err(|error| no_renderer(&error))?;
+        match outcome {
+            Outcome::Rendered { text, .. } => Ok(Some(text)),
+            Outcome::Syntax { message, .. } | Outcome::Failed { message } => {
+                Err(Fault::new(Blame::Agent, format!("the template does not render: {message}")))
+            }
+            Outcome::Budget { what } => Err(Fault::new(
+                Blame::Agent,
+                format!("the template costs more than it may: {what}"),
+            )),
+        }
+    }
+
+    fn try_templates(&self, agent: &Agent) -> Vec<TemplateDefect> {
+        let root = agent.texts.template.iter().map(|template| (template, None));
+        let variants = agent
+            .personas
+            .available
+            .iter()
+            .filter_map(|persona| Some((persona.template.as_ref()?, Some(persona))));
+        root.chain(variants)
+            .filter_map(|(template, persona)| self.try_template(agent, template, persona))
+            .collect()
+    }
+
+    fn try_template(
+        &self,
+        agent: &Agent,
+        template: &Sourced<String>,
+        persona: Option<&Persona>,
+    ) -> Option<TemplateDefect> {
+        let request = prompt::template_request(agent, persona, &Moment::default())?;
+        let outcome = self.renderer.borrow_mut().render(&request);
+        let (code, (line, column), message, help) = match outcome {
+            Ok(Outcome::Rendered { .. }) => return None,
+            Ok(Outcome::Syntax { message, line, column }) => {
+                let text = format!("the template does not parse: {message}");
+                (
+                    Code::TemplateSyntax,
+                    (line, column),
+                    text,
+                    "see docs for Liquid's tags and filters",
+                )
+            }
+            Ok(Outcome::Budget { what }) => {
+                let text = format!("the template costs more than it may: {what}");
+                (
+                    Code::TemplateBudget,
+                    first_loop(&template.value),
+                    text,
+                    "loop over less, or write it out",
+                )
+            }
+            Ok(Outcome::Failed { message }) => {
+                let text = format!("the template does not render: {message}");
+                (Code::TemplateFails, first_loop(&template.value), text, "try its parts one by one")
+            }
+            Err(error) => {
+                let text = format!("the template could not be tried: {error}");
+                (
+                    Code::TemplateFails,
+                    (1, 1),
+                    text,
+                    "the process that renders templates does not start",
+                )
+            }
+        };
+        let (file, help) = (template.origin.file.to_string(), help.to_owned());
+        Some(TemplateDefect { file, code, line, column, message, help })
+    }
+
+    /// The skill roots that the settings name.
+    fn skill_roots(
+        &self,
+        settings: &Settings,
+        place: &Place,
+        findings: &mut Findings,
+    ) -> Vec<FileTree> {
+        let skills = &settings.config.skills;
+        let several =
+            skills.roots.iter().enumerate().map(|(at, root)| (format!("/skills/roots/{at}"), root));
+        let one = skills.root.iter().map(|root| ("/skills/root".to_owned(), root));
+        let mut trees = Vec::new();
+        for (pointer, root) in one.chain(several) {
+            let mut refuse = |what: &str, help: &str| {
+                let text = Text::new(format!("the skill root `{root}` {what}")).help(help);
+                settings.report(Code::MissingRoot, &pointer, text, findings);
+            };
+            let by_project = *settings.origin(&pointer).file == *place.shown(config::FILE);
+            let path = match root.strip_prefix("~/") {
+                Some(below) => self.environment.home.clone().unwrap_or_default().join(below),
+                None => place.directory.join(root),
+            };
+            let leaves = Path::new(root)
+                .components()
+                .any(|part| matches!(part, Component::ParentDir | Component::RootDir));
+            if by_project && (leaves || root.starts_with("~/")) {
+                refuse(
+                    "lies outside of the project, which a project may not name",
+                    "name it in your own settings",
+                );
+            } else if let Ok(tree) = agents::read_whole(&path, root) {
+                trees.push(tree);
+            } else {
+                refuse("is not there", "create it, or change the setting");
+            }
+        }
+        trees
+    }
+}
+
+/// The tools that this host offers. What an agent lacks for one of them is decided with the agent.
+fn offered() -> BTreeSet<ToolName> {
+    tool::KNOWN
+        .iter()
+        .filter(|tool| match tool.needs {
+            Needs::Nothing | Needs::SelfModify | Needs::SpawnSubagents => true,
+            Needs::MacOs => cfg!(target_os = "macos"),
+            Needs::SearchService => false,
+        })
+        .map(|tool| ToolName::canonical(tool.name))
+        .collect()
+}
+
+fn user_settings(path: &Path, findings: &mut Findings) -> Option<Source> {
+    let name = path.file_name()?.to_string_lossy().into_owned();
+    let directory = path.parent()?;
+    let shown = directory.display().to_string();
+    path.exists().then_some(())?;
+    let bytes = match std::fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) => {
+            let text = Text::new(format!("your settings are there but cannot be read: {error}"));
+            findings.about(Code::Unreadable, path.display().to_string(), text);
+            return None;
+        }
+    };
+    let mut tree = FileTree::new(shown);
+    let file = agentry_agentfile::file_tree::File::new(bytes, false);
+    tree.insert(name.clone(), agentry_agentfile::file_tree::Entry::File(file));
+    tree.text(&name, findings)
+}
+
+fn first_loop(template: &str) -> (usize, usize) {
+    let at = ["{% for", "{%- for", "{% tablerow", "{%- tablerow", "{% capture", "{%"]
+        .iter()
+        .find_map(|tag| template.find(tag))
+        .unwrap_or_default();
+    let line = template[..at].matches('\n').count() + 1;
+    let column = template[..at].chars().rev().take_while(|c| *c != '\n').count() + 1;
+    (line, column)
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> Fault {
+    Fault::new(Blame::Caller, format!("cannot read {}: {error}", path.display()))
+        .hint("name a directory or file that exists and that you may read")
+}
+
+fn no_renderer(error: &std::io::Error) -> Fault {
+    Fault::new(
+        Blame::Machine,
+        format!("the process that renders templates does not start: {error}"),
+    )
+}
+
+/// What a path on the command line stands for.
+struct Place {
+    /// The directory that is read.
+    directory: PathBuf,
+    /// The directory as people see it.
+    label: String,
+    /// Only findings below this are wanted.
+    only: Option<String>,
+    /// The directory that was asked for, if it lies inside of a pack.
+    inside: Option<PathBuf>,
+}
+
+impl Place {
+    fn of(path: &Path) -> Result<Self, Fault> {
+        let metadata = std::fs::metadata(path).map_err(|error| unreadable(path, &error))?;
+        let asked = if metadata.is_dir() { path } else { path.parent().unwrap_or(Path::new("")) };
+        let asked = if asked.as_os_str().is_empty() { Path::new(".") } else { asked };
+        let full = asked.canonicalize().map_err(|error| unreadable(path, &error))?;
+        let pack = full.ancestors().find(|directory| {
+            directory.file_name().is_some_and(|name| name == ".agentry" || name == ".nanobot")
+        });
+        let only = shown(path);
+        match pack.and_then(|pack| Some((pack.parent()?, pack.file_name()?))) {
+            // A part of a pack: its neighbours are needed to check what it refers to.
+            Some((project, pack)) => {
+                let label = only.split(&*pack.to_string_lossy()).next().unwrap_or_default();
+                let label = match (
+                    label,
+                    asked.is_relative() && !only.contains(&*pack.to_string_lossy()),
+                ) {
+                    (_, true) => shown(project),
+                    (label, false) => label.trim_end_matches('/').to_owned(),
+                };
+                let inside =
+                    full.strip_prefix(project).map(|below| below.to_string_lossy().into_owned());
+                let below = inside.unwrap_or_default();
+                let only = if label.is_empty() { below } else { format!("{label}/{below}") };
+                Ok(Self {
+                    directory: project.to_owned(),
+                    label,
+                    only: Some(only),
+                    inside: Some(full),
+                })
+            }
+            None => Ok(Self {
+                directory: asked.to_owned(),
+                label: shown(asked),
+                only: None,
+                inside: None,
+            }),
+        }
+    }
+
+    fn shown(&self, file: &str) -> String {
+        if self.label.is_empty() { file.to_owned() } else { format!("{}/{file}", self.label) }
+    }
+
+    /// The agent whose directory was asked for.
+    fn asked_agent(&self, library: &Library) -> Option<String> {
+        let wanted = self.inside.clone().or_else(|| self.directory.canonicalize().ok())?;
+        let agent = library.agents.values().find(|agent| {
+            let directory = if agent.directory.is_empty() { "." } else { &agent.directory };
+            Path::new(directory).canonicalize().ok().as_deref() == Some(&*wanted)
+        });
+        agent.map(|agent| agent.id.as_str().to_owned())
+    }
+}
+
+fn shown(path: &Path) -> String {
+    let text = path.display().to_string();
+    let text = text.strip_prefix("./").unwrap_or(&text).trim_end_matches('/');
+    if text == "." { String::new() } else { text.to_owned() }
+}

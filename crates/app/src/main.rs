@@ -1,0 +1,36 @@
+//! The binary: reads the command line, calls a verb, turns what came of it into an exit code.
+//!
+//! Must never: hold logic. What a verb does stands in its file; what is decided stands in the kernel.
+
+mod env;
+mod fault;
+mod host;
+mod render;
+mod verb;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use verb::Cli;
+
+fn main() -> ExitCode {
+    // The template process is this binary too; it must not read any settings.
+    if std::env::args_os().nth(1).is_some_and(|word| word == agentry_runtime::template::VERB) {
+        let served =
+            agentry_runtime::template::serve(std::io::stdin().lock(), std::io::stdout().lock());
+        return if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    }
+    let cli = Cli::parse();
+    cli.color.apply();
+    match verb::run(cli) {
+        Ok(code) => code,
+        Err(fault) => {
+            let mut stderr = anstream::stderr().lock();
+            // With nowhere left to write to, the exit code is all that can be said.
+            writeln!(stderr, "{fault}").unwrap_or_default();
+            fault.exit_code()
+        }
+    }
+}

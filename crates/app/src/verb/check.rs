@@ -1,0 +1,126 @@
+//! `agentry check`: everything that is wrong, with excerpt, caret, code and a fix.
+//!
+//! Exit 0: no errors. Exit 1: errors. Exit 2: the command was wrong.
+//!
+//! Must never: stop at the first defect, or change a file.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use agentry_agentfile::diagnostic::{Code, Diagnostic, Findings, Text};
+use agentry_agentfile::library::Library;
+use agentry_agentfile::skill::SkillLevel;
+use clap::{Args, ValueEnum};
+
+use super::Format;
+use crate::fault::Fault;
+use crate::host::{Host, Loaded};
+use crate::render::{self, Count, plural};
+
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Directories or files to check
+    #[arg(default_value = ".")]
+    paths: Vec<PathBuf>,
+    /// How findings are printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Treat warnings as errors
+    #[arg(long)]
+    strict: bool,
+    /// How skills are read
+    #[arg(long, value_enum, default_value_t = Skills::Extended)]
+    skills: Skills,
+}
+
+/// How skills are read.
+#[derive(Clone, Copy, ValueEnum)]
+enum Skills {
+    /// Exactly the Agent Skills specification; departures are errors
+    Spec,
+    /// With our extensions; forgiving
+    Extended,
+}
+
+pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
+    let level = match options.skills {
+        Skills::Spec => SkillLevel::Spec,
+        Skills::Extended => SkillLevel::Extended,
+    };
+    let mut all = Findings::default();
+    let mut only: Vec<Option<String>> = Vec::new();
+    let mut tally = Tally::default();
+    for path in &options.paths {
+        let loaded = host.load(path, level)?;
+        let Loaded { library, mut findings, only: below, .. } = loaded;
+        tally.add(&library);
+        if library.is_empty() && findings.is_empty() && library.settings.all().is_empty() {
+            let text = Text::new("no agent, skill, task or setting was found here")
+                .help("make an agent with `agentry init`, or name another directory");
+            findings.about(Code::NothingHere, path.display().to_string(), text);
+        }
+        all.append(findings);
+        only.push(below);
+    }
+    if options.strict {
+        all.be_strict();
+    }
+    let shown: Vec<&Diagnostic> =
+        all.sorted().into_iter().filter(|one| is_wanted(&one.file, &only)).collect();
+    let mut out = anstream::stdout().lock();
+    let count = match options.format {
+        Format::Json => render::json(&shown, &mut out)?,
+        Format::Text => {
+            let count = render::text(&all, &shown, &mut out)?;
+            writeln!(out, "{}", summary(count, &tally))?;
+            count
+        }
+    };
+    Ok(if count.errors == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// A part of a pack is read with its neighbours, but only its own findings are shown.
+fn is_wanted(file: &str, only: &[Option<String>]) -> bool {
+    only.iter().any(|below| match below {
+        None => true,
+        Some(below) => file
+            .strip_prefix(below.as_str())
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/')),
+    })
+}
+
+#[derive(Default)]
+struct Tally {
+    agents: usize,
+    skills: usize,
+    tasks: usize,
+}
+
+impl Tally {
+    fn add(&mut self, library: &Library) {
+        let own: usize = library.own_skills.values().map(Vec::len).sum();
+        self.agents += library.agents.len() + library.broken_agents.len();
+        self.skills += library.skills.len() + own;
+        self.tasks += library.tasks.len();
+    }
+}
+
+fn summary(count: Count, tally: &Tally) -> String {
+    let what = format!(
+        "{}, {}, {}",
+        plural(tally.agents, "agent"),
+        plural(tally.skills, "skill"),
+        plural(tally.tasks, "task")
+    );
+    let findings: Vec<String> =
+        [(count.errors, "error"), (count.warnings, "warning"), (count.notes, "note")]
+            .into_iter()
+            .filter(|(number, _)| *number > 0)
+            .map(|(number, noun)| plural(number, noun))
+            .collect();
+    match findings.is_empty() {
+        true => format!("checked {what}: no findings"),
+        false => format!("checked {what}: {}", findings.join(", ")),
+    }
+}

@@ -1,0 +1,22 @@
+//! `agentry completions <shell>`: a completion script.
+//!
+//! Must never: install anything.
+
+use std::process::ExitCode;
+
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+
+use super::Cli;
+use crate::fault::Fault;
+
+#[derive(Args)]
+pub(crate) struct Options {
+    /// The shell
+    shell: Shell,
+}
+
+pub(crate) fn run(options: &Options) -> Result<ExitCode, Fault> {
+    clap_complete::generate(options.shell, &mut Cli::command(), "agentry", &mut std::io::stdout());
+    Ok(ExitCode::SUCCESS)
+}

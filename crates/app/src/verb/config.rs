@@ -1,0 +1,66 @@
+//! `agentry config show`: the settings that hold, and where each was made.
+//!
+//! Must never: show a secret; settings hold none.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use agentry_agentfile::diagnostic::Findings;
+use agentry_runtime::agents;
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::Format;
+use crate::fault::{Blame, Fault};
+use crate::host::Host;
+use crate::render;
+
+#[derive(Args)]
+pub(crate) struct Options {
+    /// The project
+    #[arg(default_value = ".")]
+    dir: PathBuf,
+    /// Say where each value comes from
+    #[arg(long)]
+    origin: bool,
+    /// How settings are printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
+    let shown = options.dir.display().to_string();
+    let label =
+        if shown == "." { "" } else { shown.trim_start_matches("./").trim_end_matches('/') };
+    let project = agents::read_project(&options.dir, label)
+        .map_err(|error| Fault::new(Blame::Caller, format!("cannot read {shown}: {error}")))?;
+    let mut findings = Findings::default();
+    let settings = host.settings(&project, &mut findings);
+    let mut out = anstream::stdout().lock();
+    let mut err = anstream::stderr().lock();
+    render::text(&findings, &findings.sorted(), &mut err)?;
+    match options.format {
+        Format::Json => {
+            let all: serde_json::Map<String, Value> = settings
+                .all()
+                .into_iter()
+                .map(|(key, value, origin)| (key, json!({ "value": value, "origin": origin })))
+                .collect();
+            writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
+        }
+        Format::Text => {
+            let all = settings.all();
+            if all.is_empty() {
+                writeln!(out, "# nothing is set; built-in values hold")?;
+            }
+            for (key, value, origin) in all {
+                match options.origin {
+                    true => writeln!(out, "{key} = {value}  # {origin}")?,
+                    false => writeln!(out, "{key} = {value}")?,
+                }
+            }
+        }
+    }
+    Ok(if findings.has_errors() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}

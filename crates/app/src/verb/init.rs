@@ -1,0 +1,312 @@
+//! `agentry init`: an agent in a new directory, with git history.
+//!
+//! From a bundled profile, from a git repository or another directory, or blank.
+//!
+//! Must never: write into a directory that holds something, or run a program that came with the source.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+use agentry_agentfile::skill::SkillLevel;
+use clap::{ArgGroup, Args, ValueEnum};
+use git2::{IndexAddOption, Repository, RepositoryInitOptions, Signature};
+use rust_embed::RustEmbed;
+
+use crate::fault::{Blame, Fault};
+use crate::host::Host;
+use crate::render;
+
+#[derive(RustEmbed)]
+#[folder = "../../agents"]
+struct Profiles;
+
+#[derive(Args)]
+#[command(group = ArgGroup::new("origin").args(["profile", "from", "blank"]))]
+pub(crate) struct Options {
+    /// The directory to make; it must be new or empty
+    dir: PathBuf,
+    /// The bundled profile to begin with [default: default-assistant]
+    #[arg(long, value_enum)]
+    profile: Option<Profile>,
+    /// The git address or directory to begin with
+    #[arg(long, value_name = "URL|PATH")]
+    from: Option<String>,
+    /// Begin with the smallest agent that loads
+    #[arg(long)]
+    blank: bool,
+    /// A value for the template, as {{ args.KEY }} (may be given several times)
+    #[arg(long = "arg", value_name = "KEY=VALUE")]
+    args: Vec<String>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Profile {
+    /// A general assistant
+    DefaultAssistant,
+    /// A coding agent
+    Coder,
+    /// A macOS automation agent
+    MacAssistant,
+}
+
+impl Profile {
+    fn name(self) -> &'static str {
+        match self {
+            Self::DefaultAssistant => "default-assistant",
+            Self::Coder => "coder",
+            Self::MacAssistant => "mac-assistant",
+        }
+    }
+}
+
+pub(crate) fn run(host: &Host, options: Options) -> Result<ExitCode, Fault> {
+    let args = parsed_args(&options.args)?;
+    refuse_if_not_empty(&options.dir)?;
+    let dir = &options.dir;
+    let (origin, message) = match (&options.from, options.blank) {
+        (Some(from), _) => {
+            let from = bring(from, dir)?;
+            (from.clone(), format!("Create the agent from {from}"))
+        }
+        (None, true) => {
+            write_blank(dir)?;
+            ("blank".to_owned(), "Create a blank agent".to_owned())
+        }
+        (None, false) => {
+            let profile = options.profile.unwrap_or(Profile::DefaultAssistant).name();
+            write_profile(dir, profile)?;
+            (profile.to_owned(), format!("Create the agent from the profile {profile}"))
+        }
+    };
+    write_settings(dir, &origin, &args)?;
+    commit_all(dir, &message)?;
+    report(host, dir, &origin)
+}
+
+fn report(host: &Host, dir: &Path, origin: &str) -> Result<ExitCode, Fault> {
+    let mut out = anstream::stdout().lock();
+    let shown = dir.display();
+    writeln!(out, "made {shown} from {origin}")?;
+    let loaded = host.load(dir, SkillLevel::Extended)?;
+    let count = render::text(&loaded.findings, &loaded.findings.sorted(), &mut out)?;
+    if count.errors > 0 {
+        writeln!(out, "it does not load yet: {}", render::plural(count.errors, "error"))?;
+        return Ok(ExitCode::FAILURE);
+    }
+    if loaded.library.agents.is_empty() {
+        writeln!(out, "it holds no agent yet; `agentry explain E0108` says what is looked for")?;
+    }
+    writeln!(
+        out,
+        "next: edit {shown}/AGENT.md, then `agentry check {shown}` and `agentry show prompt {shown}`"
+    )?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn parsed_args(args: &[String]) -> Result<Vec<(String, String)>, Fault> {
+    let one = |arg: &String| match arg.split_once('=') {
+        Some((key, value))
+            if !key.is_empty()
+                && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') =>
+        {
+            Ok((key.to_owned(), value.to_owned()))
+        }
+        _ => Err(Fault::new(Blame::Caller, format!("`--arg {arg}` is not KEY=VALUE"))
+            .hint("write --arg tone=friendly; keys have letters, digits, `_` and `-`")),
+    };
+    args.iter().map(one).collect()
+}
+
+fn refuse_if_not_empty(dir: &Path) -> Result<(), Fault> {
+    match fs::read_dir(dir) {
+        Ok(mut entries) => match entries.next() {
+            None => Ok(()),
+            Some(_) => Err(Fault::new(Blame::Caller, format!("{} is not empty", dir.display()))
+                .hint("name a new directory; nothing was written")),
+        },
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => {
+            Err(Fault::new(Blame::Caller, format!("{} cannot be used: {error}", dir.display()))
+                .hint("name a new directory; nothing was written"))
+        }
+    }
+}
+
+fn cannot_write(path: &Path, error: &io::Error) -> Fault {
+    Fault::new(Blame::Machine, format!("cannot write {}: {error}", path.display()))
+}
+
+fn write(path: &Path, content: &[u8]) -> Result<(), Fault> {
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent).map_err(|error| cannot_write(parent, &error))?;
+    }
+    fs::write(path, content).map_err(|error| cannot_write(path, &error))
+}
+
+fn write_profile(dir: &Path, profile: &str) -> Result<(), Fault> {
+    let beginning = format!("{profile}/");
+    for path in Profiles::iter() {
+        if let (Some(below), Some(file)) = (path.strip_prefix(&beginning), Profiles::get(&path)) {
+            write(&dir.join(below), &file.data)?;
+        }
+    }
+    Ok(())
+}
+
+fn write_blank(dir: &Path) -> Result<(), Fault> {
+    let name = dir
+        .file_name()
+        .map_or_else(|| "agent".to_owned(), |name| name.to_string_lossy().into_owned());
+    let yml = format!("name: {}\n", serde_json::Value::String(name));
+    write(&dir.join("agent.yml"), yml.as_bytes())?;
+    write(&dir.join("AGENT.md"), b"Answer briefly and truthfully. Say so when you do not know.\n")
+}
+
+/// What the agent was made from, and its args, as settings beside it.
+fn write_settings(dir: &Path, origin: &str, args: &[(String, String)]) -> Result<(), Fault> {
+    let path = dir.join("agentry.toml");
+    if path.exists() {
+        if args.is_empty() {
+            return Ok(());
+        }
+        return Err(Fault::new(
+            Blame::Caller,
+            "the source brings an agentry.toml, so --arg cannot be written",
+        )
+        .hint(format!("set [agent.args] in {} yourself", path.display())));
+    }
+    let text = |text: &str| serde_json::Value::String(text.to_owned()).to_string();
+    let mut settings = format!("[agent]\nprofile_source = {}\n", text(origin));
+    if !args.is_empty() {
+        settings.push_str("\n[agent.args]\n");
+        for (key, value) in args {
+            settings.push_str(&format!("{key} = {}\n", text(value)));
+        }
+    }
+    write(&path, settings.as_bytes())
+}
+
+/// Clones a repository or copies a directory. Returns where it came from.
+fn bring(from: &str, dir: &Path) -> Result<String, Fault> {
+    let path = Path::new(from);
+    if path.is_dir() && !path.join(".git").exists() {
+        copy(path, dir, 0)?;
+        return Ok(from.to_owned());
+    }
+    if !path.exists() && !looks_like_address(from) {
+        return Err(Fault::new(
+            Blame::Caller,
+            format!("`{from}` is neither a directory nor a git address"),
+        )
+        .hint("name a directory that exists, or an address such as https://host/name.git"));
+    }
+    clone(from, dir)?;
+    Ok(from.to_owned())
+}
+
+fn looks_like_address(from: &str) -> bool {
+    ["https://", "http://", "ssh://", "git://", "file://"]
+        .iter()
+        .any(|scheme| from.starts_with(scheme))
+        || from.split_once(':').is_some_and(|(host, _)| host.contains('@') && !host.contains('/'))
+}
+
+/// With no hooks, no helpers of the repository's choice, no questions, and no system settings.
+fn clone(from: &str, dir: &Path) -> Result<(), Fault> {
+    let output = Command::new("git")
+        .args([
+            "-c",
+            "core.hooksPath=/dev/null",
+            "-c",
+            "core.fsmonitor=false",
+            "-c",
+            "protocol.ext.allow=never",
+        ])
+        .args(["clone", "--quiet", "--no-hardlinks", "--template=", "--"])
+        .arg(from)
+        .arg(dir)
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .stdin(Stdio::null())
+        .output();
+    match output {
+        Ok(output) if output.status.success() => Ok(()),
+        Ok(output) => {
+            let words = String::from_utf8_lossy(&output.stderr);
+            Err(Fault::new(Blame::Caller, format!("git could not clone {from}: {}", words.trim())))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Err(Fault::new(Blame::Machine, "cloning needs git, which is not installed")
+                .hint("run `apt-get install -y git`, or the like for your system"))
+        }
+        Err(error) => Err(Fault::new(Blame::Machine, format!("git does not start: {error}"))),
+    }
+}
+
+/// Copies regular files and directories; links and anything else are left behind, loudly.
+fn copy(from: &Path, to: &Path, depth: usize) -> Result<(), Fault> {
+    const DEPTH: usize = 16;
+    let unreadable = |path: &Path, error: io::Error| {
+        Fault::new(Blame::Caller, format!("cannot read {}: {error}", path.display()))
+    };
+    if depth > DEPTH {
+        return Err(Fault::new(
+            Blame::Caller,
+            format!("{} nests too deep to be copied", from.display()),
+        ));
+    }
+    fs::create_dir_all(to).map_err(|error| cannot_write(to, &error))?;
+    for entry in fs::read_dir(from).map_err(|error| unreadable(from, error))? {
+        let entry = entry.map_err(|error| unreadable(from, error))?;
+        let kind = entry.file_type().map_err(|error| unreadable(&entry.path(), error))?;
+        let target = to.join(entry.file_name());
+        if kind.is_dir() {
+            copy(&entry.path(), &target, depth + 1)?;
+        } else if kind.is_file() {
+            fs::copy(entry.path(), &target).map_err(|error| cannot_write(&target, &error))?;
+        } else {
+            let mut err = anstream::stderr().lock();
+            writeln!(
+                err,
+                "warning: {} is not a regular file and was not copied",
+                entry.path().display()
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// A repository with everything in it committed. A clone keeps its history.
+fn commit_all(dir: &Path, message: &str) -> Result<(), Fault> {
+    let failed = |error: git2::Error| {
+        Fault::new(
+            Blame::Machine,
+            format!("cannot make the git history of {}: {}", dir.display(), error.message()),
+        )
+    };
+    let repository = match Repository::open(dir) {
+        Ok(repository) => repository,
+        Err(_) => {
+            let mut options = RepositoryInitOptions::new();
+            options.initial_head("main").external_template(false);
+            Repository::init_opts(dir, &options).map_err(failed)?
+        }
+    };
+    let mut index = repository.index().map_err(failed)?;
+    index.add_all(["*"], IndexAddOption::DEFAULT, None).map_err(failed)?;
+    index.write().map_err(failed)?;
+    let tree = repository.find_tree(index.write_tree().map_err(failed)?).map_err(failed)?;
+    let author = repository
+        .signature()
+        .or_else(|_| Signature::now("Agentry", "agentry@localhost"))
+        .map_err(failed)?;
+    let parent = repository.head().ok().and_then(|head| head.peel_to_commit().ok());
+    if parent.as_ref().is_some_and(|parent| parent.tree_id() == tree.id()) {
+        return Ok(());
+    }
+    let parents: Vec<&git2::Commit<'_>> = parent.iter().collect();
+    repository.commit(Some("HEAD"), &author, &author, message, &tree, &parents).map_err(failed)?;
+    Ok(())
+}

@@ -1,0 +1,121 @@
+//! `agentry show prompt`: the sections of a prompt, their bytes and tokens, and the text.
+//!
+//! The same files give the same bytes, on every machine.
+//!
+//! Must never: add a byte to the prompt that a model would not see.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use agentry_agentfile::agent::{Agent, Persona};
+use agentry_agentfile::diagnostic::suggestion;
+use agentry_agentfile::skill::SkillLevel;
+use agentry_kernel::prompt::{Material, Prompt, assemble};
+use clap::Args;
+use serde_json::json;
+
+use super::{Format, Which, show_agent};
+use crate::fault::{Blame, Fault};
+use crate::host::Host;
+
+#[derive(Args)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    which: Which,
+    /// The persona to wear
+    #[arg(long)]
+    persona: Option<String>,
+    /// Print only the text of the prompt
+    #[arg(long, conflicts_with = "format")]
+    raw: bool,
+    /// How the prompt is printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
+    let loaded = host.load(&options.which.dir, SkillLevel::Extended)?;
+    let agent = show_agent::choose(&loaded, &options.which)?;
+    let wanted = options
+        .persona
+        .as_deref()
+        .or_else(|| loaded.library.settings.config.agent.persona.as_deref());
+    let persona = persona(agent, wanted)?;
+    let template = host.render(agent, persona)?;
+    let skills = agent
+        .skills
+        .iter()
+        .filter_map(|id| loaded.library.skill(agent, id.value.as_str()))
+        .collect();
+    let prompt = assemble(&Material {
+        agent,
+        persona,
+        skills,
+        template: template.as_deref(),
+        hook_output: None,
+    });
+    let mut out = anstream::stdout().lock();
+    match options.format {
+        Format::Json => {
+            let mut value = json!(prompt);
+            value["agent"] = json!(agent.id);
+            value["persona"] = json!(persona.map(|persona| &persona.id));
+            value["text"] = json!(prompt.text());
+            writeln!(out, "{}", serde_json::to_string_pretty(&value)?)?;
+        }
+        Format::Text if options.raw => writeln!(out, "{}", prompt.text())?,
+        Format::Text => page(&prompt, agent, persona, &mut out)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn persona<'a>(agent: &'a Agent, wanted: Option<&str>) -> Result<Option<&'a Persona>, Fault> {
+    let default = agent.personas.default.as_ref().map(|default| default.value.as_str());
+    let Some(name) = wanted.or(default) else { return Ok(None) };
+    let available = &agent.personas.available;
+    let found = available.iter().find(|persona| persona.id.as_str() == name);
+    found.map(Some).ok_or_else(|| {
+        let known: Vec<&str> = available.iter().map(|persona| persona.id.as_str()).collect();
+        Fault::new(Blame::Caller, format!("the agent `{}` has no persona `{name}`", agent.id))
+            .hint(suggestion(name, &known))
+    })
+}
+
+fn page(
+    prompt: &Prompt,
+    agent: &Agent,
+    persona: Option<&Persona>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let bold = anstyle::Style::new().bold();
+    let dim = anstyle::Style::new().dimmed();
+    let voice = persona.map(|persona| format!(" as {}", persona.id)).unwrap_or_default();
+    writeln!(out, "{bold}prompt of {}{voice}{bold:#}", agent.id)?;
+    writeln!(out, "  {:<14} {:>7} {:>7}  {:<6}  source", "section", "bytes", "tokens", "stable")?;
+    let (mut bytes, mut tokens) = (0, 0);
+    for section in &prompt.sections {
+        let name = section.name.as_str();
+        match section.left_out {
+            Some(why) => {
+                writeln!(out, "  {dim}{name:<14} {:>7} {:>7}  {:<6}  {why}{dim:#}", "-", "-", "-")?
+            }
+            None => {
+                let stable = if section.stable { "yes" } else { "no" };
+                let source = section.source.as_deref().unwrap_or("built");
+                writeln!(
+                    out,
+                    "  {name:<14} {:>7} {:>7}  {stable:<6}  {source}",
+                    section.bytes, section.tokens
+                )?;
+                bytes += section.bytes;
+                tokens += section.tokens;
+            }
+        }
+    }
+    writeln!(out, "  {:<14} {bytes:>7} {tokens:>7}", "sum")?;
+    writeln!(out, "  stable beginning: {} bytes, {}", prompt.stable_bytes, prompt.stable_hash)?;
+    for section in prompt.sections.iter().filter(|section| section.left_out.is_none()) {
+        writeln!(out, "\n{dim}──── {}{dim:#}\n{}", section.name.as_str(), section.text)?;
+    }
+    Ok(())
+}

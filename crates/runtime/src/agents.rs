@@ -1,0 +1,256 @@
+//! Reads a directory into a `FileTree`: a snapshot, within limits, that never leaves the directory.
+//!
+//! Links are followed only as far as they stay inside; pipes, sockets and devices are not opened. What is
+//! there and was not read is in the tree with the reason.
+//!
+//! Must never: follow a link out of the root, or block on a file that is not regular.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread;
+
+use agentry_agentfile::file_tree::{Entry, File, FileTree, Refusal};
+use agentry_agentfile::layout::{self, Role};
+use agentry_agentfile::limits::FILE_BYTES_MAX;
+use agentry_protocol::ContentHasher;
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, MetadataExt, OpenOptions, OpenOptionsExt, PermissionsExt};
+
+use crate::limits::{
+    READ_BYTES_MAX, READ_DEPTH_MAX, READ_DIRECTORIES_MAX, READ_FILES_MAX, READ_TIME_MAX,
+};
+
+/// Reads what belongs to definitions below a directory. `label` is how people see the directory.
+pub fn read_project(directory: &Path, label: &str) -> io::Result<FileTree> {
+    read(directory, label, vec![(String::new(), layout::root())])
+}
+
+/// Reads a user's packs and skills below the home directory.
+pub fn read_home(home: &Path, label: &str) -> io::Result<FileTree> {
+    let starts = layout::HOME_ENTRIES.iter().filter_map(|name| {
+        let role = layout::takes_directory(&layout::root(), name, &[])?;
+        home.join(name).is_dir().then(|| ((*name).to_owned(), role))
+    });
+    read(home, label, starts.collect())
+}
+
+/// Reads all of a directory.
+pub fn read_whole(directory: &Path, label: &str) -> io::Result<FileTree> {
+    read(directory, label, vec![(String::new(), Role::Whole)])
+}
+
+/// Reads in a thread of its own, so that a disk that hangs cannot hold the caller.
+fn read(directory: &Path, label: &str, starts: Vec<(String, Role)>) -> io::Result<FileTree> {
+    let path = directory.to_owned();
+    let root = Dir::open_ambient_dir(&path, ambient_authority())?;
+    let (sender, receiver) = mpsc::channel();
+    let mut tree = FileTree::new(label);
+    tree.own_name = path
+        .canonicalize()
+        .ok()
+        .and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
+    let empty = tree.clone();
+    thread::spawn(move || {
+        let mut walk = Walk { root, path, tree, files: 0, directories: 0, bytes: 0 };
+        for (start, role) in starts {
+            if walk.directory(&start, &role, &mut HashSet::new()).is_err() {
+                break;
+            }
+        }
+        // The caller may have stopped waiting; then nobody wants the tree.
+        sender.send(walk.tree).unwrap_or_default();
+    });
+    Ok(receiver.recv_timeout(READ_TIME_MAX).unwrap_or_else(|_| {
+        let mut tree = empty;
+        tree.insert(".", Entry::Refused(Refusal::Timeout));
+        tree
+    }))
+}
+
+struct Walk {
+    root: Dir,
+    path: PathBuf,
+    tree: FileTree,
+    files: usize,
+    directories: usize,
+    bytes: u64,
+}
+
+/// A limit was hit; the reason is in the tree.
+struct Full;
+
+struct Child {
+    name: String,
+    path: String,
+    kind: ChildKind,
+}
+
+enum ChildKind {
+    File,
+    Directory,
+    Refused(Refusal),
+}
+
+impl Walk {
+    fn directory(
+        &mut self,
+        path: &str,
+        role: &Role,
+        above: &mut HashSet<(u64, u64)>,
+    ) -> Result<(), Full> {
+        self.directories += 1;
+        if self.directories > READ_DIRECTORIES_MAX || path.matches('/').count() >= READ_DEPTH_MAX {
+            let what = format!("{READ_DIRECTORIES_MAX} directories, {READ_DEPTH_MAX} deep");
+            return self.full(path, what);
+        }
+        let here = if path.is_empty() { "." } else { path };
+        let Ok(metadata) = self.root.metadata(here) else { return Ok(()) };
+        let identity = (metadata.dev(), metadata.ino());
+        // A link to a directory above would lead round in a circle.
+        if !above.insert(identity) {
+            return Ok(());
+        }
+        let children = match self.children(path) {
+            Ok(children) => children,
+            Err(error) => {
+                self.refuse(here, Refusal::Unreadable(error.to_string()));
+                return Ok(());
+            }
+        };
+        let names: Vec<&str> = children.iter().map(|child| child.name.as_str()).collect();
+        for child in &children {
+            match &child.kind {
+                ChildKind::Directory => {
+                    if let Some(role) = layout::takes_directory(role, &child.name, &names) {
+                        self.directory(&child.path, &role, above)?;
+                    }
+                }
+                ChildKind::File if layout::takes_file(role, &child.name, &names) => {
+                    self.file(&child.path)?
+                }
+                ChildKind::Refused(refusal) if matters(role, &child.name, &names) => {
+                    self.refuse(&child.path, refusal.clone());
+                }
+                ChildKind::File | ChildKind::Refused(_) => {}
+            }
+        }
+        above.remove(&identity);
+        Ok(())
+    }
+
+    fn children(&self, path: &str) -> io::Result<Vec<Child>> {
+        let entries =
+            if path.is_empty() { self.root.entries()? } else { self.root.read_dir(path)? };
+        let mut children = Vec::new();
+        for entry in entries {
+            let entry = entry?;
+            // A name that is not UTF-8 is none of a definition's.
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            let below = if path.is_empty() { name.clone() } else { format!("{path}/{name}") };
+            let kind = self.kind(&below, entry.file_type()?);
+            children.push(Child { name, path: below, kind });
+        }
+        children.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(children)
+    }
+
+    fn kind(&self, path: &str, kind: cap_std::fs::FileType) -> ChildKind {
+        if kind.is_file() {
+            ChildKind::File
+        } else if kind.is_dir() {
+            ChildKind::Directory
+        } else if kind.is_symlink() {
+            match self.root.metadata(path) {
+                Ok(target) if target.is_file() => ChildKind::File,
+                Ok(target) if target.is_dir() => ChildKind::Directory,
+                Ok(_) => ChildKind::Refused(Refusal::NotARegularFile),
+                // It resolves, only not beneath the root.
+                Err(_) if fs::metadata(self.path.join(path)).is_ok() => {
+                    ChildKind::Refused(Refusal::LinkLeavesRoot)
+                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    ChildKind::Refused(Refusal::Unreadable("the link points to nothing".to_owned()))
+                }
+                Err(_) => ChildKind::Refused(Refusal::LinkLeavesRoot),
+            }
+        } else {
+            ChildKind::Refused(Refusal::NotARegularFile)
+        }
+    }
+
+    fn file(&mut self, path: &str) -> Result<(), Full> {
+        self.files += 1;
+        if self.files > READ_FILES_MAX {
+            return self.full(path, format!("more than {READ_FILES_MAX} files"));
+        }
+        match self.content(path) {
+            Ok(Some(file)) => self.tree.insert(path, Entry::File(file)),
+            Ok(None) => return self.full(path, format!("more than {READ_BYTES_MAX} bytes")),
+            Err(error) => self.refuse(path, Refusal::Unreadable(error.to_string())),
+        }
+        Ok(())
+    }
+
+    /// `None` when there is more than may be read altogether.
+    fn content(&mut self, path: &str) -> io::Result<Option<File>> {
+        let mut options = OpenOptions::new();
+        let without_waiting =
+            i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or_default();
+        let mut file =
+            self.root.open_with(path, options.read(true).custom_flags(without_waiting))?;
+        let metadata = file.metadata()?;
+        if !metadata.is_file() {
+            return Err(io::Error::other("it is not a regular file"));
+        }
+        if self.bytes.saturating_add(metadata.len()) > READ_BYTES_MAX {
+            return Ok(None);
+        }
+        let executable = metadata.permissions().mode() & 0o111 != 0;
+        let mut bytes = Vec::with_capacity(
+            usize::try_from(metadata.len()).unwrap_or_default().min(FILE_BYTES_MAX),
+        );
+        (&mut file).take(FILE_BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;
+        if bytes.len() <= FILE_BYTES_MAX {
+            self.bytes += bytes.len() as u64;
+            return Ok(Some(File::new(bytes, executable)));
+        }
+        let mut hasher = ContentHasher::default();
+        hasher.piece(&bytes);
+        let mut length = bytes.len() as u64;
+        let mut buffer = vec![0; 64 * 1024];
+        loop {
+            let read = file.read(&mut buffer)?;
+            if read == 0 {
+                break;
+            }
+            length += read as u64;
+            if self.bytes + length > READ_BYTES_MAX {
+                return Ok(None);
+            }
+            hasher.piece(&buffer[..read]);
+        }
+        self.bytes += length;
+        Ok(Some(File { bytes: None, hash: hasher.finish(), length, executable }))
+    }
+
+    fn refuse(&mut self, path: &str, refusal: Refusal) {
+        self.tree.insert(path, Entry::Refused(refusal));
+    }
+
+    fn full(&mut self, path: &str, what: String) -> Result<(), Full> {
+        self.refuse(if path.is_empty() { "." } else { path }, Refusal::TooMuch(what));
+        Err(Full)
+    }
+}
+
+/// Whether something that cannot be read would have been, had it been a file or a directory.
+fn matters(role: &Role, name: &str, beside: &[&str]) -> bool {
+    let as_directory = match layout::takes_directory(role, name, beside) {
+        Some(Role::Whole | Role::SkillsOnly | Role::Context) => true,
+        Some(Role::Place { .. }) | None => false,
+    };
+    layout::takes_file(role, name, beside) || as_directory
+}

@@ -1,0 +1,23 @@
+//! Every limit of this crate, with its unit.
+//!
+//! Must never: be changed without the page in `docs/errors` that quotes it.
+
+use std::time::Duration;
+
+/// How long reading a directory may take.
+pub const READ_TIME_MAX: Duration = Duration::from_secs(5);
+/// How many files are read from one directory.
+pub const READ_FILES_MAX: usize = 20_000;
+/// How many directories are read below one directory.
+pub const READ_DIRECTORIES_MAX: usize = 20_000;
+/// How deep directories are read.
+pub const READ_DEPTH_MAX: usize = 12;
+/// How many bytes are read from one directory.
+pub const READ_BYTES_MAX: u64 = 256 * 1024 * 1024;
+
+/// The memory of the process that renders templates.
+pub const TEMPLATE_MEMORY_BYTES_MAX: u64 = 256 * 1024 * 1024;
+/// The processor time of one template, in seconds.
+pub const TEMPLATE_CPU_SECONDS_MAX: u64 = 2;
+/// How long one template may take by the clock on the wall, whatever the load.
+pub const TEMPLATE_TIME_MAX: Duration = Duration::from_secs(20);
