@@ -48,12 +48,11 @@ pub fn read(
     findings: &mut Findings,
 ) -> BTreeMap<String, McpServer> {
     let mut servers = BTreeMap::new();
-    if let Some(source) = tree.text(FILE, findings) {
-        if let Some(mut node) = json::parse(&source, findings) {
+    if let Some(source) = tree.text(FILE, findings)
+        && let Some(mut node) = json::parse(&source, findings) {
             schema::check(FileKind::McpJson, &source, &mut node, findings);
             from_json(&source, &node, &mut servers, findings);
         }
-    }
     for (at, server) in settings.config.mcp.servers.iter().enumerate() {
         let origin = settings.origin(&format!("/mcp/servers/{at}"));
         let command = server.command.as_ref().map(|words| match words {

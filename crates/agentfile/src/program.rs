@@ -235,11 +235,10 @@ impl Program<'_> {
     ) -> Powers {
         let mut gathering = Gathering::new(self.around.index, capabilities, &access);
         let spans = custom_tools::allow(self.tree, yml, &mut gathering, findings);
-        if let (Some(scope), None) = (scope, &yml.manifest.tools) {
-            if !scope.tools.names.is_empty() {
+        if let (Some(scope), None) = (scope, &yml.manifest.tools)
+            && !scope.tools.names.is_empty() {
                 gathering.choose(&scope.tools, &Origin::named("inherit"));
             }
-        }
         gathering.add_for_capabilities(&yml.origin("/capabilities"));
         for tool in custom {
             gathering.push(tool);
@@ -312,12 +311,11 @@ impl Program<'_> {
 
 fn with_name(mut node: Node, name: &str) -> Node {
     let span = node.span;
-    if let Kind::Map(pairs) = &mut node.kind {
-        if !pairs.iter().any(|pair| pair.key == "name") {
+    if let Kind::Map(pairs) = &mut node.kind
+        && !pairs.iter().any(|pair| pair.key == "name") {
             let value = Node { span, kind: Kind::Text(name.to_owned()) };
             pairs.push(Pair { key: "name".to_owned(), key_span: span, value });
         }
-    }
     node
 }
 

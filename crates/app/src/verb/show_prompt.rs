@@ -39,7 +39,7 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     let wanted = options
         .persona
         .as_deref()
-        .or_else(|| loaded.library.settings.config.agent.persona.as_deref());
+        .or(loaded.library.settings.config.agent.persona.as_deref());
     let persona = persona(agent, wanted)?;
     let template = host.render(agent, persona)?;
     let skills = agent
