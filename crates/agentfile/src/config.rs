@@ -102,11 +102,30 @@ impl Settings {
                 }
             }
             Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) | Kind::List(_) => {
+                self.forget(pointer);
                 let said =
                     Said { value: node.to_value(), source: source.clone(), node: node.clone() };
                 self.said.insert(pointer.to_owned(), said);
             }
         }
+    }
+
+    /// A later layer may put a plain value where an earlier one had a table, or the other way round.
+    fn forget(&mut self, pointer: &str) {
+        let mut above = pointer;
+        while let Some((shorter, _)) = above.rsplit_once('/') {
+            self.said.remove(shorter);
+            above = shorter;
+        }
+        let below: Vec<String> = self.below(pointer).map(|(key, _)| key.clone()).collect();
+        for key in below {
+            self.said.remove(&key);
+        }
+    }
+
+    fn below(&self, pointer: &str) -> impl Iterator<Item = (&String, &Said)> {
+        let below = format!("{pointer}/");
+        self.said.range(below.clone()..).take_while(move |(key, _)| key.starts_with(&below))
     }
 
     fn finish(&mut self, findings: &mut Findings) {
@@ -115,7 +134,9 @@ impl Settings {
             put(&mut all, pointer, said.value.clone());
         }
         // The layers were checked one by one; together they can still not fit only if we are wrong.
-        match serde_json::from_value(all) {
+        let config = serde_json::from_value(all.clone())
+            .or_else(|_| serde_json::from_value(schema::with_whole_numbers(all)));
+        match config {
             Ok(config) => self.config = config,
             Err(error) => findings.about(Code::WrongType, FILE, error.to_string()),
         }
@@ -149,8 +170,7 @@ impl Settings {
         if let Some(said) = self.said.get(pointer) {
             return Some((said, said.node.span));
         }
-        let below = format!("{pointer}/");
-        if let Some((_, said)) = self.said.iter().find(|(key, _)| key.starts_with(&below)) {
+        if let Some((_, said)) = self.below(pointer).next() {
             return Some((said, said.node.span));
         }
         let mut above = pointer;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 pub use crate::code::{Code, Severity};
-use crate::limits::FINDINGS_PER_FILE_MAX;
+use crate::limits::{CANDIDATES_MAX, FINDINGS_PER_FILE_MAX, MESSAGE_CHARS_MAX};
 use crate::source::{Source, Span};
 
 /// One finding.
@@ -41,8 +41,23 @@ pub struct Findings {
     diagnostics: Vec<Diagnostic>,
     // Keyed by file name; holds each source a finding points into, for the excerpts.
     sources: BTreeMap<Arc<str>, Source>,
-    // How many findings each file has; beyond the limit only this number grows.
-    counts: BTreeMap<Arc<str>, usize>,
+    // How much is wrong with each file; beyond the limit only these numbers grow.
+    counts: BTreeMap<Arc<str>, Count>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    kept: usize,
+    not_shown: usize,
+    // Among those not shown: an error that is not shown is one all the same.
+    errors_not_shown: usize,
+}
+
+impl Count {
+    fn skip(&mut self, severity: Severity) {
+        self.not_shown += 1;
+        self.errors_not_shown += usize::from(severity == Severity::Error);
+    }
 }
 
 impl Findings {
@@ -53,6 +68,20 @@ impl Findings {
         self.push(code, (source.file.clone(), line, column, span), text.into());
     }
 
+    /// Like `at`, for words that cost something to find: they are made only if the finding is kept.
+    pub fn at_with(
+        &mut self,
+        code: Code,
+        source: &Source,
+        span: Span,
+        text: impl FnOnce() -> Text,
+    ) {
+        match self.counts.get_mut(&source.file) {
+            Some(count) if count.kept >= FINDINGS_PER_FILE_MAX => count.skip(code.severity()),
+            Some(_) | None => self.at(code, source, span, text()),
+        }
+    }
+
     /// Notes a finding about a file as a whole.
     pub fn about(&mut self, code: Code, file: impl Into<Arc<str>>, text: impl Into<Text>) {
         self.push(code, (file.into(), 1, 1, Span::default()), text.into());
@@ -60,29 +89,38 @@ impl Findings {
 
     fn push(&mut self, code: Code, place: (Arc<str>, usize, usize, Span), text: Text) {
         let (file, line, column, span) = place;
-        let count = self.counts.entry(file.clone()).or_default();
-        *count += 1;
-        if *count > FINDINGS_PER_FILE_MAX {
-            return;
-        }
-        self.diagnostics.push(Diagnostic {
+        self.keep(Diagnostic {
             code,
             severity: text.severity.unwrap_or(code.severity()),
             file,
             line,
             column,
-            message: text.message,
-            help: text.help,
+            message: shortened(text.message),
+            help: text.help.map(shortened),
             span,
         });
     }
 
+    fn keep(&mut self, one: Diagnostic) {
+        let count = self.counts.entry(one.file.clone()).or_default();
+        if count.kept < FINDINGS_PER_FILE_MAX {
+            count.kept += 1;
+            self.diagnostics.push(one);
+        } else {
+            count.skip(one.severity);
+        }
+    }
+
     /// Takes over the findings of another reading.
     pub fn append(&mut self, other: Self) {
-        self.diagnostics.extend(other.diagnostics);
         self.sources.extend(other.sources);
-        for (file, count) in other.counts {
-            *self.counts.entry(file).or_default() += count;
+        for one in other.diagnostics {
+            self.keep(one);
+        }
+        for (file, more) in other.counts {
+            let count = self.counts.entry(file).or_default();
+            count.not_shown += more.not_shown;
+            count.errors_not_shown += more.errors_not_shown;
         }
     }
 
@@ -101,20 +139,20 @@ impl Findings {
 
     /// Files with more findings than are kept, and how many are not shown.
     pub fn not_shown(&self) -> impl Iterator<Item = (&str, usize)> {
-        self.counts.iter().filter_map(|(file, count)| {
-            let more = count.checked_sub(FINDINGS_PER_FILE_MAX)?;
-            (more > 0).then_some((&**file, more))
-        })
+        let counts = self.counts.iter().filter(|(_, count)| count.not_shown > 0);
+        counts.map(|(file, count)| (&**file, count.not_shown))
     }
 
     /// Whether any finding is an error.
     pub fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(|one| one.severity == Severity::Error)
+            || self.counts.values().any(|count| count.errors_not_shown > 0)
     }
 
     /// Whether a file has an error.
     pub fn has_errors_in(&self, file: &str) -> bool {
         self.diagnostics.iter().any(|one| one.severity == Severity::Error && &*one.file == file)
+            || self.counts.get(file).is_some_and(|count| count.errors_not_shown > 0)
     }
 
     /// Makes every warning an error.
@@ -175,18 +213,31 @@ impl From<&str> for Text {
     }
 }
 
+/// A message quotes what was written, and what was written may be a megabyte.
+fn shortened(text: String) -> String {
+    match text.char_indices().nth(MESSAGE_CHARS_MAX) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text,
+    }
+}
+
 /// The candidate that was probably meant, if one is near enough.
 pub fn nearest<'a>(
     written: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
     let lower = written.to_lowercase();
+    let length = lower.chars().count();
+    let allowed = |candidate: &str| (candidate.chars().count() / 3).clamp(1, 3);
     candidates
         .into_iter()
+        .take(CANDIDATES_MAX)
+        // A name of a megabyte would cost a table of that width for each candidate.
+        .filter(|candidate| length.abs_diff(candidate.chars().count()) <= allowed(candidate))
         .map(|candidate| {
             (strsim::damerau_levenshtein(&lower, &candidate.to_lowercase()), candidate)
         })
-        .filter(|(distance, candidate)| *distance <= (candidate.chars().count() / 3).clamp(1, 3))
+        .filter(|(distance, candidate)| *distance <= allowed(candidate))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
 }

@@ -195,7 +195,11 @@ impl FileTree {
     pub fn text(&self, path: &str, findings: &mut Findings) -> Option<Source> {
         let file = match self.entries.get(path)? {
             Entry::File(file) => file,
-            Entry::Refused(_) => return None,
+            Entry::Refused(refusal) => {
+                let (code, text) = refusal.words();
+                findings.about(code, self.shown(path), text);
+                return None;
+            }
         };
         let Some(bytes) = &file.bytes else {
             let text = Text::new(format!("the file has {} bytes", file.length))

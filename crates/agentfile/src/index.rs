@@ -28,6 +28,10 @@ pub struct Index {
     pub host: BTreeSet<ToolName>,
     /// Names of MCP servers.
     pub mcp: BTreeSet<String>,
+    /// The file of MCP servers, if it does not load.
+    pub mcp_broken: Option<String>,
+    /// Tools that some agent brings itself.
+    pub custom: BTreeSet<String>,
     /// Skills by id.
     pub skills: BTreeMap<String, Health>,
     /// Tasks by id.
@@ -57,29 +61,37 @@ impl Index {
         }
     }
 
-    /// Notes a finding if no tool has this name.
+    /// Notes that no tool has this name.
     pub fn report_tool(&self, name: &str, source: &Source, span: Span, findings: &mut Findings) {
-        if self.tool_exists(name) {
-            return;
-        }
-        match ToolName::canonical(name).mcp() {
-            Some((server, _)) => {
-                let known: Vec<&str> = self.mcp.iter().map(String::as_str).collect();
-                let text = Text::new(format!("no MCP server is called `{server}`")).help(format!(
-                    "add it to .mcp.json or agentry.toml; {}",
-                    suggestion(server, &known)
-                ));
-                findings.at(Code::UnknownMcpServer, source, span, text);
+        match (ToolName::canonical(name).mcp(), &self.mcp_broken) {
+            (Some((server, _)), Some(file)) => {
+                let text = Text::new(format!(
+                    "whether there is an MCP server `{server}` is not known, since {file} does not load"
+                ))
+                .help(format!("mend {file} first"));
+                findings.at(Code::BrokenReference, source, span, text);
             }
-            None => {
+            (Some((server, _)), None) => {
+                findings.at_with(Code::UnknownMcpServer, source, span, || {
+                    let known: Vec<&str> = self.mcp.iter().map(String::as_str).collect();
+                    Text::new(format!("no MCP server is called `{server}`")).help(format!(
+                        "add it to .mcp.json or agentry.toml; {}",
+                        suggestion(server, &known)
+                    ))
+                });
+            }
+            (None, _) => findings.at_with(Code::UnknownTool, source, span, || {
                 let known: Vec<&str> = tool::KNOWN
                     .iter()
                     .flat_map(|tool| tool.aliases.iter().copied().chain([tool.name]))
                     .collect();
-                let text =
-                    Text::new(format!("no tool is called `{name}`")).help(suggestion(name, &known));
-                findings.at(Code::UnknownTool, source, span, text);
-            }
+                let own = match name.contains(['/', '\\']) {
+                    true => String::new(),
+                    false => format!("; a tool of an agent program needs tools/{name}.yml"),
+                };
+                Text::new(format!("no tool is called `{name}`"))
+                    .help(format!("{}{own}", suggestion(name, &known)))
+            }),
         }
     }
 
@@ -103,12 +115,10 @@ impl Index {
                     .help(format!("mend {file} first; its defects are listed there"));
                 findings.at(Code::BrokenReference, place.0, place.1, text);
             }
-            None => {
+            None => findings.at_with(code, place.0, place.1, || {
                 let ids: Vec<&str> = known.keys().map(String::as_str).collect();
-                let text =
-                    Text::new(format!("no {noun} has the id `{id}`")).help(suggestion(id, &ids));
-                findings.at(code, place.0, place.1, text);
-            }
+                Text::new(format!("no {noun} has the id `{id}`")).help(suggestion(id, &ids))
+            }),
         }
     }
 }

@@ -16,6 +16,12 @@ use crate::source::{Source, Span};
 
 /// Reads a JSON file. Defects go to the findings; without a usable tree the answer is `None`.
 pub fn parse(source: &Source, findings: &mut Findings) -> Option<Node> {
+    if let Some(at) = too_deep(&source.text) {
+        let text = Text::new("this nests too deep")
+            .help(format!("at most {NODE_DEPTH_MAX} levels are read"));
+        findings.at(Code::TooDeep, source, Span::new(at, at + 1), text);
+        return None;
+    }
     let strict = ParseOptions {
         allow_comments: false,
         allow_loose_object_property_names: false,
@@ -43,7 +49,28 @@ pub fn parse(source: &Source, findings: &mut Findings) -> Option<Node> {
         return None;
     }
     let mut reader = Reader { source, findings, nodes: 0 };
-    reader.node(parsed.value.as_ref()?, 0)
+    reader.node(parsed.value.as_ref()?)
+}
+
+/// Where brackets nest deeper than is read. Looked for beforehand: the parsers recurse.
+fn too_deep(text: &str) -> Option<usize> {
+    let (mut depth, mut in_text, mut escaped) = (0_usize, false, false);
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_text => escaped = true,
+            b'"' => in_text = !in_text,
+            b'[' | b'{' if !in_text => {
+                depth += 1;
+                if depth > NODE_DEPTH_MAX {
+                    return Some(at);
+                }
+            }
+            b']' | b'}' if !in_text => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    None
 }
 
 fn byte_at(source: &Source, line: usize, column: usize) -> usize {
@@ -64,37 +91,30 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn node(&mut self, value: &ast::Value<'_>, depth: usize) -> Option<Node> {
+    fn node(&mut self, value: &ast::Value<'_>) -> Option<Node> {
         let range = value.range();
         let span = Span::new(range.start, range.end);
         self.nodes += 1;
-        if self.nodes > NODES_MAX || depth > NODE_DEPTH_MAX {
-            let (code, what) = match depth > NODE_DEPTH_MAX {
-                true => (Code::TooDeep, "this nests too deep"),
-                false => (Code::TooManyNodes, "the file holds too many values"),
-            };
-            let help = format!("at most {NODE_DEPTH_MAX} levels and {NODES_MAX} values are read");
-            self.findings.at(code, self.source, span, Text::new(what).help(help));
+        if self.nodes > NODES_MAX {
+            let text = Text::new("the file holds too many values")
+                .help(format!("at most {NODES_MAX} values are read from one file"));
+            self.findings.at(Code::TooManyNodes, self.source, span, text);
             return None;
         }
         let kind = match value {
             ast::Value::NullKeyword(_) => Kind::Null,
             ast::Value::BooleanLit(lit) => Kind::Bool(lit.value),
-            ast::Value::NumberLit(lit) => Kind::Number(number(lit.value)),
+            ast::Value::NumberLit(lit) => Kind::Number(self.number(lit.value, span)?),
             ast::Value::StringLit(lit) => Kind::Text(lit.value.to_string()),
             ast::Value::Array(array) => Kind::List(
-                array
-                    .elements
-                    .iter()
-                    .map(|item| self.node(item, depth + 1))
-                    .collect::<Option<_>>()?,
+                array.elements.iter().map(|item| self.node(item)).collect::<Option<_>>()?,
             ),
-            ast::Value::Object(object) => self.map(object, depth)?,
+            ast::Value::Object(object) => self.map(object)?,
         };
         Some(Node { span, kind })
     }
 
-    fn map(&mut self, object: &ast::Object<'_>, depth: usize) -> Option<Kind> {
+    fn map(&mut self, object: &ast::Object<'_>) -> Option<Kind> {
         let mut pairs: Vec<Pair> = Vec::with_capacity(object.properties.len());
         let mut seen = std::collections::HashSet::new();
         for property in &object.properties {
@@ -107,13 +127,19 @@ impl Reader<'_> {
                 self.findings.at(Code::DuplicateKey, self.source, key_span, text);
                 continue;
             }
-            let value = self.node(&property.value, depth + 1)?;
+            let value = self.node(&property.value)?;
             pairs.push(Pair { key, key_span, value });
         }
         Some(Kind::Map(pairs))
     }
-}
 
-fn number(text: &str) -> Number {
-    serde_json::from_str(text).unwrap_or_else(|_| 0.into())
+    /// No number is made up for one that does not fit.
+    fn number(&mut self, text: &str, span: Span) -> Option<Number> {
+        let number = serde_json::from_str(text).ok();
+        if number.is_none() {
+            let text = Text::new("the number is too large").help("write a smaller one");
+            self.findings.at(Code::JsonSyntax, self.source, span, text);
+        }
+        number
+    }
 }

@@ -20,9 +20,8 @@ use crate::mcp::{self, McpServer};
 use crate::pack;
 use crate::program::{self, Surroundings};
 use crate::skill::{self, Skill, SkillDraft, SkillLevel};
-use crate::source::{Source, Sourced, Span};
+use crate::source::{Sourced, Span};
 use crate::task::{self, Task, TaskDraft};
-use crate::template;
 
 mod places;
 
@@ -72,6 +71,10 @@ pub struct Library {
     pub agents: BTreeMap<String, Agent>,
     /// Agents that do not load: id and file.
     pub broken_agents: BTreeMap<String, String>,
+    /// Skills that do not load: id and file.
+    pub broken_skills: BTreeMap<String, String>,
+    /// Tasks that do not load: id and file.
+    pub broken_tasks: BTreeMap<String, String>,
     /// Skills that load, by id.
     pub skills: BTreeMap<String, Skill>,
     /// The agents' own skills, by agent and id.
@@ -98,6 +101,8 @@ impl Library {
     pub fn is_empty(&self) -> bool {
         self.agents.is_empty()
             && self.broken_agents.is_empty()
+            && self.broken_skills.is_empty()
+            && self.broken_tasks.is_empty()
             && self.skills.is_empty()
             && self.tasks.is_empty()
     }
@@ -176,21 +181,32 @@ impl Reading<'_> {
         let mut drafts = Drafts { skills: Vec::new(), tasks: Vec::new() };
         self.index.host = self.input.host.clone();
         self.index.mcp = self.library.mcp.keys().cloned().collect();
+        let mcp_file = self.input.project.shown(mcp::FILE);
+        self.index.mcp_broken = findings.has_errors_in(&mcp_file).then_some(mcp_file);
         for one in found {
             let health = |good: bool| if good { Health::Good } else { Health::Broken(one.shown()) };
             match one.what {
                 What::Skill => {
                     let draft =
                         skill::read(one.tree, &one.path, &one.id, self.input.level, findings);
+                    if draft.is_none() {
+                        self.library.broken_skills.insert(one.id.clone(), one.shown());
+                    }
                     self.index.skills.insert(one.id.clone(), health(draft.is_some()));
                     drafts.skills.extend(draft.map(|draft| (one.id.clone(), draft)));
                 }
                 What::Task => {
                     let draft = task::read(one.tree, &one.path, &one.id, findings);
+                    if draft.is_none() {
+                        self.library.broken_tasks.insert(one.id.clone(), one.shown());
+                    }
                     self.index.tasks.insert(one.id.clone(), health(draft.is_some()));
                     drafts.tasks.extend(draft.map(|draft| (one.id.clone(), draft)));
                 }
-                What::Program | What::Pack | What::ContextFolder => {}
+                What::Program => {
+                    self.index.custom.extend(program::tool_names(one.tree, one.directory()));
+                }
+                What::Pack | What::ContextFolder => {}
             }
         }
         drafts
@@ -198,16 +214,34 @@ impl Reading<'_> {
 
     fn second_pass(&mut self, found: &[Found<'_>], drafts: Drafts, findings: &mut Findings) {
         for (id, draft) in drafts.skills {
-            let skill = skill::resolve(draft, &self.index, findings);
-            self.library.skills.insert(id, skill);
+            let mut own = Findings::default();
+            let skill = skill::resolve(draft, &self.index, &mut own);
+            if own.has_errors() {
+                let file = skill.body.origin.file.to_string();
+                self.index.skills.insert(id.clone(), Health::Broken(file.clone()));
+                self.library.broken_skills.insert(id, file);
+            } else {
+                self.library.skills.insert(id, skill);
+            }
+            findings.append(own);
         }
         // Agents come before tasks, since tasks name agents.
         for one in found {
             self.agent(one, findings);
         }
         for (id, draft) in drafts.tasks {
-            let task = task::resolve(draft, &self.index, findings);
-            self.library.tasks.insert(id, task);
+            let mut own = Findings::default();
+            let task = task::resolve(draft, &self.index, &mut own);
+            if own.has_errors() {
+                self.library.broken_tasks.insert(id, task.name.origin.file.to_string());
+            } else {
+                self.library.tasks.insert(id, task);
+            }
+            findings.append(own);
+        }
+        // Agents were resolved before it was known which tasks name agents that do not load.
+        for agent in self.library.agents.values_mut() {
+            agent.tasks.retain(|task| self.library.tasks.contains_key(task.value.as_str()));
         }
     }
 
@@ -260,6 +294,9 @@ impl Reading<'_> {
     fn report_rest(&self, found: &[Found<'_>], findings: &mut Findings) {
         let mut own = Findings::default();
         self.input.project.report_refusals(&mut own);
+        for root in self.input.skill_roots {
+            root.report_refusals(findings);
+        }
         let inside: Vec<String> = found
             .iter()
             .filter(|one| !matches!(one.what, What::Skill | What::Task))
@@ -290,27 +327,16 @@ impl Reading<'_> {
     }
 }
 
-/// The variables of an agent's templates, at their places, and whether the templates render.
+/// Whether an agent's templates render.
 fn check_templates(
     tree: &FileTree,
     agent: &Agent,
     try_templates: &dyn Fn(&Agent) -> Vec<TemplateDefect>,
     findings: &mut Findings,
 ) {
-    let variables = template::Variables {
-        facts: agent.values.facts.as_ref().map(|facts| &facts.value),
-        args: agent.values.args.keys().map(String::as_str).collect(),
-    };
-    let personas = agent.personas.available.iter();
-    let paths = personas.map(|persona| format!("personas/{}/system.md.liquid", persona.id));
-    let paths = std::iter::once("prompts/system.md.liquid".to_owned()).chain(paths);
-    let sources: Vec<Source> =
-        paths.filter_map(|path| tree.text(&path, &mut Findings::default())).collect();
+    let sources = program::templates(tree, &agent.personas);
     if sources.is_empty() {
         return;
-    }
-    for source in &sources {
-        template::check(source, &variables, findings);
     }
     for defect in try_templates(agent) {
         let text = Text::new(defect.message).help(defect.help);

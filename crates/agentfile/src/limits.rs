@@ -12,8 +12,16 @@ pub const NODE_DEPTH_MAX: usize = 32;
 pub const NODES_MAX: usize = 50_000;
 /// How many defects are reported for one file before the rest are counted only.
 pub const FINDINGS_PER_FILE_MAX: usize = 100;
+/// How many names are looked at for the one that was probably meant.
+pub const CANDIDATES_MAX: usize = 1000;
+/// The longest message or help of a finding, in characters.
+pub const MESSAGE_CHARS_MAX: usize = 500;
+/// The largest whole number that every reader of JSON and YAML agrees on.
+pub const WHOLE_NUMBER_MAX: u64 = 1 << 53;
 /// The largest compiled form of a `matches` expression.
 pub const REGEX_BYTES_MAX: usize = 256 * 1024;
+/// How many `matches` expressions the approval rules of one file may hold.
+pub const REGEXES_MAX: usize = 200;
 /// How many steps a task may have.
 pub const TASK_STEPS_MAX: usize = 200;
 /// How deep `anyOf` and `allOf` may nest.

@@ -4,7 +4,7 @@
 //!
 //! Must never: start a server.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use serde::Serialize;
 
@@ -12,8 +12,8 @@ use crate::config::Settings;
 use crate::diagnostic::{Code, Findings, Text};
 use crate::file_tree::FileTree;
 use crate::json;
-use crate::manifest::config::Words;
-use crate::node::{Kind, Node};
+use crate::manifest::config::{McpTransport, Words};
+use crate::node::{Kind, Node, pointer_part};
 use crate::schema::{self, FileKind};
 use crate::source::{Origin, Source, Span};
 
@@ -49,21 +49,37 @@ pub fn read(
 ) -> BTreeMap<String, McpServer> {
     let mut servers = BTreeMap::new();
     if let Some(source) = tree.text(FILE, findings)
-        && let Some(mut node) = json::parse(&source, findings) {
-            schema::check(FileKind::McpJson, &source, &mut node, findings);
-            from_json(&source, &node, &mut servers, findings);
-        }
+        && let Some(mut node) = json::parse(&source, findings)
+    {
+        let lost = schema::check(FileKind::McpJson, &source, &mut node, findings);
+        from_json(&source, &node, (&lost, &mut servers), findings);
+    }
+    let mut seen = HashSet::new();
     for (at, server) in settings.config.mcp.servers.iter().enumerate() {
+        if !seen.insert(server.id.as_str()) {
+            let text = Text::new(format!("the MCP server `{}` is there already", server.id))
+                .help("this one is not used; rename or remove it");
+            let pointer = format!("/mcp/servers/{at}/id");
+            settings.report(Code::DuplicateId, &pointer, text, findings);
+            continue;
+        }
         let origin = settings.origin(&format!("/mcp/servers/{at}"));
         let command = server.command.as_ref().map(|words| match words {
             Words::One(word) => vec![word.clone()],
             Words::Several(words) => words.clone(),
         });
         let command = command.map(|words| [words, server.args.clone()].concat());
-        match (command, server.url.clone()) {
-            (Some(command), None) => add(&mut servers, &server.id, Reach::Command(command), origin),
-            (None, Some(url)) => add(&mut servers, &server.id, Reach::Url(url), origin),
-            (Some(_), Some(_)) | (None, None) => {
+        match (command, server.url.clone(), server.transport) {
+            (Some(command), None, None | Some(McpTransport::Stdio)) => {
+                add(&mut servers, &server.id, Reach::Command(command), origin)
+            }
+            (None, Some(url), None | Some(McpTransport::Http)) => {
+                add(&mut servers, &server.id, Reach::Url(url), origin)
+            }
+            (Some(_), None, Some(McpTransport::Http))
+            | (None, Some(_), Some(McpTransport::Stdio))
+            | (Some(_), Some(_), _)
+            | (None, None, _) => {
                 let (code, text) = form(&server.id);
                 settings.report(code, &format!("/mcp/servers/{at}"), text, findings);
             }
@@ -75,13 +91,17 @@ pub fn read(
 fn from_json(
     source: &Source,
     node: &Node,
-    servers: &mut BTreeMap<String, McpServer>,
+    (lost, servers): (&[String], &mut BTreeMap<String, McpServer>),
     findings: &mut Findings,
 ) {
     let Some(Kind::Map(pairs)) = node.pair("mcpServers").map(|pair| &pair.value.kind) else {
         return;
     };
-    for pair in pairs {
+    let is_lost = |id: &str| {
+        let pointer = format!("/mcpServers/{}/", pointer_part(id));
+        lost.iter().any(|lost| lost.starts_with(&pointer))
+    };
+    for pair in pairs.iter().filter(|pair| lost.is_empty() || !is_lost(&pair.key)) {
         let words = |key: &str| -> Vec<String> {
             let node = pair.value.pair(key).map(|pair| &pair.value);
             match node.map(|node| &node.kind) {

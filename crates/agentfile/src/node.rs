@@ -96,6 +96,22 @@ impl Node {
         }
     }
 
+    /// Nothing as a map without fields, for files whose fields are all optional.
+    pub fn or_empty_map(mut self) -> Self {
+        if self.kind == Kind::Null {
+            self.kind = Kind::Map(Vec::new());
+        }
+        self
+    }
+
+    /// Whether fields with names can be looked for in it.
+    pub fn is_map_or_nothing(&self) -> bool {
+        match &self.kind {
+            Kind::Map(_) | Kind::Null => true,
+            Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) | Kind::List(_) => false,
+        }
+    }
+
     /// What the value is, in words.
     pub fn noun(&self) -> &'static str {
         match &self.kind {

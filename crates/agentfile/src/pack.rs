@@ -4,6 +4,8 @@
 //!
 //! Must never: take an id from the file; it comes from the directory.
 
+use std::collections::HashSet;
+
 use agentry_protocol::{AgentId, SkillId, TaskId};
 use serde_json::Value;
 
@@ -56,9 +58,8 @@ fn load(
     let doc: Doc<AgentMd> = schema::read(FileKind::Agent, &markdown.source, node, findings)?;
     let scope = scope::read(&doc, around.index, findings);
     let mut models = models_of(&doc);
-    if let Some(model) = around.settings.default_model() {
-        push_model(&mut models.candidates, model);
-    }
+    models.candidates.extend(around.settings.default_model());
+    models.candidates = each_once(models.candidates);
     let manifest = &doc.manifest;
     Some(Agent {
         id: AgentId::new(id),
@@ -129,11 +130,10 @@ pub(crate) fn models_of(doc: &Doc<AgentMd>) -> Models {
     }
 }
 
-/// Adds a model unless it is there already.
-pub(crate) fn push_model(models: &mut Vec<Sourced<String>>, model: Sourced<String>) {
-    if !models.iter().any(|known| known.value == model.value) {
-        models.push(model);
-    }
+/// The models without those that stood earlier.
+pub(crate) fn each_once(models: Vec<Sourced<String>>) -> Vec<Sourced<String>> {
+    let mut seen = HashSet::new();
+    models.into_iter().filter(|model| seen.insert(model.value.clone())).collect()
 }
 
 /// The skills that a scope gives, of those that load.
@@ -160,10 +160,9 @@ fn chosen(
         .map(|name| (name.value.clone(), name.origin.clone()))
         .collect();
     if choice.inherit {
-        let inherited = known.keys().filter(|id| good(id));
-        let new: Vec<_> =
-            inherited.filter(|id| !ids.iter().any(|(known, _)| known == *id)).cloned().collect();
-        ids.extend(new.into_iter().map(|id| (id, Origin::named("inherit"))));
+        let named: HashSet<String> = ids.iter().map(|(id, _)| id.clone()).collect();
+        let inherited = known.keys().filter(|id| good(id) && !named.contains(*id));
+        ids.extend(inherited.map(|id| (id.clone(), Origin::named("inherit"))));
     }
     ids
 }

@@ -5,9 +5,10 @@
 //!
 //! Must never: let a broken optional part pass as if it were absent.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
-use agentry_protocol::AgentId;
+use agentry_protocol::tool::ToolName;
+use agentry_protocol::{AgentId, SkillId};
 use serde_json::Value;
 
 use crate::agent::{Agent, Form, Identity, Models, Powers, Texts, Values};
@@ -16,7 +17,7 @@ use crate::diagnostic::{Code, Findings, Text};
 use crate::file_tree::FileTree;
 use crate::index::Index;
 use crate::manifest::agent_md::AgentMd;
-use crate::manifest::agent_yml::{AgentYml, Capabilities};
+use crate::manifest::agent_yml::AgentYml;
 use crate::markdown::{self, Markdown, Reading};
 use crate::node::{Kind, Node, Pair};
 use crate::schema::{self, Doc, FileKind};
@@ -30,8 +31,11 @@ use crate::yaml;
 mod custom_tools;
 mod hooks;
 mod personas;
+mod templates;
 mod values;
 
+pub(crate) use custom_tools::names as tool_names;
+pub(crate) use templates::sources as templates;
 pub(crate) use values::{diary, yaml_value};
 
 /// The file that makes a directory an agent program.
@@ -74,7 +78,7 @@ struct Program<'a> {
 impl Program<'_> {
     fn read(&self, id: &str, findings: &mut Findings) -> Option<(Agent, Vec<Skill>)> {
         let yml = self.agent_yml(findings);
-        let instructions = self.instructions(yml.as_ref(), findings);
+        let instructions = self.instructions(id, yml.as_ref(), findings);
         // Everything is read even if agent.yml is broken: one defect must not hide the next.
         let custom = custom_tools::read(self.tree, yml.as_ref(), findings);
         let hooks = hooks::read(self.tree, yml.as_ref(), findings);
@@ -82,15 +86,21 @@ impl Program<'_> {
         let skills = self.skills(findings);
         let values = self.values(findings);
         let texts = self.texts(findings);
+        templates::check(self.tree, &personas, &values, findings);
         let names: Vec<&str> = custom.iter().map(|tool| tool.name.as_str()).collect();
         let access = tool_access::read(self.tree, &names, self.around.environment, findings);
+        let scope = match &instructions {
+            Some((_, Some(front))) => self.scope(front, &names, findings),
+            Some((_, None)) | None => Scope::default(),
+        };
         let yml = yml?;
         let (markdown, front) = instructions?;
-        let scope = front.as_ref().map(|front| scope::read(front, self.around.index, findings));
-        let capabilities = yml.manifest.capabilities.unwrap_or_default();
-        let powers = self.powers(&yml, custom, (scope.as_ref(), access, capabilities), findings);
+        let powers = self.powers(&yml, custom, (&scope, access), findings);
+        if let Some(front) = &front {
+            self.check_rules(front, &scope, &powers, findings);
+        }
         let manifest = &yml.manifest;
-        let skill_ids = self.skill_ids(&skills, scope.as_ref());
+        let skill_ids = self.skill_ids(&skills, &scope);
         let agent = Agent {
             id: AgentId::new(id),
             form: Form::Program,
@@ -112,10 +122,7 @@ impl Program<'_> {
             powers: Powers { hooks, ..powers },
             personas,
             skills: skill_ids,
-            tasks: scope
-                .as_ref()
-                .map(|scope| crate::pack::tasks_of(scope, self.around.index))
-                .unwrap_or_default(),
+            tasks: crate::pack::tasks_of(&scope, self.around.index),
             values,
         };
         Some((agent, skills))
@@ -130,6 +137,7 @@ impl Program<'_> {
     /// `AGENT.md`, and its front matter if it has some.
     fn instructions(
         &self,
+        id: &str,
         yml: Option<&Doc<AgentYml>>,
         findings: &mut Findings,
     ) -> Option<(Markdown, Option<Doc<AgentMd>>)> {
@@ -147,15 +155,44 @@ impl Program<'_> {
             findings.at(Code::EmptyFile, &markdown.source, Span::default(), text);
         }
         let Some(node) = markdown.head.take() else { return Some((markdown, None)) };
-        let node = match yml {
-            Some(yml) => with_name(node, &yml.manifest.name),
-            None => node,
-        };
+        let name = yml.map(|yml| yml.manifest.name.as_str()).filter(|name| !name.is_empty());
+        let node = with_name(node.or_empty_map(), name.unwrap_or(id));
         let front: Doc<AgentMd> = schema::read(FileKind::Agent, &markdown.source, node, findings)?;
         if let Some(yml) = yml {
             check_agreement(yml, &front, findings);
         }
         Some((markdown, Some(front)))
+    }
+
+    /// What the front matter says. Where it is silent a program has only what `agent.yml` gives it, so
+    /// nothing is inherited.
+    fn scope(&self, front: &Doc<AgentMd>, own: &[&str], findings: &mut Findings) -> Scope {
+        let index = self.around.index;
+        let exists = |name: &str| index.tool_exists(name) || own.contains(&name);
+        let mut scope = scope::read_names(front, index, &exists, findings);
+        for (field, choice) in [
+            ("/tools", &mut scope.tools),
+            ("/skills", &mut scope.skills),
+            ("/tasks", &mut scope.tasks),
+        ] {
+            choice.inherit &= front.said(field).is_some();
+        }
+        scope
+    }
+
+    fn check_rules(
+        &self,
+        front: &Doc<AgentMd>,
+        scope: &Scope,
+        powers: &Powers,
+        findings: &mut Findings,
+    ) {
+        // A tool that cannot be had here is one of the agent's all the same.
+        let offered = powers.toolset.iter().map(|tool| tool.name.clone());
+        let left_out = powers.left_out.iter().map(|one| ToolName::canonical(&one.name));
+        let tools: HashSet<ToolName> = offered.chain(left_out).collect();
+        let has_tool = |name: &str| tools.contains(&ToolName::canonical(name));
+        scope::check_rules(front, scope, (self.around.index, &has_tool), findings);
     }
 
     fn texts(&self, findings: &mut Findings) -> Texts {
@@ -181,6 +218,10 @@ impl Program<'_> {
         let Some(markdown) = markdown::read(self.tree, "USER.md", Reading::Exact, findings) else {
             return (None, None);
         };
+        if let Some(head) = markdown.head.as_ref().filter(|head| !head.is_map_or_nothing()) {
+            let text = format!("expected a map of fields, found {}", head.noun());
+            findings.at(Code::NotAMapping, &markdown.source, head.span, text);
+        }
         let pair = markdown.head.as_ref().and_then(|head| head.pair("name"));
         let name = pair.and_then(|pair| match &pair.value.kind {
             Kind::Text(name) if !name.trim().is_empty() => {
@@ -213,32 +254,31 @@ impl Program<'_> {
         for (at, name) in model.iter().flat_map(|model| model.prefer.iter().enumerate()) {
             let pointer = format!("/model/prefer/{at}");
             check_model_name(yml, &pointer, name, findings);
-            crate::pack::push_model(&mut candidates, yml.sourced(&pointer, name.clone()));
+            candidates.push(yml.sourced(&pointer, name.clone()));
         }
         if let Some(name) = model.and_then(|model| model.default.clone()) {
             check_model_name(yml, "/model/default", &name, findings);
-            crate::pack::push_model(&mut candidates, yml.sourced("/model/default", name));
+            candidates.push(yml.sourced("/model/default", name));
         }
         let front = front.map(crate::pack::models_of).unwrap_or_default();
-        for candidate in front.candidates.into_iter().chain(self.around.settings.default_model()) {
-            crate::pack::push_model(&mut candidates, candidate);
-        }
-        Models { candidates, ..front }
+        candidates.extend(front.candidates);
+        candidates.extend(self.around.settings.default_model());
+        Models { candidates: crate::pack::each_once(candidates), allowed: front.allowed, ..front }
     }
 
     fn powers(
         &self,
         yml: &Doc<AgentYml>,
         custom: Vec<crate::agent::OfferedTool>,
-        (scope, access, capabilities): (Option<&Scope>, ToolAccess, Capabilities),
+        (scope, access): (&Scope, ToolAccess),
         findings: &mut Findings,
     ) -> Powers {
+        let capabilities = yml.manifest.capabilities.unwrap_or_default();
         let mut gathering = Gathering::new(self.around.index, capabilities, &access);
         let spans = custom_tools::allow(self.tree, yml, &mut gathering, findings);
-        if let (Some(scope), None) = (scope, &yml.manifest.tools)
-            && !scope.tools.names.is_empty() {
-                gathering.choose(&scope.tools, &Origin::named("inherit"));
-            }
+        if yml.manifest.tools.is_none() {
+            gathering.choose(&scope.tools, &Origin::named("inherit"));
+        }
         gathering.add_for_capabilities(&yml.origin("/capabilities"));
         for tool in custom {
             gathering.push(tool);
@@ -248,8 +288,8 @@ impl Program<'_> {
         Powers {
             toolset,
             left_out,
-            tool_rules: scope.and_then(|scope| scope.tool_rules.clone()).unwrap_or_default(),
-            task_rules: scope.and_then(|scope| scope.task_rules.clone()).unwrap_or_default(),
+            tool_rules: scope.tool_rules.clone().unwrap_or_default(),
+            task_rules: scope.task_rules.clone().unwrap_or_default(),
             hooks: Vec::new(),
             capabilities,
             access,
@@ -284,17 +324,13 @@ impl Program<'_> {
         skills
     }
 
-    fn skill_ids(
-        &self,
-        own: &[Skill],
-        scope: Option<&Scope>,
-    ) -> Vec<Sourced<agentry_protocol::SkillId>> {
-        let mut ids: Vec<_> = own
-            .iter()
-            .map(|skill| Sourced::new(skill.id.clone(), skill.name.origin.clone()))
-            .collect();
-        if let Some(scope) = scope.filter(|scope| !scope.skills.names.is_empty()) {
-            ids.extend(crate::pack::skills_of(scope, self.around.index));
+    fn skill_ids(&self, own: &[Skill], scope: &Scope) -> Vec<Sourced<SkillId>> {
+        let own = own.iter().map(|skill| Sourced::new(skill.id.clone(), skill.name.origin.clone()));
+        let mut ids: Vec<Sourced<SkillId>> = own.collect();
+        for skill in crate::pack::skills_of(scope, self.around.index) {
+            if !ids.iter().any(|known| known.value == skill.value) {
+                ids.push(skill);
+            }
         }
         ids
     }
@@ -312,10 +348,11 @@ impl Program<'_> {
 fn with_name(mut node: Node, name: &str) -> Node {
     let span = node.span;
     if let Kind::Map(pairs) = &mut node.kind
-        && !pairs.iter().any(|pair| pair.key == "name") {
-            let value = Node { span, kind: Kind::Text(name.to_owned()) };
-            pairs.push(Pair { key: "name".to_owned(), key_span: span, value });
-        }
+        && !pairs.iter().any(|pair| pair.key == "name")
+    {
+        let value = Node { span, kind: Kind::Text(name.to_owned()) };
+        pairs.push(Pair { key: "name".to_owned(), key_span: span, value });
+    }
     node
 }
 

@@ -5,6 +5,7 @@
 //!
 //! Must never: fetch a schema from anywhere, or report a defect without a place.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 use jsonschema::Validator;
@@ -13,6 +14,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::diagnostic::{Code, Findings, Severity, Text, suggestion};
+use crate::limits::WHOLE_NUMBER_MAX;
 use crate::manifest::agent_md::AgentMd;
 use crate::manifest::agent_yml::AgentYml;
 use crate::manifest::approvals::Matcher;
@@ -21,7 +23,7 @@ use crate::manifest::skill_md::SkillMd;
 use crate::manifest::task_md::{StepMd, TaskMd};
 use crate::manifest::tool_access::ToolAccessJson;
 use crate::manifest::tool_yml::ToolYml;
-use crate::node::{Kind, Node};
+use crate::node::{Kind, Node, Pair};
 use crate::source::{Origin, Source, Sourced, Span};
 
 mod problem;
@@ -88,14 +90,14 @@ impl FileKind {
     }
 
     /// Front matter is shared with other tools, so a field we do not know is only a warning there.
-    fn unknown_field_severity(self) -> Severity {
+    /// Deeper down there is only what we define, and a misspelt `when` would widen a rule.
+    fn unknown_field_severity(self, pointer: &str) -> Severity {
         match self {
-            Self::Agent
-            | Self::Skill
-            | Self::Task
-            | Self::Step
-            | Self::Soul
-            | Self::UserProfile => Severity::Warning,
+            Self::Soul | Self::UserProfile => Severity::Warning,
+            Self::Agent | Self::Skill | Self::Task | Self::Step if pointer.is_empty() => {
+                Severity::Warning
+            }
+            Self::Agent | Self::Skill | Self::Task | Self::Step => Severity::Error,
             Self::AgentYml | Self::Tool | Self::ToolAccess | Self::Config | Self::McpJson => {
                 Severity::Error
             }
@@ -105,7 +107,8 @@ impl FileKind {
     fn compiled(self) -> &'static (Value, Validator) {
         static COMPILED: [OnceLock<(Value, Validator)>; 11] = [const { OnceLock::new() }; 11];
         COMPILED[self as usize].get_or_init(|| {
-            let schema = self.schema();
+            let mut schema = self.schema();
+            bound_whole_numbers(&mut schema);
             let validator = jsonschema::options()
                 .build(&schema)
                 .expect("the schemas in this crate are valid JSON Schema");
@@ -123,9 +126,20 @@ pub struct Doc<T> {
     pub node: Node,
     /// The manifest.
     pub manifest: T,
+    // Pointers to what was reported and taken out, or is required and missing.
+    lost: Vec<String>,
 }
 
 impl<T> Doc<T> {
+    /// Whether something at or below a field was reported and taken out, or is missing. What depends
+    /// on it is then unknown, and not wrong.
+    pub fn lost(&self, field: &str) -> bool {
+        let below = |pointer: &String| {
+            pointer.strip_prefix(field).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        self.lost.iter().any(below)
+    }
+
     /// The place of a JSON pointer.
     pub fn span(&self, pointer: &str) -> Span {
         self.node.span_at(pointer)
@@ -155,10 +169,14 @@ pub fn read<T: DeserializeOwned>(
     mut node: Node,
     findings: &mut Findings,
 ) -> Option<Doc<T>> {
-    let clean = check(kind, source, &mut node, findings);
-    match serde_json::from_value(node.to_value()) {
-        Ok(manifest) => Some(Doc { source: source.clone(), node, manifest }),
-        Err(error) if clean => {
+    let lost = check(kind, source, &mut node, findings);
+    add_missing_texts(kind, &mut node);
+    let value = node.to_value();
+    let manifest = serde_json::from_value(value.clone())
+        .or_else(|_| serde_json::from_value(with_whole_numbers(value)));
+    match manifest {
+        Ok(manifest) => Some(Doc { source: source.clone(), node, manifest, lost }),
+        Err(error) if lost.is_empty() => {
             findings.at(Code::WrongType, source, node.span, error.to_string());
             None
         }
@@ -166,8 +184,14 @@ pub fn read<T: DeserializeOwned>(
     }
 }
 
-/// Reports every defect of a tree and takes the defective values out. True if there were none.
-pub fn check(kind: FileKind, source: &Source, node: &mut Node, findings: &mut Findings) -> bool {
+/// Reports every defect of a tree and takes the defective values out. The answer are the pointers of
+/// what was taken out or is missing.
+pub fn check(
+    kind: FileKind,
+    source: &Source,
+    node: &mut Node,
+    findings: &mut Findings,
+) -> Vec<String> {
     let value = node.to_value();
     let (schema, validator) = kind.compiled();
     let mut problems: Vec<Problem> =
@@ -178,12 +202,64 @@ pub fn check(kind: FileKind, source: &Source, node: &mut Node, findings: &mut Fi
     }
     let mut pointers: Vec<String> = problems.iter().flat_map(Problem::to_take_out).collect();
     // Last first, so that taking out an item of a list does not move the ones still to come.
-    pointers.sort_by(|a, b| compare_pointers(b, a));
+    pointers.sort_by_cached_key(|pointer| std::cmp::Reverse(parts(pointer)));
     pointers.dedup();
-    for pointer in &pointers {
-        take_out(node, pointer);
+    for siblings in pointers.chunk_by(|a, b| above(a) == above(b)) {
+        take_out(node, siblings);
     }
-    problems.is_empty()
+    pointers.extend(problems.iter().filter_map(Problem::missing));
+    pointers
+}
+
+/// A required text that is missing is reported; with an empty one in its place the rest of the file can
+/// still be checked.
+fn add_missing_texts(kind: FileKind, node: &mut Node) {
+    let required = kind.compiled().0.get("required").and_then(Value::as_array);
+    let at = Span::new(node.span.start, node.span.start);
+    let Kind::Map(pairs) = &mut node.kind else { return };
+    for name in required.into_iter().flatten().filter_map(Value::as_str) {
+        if !pairs.iter().any(|pair| pair.key == name) {
+            let value = Node { span: at, kind: Kind::Text(String::new()) };
+            pairs.push(Pair { key: name.to_owned(), key_span: at, value });
+        }
+    }
+}
+
+/// `1000.0` and `1e3` are whole numbers to a schema, but not to the manifests.
+pub(crate) fn with_whole_numbers(value: Value) -> Value {
+    match value {
+        Value::Number(number) => match number.as_f64() {
+            Some(float) if number.is_f64() && is_whole(float) => Value::from(float as i64),
+            Some(_) | None => Value::Number(number),
+        },
+        Value::Array(items) => items.into_iter().map(with_whole_numbers).collect(),
+        Value::Object(map) => {
+            map.into_iter().map(|(key, value)| (key, with_whole_numbers(value))).collect()
+        }
+        Value::Null | Value::Bool(_) | Value::String(_) => value,
+    }
+}
+
+fn is_whole(float: f64) -> bool {
+    float.fract() == 0.0 && float.abs() <= WHOLE_NUMBER_MAX as f64
+}
+
+/// A schema of a whole number has no upper end of its own, but a manifest has.
+fn bound_whole_numbers(schema: &mut Value) {
+    match schema {
+        Value::Object(map) => {
+            let signed = map.get("format").and_then(Value::as_str) == Some("int64");
+            if signed || map.get("format").and_then(Value::as_str) == Some("uint64") {
+                map.entry("maximum").or_insert(WHOLE_NUMBER_MAX.into());
+                if signed {
+                    map.entry("minimum").or_insert((-(WHOLE_NUMBER_MAX as i64)).into());
+                }
+            }
+            map.values_mut().for_each(bound_whole_numbers);
+        }
+        Value::Array(items) => items.iter_mut().for_each(bound_whole_numbers),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }
 
 /// The lengths of a skill's fields have codes of their own; see `skill`.
@@ -205,16 +281,16 @@ fn report(
     let field = problem.field();
     match &problem.what {
         What::UnknownFields { unknown, known } => {
+            let places = node.at(&problem.pointer).map(key_spans).unwrap_or_default();
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
             for name in unknown {
-                let pair = node.at(&problem.pointer).and_then(|map| map.pair(name));
-                let place = pair.map_or(span, |pair| pair.key_span);
-                let known: Vec<&str> = known.iter().map(String::as_str).collect();
+                let place = places.get(name.as_str()).copied().unwrap_or(span);
                 let text = match problem.is_matcher() {
                     true => Text::new(format!("`{name}` is not a matcher"))
                         .help(suggestion(name, &Matcher::KEYS)),
                     false => Text::new(format!("the field `{name}` is not known here"))
                         .help(suggestion(name, &known))
-                        .severity(kind.unknown_field_severity()),
+                        .severity(kind.unknown_field_severity(&problem.pointer)),
                 };
                 let code =
                     if problem.is_matcher() { Code::NotAMatcher } else { Code::UnknownField };
@@ -258,19 +334,33 @@ fn report(
     }
 }
 
-fn compare_pointers(a: &str, b: &str) -> std::cmp::Ordering {
-    let key = |pointer: &str| -> Vec<(usize, String)> {
-        pointer.split('/').map(|part| (part.parse().unwrap_or(0), part.to_owned())).collect()
-    };
-    key(a).cmp(&key(b))
+fn key_spans(node: &Node) -> HashMap<&str, Span> {
+    match &node.kind {
+        Kind::Map(pairs) => pairs.iter().map(|pair| (pair.key.as_str(), pair.key_span)).collect(),
+        Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) | Kind::List(_) => {
+            HashMap::new()
+        }
+    }
 }
 
-fn take_out(node: &mut Node, pointer: &str) {
-    let Some((above, last)) = pointer.rsplit_once('/') else { return };
-    let last = last.replace("~1", "/").replace("~0", "~");
+/// A pointer in the order of the file: numbers by value.
+fn parts(pointer: &str) -> Vec<(usize, String)> {
+    pointer.split('/').map(|part| (part.parse().unwrap_or(0), part.to_owned())).collect()
+}
+
+fn above(pointer: &str) -> Option<&str> {
+    pointer.rsplit_once('/').map(|(above, _)| above)
+}
+
+/// Takes out values that stand in the same map or list.
+fn take_out(node: &mut Node, pointers: &[String]) {
+    let Some(above) = pointers.first().and_then(|pointer| above(pointer)) else { return };
+    let plain = |part: &str| part.replace("~1", "/").replace("~0", "~");
+    let last = |pointer: &String| plain(pointer.rsplit('/').next().unwrap_or_default());
+    let taken: HashSet<String> = pointers.iter().map(last).collect();
     let mut current = node;
     for part in above.split('/').skip(1) {
-        let part = part.replace("~1", "/").replace("~0", "~");
+        let part = plain(part);
         let next = match &mut current.kind {
             Kind::Map(pairs) => {
                 pairs.iter_mut().find(|pair| pair.key == part).map(|pair| &mut pair.value)
@@ -284,11 +374,10 @@ fn take_out(node: &mut Node, pointer: &str) {
         }
     }
     match &mut current.kind {
-        Kind::Map(pairs) => pairs.retain(|pair| pair.key != last),
+        Kind::Map(pairs) => pairs.retain(|pair| !taken.contains(&pair.key)),
         Kind::List(items) => {
-            if let Some(at) = last.parse::<usize>().ok().filter(|at| *at < items.len()) {
-                items.remove(at);
-            }
+            let mut at = 0..;
+            items.retain(|_| at.next().is_none_or(|at: usize| !taken.contains(&at.to_string())));
         }
         Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => {}
     }

@@ -4,7 +4,7 @@
 //!
 //! Must never: widen anything. A scope is a wish; what is granted is decided elsewhere.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use agentry_protocol::tool::ToolName;
 use regex::RegexBuilder;
@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::diagnostic::{Code, Findings, Text};
 use crate::index::{Index, Lookup};
-use crate::limits::{MATCHER_DEPTH_MAX, REGEX_BYTES_MAX};
+use crate::limits::{MATCHER_DEPTH_MAX, REGEX_BYTES_MAX, REGEXES_MAX};
 use crate::manifest::agent_md::AgentMd;
 use crate::manifest::approvals::{Matcher, TaskApprovals, ToolApprovals};
 use crate::manifest::names::NameList;
@@ -70,13 +70,18 @@ pub struct ScopeFields<'a> {
 
 /// A manifest that has those fields.
 pub trait Scoped {
+    /// Whether it is at work inside of an agent that it does not know, whose own tools it may name.
+    const INSIDE_ANY_AGENT: bool;
+
     /// The fields.
     fn scope_fields(&self) -> ScopeFields<'_>;
 }
 
 macro_rules! scoped {
-    ($($manifest:ty),*) => {$(
+    ($($manifest:ty: $inside:literal),*) => {$(
         impl Scoped for $manifest {
+            const INSIDE_ANY_AGENT: bool = $inside;
+
             fn scope_fields(&self) -> ScopeFields<'_> {
                 ScopeFields {
                     tools: self.tools.as_ref(),
@@ -90,10 +95,30 @@ macro_rules! scoped {
     )*};
 }
 
-scoped!(AgentMd, SkillMd, TaskMd, StepMd);
+scoped!(AgentMd: false, SkillMd: true, TaskMd: true, StepMd: true);
 
 /// Reads the scope of a definition and checks that everything it names exists.
 pub fn read<T: Scoped>(doc: &Doc<T>, index: &Index, findings: &mut Findings) -> Scope {
+    let exists =
+        |name: &str| index.tool_exists(name) || T::INSIDE_ANY_AGENT && index.custom.contains(name);
+    let scope = read_names(doc, index, &exists, findings);
+    let named: HashSet<ToolName> =
+        scope.tools.names.iter().map(|tool| ToolName::canonical(&tool.value)).collect();
+    let offered = |name: &str| {
+        named.contains(&ToolName::canonical(name))
+            || (scope.tools.inherit || doc.lost("/tools")) && exists(name)
+    };
+    check_rules(doc, &scope, (index, &offered), findings);
+    scope
+}
+
+/// Reads the scope without a look at which tools its rules are for.
+pub(crate) fn read_names<T: Scoped>(
+    doc: &Doc<T>,
+    index: &Index,
+    exists: &dyn Fn(&str) -> bool,
+    findings: &mut Findings,
+) -> Scope {
     let fields = doc.manifest.scope_fields();
     let scope = Scope {
         tools: choice(doc, "/tools", fields.tools, findings),
@@ -102,21 +127,33 @@ pub fn read<T: Scoped>(doc: &Doc<T>, index: &Index, findings: &mut Findings) -> 
         tool_rules: fields.tool_approvals.map(|approvals| tool_rules(doc, approvals)),
         task_rules: fields.task_approvals.map(|approvals| task_rules(doc, approvals)),
     };
-    check_names(doc, fields.tools, index, findings);
+    for (below, name) in NameList::named(fields.tools).filter(|(_, name)| !exists(name)) {
+        index.report_tool(name, &doc.source, doc.span(&format!("/tools{below}")), findings);
+    }
     check_references(doc, "/skills", fields.skills, index, findings);
     check_references(doc, "/tasks", fields.tasks, index, findings);
+    scope
+}
+
+/// Checks that every rule is for something that is there, and can be evaluated.
+pub(crate) fn check_rules<T: Scoped>(
+    doc: &Doc<T>,
+    scope: &Scope,
+    (index, has_tool): (&Index, &dyn Fn(&str) -> bool),
+    findings: &mut Findings,
+) {
     if let Some(rules) = &scope.tool_rules {
-        let offered = |name: &str| is_offered(&scope.tools, name, index);
-        check_rules(doc, "tool", rules, &offered, findings);
+        check_each(doc, "tool", rules, has_tool, findings);
     }
     if let Some(rules) = &scope.task_rules {
-        let offered = |name: &str| {
-            scope.tasks.names.iter().any(|task| task.value == name)
-                || scope.tasks.inherit && index.tasks.contains_key(name)
+        let named: HashSet<&str> =
+            scope.tasks.names.iter().map(|task| task.value.as_str()).collect();
+        let has_task = |name: &str| {
+            let inherits = scope.tasks.inherit || doc.lost("/tasks");
+            named.contains(name) || inherits && index.tasks.contains_key(name)
         };
-        check_rules(doc, "task", rules, &offered, findings);
+        check_each(doc, "task", rules, &has_task, findings);
     }
-    scope
 }
 
 fn choice<T>(
@@ -126,9 +163,15 @@ fn choice<T>(
     findings: &mut Findings,
 ) -> Choice {
     let mut names: Vec<Sourced<String>> = Vec::new();
+    let mut seen = HashSet::new();
     for (below, name) in NameList::named(list) {
         let pointer = format!("{field}{below}");
-        if names.iter().any(|known| known.value == name) {
+        // `Read` and `read_file` are one tool.
+        let one = match field {
+            "/tools" => ToolName::canonical(name).as_str().to_owned(),
+            _ => name.to_owned(),
+        };
+        if !seen.insert(one) {
             let text = Text::new(format!("`{name}` is listed twice")).help("remove one of the two");
             findings.at(Code::ListedTwice, &doc.source, doc.span(&pointer), text);
             continue;
@@ -162,13 +205,6 @@ fn task_rules<T>(doc: &Doc<T>, approvals: &TaskApprovals) -> Vec<Rule> {
         .collect()
 }
 
-fn check_names<T>(doc: &Doc<T>, list: Option<&NameList>, index: &Index, findings: &mut Findings) {
-    for (below, name) in NameList::named(list) {
-        let span = doc.span(&format!("/tools{below}"));
-        index.report_tool(name, &doc.source, span, findings);
-    }
-}
-
 fn check_references<T>(
     doc: &Doc<T>,
     field: &str,
@@ -183,18 +219,16 @@ fn check_references<T>(
     }
 }
 
-fn is_offered(tools: &Choice, name: &str, index: &Index) -> bool {
-    let named = tools.names.iter().any(|tool| ToolName::canonical(&tool.value).as_str() == name);
-    named || tools.inherit && index.tool_exists(name)
-}
-
-fn check_rules<T>(
+fn check_each<T>(
     doc: &Doc<T>,
     what: &str,
     rules: &[Rule],
     offered: &dyn Fn(&str) -> bool,
     findings: &mut Findings,
 ) {
+    // The first rule for each subject that has no condition.
+    let mut always: HashMap<&str, usize> = HashMap::new();
+    let mut compiled = 0;
     for (at, rule) in rules.iter().enumerate() {
         let pointer = format!("/{what}_approvals/rules/{at}");
         if !offered(&rule.subject) {
@@ -210,17 +244,17 @@ fn check_rules<T>(
                 text,
             );
         }
-        let earlier =
-            rules[..at].iter().find(|one| one.subject == rule.subject && one.when.is_empty());
-        if let Some(earlier) = earlier {
-            let text =
-                Text::new(format!("the rule on line {} always matches first", earlier.origin.line))
-                    .help("put the narrower rule first");
+        if let Some(line) = always.get(rule.subject.as_str()) {
+            let text = Text::new(format!("the rule on line {line} always matches first"))
+                .help("put the narrower rule first");
             findings.at(Code::RuleUnreachable, &doc.source, doc.span(&pointer), text);
+        } else if rule.when.is_empty() {
+            always.insert(&rule.subject, rule.origin.line);
         }
         for (argument, matcher) in &rule.when {
             let argument = crate::node::pointer_part(argument);
-            check_matcher(doc, &format!("{pointer}/when/{argument}"), matcher, 0, findings);
+            let pointer = format!("{pointer}/when/{argument}");
+            check_matcher(doc, &pointer, matcher, (0, &mut compiled), findings);
         }
     }
 }
@@ -229,11 +263,21 @@ fn check_matcher<T>(
     doc: &Doc<T>,
     pointer: &str,
     matcher: &Matcher,
-    depth: usize,
+    (depth, compiled): (usize, &mut usize),
     findings: &mut Findings,
 ) {
     match matcher {
+        Matcher::Matches(_) if *compiled >= REGEXES_MAX => {
+            *compiled += 1;
+            // Said once; compiling thousands takes longer than reading all else.
+            if *compiled == REGEXES_MAX + 1 {
+                let text = Text::new("the file holds too many regular expressions")
+                    .help(format!("at most {REGEXES_MAX} are compiled; join some with `|`"));
+                findings.at(Code::TooManyNodes, &doc.source, doc.span(pointer), text);
+            }
+        }
         Matcher::Matches(pattern) => {
+            *compiled += 1;
             if let Err(error) = RegexBuilder::new(pattern).size_limit(REGEX_BYTES_MAX).build() {
                 let words = error.to_string();
                 let words = words
@@ -260,7 +304,8 @@ fn check_matcher<T>(
                 return;
             }
             for (at, one) in nested.iter().enumerate() {
-                check_matcher(doc, &format!("{pointer}/{key}/{at}"), one, depth + 1, findings);
+                let pointer = format!("{pointer}/{key}/{at}");
+                check_matcher(doc, &pointer, one, (depth + 1, compiled), findings);
             }
         }
         Matcher::Equals(_)

@@ -80,12 +80,26 @@ pub struct SkillDraft {
     hash: ContentHash,
 }
 
-/// Reads a skill folder. `path` is its `SKILL.md`, `id` its id.
+/// Reads a skill folder. `path` is its `SKILL.md`, `id` its id. `None` if it does not load.
 pub fn read(
     tree: &FileTree,
     path: &str,
     id: &str,
     level: SkillLevel,
+    findings: &mut Findings,
+) -> Option<SkillDraft> {
+    let mut own = Findings::default();
+    let draft = read_draft(tree, path, (id, level), &mut own);
+    // A skill whose own limits cannot be read must not load without them.
+    let broken = own.has_errors();
+    findings.append(own);
+    draft.filter(|_| !broken)
+}
+
+fn read_draft(
+    tree: &FileTree,
+    path: &str,
+    (id, level): (&str, SkillLevel),
     findings: &mut Findings,
 ) -> Option<SkillDraft> {
     let reading = if level == SkillLevel::Spec { Reading::Exact } else { Reading::Forgiving };
@@ -106,9 +120,6 @@ pub fn read(
     let doc: Doc<SkillMd> = schema::read(FileKind::Skill, &source, node, findings)?;
     checks.values(&doc, &folder, findings);
     checks.body(&body, findings);
-    if doc.manifest.description.trim().is_empty() {
-        return None;
-    }
     let own = tree.subtree(directory);
     let resources = own
         .below("")
@@ -140,12 +151,26 @@ pub fn resolve(draft: SkillDraft, index: &Index, findings: &mut Findings) -> Ski
         description: doc.sourced("/description", manifest.description.trim().to_owned()),
         body,
         form: SkillForm::Folder,
-        allowed_tools: allowed.split_whitespace().map(str::to_owned).collect(),
+        allowed_tools: words_outside_of_parentheses(allowed),
         about,
         scope,
         resources,
         hash,
     }
+}
+
+/// `Bash(git add:*) Read` are two words.
+fn words_outside_of_parentheses(text: &str) -> Vec<String> {
+    let mut depth = 0_usize;
+    let words = text.split(|c: char| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0 && c.is_whitespace()
+    });
+    words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
 /// Reads a skill that is a single Markdown file of an agent.
@@ -154,8 +179,8 @@ pub fn read_file(tree: &FileTree, path: &str, findings: &mut Findings) -> Option
     let stem = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".md");
     let text_of = |key: &str| {
         let pair = head.as_ref()?.pair(key)?;
-        let value = source.slice(pair.value.span).trim_matches(['"', '\'']).to_owned();
-        Some(Sourced::new(value, source.origin(pair.value.span)))
+        let text = plain_text(&source, &pair.value)?;
+        Some(Sourced::new(text.trim().to_owned(), source.origin(pair.value.span)))
     };
     let first_line = || {
         let line =
@@ -239,7 +264,15 @@ impl Checks<'_> {
     }
 
     fn metadata(&self, pair: &mut Pair, findings: &mut Findings) {
-        let Kind::Map(values) = &mut pair.value.kind else { return };
+        let Kind::Map(values) = &mut pair.value.kind else {
+            if pair.value.kind != Kind::Null {
+                let text = Text::new(format!("`metadata` is {}, not a map", pair.value.noun()))
+                    .help("write `name: value` lines below it");
+                self.report(Code::SkillMetadata, pair.value.span, text, findings);
+                pair.value.kind = Kind::Null;
+            }
+            return;
+        };
         for value in values {
             if matches!(value.value.kind, Kind::List(_) | Kind::Map(_)) {
                 let text = Text::new(format!(
@@ -257,7 +290,8 @@ impl Checks<'_> {
 
     fn allowed_tools(&self, pair: &mut Pair, findings: &mut Findings) {
         if let Kind::List(items) = &pair.value.kind {
-            let words: Vec<&str> = items.iter().map(|item| self.source.slice(item.span)).collect();
+            let words: Vec<String> =
+                items.iter().filter_map(|item| plain_text(self.source, item)).collect();
             let text = Text::new("allowed-tools is a list here")
                 .help(format!("write `allowed-tools: {}`", words.join(" ")));
             self.report(Code::SkillAllowedTools, pair.value.span, text, findings);
@@ -266,10 +300,14 @@ impl Checks<'_> {
     }
 
     fn values(&self, doc: &Doc<SkillMd>, folder: &str, findings: &mut Findings) {
-        self.name(doc, folder, findings);
+        if !doc.lost("/name") {
+            self.name(doc, folder, findings);
+        }
         let description = &doc.manifest.description;
         let length = description.chars().count();
-        if description.trim().is_empty() {
+        if doc.lost("/description") {
+            // Missing or not a text; that is reported.
+        } else if description.trim().is_empty() {
             let text = Text::new("the description is empty")
                 .help("say in a sentence or two what the skill does and when to use it");
             findings.at(Code::SkillDescriptionEmpty, self.source, doc.span("/description"), text);
@@ -343,11 +381,17 @@ fn misformed(name: &str) -> Option<&'static str> {
 
 /// In a skill's head every plain value is text, as the reference reader has it.
 fn as_text(source: &Source, node: &mut Node) {
-    match node.kind {
-        Kind::Number(_) | Kind::Bool(_) => {
-            node.kind = Kind::Text(source.slice(node.span).to_owned())
-        }
-        Kind::Null => node.kind = Kind::Text(String::new()),
-        Kind::Text(_) | Kind::List(_) | Kind::Map(_) => {}
+    if let Some(text) = plain_text(source, node) {
+        node.kind = Kind::Text(text);
+    }
+}
+
+/// A plain value as text; numbers and the like as they are written.
+fn plain_text(source: &Source, node: &Node) -> Option<String> {
+    match &node.kind {
+        Kind::Text(text) => Some(text.clone()),
+        Kind::Number(_) | Kind::Bool(_) => Some(source.slice(node.span).to_owned()),
+        Kind::Null => Some(String::new()),
+        Kind::List(_) | Kind::Map(_) => None,
     }
 }

@@ -5,10 +5,12 @@
 //!
 //! Must never: run a step.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use agentry_protocol::{AgentId, ContentHash, TaskId};
 use regex::Regex;
 use serde::Serialize;
-use std::sync::LazyLock;
 
 use crate::diagnostic::{Code, Findings, Text, suggestion};
 use crate::file_tree::FileTree;
@@ -16,7 +18,7 @@ use crate::index::{Index, Lookup};
 use crate::limits::TASK_STEPS_MAX;
 use crate::manifest::task_md::{Input, StepMd, TaskMd};
 use crate::markdown::{self, Markdown, Reading};
-use crate::node::Kind;
+use crate::node::{Kind, Node};
 use crate::schema::{self, Doc, FileKind};
 use crate::scope::{self, Scope};
 use crate::source::{Source, Sourced, Span};
@@ -77,21 +79,23 @@ pub fn read(tree: &FileTree, path: &str, id: &str, findings: &mut Findings) -> O
     let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
     let own = tree.subtree(directory);
     let (source, node, first_body) = head_and_body(&own, FIRST, findings)?;
+    let next = Next::of(&source, &node);
     let first: Option<Doc<TaskMd>> = schema::read(FileKind::Task, &source, node, findings);
     let mut chain =
         Chain { own: &own, seen: vec![FIRST.to_owned()], later: Vec::new(), whole: true };
-    if let Some(first) = &first {
+    // The steps are read even if TASK.md is broken: one defect must not hide the next.
+    chain.follow(next, findings);
+    if let Some(first) = first.as_ref().filter(|first| !first.lost("/inputs")) {
         check_inputs(first, findings);
-        chain.follow(first, first.manifest.next.as_deref(), findings);
-        let inputs: Vec<&str> =
+        let inputs: HashSet<&str> =
             first.manifest.inputs.iter().map(|input| input.name.as_str()).collect();
         check_uses(&first.source, &inputs, findings);
         for step in &chain.later {
             check_uses(&step.doc.source, &inputs, findings);
         }
-        if chain.whole {
-            report_unused(&own, &chain.seen, findings);
-        }
+    }
+    if chain.whole && first.as_ref().is_some_and(|first| !first.lost("/next")) {
+        report_unused(&own, &chain.seen, findings);
     }
     let Chain { later, whole, .. } = chain;
     let whole =
@@ -153,7 +157,7 @@ fn head_and_body(
     own: &FileTree,
     file: &str,
     findings: &mut Findings,
-) -> Option<(Source, crate::node::Node, Sourced<String>)> {
+) -> Option<(Source, Node, Sourced<String>)> {
     let Markdown { source, head, body } = markdown::read(own, file, Reading::Exact, findings)?;
     match head {
         Some(node) => Some((source, node, body)),
@@ -162,6 +166,26 @@ fn head_and_body(
                 .help("begin the file with `---`, `name: …`, `---`");
             findings.at(Code::NoFrontMatter, &source, Span::default(), text);
             None
+        }
+    }
+}
+
+/// What a step says about the one after it.
+struct Next {
+    name: String,
+    source: Source,
+    span: Span,
+}
+
+impl Next {
+    fn of(source: &Source, head: &Node) -> Option<Self> {
+        let node = &head.pair("next")?.value;
+        match &node.kind {
+            Kind::Text(name) => {
+                Some(Self { name: name.clone(), source: source.clone(), span: node.span })
+            }
+            // No text, or not a text, which is reported by the schema.
+            Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::List(_) | Kind::Map(_) => None,
         }
     }
 }
@@ -175,25 +199,19 @@ struct Chain<'a> {
 
 impl Chain<'_> {
     /// Follows `next` from one step, then from the step it leads to.
-    fn follow<T>(&mut self, from: &Doc<T>, next: Option<&str>, findings: &mut Findings) {
-        let mut next = next.map(|name| (name.to_owned(), from.source.clone(), from.span("/next")));
-        while let Some((name, source, span)) = next.take() {
+    fn follow(&mut self, mut next: Option<Next>, findings: &mut Findings) {
+        while let Some(Next { name, source, span }) = next.take() {
             let Some(file) = self.target(&name, &source, span, findings) else {
                 self.whole = false;
                 return;
             };
             self.seen.push(file.clone());
-            let step = read_step(self.own, &file, findings);
-            let Some(step) = step else {
+            let Some(step) = read_step(self.own, &file, findings) else {
                 self.whole = false;
                 return;
             };
-            next = step
-                .doc
-                .manifest
-                .next
-                .clone()
-                .map(|name| (name, step.doc.source.clone(), step.doc.span("/next")));
+            self.whole &= !step.doc.lost("/next");
+            next = Next::of(&step.doc.source, &step.doc.node);
             self.later.push(step);
         }
     }
@@ -237,7 +255,8 @@ impl Chain<'_> {
 }
 
 fn read_step(own: &FileTree, file: &str, findings: &mut Findings) -> Option<LaterStep> {
-    let (source, mut node, body) = head_and_body(own, file, findings)?;
+    let (source, node, body) = head_and_body(own, file, findings)?;
+    let mut node = node.or_empty_map();
     if let Kind::Map(pairs) = &mut node.kind {
         pairs.retain(|pair| {
             let inputs = pair.key == "inputs";
@@ -253,8 +272,8 @@ fn read_step(own: &FileTree, file: &str, findings: &mut Findings) -> Option<Late
 }
 
 fn check_inputs(first: &Doc<TaskMd>, findings: &mut Findings) {
-    let inputs = &first.manifest.inputs;
-    for (at, input) in inputs.iter().enumerate() {
+    let mut names = HashSet::new();
+    for (at, input) in first.manifest.inputs.iter().enumerate() {
         let span = first.span(&format!("/inputs/{at}/name"));
         if !is_identifier(&input.name) {
             let text =
@@ -262,7 +281,7 @@ fn check_inputs(first: &Doc<TaskMd>, findings: &mut Findings) {
                     .help("use letters, digits, `_` and `-`, beginning with a letter");
             findings.at(Code::InputName, &first.source, span, text);
         }
-        if inputs[..at].iter().any(|earlier| earlier.name == input.name) {
+        if !names.insert(&input.name) {
             let text = Text::new(format!("an input `{}` is there already", input.name));
             findings.at(Code::InputTwice, &first.source, span, text.help("rename one of the two"));
         }
@@ -275,17 +294,19 @@ fn is_identifier(name: &str) -> bool {
 }
 
 /// `{{input.x}}` in the text of a step must name an input of the task.
-fn check_uses(source: &Source, inputs: &[&str], findings: &mut Findings) {
+fn check_uses(source: &Source, inputs: &HashSet<&str>, findings: &mut Findings) {
     static USE: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r"\{\{\s*input\.([A-Za-z0-9_-]+)\s*\}\}").expect("the expression is a constant")
     });
+    let known: Vec<&str> = inputs.iter().copied().collect();
     for found in USE.captures_iter(&source.text) {
         let name = &found[1];
-        if !inputs.contains(&name) {
+        if !inputs.contains(name) {
             let place = found.get(1).map_or(0..0, |name| name.range());
-            let text =
-                Text::new(format!("the task has no input `{name}`")).help(suggestion(name, inputs));
-            findings.at(Code::UnknownInput, source, Span::new(place.start, place.end), text);
+            let span = Span::new(place.start, place.end);
+            findings.at_with(Code::UnknownInput, source, span, || {
+                Text::new(format!("the task has no input `{name}`")).help(suggestion(name, &known))
+            });
         }
     }
 }

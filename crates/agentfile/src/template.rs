@@ -15,9 +15,20 @@ use crate::source::{Source, Span};
 /// The values a template may use, as far as they are known when the agent is read.
 pub struct Variables<'a> {
     /// `facts.*`.
-    pub facts: Option<&'a Value>,
+    pub facts: Facts<'a>,
     /// `args.*`.
     pub args: BTreeSet<&'a str>,
+}
+
+/// What is known of `data/facts.yml`.
+#[derive(Clone, Copy, Debug)]
+pub enum Facts<'a> {
+    /// There is none.
+    None,
+    /// These.
+    Some(&'a Value),
+    /// It is there and does not load; any fact may exist.
+    Unknown,
 }
 
 const ROOTS: [&str; 7] = ["agent", "user", "conversation", "turn", "persona", "facts", "args"];
@@ -44,7 +55,9 @@ pub fn check(source: &Source, variables: &Variables<'_>, findings: &mut Findings
     }
     for tag in &tags {
         for (at, path) in tag.variables(&source.text) {
-            check_one(source, at, path, &local, variables, findings);
+            if !local.contains(root_of(path)) {
+                check_one(source, at, path, variables, findings);
+            }
         }
     }
 }
@@ -52,51 +65,55 @@ pub fn check(source: &Source, variables: &Variables<'_>, findings: &mut Findings
 /// Whether a template uses a value that changes from turn to turn or session to session.
 pub fn changes(text: &str) -> bool {
     let variables = tags(text).into_iter().flat_map(|tag| tag.variables(text));
-    variables
-        .into_iter()
-        .any(|(_, path)| MOMENTARY.contains(&path.split('.').next().unwrap_or(path)))
+    variables.into_iter().any(|(_, path)| MOMENTARY.contains(&root_of(path)))
+}
+
+fn root_of(path: &str) -> &str {
+    path.split('.').next().unwrap_or(path)
 }
 
 fn check_one(
     source: &Source,
     at: usize,
     path: &str,
-    local: &BTreeSet<&str>,
     variables: &Variables<'_>,
     findings: &mut Findings,
 ) {
     let parts: Vec<&str> = path.split('.').collect();
     let root = parts[0];
     let span = Span::new(at, at + path.len());
-    if local.contains(root) {
-        return;
-    }
-    let mut unknown = |help: String| {
-        let text =
-            Text::new(format!("`{path}` does not exist, so it renders as nothing")).help(help);
-        findings.at(Code::UnknownVariable, source, span, text);
+    let mut unknown = |help: &dyn Fn() -> String| {
+        findings.at_with(Code::UnknownVariable, source, span, || {
+            Text::new(format!("`{path}` does not exist, so it renders as nothing")).help(help())
+        });
     };
     if !ROOTS.contains(&root) {
-        return unknown(suggestion(root, &ROOTS));
+        return unknown(&|| suggestion(root, &ROOTS));
     }
     let field = parts.get(1).copied();
     if let Some((_, fields)) = FIELDS.iter().find(|(name, _)| *name == root) {
         match field {
-            Some(field) if !fields.contains(&field) => return unknown(suggestion(field, fields)),
+            Some(field) if !fields.contains(&field) => {
+                return unknown(&|| suggestion(field, fields));
+            }
             Some(_) | None => {}
         }
     }
     if root == "facts" {
         let pointer: String = parts[1..].iter().map(|part| format!("/{part}")).collect();
-        let known = variables.facts.is_some_and(|facts| facts.pointer(&pointer).is_some());
+        let known = match variables.facts {
+            Facts::None => false,
+            Facts::Some(facts) => facts.pointer(&pointer).is_some(),
+            Facts::Unknown => true,
+        };
         if !known {
-            return unknown("add it to data/facts.yml".to_owned());
+            return unknown(&|| "add it to data/facts.yml".to_owned());
         }
     }
     if let Some(field) = field.filter(|field| root == "args" && !variables.args.contains(field)) {
-        return unknown(format!(
-            "set `args.{field}` below [agent] in agentry.toml, or `init --arg {field}=…`"
-        ));
+        return unknown(&|| {
+            format!("set `args.{field}` below [agent] in agentry.toml, or `init --arg {field}=…`")
+        });
     }
     if MOMENTARY.contains(&root) {
         let text = Text::new(format!("`{path}` changes, and with it all of the prompt that follows"))
@@ -228,7 +245,7 @@ mod tests {
     #[track_caller]
     fn check_text(text: &str, expected: &[&str]) {
         let facts = serde_json::json!({ "city": "Bern", "deep": { "er": 1 } });
-        let variables = Variables { facts: Some(&facts), args: ["tone"].into() };
+        let variables = Variables { facts: Facts::Some(&facts), args: ["tone"].into() };
         let mut findings = Findings::default();
         check(&Source::new("t", text), &variables, &mut findings);
         let found: Vec<String> = findings
@@ -280,7 +297,7 @@ mod tests {
     fn raw_and_comment_are_not_looked_at() {
         check_text(
             "{% raw %}{{ nothing }}{% endraw %}{% comment %}{{ no }}{% endcomment %}{{ nope }}",
-            &["E0702 1:78"],
+            &["E0702 1:75"],
         );
     }
 

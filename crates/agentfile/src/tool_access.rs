@@ -5,7 +5,7 @@
 //!
 //! Must never: widen anything because something is broken.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use agentry_protocol::tool::{self, ToolName};
 use serde::Serialize;
@@ -18,6 +18,7 @@ use crate::limits::{
     SHELL_TIMEOUT_MS_MAX,
 };
 use crate::manifest::tool_access::{AccessMode, OneToolAccess, ToolAccessJson};
+use crate::node::Kind;
 use crate::schema::{self, Doc, FileKind};
 use crate::source::{Origin, Source, Sourced, Span};
 
@@ -107,12 +108,13 @@ pub fn read(
         schema::read::<ToolAccessJson>(FileKind::ToolAccess, &source, node, findings)
     });
     let shown = tree.shown(FILE);
+    if let Some(doc) = &doc {
+        check_names(doc, custom, findings);
+        check_doubles(doc, findings);
+    }
     let broken = present && (doc.is_none() || findings.has_errors_in(&shown));
     let knobs = Knobs { environment };
     let file = File { doc: doc.as_ref() };
-    if let Some(doc) = &doc {
-        check_names(doc, custom, findings);
-    }
     ToolAccess {
         enabled: file
             .said("/global/enabled", |one| one.global.as_ref()?.enabled)
@@ -177,27 +179,43 @@ fn shell(file: &File<'_>, knobs: &Knobs<'_>, findings: &mut Findings) -> Shell {
 }
 
 fn check_names(doc: &Doc<ToolAccessJson>, custom: &[&str], findings: &mut Findings) {
+    let own: HashSet<&str> = custom.iter().copied().collect();
     let known = |name: &str| {
         tool::known(name).is_some()
             || ToolName::canonical(name).mcp().is_some()
-            || custom.contains(&name)
+            || own.contains(name)
     };
     let names: Vec<&str> =
         tool::KNOWN.iter().map(|tool| tool.name).chain(custom.iter().copied()).collect();
     let mut report = |name: &str, span: Span| {
-        let text = Text::new(format!("no tool is called `{name}`, so this has no effect"))
-            .help(suggestion(name, &names));
-        findings.at(Code::AccessForUnknownTool, &doc.source, span, text);
+        findings.at_with(Code::AccessForUnknownTool, &doc.source, span, || {
+            Text::new(format!("no tool is called `{name}`, so this has no effect"))
+                .help(suggestion(name, &names))
+        });
     };
-    if let Some(tools) = doc.node.pair("tools") {
-        for name in doc.manifest.tools.keys().filter(|name| !known(name)) {
-            let span = tools.value.pair(name).map_or(tools.key_span, |pair| pair.key_span);
-            report(name, span);
+    let tools = doc.node.pair("tools").map(|pair| &pair.value.kind);
+    if let Some(Kind::Map(pairs)) = tools {
+        for pair in pairs.iter().filter(|pair| !known(&pair.key)) {
+            report(&pair.key, pair.key_span);
         }
     }
     let allowed = doc.manifest.global.as_ref().and_then(|global| global.allowed_tools.as_ref());
     for (at, name) in allowed.into_iter().flatten().enumerate().filter(|(_, name)| !known(name)) {
         report(name, doc.span(&format!("/global/allowedTools/{at}")));
+    }
+}
+
+/// `bash` and `shell` are one tool; of two entries for it one would hold in silence.
+fn check_doubles(doc: &Doc<ToolAccessJson>, findings: &mut Findings) {
+    let tools = doc.node.pair("tools").map(|pair| &pair.value.kind);
+    let Some(Kind::Map(pairs)) = tools else { return };
+    let mut seen: HashMap<ToolName, &str> = HashMap::new();
+    for pair in pairs {
+        if let Some(first) = seen.insert(ToolName::canonical(&pair.key), &pair.key) {
+            let text = Text::new(format!("`{}` and `{first}` are the same tool", pair.key))
+                .help("keep one of the two");
+            findings.at(Code::DuplicateKey, &doc.source, pair.key_span, text);
+        }
     }
 }
 
@@ -227,18 +245,21 @@ impl File<'_> {
     fn off(&self, knobs: &Knobs<'_>, findings: &mut Findings) -> Vec<Sourced<ToolName>> {
         let mut off = Vec::new();
         if let Some(doc) = self.doc {
-            for (name, entry) in
-                doc.manifest.tools.iter().filter(|(_, entry)| entry.enabled == Some(false))
-            {
-                debug_assert!(entry.enabled.is_some());
-                let pointer = format!("/tools/{}/enabled", crate::node::pointer_part(name));
+            for (name, entry) in &doc.manifest.tools {
+                let field = match (entry.enabled, entry.mode) {
+                    (Some(false), _) => "enabled",
+                    (_, Some(AccessMode::Off)) => "mode",
+                    (_, Some(AccessMode::Allowlist | AccessMode::Full) | None) => continue,
+                };
+                let pointer = format!("/tools/{}/{field}", crate::node::pointer_part(name));
                 off.push(doc.sourced(&pointer, ToolName::canonical(name)));
             }
         }
-        let said = self.shell().1.is_some_and(|shell| shell.enabled.is_some());
-        let knob = knobs.flag("SHELL_TOOL_ENABLED", true, findings);
-        if !said && !knob.value {
-            off.push(Sourced::new(ToolName::canonical("bash"), knob.origin));
+        if self.shell().1.and_then(|shell| shell.enabled).is_none() {
+            let knob = knobs.flag("SHELL_TOOL_ENABLED", true, findings);
+            if !knob.value {
+                off.push(Sourced::new(ToolName::canonical("bash"), knob.origin));
+            }
         }
         off
     }
@@ -257,7 +278,7 @@ struct Knobs<'a> {
 
 impl Knobs<'_> {
     fn flag(&self, name: &str, default: bool, findings: &mut Findings) -> Sourced<bool> {
-        self.parsed(name, default, "write true or false", findings, |text| match text {
+        self.parsed(name, (default, "write true or false"), findings, |text| match text {
             "true" | "1" | "yes" | "on" => Some(true),
             "false" | "0" | "no" | "off" => Some(false),
             _ => None,
@@ -270,7 +291,7 @@ impl Knobs<'_> {
         default: AccessMode,
         findings: &mut Findings,
     ) -> Sourced<AccessMode> {
-        self.parsed(name, default, "write off, allowlist or full", findings, |text| match text {
+        self.parsed(name, (default, "write off, allowlist or full"), findings, |text| match text {
             "off" => Some(AccessMode::Off),
             "allowlist" => Some(AccessMode::Allowlist),
             "full" => Some(AccessMode::Full),
@@ -307,8 +328,7 @@ impl Knobs<'_> {
             None => {
                 let number = self.parsed(
                     name,
-                    default,
-                    "write a whole number above zero",
+                    (default, "write a whole number above zero"),
                     findings,
                     |text| text.parse().ok().filter(|number| *number > 0),
                 );
@@ -329,8 +349,7 @@ impl Knobs<'_> {
     fn parsed<V>(
         &self,
         name: &str,
-        default: V,
-        help: &str,
+        (default, help): (V, &str),
         findings: &mut Findings,
         parse: impl Fn(&str) -> Option<V>,
     ) -> Sourced<V> {

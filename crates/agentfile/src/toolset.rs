@@ -5,7 +5,7 @@
 //!
 //! Must never: offer a tool that nobody asked for, or drop one without a word.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use agentry_protocol::tool::{self, Category, KnownTool, Needs, Risk, ToolName};
 
@@ -19,17 +19,20 @@ use crate::tool_access::ToolAccess;
 
 /// The toolset while it is put together.
 pub struct Gathering<'a> {
-    index: &'a Index,
+    pub(crate) index: &'a Index,
     capabilities: Capabilities,
     access: &'a ToolAccess,
     offered: Vec<OfferedTool>,
     left_out: Vec<LeftOut>,
+    // The names in the two lists.
+    seen: HashSet<ToolName>,
 }
 
 impl<'a> Gathering<'a> {
     /// Nothing yet.
     pub fn new(index: &'a Index, capabilities: Capabilities, access: &'a ToolAccess) -> Self {
-        Self { index, capabilities, access, offered: Vec::new(), left_out: Vec::new() }
+        let (offered, left_out, seen) = (Vec::new(), Vec::new(), HashSet::new());
+        Self { index, capabilities, access, offered, left_out, seen }
     }
 
     /// Adds what a list with `inherit` asks for.
@@ -114,7 +117,7 @@ impl<'a> Gathering<'a> {
 
     /// Adds a tool unless it is there already or switched off.
     pub fn push(&mut self, tool: OfferedTool) {
-        if self.offered.iter().any(|offered| offered.name == tool.name) {
+        if self.seen.contains(&tool.name) {
             return;
         }
         match self.access.why_off(&tool.name) {
@@ -122,12 +125,15 @@ impl<'a> Gathering<'a> {
                 let why = format!("{} ({})", off.why, off.origin);
                 self.leave_out(tool.name.as_str(), &why, &tool.origin);
             }
-            None => self.offered.push(tool),
+            None => {
+                self.seen.insert(tool.name.clone());
+                self.offered.push(tool);
+            }
         }
     }
 
     fn leave_out(&mut self, name: &str, why: &str, origin: &Origin) {
-        if !self.left_out.iter().any(|one| one.name == name) {
+        if self.seen.insert(ToolName::canonical(name)) {
             let (name, why) = (name.to_owned(), why.to_owned());
             self.left_out.push(LeftOut { name, why, origin: origin.clone() });
         }
@@ -168,8 +174,10 @@ pub fn report_left_out(
     spans: &[(String, Span)],
     findings: &mut Findings,
 ) {
+    let places: HashMap<ToolName, Span> =
+        spans.iter().rev().map(|(name, span)| (ToolName::canonical(name), *span)).collect();
     for one in left_out {
-        if let Some((_, span)) = spans.iter().find(|(name, _)| *name == one.name) {
+        if let Some(span) = places.get(&ToolName::canonical(&one.name)) {
             let text = Text::new(format!("`{}` is left out: {}", one.name, one.why));
             findings.at(Code::ToolUnavailable, source, *span, text);
         }

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use granit_parser::{Event, Parser, ScalarStyle};
+use granit_parser::{ErrorKind, Event, Parser, ScalarStyle};
 use serde_json::Number;
 
 use crate::diagnostic::{Code, Findings, Text};
@@ -46,8 +46,11 @@ pub fn parse_forgiving(source: &Source, within: Span, findings: &mut Findings) -
     findings.append(second);
     if let Kind::Map(pairs) = &mut tree.kind {
         for pair in pairs {
-            if masked.values.contains(&(pair.value.span.start - within.start)) {
-                let text = source.slice(pair.value.span).to_owned();
+            let at = pair.value.span.start - within.start;
+            if masked.values.binary_search(&at).is_ok() {
+                // Folded as YAML folds a plain value that goes on in the next line.
+                let lines = source.slice(pair.value.span).lines().map(str::trim);
+                let text = lines.collect::<Vec<_>>().join(" ");
                 findings.at(
                     Code::QuotedForYou,
                     source,
@@ -64,7 +67,7 @@ pub fn parse_forgiving(source: &Source, within: Span, findings: &mut Findings) -
 
 struct Masked {
     text: String,
-    // Offsets of the values that were masked.
+    // Offsets of the values that were masked, in order.
     values: Vec<usize>,
 }
 
@@ -132,6 +135,7 @@ impl<'a> Builder<'a> {
             emit_anchor_events: true,
             emit_unresolved_aliases: true,
             disallow_directives: true,
+            flow_nesting_limit: NODE_DEPTH_MAX,
         };
         let mut documents = 0;
         for next in Parser::new_from_str_with_options(text, options) {
@@ -139,7 +143,11 @@ impl<'a> Builder<'a> {
                 Ok(next) => next,
                 Err(error) => {
                     let at = error.marker().byte_offset().unwrap_or(text.len());
-                    self.refuse(Code::YamlSyntax, Span::new(at, at + 1), error.info(), None);
+                    let place = Span::new(at, at + 1);
+                    match error.kind() {
+                        ErrorKind::RecursionLimitExceeded => self.refuse_depth(place),
+                        _ => self.refuse(Code::YamlSyntax, place, error.info(), None),
+                    }
                     return None;
                 }
             };
@@ -182,6 +190,11 @@ impl<'a> Builder<'a> {
         self.findings.at(code, self.source, place.shifted(self.offset), text);
     }
 
+    fn refuse_depth(&mut self, place: Span) {
+        let help = format!("at most {NODE_DEPTH_MAX} levels are read");
+        self.refuse(Code::TooDeep, place, "this nests too deep", Some(&help));
+    }
+
     fn take(&mut self, event: Event<'_>, place: Span) -> Result<(), Stop> {
         match event {
             Event::Scalar(text, style, ..) => {
@@ -218,8 +231,7 @@ impl<'a> Builder<'a> {
 
     fn open(&mut self, frame: Frame, place: Span) -> Result<(), Stop> {
         if self.stack.len() >= NODE_DEPTH_MAX {
-            let help = format!("at most {NODE_DEPTH_MAX} levels are read");
-            self.refuse(Code::TooDeep, place, "this nests too deep", Some(&help));
+            self.refuse_depth(place);
             return Err(Stop);
         }
         self.stack.push(frame);

@@ -55,15 +55,14 @@ pub(super) struct Found<'a> {
 
 impl Found<'_> {
     pub(super) fn directory(&self) -> &str {
-        
-        (match self.what {
+        match self.what {
             What::ContextFolder => {
                 self.path.trim_end_matches("context/system_prompt.md").trim_end_matches('/')
             }
             What::Program | What::Pack | What::Skill | What::Task => {
                 self.path.rsplit_once('/').map_or("", |(directory, _)| directory)
             }
-        }) as _
+        }
     }
 
     pub(super) fn shown(&self) -> String {
@@ -110,9 +109,10 @@ fn in_tree<'a>(tree: &'a FileTree, found: &mut Vec<Found<'a>>) {
         } else if let Some(directory) = directory_of(path, "TASK.md") {
             found.push(found_in(What::Task, tree, directory, "TASK.md"));
         } else if let Some(directory) = directory_of(path, "AGENT.md")
-            && !(directory.is_empty() && context_folder::is_here(tree)) {
-                found.push(found_in(What::Pack, tree, directory, "AGENT.md"));
-            }
+            && !(directory.is_empty() && context_folder::is_here(tree))
+        {
+            found.push(found_in(What::Pack, tree, directory, "AGENT.md"));
+        }
     }
 }
 

@@ -107,10 +107,10 @@ pub struct Mcp {
 
 /// One `[[mcp.servers]]`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields)]
 pub struct McpServer {
     /// The first half of its tools' names.
-    #[schemars(length(min = 1), required)]
+    #[schemars(length(min = 1))]
     pub id: String,
     /// What people call it.
     pub name: Option<String>,
@@ -121,10 +121,13 @@ pub struct McpServer {
     /// Its command, for `stdio`: one word, or the words in a list.
     pub command: Option<Words>,
     /// Further words of the command.
+    #[serde(default)]
     pub args: Vec<String>,
     /// Its environment.
+    #[serde(default)]
     pub env: BTreeMap<String, String>,
     /// Headers for `http`.
+    #[serde(default)]
     pub headers: BTreeMap<String, String>,
     /// Its working directory.
     pub cwd: Option<String>,

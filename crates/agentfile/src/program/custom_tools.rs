@@ -5,11 +5,13 @@
 //!
 //! Must never: run a program to learn about it.
 
+use std::collections::HashSet;
+
 use agentry_protocol::tool::{self, Category, Risk, ToolName};
 use serde_json::Value;
 
 use crate::agent::{OfferedTool, ToolKind};
-use crate::diagnostic::{Code, Findings, Text, suggestion};
+use crate::diagnostic::{Code, Findings, Text};
 use crate::file_tree::FileTree;
 use crate::manifest::agent_yml::AgentYml;
 use crate::manifest::tool_yml::ToolYml;
@@ -26,7 +28,7 @@ pub(super) fn read(
 ) -> Vec<OfferedTool> {
     let listed = yml.map(listed).unwrap_or_default();
     let mut tools: Vec<OfferedTool> = Vec::new();
-    let mut seen: Vec<&str> = Vec::new();
+    let mut seen: HashSet<&str> = HashSet::new();
     for (pointer, name) in &listed {
         let Some(yml) = yml else { continue };
         let place = yml.span(pointer);
@@ -36,7 +38,7 @@ pub(super) fn read(
         {
             continue;
         }
-        if seen.contains(&name.as_str()) {
+        if !seen.insert(name) {
             if pointer.starts_with("/tools/custom") {
                 let text =
                     Text::new(format!("`{name}` is listed twice")).help("remove one of the two");
@@ -44,7 +46,6 @@ pub(super) fn read(
             }
             continue;
         }
-        seen.push(name);
         if let Some(known) = tool::known(name) {
             let text = Text::new(format!("`{name}` is a name of the host's tool `{}`", known.name))
                 .help("give your tool another name, or list the host's under `allow`");
@@ -53,7 +54,7 @@ pub(super) fn read(
         }
         tools.extend(one(tree, yml, (name, place, yml.origin(pointer)), findings));
     }
-    if yml.is_some() {
+    if yml.is_some_and(|yml| !yml.lost("/tools")) {
         report_unlisted(tree, &listed, findings);
     }
     tools
@@ -67,36 +68,24 @@ pub(super) fn allow(
     findings: &mut Findings,
 ) -> Vec<(String, Span)> {
     let Some(tools) = &yml.manifest.tools else { return Vec::new() };
+    let custom: HashSet<&str> = tools.custom.iter().map(String::as_str).collect();
     let mut spans: Vec<(String, Span)> = Vec::new();
+    let mut seen: HashSet<ToolName> = HashSet::new();
     for (at, name) in tools.allow.iter().enumerate() {
         let pointer = format!("/tools/allow/{at}");
         let span = yml.span(&pointer);
-        let canonical = ToolName::canonical(name);
-        if spans.iter().any(|(known, _)| ToolName::canonical(known) == canonical) {
+        if !seen.insert(ToolName::canonical(name)) {
             let text = Text::new(format!("`{name}` is listed twice")).help("remove one of the two");
             findings.at(Code::ListedTwice, &yml.source, span, text);
             continue;
         }
         spans.push((name.clone(), span));
-        let custom = tools.custom.contains(name) || schema_file(tree, name).is_some();
-        if !gathering.named(name, &yml.origin(&pointer)) && !custom {
-            report_unknown(name, yml, span, findings);
+        let own = custom.contains(name.as_str()) || schema_file(tree, name).is_some();
+        if !gathering.named(name, &yml.origin(&pointer)) && !own {
+            gathering.index.report_tool(name, &yml.source, span, findings);
         }
     }
     spans
-}
-
-fn report_unknown(name: &str, yml: &Doc<AgentYml>, span: Span, findings: &mut Findings) {
-    if let Some((server, _)) = ToolName::canonical(name).mcp() {
-        let text = Text::new(format!("no MCP server is called `{server}`"))
-            .help("add it to .mcp.json or agentry.toml");
-        findings.at(Code::UnknownMcpServer, &yml.source, span, text);
-        return;
-    }
-    let known: Vec<&str> = tool::KNOWN.iter().map(|tool| tool.name).collect();
-    let text = Text::new(format!("no tool is called `{name}`"))
-        .help(format!("{}; a tool of your own needs tools/{name}.yml", suggestion(name, &known)));
-    findings.at(Code::UnknownTool, &yml.source, span, text);
 }
 
 /// All names that agent.yml gives, with their pointers.
@@ -109,7 +98,14 @@ fn listed(yml: &Doc<AgentYml>) -> Vec<(String, String)> {
     [pointers("custom", &tools.custom), pointers("allow", &tools.allow)].concat()
 }
 
+fn is_plain(name: &str) -> bool {
+    !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\'])
+}
+
 fn schema_file(tree: &FileTree, name: &str) -> Option<String> {
+    if !is_plain(name) {
+        return None;
+    }
     ["yml", "yaml"]
         .into_iter()
         .map(|ending| format!("tools/{name}.{ending}"))
@@ -122,17 +118,20 @@ fn one(
     (name, place, origin): (&str, Span, Origin),
     findings: &mut Findings,
 ) -> Option<OfferedTool> {
-    let program = program(tree, yml, (name, place), findings);
     let Some(path) = schema_file(tree, name) else {
-        let text = Text::new(format!("tools/{name}.yml is not there"))
-            .help("write the tool's name, description and parameters into it");
-        findings.at(Code::ToolSchemaMissing, &yml.source, place, text);
+        let text = Text::new(format!("tools/{name}.yml is not there"));
+        let help = match is_plain(name) {
+            true => "write the tool's name, description and parameters into it",
+            false => "a tool's name is that of a file in tools/, without its ending",
+        };
+        findings.at(Code::ToolSchemaMissing, &yml.source, place, text.help(help));
         return None;
     };
+    let program = program(tree, yml, (name, place), findings);
     let source = tree.text(&path, findings)?;
     let node = yaml::parse(&source, Span::new(0, source.text.len()), findings)?;
     let doc: Doc<ToolYml> = schema::read(FileKind::Tool, &source, node, findings)?;
-    if doc.manifest.name != name {
+    if doc.manifest.name != name && !doc.lost("/name") {
         let text = Text::new(format!(
             "the file is {path}, but the tool is called `{}`",
             doc.manifest.name
@@ -140,7 +139,7 @@ fn one(
         .help(format!("write `name: {name}`, or rename the file"));
         findings.at(Code::ToolNameMismatch, &doc.source, doc.span("/name"), text);
     }
-    let parameters = parameters(&doc, findings)?;
+    let parameters = parameters(&doc, findings).filter(|_| !doc.lost(""))?;
     Some(OfferedTool {
         name: ToolName::canonical(name),
         kind: ToolKind::Custom { program: program? },
@@ -213,12 +212,23 @@ fn program(
     None
 }
 
+/// The names of the schema files in `tools/`, for whoever may name them.
+pub(crate) fn names(tree: &FileTree, directory: &str) -> Vec<String> {
+    let tools =
+        if directory.is_empty() { "tools".to_owned() } else { format!("{directory}/tools") };
+    let files = tree.files_in(&tools).map(|(file, _)| file);
+    files.filter_map(schema_name).map(str::to_owned).collect()
+}
+
+fn schema_name(file: &str) -> Option<&str> {
+    file.strip_suffix(".yml").or_else(|| file.strip_suffix(".yaml"))
+}
+
 fn report_unlisted(tree: &FileTree, listed: &[(String, String)], findings: &mut Findings) {
+    let listed: HashSet<&str> = listed.iter().map(|(_, name)| name.as_str()).collect();
     for (file, _) in tree.files_in("tools") {
-        let Some(name) = file.strip_suffix(".yml").or_else(|| file.strip_suffix(".yaml")) else {
-            continue;
-        };
-        if !listed.iter().any(|(_, known)| known == name) {
+        let Some(name) = schema_name(file) else { continue };
+        if !listed.contains(name) {
             let text =
                 Text::new(format!("the tool `{name}` is here but the agent does not have it"))
                     .help(format!("add `{name}` to `tools.custom` in agent.yml"));

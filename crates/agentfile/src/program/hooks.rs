@@ -55,7 +55,7 @@ pub(super) fn read(
             }
         }
     }
-    if yml.is_some() {
+    if yml.is_some_and(|yml| !yml.lost("/hooks")) {
         report_undeclared(tree, &flags, findings);
     }
     hooks

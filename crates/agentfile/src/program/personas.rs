@@ -22,7 +22,9 @@ pub(super) fn read(
     let folders = tree.directories_in("personas");
     let Some(yml) = yml else { return Personas::default() };
     let Some(written) = &yml.manifest.personas else {
-        report_unlisted(tree, &folders, &[], findings);
+        if !yml.lost("/personas") {
+            report_unlisted(tree, &folders, &[], findings);
+        }
         return Personas::default();
     };
     let mut available: Vec<Persona> = Vec::new();
@@ -53,6 +55,9 @@ pub(super) fn read(
         }
         let origin = yml.origin(&format!("/personas/available/{at}"));
         available.push(Persona { id: PersonaId::new(name), soul, template, origin });
+    }
+    if yml.lost("/personas") {
+        return Personas { available, ..Personas::default() };
     }
     report_unlisted(tree, &folders, &written.available, findings);
     let default = written.default.as_deref().and_then(|name| {

@@ -52,6 +52,19 @@ impl Problem {
             && rest[1..].chunks(2).all(|pair| pair[0] == "anyOf" || pair[0] == "allOf")
     }
 
+    /// The field that is missing.
+    pub(super) fn missing(&self) -> Option<String> {
+        match &self.what {
+            What::Missing(name) => Some(format!("{}/{}", self.pointer, pointer_part(name))),
+            What::UnknownFields { .. }
+            | What::Type(_)
+            | What::OneOf(_)
+            | What::Matchers
+            | What::Range(_)
+            | What::Other(_) => None,
+        }
+    }
+
     /// The values that cannot stay if the rest is to be read.
     pub(super) fn to_take_out(&self) -> Vec<String> {
         match &self.what {
@@ -77,7 +90,7 @@ pub(super) fn problems(error: &ValidationError<'_>, schema: &Value) -> Vec<Probl
     let one = |what| vec![Problem { pointer: pointer.clone(), what }];
     match error.kind() {
         ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
-            if let Some(words) = all_words(context) {
+            if let Some(words) = all_words(&pointer, context) {
                 return one(What::OneOf(option_words(&words)));
             }
             nearest_branch(context, schema).unwrap_or_else(|| one(What::Other(error.to_string())))
@@ -107,10 +120,13 @@ pub(super) fn problems(error: &ValidationError<'_>, schema: &Value) -> Vec<Probl
     }
 }
 
-/// When every branch wanted one word: all of the words.
-fn all_words(context: &[Vec<ValidationError<'static>>]) -> Option<Value> {
+/// When every branch wanted one word in this place: all of the words.
+fn all_words(pointer: &str, context: &[Vec<ValidationError<'static>>]) -> Option<Value> {
     let mut words = Vec::new();
     for error in context.iter().flatten() {
+        if error.instance_path().as_str() != pointer {
+            return None;
+        }
         match error.kind() {
             ValidationErrorKind::Constant { expected_value } => {
                 words.push((**expected_value).clone())
@@ -120,7 +136,7 @@ fn all_words(context: &[Vec<ValidationError<'static>>]) -> Option<Value> {
             }
             ValidationErrorKind::AnyOf { context }
             | ValidationErrorKind::OneOfNotValid { context } => {
-                words.extend(all_words(context)?.as_array()?.iter().cloned());
+                words.extend(all_words(pointer, context)?.as_array()?.iter().cloned());
             }
             ValidationErrorKind::Type {
                 kind: TypeKind::Single(JsonType::Null | JsonType::String),

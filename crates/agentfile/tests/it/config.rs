@@ -1,0 +1,262 @@
+//! `agentry.toml` and what is laid over it: user, project, environment, flags.
+
+use crate::reading::{Given, check, given};
+
+/// All values that were said, with where.
+fn said(given: &Given) -> Vec<String> {
+    let (library, _) = given.read();
+    let all = library.settings.all();
+    all.into_iter().map(|(key, value, origin)| format!("{key} = {value} ({origin})")).collect()
+}
+
+#[test]
+fn later_layers_win_and_every_value_knows_its_layer() {
+    let given = given(
+        "
+        --- agentry.toml
+        [agent]
+        name = \"project\"
+        model = \"project\"
+        persona = \"project\"
+        ",
+    )
+    .user_settings(
+        "[agent]\nname = \"user\"\nmodel = \"user\"\npersona = \"user\"\n[user]\nname = \"Ada\"\n",
+    )
+    .variable("AGENTRY_AGENT_MODEL", "variable")
+    .variable("AGENTRY_AGENT_PERSONA", "variable")
+    .flag("agent.persona=flag");
+    given.check("");
+    assert_eq!(
+        said(&given),
+        [
+            "agent.model = \"variable\" (environment AGENTRY_AGENT_MODEL:1:15)",
+            "agent.name = \"project\" (agentry.toml:2:8)",
+            "agent.persona = \"flag\" (flag -c:1:17)",
+            "user.name = \"Ada\" (~/.config/agentry/agentry.toml:6:8)",
+        ]
+    );
+}
+
+#[test]
+fn a_later_layer_may_put_a_value_where_an_earlier_one_has_a_table() {
+    // The deeper key came later in the order of keys, so the user's won over the project's.
+    let one =
+        given("--- agentry.toml\n[agent.args]\nx = 1\n").user_settings("[agent.args.x]\ny = 2\n");
+    assert_eq!(said(&one), ["agent.args.x = 1 (agentry.toml:2:5)"]);
+    let other =
+        given("--- agentry.toml\n[agent.args.x]\ny = 2\n").user_settings("[agent.args]\nx = 1\n");
+    assert_eq!(said(&other), ["agent.args.x.y = 2 (agentry.toml:2:5)"]);
+    let (library, _) = other.read();
+    assert_eq!(library.settings.config.agent.args["x"]["y"], 2);
+}
+
+#[test]
+fn a_variable_has_the_type_of_its_setting() {
+    let given = given("")
+        .variable("AGENTRY_LIMITS_STEPS", "12")
+        .variable("AGENTRY_AGENT_NAME", "12")
+        .variable("AGENTRY_SANDBOX_ENABLED", "false")
+        .variable("AGENTRY_SANDBOX_SECURITY_ALLOW_WRITE", "src, tests")
+        .variable("AGENTRY_SKILLS_ROOTS", "[\"a\"]")
+        .variable("AGENTRY_HOME", "/x")
+        .variable("AGENTRY_LOG", "debug");
+    given.check("");
+    assert_eq!(
+        said(&given),
+        [
+            "agent.name = \"12\" (environment AGENTRY_AGENT_NAME:1:14)",
+            "limits.steps = 12 (environment AGENTRY_LIMITS_STEPS:1:16)",
+            "sandbox.enabled = false (environment AGENTRY_SANDBOX_ENABLED:1:19)",
+            "sandbox.security.allowWrite = [\"src\",\"tests\"] (environment AGENTRY_SANDBOX_SECURITY_ALLOW_WRITE:1:31)",
+            "skills.roots = [\"a\"] (environment AGENTRY_SKILLS_ROOTS:1:16)",
+        ]
+    );
+}
+
+#[test]
+fn a_variable_without_meaning_or_with_a_wrong_value_is_named() {
+    given("")
+        .variable("AGENTRY_AGENT_MODLE", "x")
+        .variable("AGENTRY_LIMITS_STEPS", "many")
+        .variable("AGENTRY_SANDBOX_PROFILE", "none")
+        .check(
+            "
+            E0904 warning environment AGENTRY_AGENT_MODLE:1:1
+            E0303 error environment AGENTRY_LIMITS_STEPS:1:16
+            E0304 error environment AGENTRY_SANDBOX_PROFILE:1:19
+            ",
+        );
+}
+
+#[test]
+fn a_flag_is_a_key_and_a_value() {
+    given("").flag("agent.model").check("E0905 error flag -c:1:1");
+    given("").flag("agent.modle=x").check("E0301 error flag -c:1:7");
+    given("").flag("limits.steps=many").check("E0303 error flag -c:1:16");
+    given("").flag("agent model=x").check("E0211 error flag -c:1:7");
+    assert_eq!(
+        said(
+            &given("").flag(" agent.model = gpt-4.1").flag("limits.steps=3").flag("agent.name=a=b")
+        ),
+        [
+            "agent.model = \" gpt-4.1\" (flag -c:1:15)",
+            "agent.name = \"a=b\" (flag -c:1:14)",
+            "limits.steps = 3 (flag -c:1:16)",
+        ]
+    );
+}
+
+#[test]
+fn each_field_of_the_settings_is_checked_at_its_place() {
+    check(
+        "
+        --- agentry.toml
+        [agnt]
+        name = \"x\"
+        [agent]
+        model = 5
+        [sandbox]
+        minimum = \"jail\"
+        [limits]
+        steps = -1
+        calls = 1.5
+        iterations = 1e30
+        [providers.a]
+        kind = \"gpt\"
+        model_allowlist = [\"m-1\", 2]
+        ",
+        "
+        E0301 error agentry.toml:1:2
+        E0303 error agentry.toml:4:9
+        E0304 error agentry.toml:6:11
+        E0305 error agentry.toml:8:9
+        E0303 error agentry.toml:9:9
+        E0305 error agentry.toml:10:14
+        E0304 error agentry.toml:12:8
+        E0303 error agentry.toml:13:27
+        ",
+    );
+}
+
+#[test]
+fn one_wrong_value_does_not_take_the_other_settings_away() {
+    let given = given(
+        "
+        --- agentry.toml
+        [sandbox]
+        enabled = true
+        [limits]
+        steps = 8.0
+        calls = \"x\"
+        ",
+    );
+    let (library, _) = given.read();
+    assert_eq!(library.settings.config.sandbox.enabled, Some(true));
+    assert_eq!(library.settings.config.limits.steps, Some(8));
+    given.check("E0303 error agentry.toml:5:9");
+}
+
+#[test]
+fn a_provider_without_models_serves_nothing() {
+    check(
+        "
+        --- agentry.toml
+        [providers.a]
+        kind = \"anthropic\"
+        [providers.b]
+        model_allowlist = []
+        [providers.c]
+        model_allowlist = [\"m-1\"]
+        ",
+        "
+        E0901 warning agentry.toml:2:8
+        E0901 warning agentry.toml:4:19
+        ",
+    );
+}
+
+#[test]
+fn a_server_has_a_command_or_a_url_that_fits_its_transport() {
+    check(
+        "
+        --- agentry.toml
+        [[mcp.servers]]
+        id = \"a\"
+        command = [\"x\", \"y\"]
+        [[mcp.servers]]
+        id = \"b\"
+        [[mcp.servers]]
+        id = \"c\"
+        url = \"https://x\"
+        command = \"x\"
+        [[mcp.servers]]
+        id = \"d\"
+        url = \"https://x\"
+        transport = \"stdio\"
+        [[mcp.servers]]
+        command = \"x\"
+        [[mcp.servers]]
+        id = \"a\"
+        command = \"z\"
+        --- .mcp.json
+        {\"mcpServers\": {
+          \"e\": {\"type\": \"pigeon\", \"command\": \"x\"},
+          \"f\": {},
+          \"g\": {\"command\": \"x\", \"url\": \"https://x\"}
+        }}
+        ",
+        "
+        E0304 error .mcp.json:2:17
+        E0903 error .mcp.json:3:3
+        E0903 error .mcp.json:4:3
+        E0903 error agentry.toml:4:1
+        E0903 error agentry.toml:6:1
+        E0903 error agentry.toml:10:1
+        E0302 error agentry.toml:14:1
+        E0424 warning agentry.toml:17:6
+        ",
+    );
+}
+
+#[test]
+fn servers_of_both_files_are_known_and_the_settings_win() {
+    let (library, _) = given(
+        "
+        --- agentry.toml
+        [[mcp.servers]]
+        id = \"a\"
+        command = \"x\"
+        args = [\"-v\"]
+        --- .mcp.json
+        {\"mcpServers\": {\"a\": {\"url\": \"https://a\"}, \"b\": {\"command\": \"y\", \"args\": [\"1\"]}}}
+        ",
+    )
+    .read();
+    let servers: Vec<String> = library
+        .mcp
+        .values()
+        .map(|one| format!("{} {:?} {}", one.id, one.reach, one.origin))
+        .collect();
+    assert_eq!(
+        servers,
+        ["a Command([\"x\", \"-v\"]) agentry.toml:1:1", "b Command([\"y\", \"1\"]) .mcp.json:1:44"]
+    );
+}
+
+#[test]
+fn the_rules_are_where_the_settings_say() {
+    check("--- agentry.toml\n[rules]\nroot = \"RULES.md\"", "E0902 warning agentry.toml:2:8");
+    check("--- agentry.toml\n[rules]\nroot = \"../x\"", "E0902 warning agentry.toml:2:8");
+    check("--- agentry.toml\n[rules]\nroot = \"./docs/R.md\"\n--- docs/R.md\nBe kind.", "");
+    let (library, _) = given("--- AGENTS.md\nBe kind.").read();
+    assert_eq!(library.rules.unwrap().value, "Be kind.");
+}
+
+#[test]
+fn the_default_agent_exists() {
+    let agent = "--- .agentry/agents/coder/AGENT.md\n---\nname: c\n---\n--- agentry.toml\n";
+    check(&format!("{agent}[agent]\ndefault = \"coder\""), "");
+    check(&format!("{agent}[agent]\ndefault = \"codr\""), "E0423 error agentry.toml:2:11");
+    given(agent).flag("agent.default=codr").check("E0423 error flag -c:1:17");
+}

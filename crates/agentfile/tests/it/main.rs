@@ -1,0 +1,17 @@
+//! Directories as text in, findings and agents as text out.
+
+mod access;
+mod agent_program;
+mod codes;
+mod config;
+mod custom_tools;
+mod documented;
+mod hostile;
+mod independence;
+mod packs;
+mod properties;
+mod reading;
+mod skills;
+mod tasks;
+mod templates;
+mod texts;
