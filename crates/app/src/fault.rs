@@ -16,6 +16,8 @@ pub(crate) enum Blame {
     Machine,
     /// We.
     Us,
+    /// Nobody: the reader of the output has seen enough.
+    Reader,
 }
 
 /// An error for a person.
@@ -38,11 +40,16 @@ impl Fault {
         self
     }
 
+    /// Whether there is anything to say to a person.
+    pub(crate) fn is_worth_saying(&self) -> bool {
+        self.blame != Blame::Reader
+    }
+
     /// 2 for a wrong command, 1 for a wrong definition or machine, 70 for a defect of ours.
     pub(crate) fn exit_code(&self) -> ExitCode {
         ExitCode::from(match self.blame {
             Blame::Caller => 2,
-            Blame::Agent | Blame::Machine => 1,
+            Blame::Agent | Blame::Machine | Blame::Reader => 1,
             Blame::Us => 70,
         })
     }
@@ -63,7 +70,11 @@ impl fmt::Display for Fault {
 /// Standard output is gone or full.
 impl From<std::io::Error> for Fault {
     fn from(error: std::io::Error) -> Self {
-        Self::new(Blame::Machine, format!("cannot write the output: {error}"))
+        let blame = match error.kind() {
+            std::io::ErrorKind::BrokenPipe => Blame::Reader,
+            _ => Blame::Machine,
+        };
+        Self::new(blame, format!("cannot write the output: {error}"))
     }
 }
 

@@ -24,6 +24,9 @@ use agentry_runtime::template::Renderer;
 use crate::env::Environment;
 use crate::fault::{Blame, Fault};
 
+/// How people see the user's home.
+pub(crate) const HOME: &str = "~";
+
 /// What all verbs share.
 pub(crate) struct Host {
     /// The environment.
@@ -70,13 +73,18 @@ impl Host {
     pub(crate) fn load(&self, path: &Path, level: SkillLevel) -> Result<Loaded, Fault> {
         let place = Place::of(path)?;
         let mut findings = Findings::default();
-        let project = agents::read_project(&place.directory, &place.label)
+        let mut project = agents::read_project(&place.directory, &place.label)
             .map_err(|error| unreadable(path, &error))?;
         let settings = self.settings(&project, &mut findings);
+        if let Some(rules) = &settings.config.rules.root {
+            let rules = rules.trim_start_matches("./");
+            // A file that cannot be read is reported as missing, at the setting that names it.
+            agents::read_also(&mut project, &place.directory, rules).unwrap_or_default();
+        }
         let home = match &self.environment.home {
             // The home directory itself was asked for: it is the project.
             Some(home) if place.directory.canonicalize().ok() == home.canonicalize().ok() => None,
-            Some(home) => agents::read_home(home, "~").ok(),
+            Some(home) => read_home(home, &mut findings),
             None => None,
         };
         let skill_roots = self.skill_roots(&settings, &place, &mut findings);
@@ -108,7 +116,7 @@ impl Host {
             self.renderer.borrow_mut().render(&request).map_err(|error| no_renderer(&error))?;
         match outcome {
             Outcome::Rendered { text, .. } => Ok(Some(text)),
-            Outcome::Syntax { message, .. } | Outcome::Failed { message } => {
+            Outcome::Syntax { message, .. } | Outcome::Failed { message, .. } => {
                 Err(Fault::new(Blame::Agent, format!("the template does not render: {message}")))
             }
             Outcome::Budget { what } => Err(Fault::new(
@@ -146,7 +154,7 @@ impl Host {
                     Code::TemplateSyntax,
                     (line, column),
                     text,
-                    "see docs for Liquid's tags and filters",
+                    "the guide's page on agents says which tags, filters and variables there are",
                 )
             }
             Ok(Outcome::Budget { what }) => {
@@ -158,9 +166,10 @@ impl Host {
                     "loop over less, or write it out",
                 )
             }
-            Ok(Outcome::Failed { message }) => {
+            Ok(Outcome::Failed { message, place }) => {
                 let text = format!("the template does not render: {message}");
-                (Code::TemplateFails, first_loop(&template.value), text, "try its parts one by one")
+                let place = place.unwrap_or_else(|| first_loop(&template.value));
+                (Code::TemplateFails, place, text, "try its parts one by one")
             }
             Err(error) => {
                 let text = format!("the template could not be tried: {error}");
@@ -227,6 +236,20 @@ fn offered() -> BTreeSet<ToolName> {
         })
         .map(|tool| ToolName::canonical(tool.name))
         .collect()
+}
+
+/// The user's packs and skills. A home that does not exist has none.
+fn read_home(home: &Path, findings: &mut Findings) -> Option<FileTree> {
+    match agents::read_home(home, HOME) {
+        Ok(tree) => Some(tree),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        Err(error) => {
+            let text = Text::new(format!("your home directory cannot be read: {error}"))
+                .help("packs and skills in it are not known; check its permissions");
+            findings.about(Code::Unreadable, HOME, text);
+            None
+        }
+    }
 }
 
 fn user_settings(path: &Path, findings: &mut Findings) -> Option<Source> {
@@ -296,16 +319,14 @@ impl Place {
             // A part of a pack: its neighbours are needed to check what it refers to.
             Some((project, pack)) => {
                 let label = only.split(&*pack.to_string_lossy()).next().unwrap_or_default();
-                let label = match (
-                    label,
-                    asked.is_relative() && !only.contains(&*pack.to_string_lossy()),
-                ) {
-                    (_, true) => shown(project),
-                    (label, false) => label.trim_end_matches('/').to_owned(),
+                let inside = full.strip_prefix(project).unwrap_or(Path::new(""));
+                let label = if asked.is_relative() && !only.contains(&*pack.to_string_lossy()) {
+                    // Asked for from within the pack: the project lies above.
+                    above(&only, inside.components().count())
+                } else {
+                    label.trim_end_matches('/').to_owned()
                 };
-                let inside =
-                    full.strip_prefix(project).map(|below| below.to_string_lossy().into_owned());
-                let below = inside.unwrap_or_default();
+                let below = inside.to_string_lossy().into_owned();
                 let only = if label.is_empty() { below } else { format!("{label}/{below}") };
                 Ok(Self {
                     directory: project.to_owned(),
@@ -330,12 +351,31 @@ impl Place {
     /// The agent whose directory was asked for.
     fn asked_agent(&self, library: &Library) -> Option<String> {
         let wanted = self.inside.clone().or_else(|| self.directory.canonicalize().ok())?;
-        let agent = library.agents.values().find(|agent| {
-            let directory = if agent.directory.is_empty() { "." } else { &agent.directory };
+        let is_wanted = |directory: &str| {
+            let directory = if directory.is_empty() { "." } else { directory };
             Path::new(directory).canonicalize().ok().as_deref() == Some(&*wanted)
+        };
+        let loaded = library.agents.values().find(|agent| is_wanted(&agent.directory));
+        let broken = library.broken_agents.iter().find(|(_, file)| {
+            let directory = Path::new(file.as_str()).parent().unwrap_or(Path::new(""));
+            is_wanted(&directory.to_string_lossy())
         });
-        agent.map(|agent| agent.id.as_str().to_owned())
+        loaded.map(|agent| agent.id.as_str().to_owned()).or_else(|| Some(broken?.0.clone()))
     }
+}
+
+/// So many directories above a path: `a/b` and 3 is `..`.
+fn above(path: &str, levels: usize) -> String {
+    let mut parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+    for _ in 0..levels {
+        match parts.last() {
+            None | Some(&"..") => parts.push(".."),
+            Some(_) => {
+                parts.pop();
+            }
+        }
+    }
+    parts.join("/")
 }
 
 fn shown(path: &Path) -> String {

@@ -5,6 +5,7 @@
 mod env;
 mod fault;
 mod host;
+mod limits;
 mod render;
 mod verb;
 
@@ -27,9 +28,11 @@ fn main() -> ExitCode {
     match verb::run(cli) {
         Ok(code) => code,
         Err(fault) => {
-            let mut stderr = anstream::stderr().lock();
-            // With nowhere left to write to, the exit code is all that can be said.
-            writeln!(stderr, "{fault}").unwrap_or_default();
+            if fault.is_worth_saying() {
+                let mut stderr = anstream::stderr().lock();
+                // With nowhere left to write to, the exit code is all that can be said.
+                writeln!(stderr, "{fault}").unwrap_or_default();
+            }
             fault.exit_code()
         }
     }

@@ -3,9 +3,12 @@
 //! Must never: change what a finding says.
 
 use std::io::{self, Write};
+use std::ops::Range;
 
 use agentry_agentfile::diagnostic::{Diagnostic, Findings, Severity};
-use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+
+use crate::limits::EXCERPT_BYTES_MAX;
 
 /// Writes findings with excerpts. Returns how many errors, warnings and notes there were.
 pub(crate) fn text(
@@ -19,7 +22,9 @@ pub(crate) fn text(
         writeln!(out, "{}\n", report(findings, one))?;
     }
     for (file, more) in findings.not_shown() {
-        writeln!(out, "{file}: {more} more findings are not shown\n")?;
+        if shown.iter().any(|one| *one.file == *file) {
+            writeln!(out, "{file}: {more} more findings are not shown\n")?;
+        }
     }
     Ok(count)
 }
@@ -31,24 +36,38 @@ fn report(findings: &Findings, one: &Diagnostic) -> String {
         Severity::Note => Level::NOTE,
     };
     let title = level.primary_title(one.message.as_str()).id(one.code.as_str());
-    let source = findings.source(&one.file);
     let mut group = Group::with_title(title);
-    let place = format!("{}:{}:{}", one.file, one.line, one.column);
-    match source {
+    match findings.source(&one.file) {
         Some(source) => {
-            let end = source.text.len();
-            let start = one.span.start.min(end);
-            let line_end = source.text[start..].find('\n').map_or(end, |at| start + at);
-            let stop = one.span.end.clamp(start, line_end.max(start));
-            let snippet = Snippet::source(&*source.text).path(&*source.file).line_start(1);
-            group = group.element(snippet.annotation(AnnotationKind::Primary.span(start..stop)));
+            let (excerpt, marked) = excerpt(&source.text, one.span.range());
+            let is_cut = excerpt[..marked.start].chars().count() + 1 < one.column;
+            let mut snippet = Snippet::source(excerpt).line_start(one.line);
+            if is_cut {
+                let place = Origin::path(&*one.file).line(one.line).char_column(one.column);
+                group = group.element(place);
+            } else {
+                snippet = snippet.path(&*one.file);
+            }
+            group = group.element(snippet.annotation(AnnotationKind::Primary.span(marked)));
         }
-        None => group = group.element(Level::NOTE.with_name(Some("in")).message(place)),
+        None => group = group.element(Origin::path(&*one.file)),
     }
     if let Some(help) = &one.help {
         group = group.element(Level::HELP.message(help.as_str()));
     }
     Renderer::styled().render(&[group])
+}
+
+/// The line on which a span begins, and what of the line the span marks, in whole characters. Of a line
+/// that is longer than anybody reads only the part around the mark is taken.
+fn excerpt(text: &str, span: Range<usize>) -> (&str, Range<usize>) {
+    let start = text.floor_char_boundary(span.start);
+    let begin = text[..start].rfind('\n').map_or(0, |at| at + 1);
+    let end = text[start..].find('\n').map_or(text.len(), |at| start + at);
+    let begin = text.ceil_char_boundary(begin.max(start.saturating_sub(EXCERPT_BYTES_MAX / 2)));
+    let end = text.floor_char_boundary(end.min(start + EXCERPT_BYTES_MAX / 2));
+    let stop = text.ceil_char_boundary(span.end.clamp(start, end));
+    (&text[begin..end], start - begin..stop - begin)
 }
 
 /// Writes findings as one JSON array.

@@ -60,6 +60,8 @@ pub enum Outcome {
     Failed {
         /// What is wrong.
         message: String,
+        /// The line and column, from one, if they are known.
+        place: Option<(usize, usize)>,
     },
 }
 
@@ -71,12 +73,14 @@ pub fn render(request: &Request) -> Outcome {
     };
     let values = match liquid_core::model::to_object(&request.values) {
         Ok(values) => values,
-        Err(error) => return Outcome::Failed { message: first_line(&error.to_string()) },
+        Err(error) => {
+            return Outcome::Failed { message: first_line(&error.to_string()), place: None };
+        }
     };
-    run(&Template::new(elements), &values)
+    run(&Template::new(elements), &values, &request.template)
 }
 
-fn run(template: &Template, values: &Object) -> Outcome {
+fn run(template: &Template, values: &Object, text: &str) -> Outcome {
     let inner = RuntimeBuilder::new().set_globals(values).build();
     let runtime = Budgeted { inner: &inner, steps: Cell::new(0), missing: RefCell::default() };
     let mut output = Capped { bytes: Vec::new(), full: false };
@@ -94,8 +98,22 @@ fn run(template: &Template, values: &Object) -> Outcome {
             text: String::from_utf8_lossy(&output.bytes).into_owned(),
             missing: runtime.missing.into_inner().into_iter().collect(),
         },
-        Err(error) => Outcome::Failed { message: first_line(&error.to_string()) },
+        Err(error) => failure(&error.to_string(), text),
     }
+}
+
+/// The engine's words about a failed rendering: what, `cause=why`, `filter=name : arguments`.
+fn failure(message: &str, template: &str) -> Outcome {
+    let after = |mark: &str| message.lines().find_map(|line| Some(line.split_once(mark)?.1.trim()));
+    let mut words = lower_first(&first_line(message));
+    if let Some(cause) = after("cause=") {
+        words.push_str(&format!(": {}", lower_first(cause)));
+    }
+    let filter = after("filter=").and_then(|filter| filter.split([' ', ':']).next());
+    if let Some(name) = filter {
+        words.push_str(&format!(", in the filter `{name}`"));
+    }
+    Outcome::Failed { message: words, place: filter.map(|name| whereabouts(Some(name), template)) }
 }
 
 /// Liquid as documented: the standard tags, blocks and filters. Nothing can be included.
@@ -309,6 +327,14 @@ mod tests {
             };
             assert_eq!((line, column, message.as_str()), expected, "{template}");
         }
+    }
+
+    #[test]
+    fn a_failure_says_what_and_where() {
+        let message =
+            "invalid argument: can't divide by zero, in the filter `divided_by`".to_owned();
+        let failed = Outcome::Failed { message, place: Some((2, 9)) };
+        assert_eq!(outcome("a\n{{ 10 | divided_by: 0 }}"), failed);
     }
 
     #[test]

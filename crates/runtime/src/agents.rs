@@ -18,6 +18,7 @@ use agentry_agentfile::limits::FILE_BYTES_MAX;
 use agentry_protocol::ContentHasher;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, MetadataExt, OpenOptions, OpenOptionsExt, PermissionsExt};
+use rustix::io::Errno;
 
 use crate::limits::{
     READ_BYTES_MAX, READ_DEPTH_MAX, READ_DIRECTORIES_MAX, READ_FILES_MAX, READ_TIME_MAX,
@@ -26,6 +27,20 @@ use crate::limits::{
 /// Reads what belongs to definitions below a directory. `label` is how people see the directory.
 pub fn read_project(directory: &Path, label: &str) -> io::Result<FileTree> {
     read(directory, label, vec![(String::new(), layout::root())])
+}
+
+/// Adds one more regular file of a directory to what was read from it, if it is there.
+pub fn read_also(tree: &mut FileTree, directory: &Path, path: &str) -> io::Result<()> {
+    let root = Dir::open_ambient_dir(directory, ambient_authority())?;
+    if tree.get(path).is_none() && root.metadata(path)?.is_file() {
+        let (path_of_root, empty) = (directory.to_owned(), FileTree::default());
+        let mut walk =
+            Walk { root, path: path_of_root, tree: empty, files: 0, directories: 0, bytes: 0 };
+        if let Some(file) = walk.content(path)? {
+            tree.insert(path, Entry::File(file));
+        }
+    }
+    Ok(())
 }
 
 /// Reads a user's packs and skills below the home directory.
@@ -102,9 +117,14 @@ impl Walk {
         above: &mut HashSet<(u64, u64)>,
     ) -> Result<(), Full> {
         self.directories += 1;
-        if self.directories > READ_DIRECTORIES_MAX || path.matches('/').count() >= READ_DEPTH_MAX {
-            let what = format!("{READ_DIRECTORIES_MAX} directories, {READ_DEPTH_MAX} deep");
-            return self.full(path, what);
+        if self.directories > READ_DIRECTORIES_MAX {
+            return self.full(path, format!("more than {READ_DIRECTORIES_MAX} directories"));
+        }
+        // What lies too deep is left out by itself; its neighbors are still read.
+        if path.matches('/').count() >= READ_DEPTH_MAX {
+            let what = format!("directories nest more than {READ_DEPTH_MAX} deep");
+            self.refuse(path, Refusal::TooMuch(what));
+            return Ok(());
         }
         let here = if path.is_empty() { "." } else { path };
         let Ok(metadata) = self.root.metadata(here) else { return Ok(()) };
@@ -173,6 +193,9 @@ impl Walk {
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     ChildKind::Refused(Refusal::Unreadable("the link points to nothing".to_owned()))
+                }
+                Err(error) if error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => {
+                    ChildKind::Refused(Refusal::Unreadable("the link leads to itself".to_owned()))
                 }
                 Err(_) => ChildKind::Refused(Refusal::LinkLeavesRoot),
             }

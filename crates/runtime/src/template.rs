@@ -6,6 +6,7 @@
 //!
 //! Must never: render in the calling process.
 
+use std::cell::Cell;
 use std::io::{self, BufRead, BufReader, Write};
 use std::panic;
 use std::path::{Path, PathBuf};
@@ -21,6 +22,10 @@ use crate::limits::{TEMPLATE_CPU_SECONDS_MAX, TEMPLATE_MEMORY_BYTES_MAX, TEMPLAT
 
 /// The word that makes the binary serve templates.
 pub const VERB: &str = "serve-templates";
+
+thread_local! {
+    static LAST_WORDS: Cell<String> = const { Cell::new(String::new()) };
+}
 
 /// Renders templates in another process.
 pub struct Renderer {
@@ -116,7 +121,7 @@ fn died(process: Process) -> Outcome {
     let what = if too_long {
         format!("more than {TEMPLATE_CPU_SECONDS_MAX} s of processor time")
     } else {
-        format!("more than {} MiB of memory, or it nests too deep", TEMPLATE_MEMORY_BYTES_MAX >> 20)
+        format!("{}, or it nests too deep", too_much_memory())
     };
     Outcome::Budget { what }
 }
@@ -126,19 +131,40 @@ pub fn serve(input: impl BufRead, mut output: impl Write) -> io::Result<()> {
     let memory = Some(TEMPLATE_MEMORY_BYTES_MAX);
     setrlimit(Resource::As, Rlimit { current: memory, maximum: memory })?;
     setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
-    panic::set_hook(Box::new(|_| {}));
+    // Standard error goes nowhere; what the engine says when it gives up is kept for the answer.
+    panic::set_hook(Box::new(|words| {
+        LAST_WORDS.set(words.payload_as_str().unwrap_or_default().to_owned());
+    }));
     for line in input.lines() {
         let request: Request = serde_json::from_str(&line?)?;
         bound_processor_time()?;
-        let outcome = panic::catch_unwind(|| template::render(&request)).unwrap_or_else(|_| {
-            Outcome::Failed { message: "the template engine gave up on it".to_owned() }
-        });
+        let outcome =
+            panic::catch_unwind(|| template::render(&request)).unwrap_or_else(|_| gave_up());
         let mut answer = serde_json::to_string(&outcome)?;
         answer.push('\n');
         output.write_all(answer.as_bytes())?;
         output.flush()?;
     }
     Ok(())
+}
+
+fn gave_up() -> Outcome {
+    let words = LAST_WORDS.take();
+    // A range with more elements than there are addresses is refused before any is made.
+    if words == "capacity overflow" {
+        return Outcome::Budget { what: too_much_memory() };
+    }
+    // The parser has a bound of its own and breaks off when it is reached.
+    if words.contains("stack limit reached") {
+        return Outcome::Budget { what: "it nests too deep".to_owned() };
+    }
+    let words = words.lines().next().unwrap_or_default();
+    let message = format!("the template engine gave up on it: {words}");
+    Outcome::Failed { message, place: None }
+}
+
+fn too_much_memory() -> String {
+    format!("more than {} MiB of memory", TEMPLATE_MEMORY_BYTES_MAX >> 20)
 }
 
 /// The next template may use so much more than has been used so far.

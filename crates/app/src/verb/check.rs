@@ -4,6 +4,7 @@
 //!
 //! Must never: stop at the first defect, or change a file.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -15,7 +16,7 @@ use clap::{Args, ValueEnum};
 
 use super::Format;
 use crate::fault::Fault;
-use crate::host::{Host, Loaded};
+use crate::host::{HOME, Host, Loaded};
 use crate::render::{self, Count, plural};
 
 #[derive(Args)]
@@ -54,7 +55,7 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     for path in &options.paths {
         let loaded = host.load(path, level)?;
         let Loaded { library, mut findings, only: below, .. } = loaded;
-        tally.add(&library);
+        tally.add(&library, below.as_deref());
         if library.is_empty() && findings.is_empty() && library.settings.all().is_empty() {
             let text = Text::new("no agent, skill, task or setting was found here")
                 .help("make an agent with `agentry init`, or name another directory");
@@ -66,28 +67,43 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     if options.strict {
         all.be_strict();
     }
-    let shown: Vec<&Diagnostic> =
-        all.sorted().into_iter().filter(|one| is_wanted(&one.file, &only)).collect();
+    let (own, shown): (Vec<&Diagnostic>, Vec<&Diagnostic>) = all
+        .sorted()
+        .into_iter()
+        .filter(|one| is_wanted(&one.file, &only))
+        .partition(|one| is_of_home(&one.file) && one.code != Code::DuplicateId);
     let mut out = anstream::stdout().lock();
     let count = match options.format {
         Format::Json => render::json(&shown, &mut out)?,
         Format::Text => {
             let count = render::text(&all, &shown, &mut out)?;
+            if !own.is_empty() {
+                let number = plural(own.len(), "finding");
+                writeln!(out, "your own packs have {number}; `agentry check ~` shows them")?;
+            }
             writeln!(out, "{}", summary(count, &tally))?;
             count
         }
     };
-    Ok(if count.errors == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    // An error that is not shown, since its file has too many findings, is one all the same.
+    let mut files = all.not_shown().map(|(file, _)| file);
+    let counts = |file: &str| is_wanted(file, &only) && !is_of_home(file);
+    let is_hidden = files.any(|file| counts(file) && all.has_errors_in(file));
+    Ok(if count.errors == 0 && !is_hidden { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// A part of a pack is read with its neighbours, but only its own findings are shown.
 fn is_wanted(file: &str, only: &[Option<String>]) -> bool {
-    only.iter().any(|below| match below {
-        None => true,
-        Some(below) => file
-            .strip_prefix(below.as_str())
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/')),
-    })
+    only.iter().any(|below| below.as_deref().is_none_or(|below| lies_below(file, below)))
+}
+
+/// The user's packs are read so that a project can refer to them; their defects are not the project's.
+fn is_of_home(file: &str) -> bool {
+    lies_below(file, HOME)
+}
+
+fn lies_below(file: &str, directory: &str) -> bool {
+    file.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 #[derive(Default)]
@@ -98,11 +114,20 @@ struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, library: &Library) {
-        let own: usize = library.own_skills.values().map(Vec::len).sum();
-        self.agents += library.agents.len() + library.broken_agents.len();
-        self.skills += library.skills.len() + own;
-        self.tasks += library.tasks.len();
+    fn add(&mut self, library: &Library, only: Option<&str>) {
+        let counts =
+            |file: &str| !is_of_home(file) && only.is_none_or(|below| lies_below(file, below));
+        let own = library.own_skills.values().flatten();
+        let skills = library.skills.values().chain(own);
+        let tasks = library.tasks.values().filter_map(|task| task.steps.first());
+        let broken =
+            |files: &BTreeMap<String, String>| files.values().filter(|file| counts(file)).count();
+        self.agents += library.agents.values().filter(|agent| counts(&agent.directory)).count()
+            + broken(&library.broken_agents);
+        self.skills += skills.filter(|skill| counts(&skill.body.origin.file)).count()
+            + broken(&library.broken_skills);
+        self.tasks += tasks.filter(|step| counts(&step.body.origin.file)).count()
+            + broken(&library.broken_tasks);
     }
 }
 

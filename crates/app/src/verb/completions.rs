@@ -2,6 +2,7 @@
 //!
 //! Must never: install anything.
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Args, CommandFactory};
@@ -17,6 +18,8 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(options: &Options) -> Result<ExitCode, Fault> {
-    clap_complete::generate(options.shell, &mut Cli::command(), "agentry", &mut std::io::stdout());
+    let mut script = Vec::new();
+    clap_complete::generate(options.shell, &mut Cli::command(), "agentry", &mut script);
+    anstream::stdout().lock().write_all(&script)?;
     Ok(ExitCode::SUCCESS)
 }

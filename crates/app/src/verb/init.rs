@@ -9,7 +9,10 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
+use agentry_agentfile::diagnostic::Findings;
 use agentry_agentfile::skill::SkillLevel;
+use agentry_agentfile::source::Source;
+use agentry_agentfile::{config, toml};
 use clap::{ArgGroup, Args, ValueEnum};
 use git2::{IndexAddOption, Repository, RepositoryInitOptions, Signature};
 use rust_embed::RustEmbed;
@@ -64,10 +67,22 @@ impl Profile {
 pub(crate) fn run(host: &Host, options: Options) -> Result<ExitCode, Fault> {
     let args = parsed_args(&options.args)?;
     refuse_if_not_empty(&options.dir)?;
+    let was_there = options.dir.exists();
+    match make(&options, &args) {
+        Ok(origin) => report(host, &options.dir, &origin),
+        Err(fault) => {
+            undo(&options.dir, was_there);
+            Err(fault)
+        }
+    }
+}
+
+/// Writes the agent and its history. Returns what it was made from.
+fn make(options: &Options, args: &[(String, String)]) -> Result<String, Fault> {
     let dir = &options.dir;
     let (origin, message) = match (&options.from, options.blank) {
         (Some(from), _) => {
-            let from = bring(from, dir)?;
+            bring(from, dir)?;
             (from.clone(), format!("Create the agent from {from}"))
         }
         (None, true) => {
@@ -80,9 +95,24 @@ pub(crate) fn run(host: &Host, options: Options) -> Result<ExitCode, Fault> {
             (profile.to_owned(), format!("Create the agent from the profile {profile}"))
         }
     };
-    write_settings(dir, &origin, &args)?;
+    write_settings(dir, &origin, args)?;
     commit_all(dir, &message)?;
-    report(host, dir, &origin)
+    Ok(origin)
+}
+
+/// Takes away what a failed attempt left, so that the next one finds the directory new again.
+fn undo(dir: &Path, was_there: bool) {
+    // What cannot be removed stays; the fault that led here is the one to report.
+    if !was_there {
+        fs::remove_dir_all(dir).unwrap_or_default();
+        return;
+    }
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let removed =
+            if is_dir { fs::remove_dir_all(entry.path()) } else { fs::remove_file(entry.path()) };
+        removed.unwrap_or_default();
+    }
 }
 
 fn report(host: &Host, dir: &Path, origin: &str) -> Result<ExitCode, Fault> {
@@ -156,7 +186,9 @@ fn write_profile(dir: &Path, profile: &str) -> Result<(), Fault> {
 }
 
 fn write_blank(dir: &Path) -> Result<(), Fault> {
-    let name = dir
+    fs::create_dir_all(dir).map_err(|error| cannot_write(dir, &error))?;
+    let full = dir.canonicalize().map_err(|error| cannot_write(dir, &error))?;
+    let name = full
         .file_name()
         .map_or_else(|| "agent".to_owned(), |name| name.to_string_lossy().into_owned());
     let yml = format!("name: {}\n", serde_json::Value::String(name));
@@ -166,34 +198,40 @@ fn write_blank(dir: &Path) -> Result<(), Fault> {
 
 /// What the agent was made from, and its args, as settings beside it.
 fn write_settings(dir: &Path, origin: &str, args: &[(String, String)]) -> Result<(), Fault> {
-    let path = dir.join("agentry.toml");
-    if path.exists() {
-        if args.is_empty() {
-            return Ok(());
-        }
-        return Err(Fault::new(
-            Blame::Caller,
-            "the source brings an agentry.toml, so --arg cannot be written",
-        )
-        .hint(format!("set [agent.args] in {} yourself", path.display())));
-    }
+    let path = dir.join(config::FILE);
     let text = |text: &str| serde_json::Value::String(text.to_owned()).to_string();
-    let mut settings = format!("[agent]\nprofile_source = {}\n", text(origin));
+    let mut values = String::new();
     if !args.is_empty() {
-        settings.push_str("\n[agent.args]\n");
+        values.push_str("\n[agent.args]\n");
         for (key, value) in args {
-            settings.push_str(&format!("{key} = {}\n", text(value)));
+            values.push_str(&format!("{key} = {}\n", text(value)));
         }
+    }
+    if !path.exists() {
+        let settings = format!("[agent]\nprofile_source = {}\n{values}", text(origin));
+        return write(&path, settings.as_bytes());
+    }
+    if args.is_empty() {
+        return Ok(());
+    }
+    let old = fs::read_to_string(&path).map_err(|error| cannot_write(&path, &error))?;
+    let settings = format!("{}\n{values}", old.trim_end());
+    let mut findings = Findings::default();
+    let parsed = toml::parse(&Source::new(config::FILE, settings.as_str()), &mut findings);
+    if parsed.is_none() || findings.has_errors() {
+        let what = format!("--arg cannot be added to the {} of the source", config::FILE);
+        return Err(Fault::new(Blame::Caller, what)
+            .hint("leave out --arg and change [agent.args] there; nothing was written"));
     }
     write(&path, settings.as_bytes())
 }
 
-/// Clones a repository or copies a directory. Returns where it came from.
-fn bring(from: &str, dir: &Path) -> Result<String, Fault> {
+/// Clones a repository or copies a directory.
+fn bring(from: &str, dir: &Path) -> Result<(), Fault> {
     let path = Path::new(from);
     if path.is_dir() && !path.join(".git").exists() {
-        copy(path, dir, 0)?;
-        return Ok(from.to_owned());
+        refuse_if_inside(dir, path)?;
+        return copy(path, dir, 0);
     }
     if !path.exists() && !looks_like_address(from) {
         return Err(Fault::new(
@@ -202,8 +240,23 @@ fn bring(from: &str, dir: &Path) -> Result<String, Fault> {
         )
         .hint("name a directory that exists, or an address such as https://host/name.git"));
     }
-    clone(from, dir)?;
-    Ok(from.to_owned())
+    clone(from, dir)
+}
+
+/// A copy into a directory of its own source would never end.
+fn refuse_if_inside(dir: &Path, source: &Path) -> Result<(), Fault> {
+    let above = dir.ancestors().skip(1).map(|path| match path.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => path,
+    });
+    let nearest = above.filter_map(|path| path.canonicalize().ok()).next();
+    match (nearest, source.canonicalize()) {
+        (Some(nearest), Ok(source)) if nearest.starts_with(&source) => {
+            let what = format!("{} lies inside of {}", dir.display(), source.display());
+            Err(Fault::new(Blame::Caller, what).hint("name a directory outside of it"))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn looks_like_address(from: &str) -> bool {

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use agentry_agentfile::agent::{Agent, ToolKind};
+use agentry_agentfile::diagnostic::{Severity, suggestion};
 use agentry_agentfile::library::Library;
 use agentry_agentfile::scope::Rule;
 use agentry_agentfile::skill::SkillLevel;
@@ -43,7 +44,8 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
 /// The agent that was asked for: by id, by its directory, as the default, or as the only one.
 pub(super) fn choose<'a>(loaded: &'a Loaded, which: &Which) -> Result<&'a Agent, Fault> {
     let library = &loaded.library;
-    let known: Vec<&str> = library.agents.keys().map(String::as_str).collect();
+    let broken_ids = library.broken_agents.keys();
+    let known: Vec<&str> = library.agents.keys().chain(broken_ids).map(String::as_str).collect();
     let default = library.settings.config.agent.default.clone();
     let wanted = which.agent.clone().or_else(|| loaded.asked.clone()).or(default);
     let place = which.dir.display();
@@ -52,7 +54,7 @@ pub(super) fn choose<'a>(loaded: &'a Loaded, which: &Which) -> Result<&'a Agent,
             (Some(agent), _) => Ok(agent),
             (None, Some(file)) => Err(broken(loaded, &id, file)),
             (None, None) => Err(Fault::new(Blame::Caller, format!("{place} has no agent `{id}`"))
-                .hint(agentry_agentfile::diagnostic::suggestion(&id, &known))),
+                .hint(suggestion(&id, &known))),
         };
     }
     let mut agents = library.agents.values();
@@ -64,8 +66,9 @@ pub(super) fn choose<'a>(loaded: &'a Loaded, which: &Which) -> Result<&'a Agent,
                 .hint("make one with `agentry init <dir>`"))
         }
         _ => {
-            let broken = library.broken_agents.keys().map(String::as_str);
-            let all: Vec<&str> = known.iter().copied().chain(broken).collect();
+            let mut all: Vec<String> = library.agents.keys().cloned().collect();
+            all.extend(library.broken_agents.keys().map(|id| format!("{id} (does not load)")));
+            all.sort();
             Err(Fault::new(
                 Blame::Caller,
                 format!("{place} has several agents: {}", all.join(", ")),
@@ -76,16 +79,26 @@ pub(super) fn choose<'a>(loaded: &'a Loaded, which: &Which) -> Result<&'a Agent,
 }
 
 fn broken(loaded: &Loaded, id: &str, file: &str) -> Fault {
+    const SHOWN: usize = 5;
+    let directory = file.rsplit_once('/').map_or("", |(directory, _)| directory);
+    let directory = directory.trim_end_matches("context").trim_end_matches('/');
+    let is_own = |path: &str| {
+        let below = path.strip_prefix(directory);
+        below.is_some_and(|rest| directory.is_empty() || rest.starts_with('/'))
+    };
     let sorted = loaded.findings.sorted();
-    let errors: Vec<String> = sorted
+    let all: Vec<String> = sorted
         .iter()
-        .filter(|one| one.severity == agentry_agentfile::diagnostic::Severity::Error)
+        .filter(|one| one.severity == Severity::Error && is_own(&one.file))
         .map(|one| {
-            format!("  {}:{}:{} {} {}", one.file, one.line, one.column, one.code, one.message)
+            format!("\n  {}:{}:{} {} {}", one.file, one.line, one.column, one.code, one.message)
         })
-        .take(5)
         .collect();
-    let more = if errors.is_empty() { String::new() } else { format!(":\n{}", errors.join("\n")) };
+    let mut more = all.iter().take(SHOWN).cloned().collect::<String>();
+    if all.len() > SHOWN {
+        more.push_str(&format!("\n  and {} more", all.len() - SHOWN));
+    }
+    let more = if more.is_empty() { more } else { format!(":{more}") };
     Fault::new(Blame::Agent, format!("the agent `{id}` ({file}) does not load{more}"))
         .hint("`agentry check` shows all that is wrong with it")
 }

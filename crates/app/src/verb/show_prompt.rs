@@ -36,10 +36,8 @@ pub(crate) struct Options {
 pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     let loaded = host.load(&options.which.dir, SkillLevel::Extended)?;
     let agent = show_agent::choose(&loaded, &options.which)?;
-    let wanted = options
-        .persona
-        .as_deref()
-        .or(loaded.library.settings.config.agent.persona.as_deref());
+    let wanted =
+        options.persona.as_deref().or(loaded.library.settings.config.agent.persona.as_deref());
     let persona = persona(agent, wanted)?;
     let template = host.render(agent, persona)?;
     let skills = agent

@@ -1,0 +1,111 @@
+//! The command line itself: version, help, completions, color.
+
+use crate::story::Story;
+
+#[test]
+fn the_version_is_one_line() {
+    insta::assert_snapshot!(Story::new("").run("--version"), @"
+    exit 0
+    --- stdout
+    agentry 0.1.0
+    ");
+}
+
+#[test]
+fn help_ends_with_examples() {
+    insta::assert_snapshot!(Story::new("").run("--help"), @"
+    exit 0
+    --- stdout
+    Runs agents defined as files in git: governed, confined, durable, replayable
+
+    Usage: agentry [OPTIONS] <COMMAND>
+
+    Commands:
+      init         Make an agent in a new directory, with git history
+      check        Say everything that is wrong with agents, skills, tasks and settings
+      show         Show what files resolve to
+      explain      Explain the code of a finding
+      schema       Print the JSON Schema of a definition file, for editors
+      config       Look at the settings
+      completions  Print a completion script for a shell
+      help         Print this message or the help of the given subcommand(s)
+
+    Options:
+      -c, --config <KEY=VALUE>
+              Override a setting, such as agent.model=gpt-4.1 (may be given several times)
+
+          --color <COLOR>
+              When to use color
+
+              Possible values:
+              - auto:   On a terminal, unless `NO_COLOR` is set
+              - always: Always
+              - never:  Never
+              
+              [default: auto]
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+      -V, --version
+              Print version
+
+    Examples:
+      agentry init my-agent --profile coder     make an agent from a bundled profile
+      agentry check my-agent                    say what is wrong with it
+      agentry show agent my-agent               show what it resolves to, and why
+      agentry show prompt my-agent              show its prompt, section by section
+      agentry explain E0401                     explain a finding
+    ");
+}
+
+#[test]
+fn without_a_verb_help_is_shown_and_it_is_exit_2() {
+    let ran = Story::new("").ran_in("", "");
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.err.contains("Usage: agentry"), "{}", ran.err);
+}
+
+#[test]
+fn an_unknown_verb_is_exit_2() {
+    insta::assert_snapshot!(Story::new("").run("chek"), @"
+    exit 2
+    --- stderr
+    error: unrecognized subcommand 'chek'
+
+      tip: some similar subcommands exist: 'schema', 'check'
+
+    Usage: agentry [OPTIONS] <COMMAND>
+
+    For more information, try '--help'.
+    ");
+}
+
+#[test]
+fn each_shell_has_completions() {
+    let story = Story::new("");
+    for shell in ["bash", "zsh", "fish"] {
+        let script = story.out(&format!("completions {shell}"));
+        assert!(script.contains("agentry") && script.contains("explain"), "{shell}: {script}");
+    }
+    assert_eq!(story.ran_in("", "completions tcsh").code, Some(2));
+}
+
+#[test]
+fn color_is_for_terminals_or_on_request() {
+    let story = Story::new("\n--- agent.yml\nnmae: a\n--- AGENT.md\nHi.\n");
+    let escapes = |story: &Story, command: &str| story.run(command).contains('\u{1b}');
+    assert!(!escapes(&story, "check"));
+    assert!(!escapes(&story, "show agent"));
+    assert!(!escapes(&story, "check --color never"));
+    assert!(escapes(&story, "check --color always"));
+    assert!(escapes(&story, "show agent --color always"));
+    let story = story.with("NO_COLOR", "1");
+    assert!(!escapes(&story, "check"));
+}
+
+#[test]
+fn json_has_no_color_even_on_request() {
+    let story = Story::new("\n--- agent.yml\nnmae: a\n--- AGENT.md\nHi.\n");
+    assert!(!story.run("check --format json --color always").contains('\u{1b}'));
+}

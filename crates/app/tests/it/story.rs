@@ -1,0 +1,205 @@
+//! One story: a temporary home and work directory, and commands that run there in a clean environment.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use agentry_agentfile::file_tree::{Entry, FileTree};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Longer than any command may take on a machine under load; a command that hangs ends here.
+const COMMAND_TIME_MAX: Duration = Duration::from_secs(120);
+
+pub(crate) struct Story {
+    root: TempDir,
+    environment: Vec<(String, String)>,
+}
+
+/// What a command did.
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Story {
+    /// A work directory with these files: `--- path` begins a file, `--- path +x` an executable one.
+    pub(crate) fn new(fixture: &str) -> Self {
+        let root = TempDir::new().expect("a temporary directory can be made");
+        fs::create_dir_all(root.path().join("home")).expect("the home can be made");
+        fs::create_dir_all(root.path().join("work")).expect("the work directory can be made");
+        let story = Self { root, environment: Vec::new() };
+        story.write(fixture);
+        story
+    }
+
+    /// With a variable in the environment of all commands.
+    pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
+        self.environment.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Adds files below the work directory.
+    pub(crate) fn write(&self, fixture: &str) {
+        for (path, entry) in FileTree::from_fixture(fixture).below("") {
+            let Entry::File(file) = entry else { continue };
+            self.file(path, file.bytes.as_deref().expect("fixtures are small"));
+            if file.executable {
+                let mode = fs::Permissions::from_mode(0o755);
+                fs::set_permissions(self.path(path), mode).expect("the mode can be set");
+            }
+        }
+    }
+
+    /// Writes one file below the work directory.
+    pub(crate) fn file(&self, path: &str, content: &[u8]) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().expect("it lies below")).expect("it can be made");
+        fs::write(path, content).expect("the file can be written");
+    }
+
+    /// A path below the work directory.
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
+        self.root.path().join("work").join(path)
+    }
+
+    /// A path below the home.
+    pub(crate) fn home(&self, path: &str) -> PathBuf {
+        self.root.path().join("home").join(path)
+    }
+
+    /// Runs a command in the work directory: exit code, output and errors as one text.
+    pub(crate) fn run(&self, command: &str) -> String {
+        self.run_in("", command)
+    }
+
+    /// Runs a command in a directory below the work directory.
+    pub(crate) fn run_in(&self, directory: &str, command: &str) -> String {
+        let Ran { code, out, err } = self.ran_in(directory, command);
+        let code = code.map_or_else(|| "killed".to_owned(), |code| format!("exit {code}"));
+        let mut text = format!("{code}\n");
+        for (name, stream) in [("stdout", &out), ("stderr", &err)] {
+            if !stream.is_empty() {
+                text.push_str(&format!("--- {name}\n{stream}"));
+            }
+        }
+        text
+    }
+
+    /// The output of a command that must succeed.
+    pub(crate) fn out(&self, command: &str) -> String {
+        let Ran { code, out, err } = self.ran_in("", command);
+        assert_eq!(code, Some(0), "agentry {command}\n{out}\n{err}");
+        out
+    }
+
+    /// The JSON that a command prints, whatever its exit code.
+    pub(crate) fn json(&self, command: &str) -> Value {
+        let Ran { out, err, .. } = self.ran_in("", command);
+        serde_json::from_str(&out)
+            .unwrap_or_else(|error| panic!("agentry {command}: {error}\n{out}\n{err}"))
+    }
+
+    /// The findings of a `check`, one line each.
+    pub(crate) fn findings(&self, command: &str) -> String {
+        let findings = self.json(&format!("{command} --format json"));
+        let line = |one: &Value| {
+            let text = |key: &str| one[key].as_str().unwrap_or_default().to_owned();
+            let place = format!("{}:{}:{}", text("file"), one["line"], one["column"]);
+            format!("{} {place} {} {}", text("code"), text("severity"), text("message"))
+        };
+        let lines: Vec<String> =
+            findings.as_array().expect("findings are an array").iter().map(line).collect();
+        lines.join("\n")
+    }
+
+    /// Runs a command and takes its parts.
+    pub(crate) fn ran_in(&self, directory: &str, command: &str) -> Ran {
+        let output = self.output(directory, &words(command));
+        let text = |bytes: &[u8]| {
+            let text = String::from_utf8_lossy(bytes);
+            text.replace(&*self.root.path().to_string_lossy(), "[tmp]")
+        };
+        Ran { code: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }
+    }
+
+    fn output(&self, directory: &str, words: &[String]) -> Output {
+        let child = Command::new(env!("CARGO_BIN_EXE_agentry"))
+            .args(words)
+            .current_dir(self.path(directory))
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.home(""))
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the binary starts");
+        let (sender, receiver) = mpsc::channel();
+        thread::spawn(move || sender.send(child.wait_with_output()));
+        let output = receiver.recv_timeout(COMMAND_TIME_MAX);
+        output
+            .unwrap_or_else(|_| panic!("agentry {} hangs", words.join(" ")))
+            .expect("the output can be read")
+    }
+
+    /// Runs git in a directory below the work directory and returns its output.
+    pub(crate) fn git(&self, directory: &str, words: &[&str]) -> String {
+        let output = Command::new("git")
+            .args(["-c", "user.name=Ada", "-c", "user.email=ada@example.com"])
+            .args(words)
+            .current_dir(self.path(directory))
+            .env("HOME", self.home(""))
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .output()
+            .expect("git runs");
+        let err = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "git {}: {err}", words.join(" "));
+        String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+    }
+
+    /// All files below a directory of the work directory, without git's own.
+    pub(crate) fn tree(&self, directory: &str) -> String {
+        let mut files = Vec::new();
+        list(&self.path(directory), "", &mut files);
+        files.sort();
+        files.join("\n")
+    }
+
+    pub(crate) fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.path(path)).expect("the file can be read")
+    }
+}
+
+fn list(directory: &Path, below: &str, files: &mut Vec<String>) {
+    for entry in fs::read_dir(directory).expect("the directory can be read") {
+        let entry = entry.expect("the entry can be read");
+        let name = format!("{below}{}", entry.file_name().to_string_lossy());
+        match entry.file_type().expect("the entry has a type").is_dir() {
+            true if name == ".git" => {}
+            true => list(&entry.path(), &format!("{name}/"), files),
+            false => files.push(name),
+        }
+    }
+}
+
+/// The words of a command; a word in single quotes may have spaces.
+pub(crate) fn words(command: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut quoted = false;
+    for c in command.trim().chars() {
+        match c {
+            '\'' => quoted = !quoted,
+            ' ' if !quoted => words.push(String::new()),
+            c => words.last_mut().expect("there is always one").push(c),
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}

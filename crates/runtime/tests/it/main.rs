@@ -1,0 +1,3 @@
+//! Room tests: real directories in, snapshots out.
+
+mod agents;
