@@ -24,12 +24,13 @@ const LINTS: Step = Step {
     name: "lints",
     arguments: &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"],
 };
-const TESTS: Step = Step { name: "tests", arguments: &["nextest", "run", "--workspace"] };
+const TESTS: Step =
+    Step { name: "tests", arguments: &["nextest", "run", "--workspace", "--no-fail-fast"] };
 const DOC_TESTS: Step = Step { name: "doc tests", arguments: &["test", "--workspace", "--doc"] };
 
 // Plain cargo runs the doc tests along with the others; nextest does not know them.
 const TESTS_AND_DOC_TESTS: Step =
-    Step { name: "tests and doc tests", arguments: &["test", "--workspace"] };
+    Step { name: "tests and doc tests", arguments: &["test", "--workspace", "--no-fail-fast"] };
 
 pub(crate) fn run(root: &Path) -> Result<(), Failure> {
     child::require_c_compiler()?;
@@ -60,7 +61,7 @@ fn require_components(root: &Path) -> Result<(), Failure> {
 
 fn steps(root: &Path) -> &'static [Step] {
     if child::answers(child::cargo(root).args(["nextest", "--version"])) {
-        &[FORMAT, LINTS, TESTS, DOC_TESTS]
+        &[FORMAT, LINTS, DOC_TESTS, TESTS]
     } else {
         &[FORMAT, LINTS, TESTS_AND_DOC_TESTS]
     }

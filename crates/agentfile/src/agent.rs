@@ -112,7 +112,7 @@ pub struct Powers {
     /// Which of its programs run at which moment.
     pub hooks: Vec<Hook>,
     /// What it may do beyond calling tools.
-    pub capabilities: Capabilities,
+    pub capabilities: Sourced<Capabilities>,
     /// What its tool-access file and the environment say.
     pub access: ToolAccess,
 }
@@ -177,14 +177,21 @@ pub struct Hook {
 }
 
 /// The voices an agent may wear.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Personas {
     /// The one to begin with; none means the root SOUL.md.
     pub default: Option<Sourced<PersonaId>>,
     /// Who chooses.
-    pub router: Router,
+    pub router: Sourced<Router>,
     /// All that may be worn.
     pub available: Vec<Persona>,
+}
+
+impl Default for Personas {
+    fn default() -> Self {
+        let router = Sourced::new(Router::default(), Origin::named("built-in"));
+        Self { default: None, router, available: Vec::new() }
+    }
 }
 
 /// One voice.

@@ -61,9 +61,12 @@ pub fn layered(layers: &Layers, findings: &mut Findings) -> Settings {
     }
     for flag in &layers.flags {
         match flag.split_once('=') {
-            Some((key, value)) => settings.add(&one_setting("flag -c", key, value), findings),
+            Some((key, value)) => {
+                let source = one_setting(&format!("flag -c {}", flag.trim()), key, value.trim());
+                settings.add(&source, findings);
+            }
             None => {
-                let source = Source::new("flag -c", flag.as_str());
+                let source = Source::made(format!("flag -c {flag}"), flag.as_str());
                 let text = Text::new(format!("`{flag}` has no `=`"))
                     .help("write -c agent.model=some-model");
                 findings.at(Code::SettingForm, &source, Span::new(0, flag.len()), text);
@@ -80,7 +83,7 @@ fn one_setting(name: &str, key: &str, value: &str) -> Source {
         Value::String(text) => Value::String(text).to_string(),
         _ => value.to_owned(),
     };
-    Source::new(name, format!("{} = {value}", key.trim()))
+    Source::made(name, format!("{} = {value}", key.trim()))
 }
 
 impl Settings {

@@ -103,7 +103,7 @@ fn load(
             tool_rules: Vec::new(),
             task_rules: Vec::new(),
             hooks: Vec::new(),
-            capabilities: Capabilities::default(),
+            capabilities: Sourced::new(Capabilities::default(), Origin::named("built-in")),
             access,
         },
         personas: Personas::default(),

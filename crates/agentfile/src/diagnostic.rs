@@ -48,12 +48,19 @@ pub struct Findings {
 #[derive(Clone, Copy, Debug, Default)]
 struct Count {
     kept: usize,
+    errors_kept: usize,
     not_shown: usize,
     // Among those not shown: an error that is not shown is one all the same.
     errors_not_shown: usize,
 }
 
 impl Count {
+    /// An error takes the place of something less; only errors leave no room for one.
+    fn is_full_for(&self, severity: Severity) -> bool {
+        let kept = if severity == Severity::Error { self.errors_kept } else { self.kept };
+        kept >= FINDINGS_PER_FILE_MAX
+    }
+
     fn skip(&mut self, severity: Severity) {
         self.not_shown += 1;
         self.errors_not_shown += usize::from(severity == Severity::Error);
@@ -77,7 +84,7 @@ impl Findings {
         text: impl FnOnce() -> Text,
     ) {
         match self.counts.get_mut(&source.file) {
-            Some(count) if count.kept >= FINDINGS_PER_FILE_MAX => count.skip(code.severity()),
+            Some(count) if count.is_full_for(code.severity()) => count.skip(code.severity()),
             Some(_) | None => self.at(code, source, span, text()),
         }
     }
@@ -103,11 +110,20 @@ impl Findings {
 
     fn keep(&mut self, one: Diagnostic) {
         let count = self.counts.entry(one.file.clone()).or_default();
+        if count.is_full_for(one.severity) {
+            count.skip(one.severity);
+            return;
+        }
+        count.errors_kept += usize::from(one.severity == Severity::Error);
         if count.kept < FINDINGS_PER_FILE_MAX {
             count.kept += 1;
             self.diagnostics.push(one);
-        } else {
-            count.skip(one.severity);
+            return;
+        }
+        let lesser = |kept: &Diagnostic| kept.file == one.file && kept.severity < Severity::Error;
+        if let Some(at) = self.diagnostics.iter().rposition(lesser) {
+            count.skip(self.diagnostics[at].severity);
+            self.diagnostics[at] = one;
         }
     }
 

@@ -268,7 +268,7 @@ impl Refusal {
             Self::Unreadable(why) => (
                 Code::Unreadable,
                 Text::new(format!("this is there but cannot be read: {why}"))
-                    .help("check its owner and permissions"),
+                    .help("make sure that it exists and that you may read it"),
             ),
             Self::TooMuch(what) => (
                 Code::TooManyFiles,

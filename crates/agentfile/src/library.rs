@@ -124,17 +124,28 @@ pub fn read(input: Input<'_>, findings: &mut Findings) -> Library {
     library
 }
 
-/// Root `AGENTS.md`, or the file the settings name.
+/// Root `AGENTS.md`, or the files that the settings name, one after the other.
 fn rules(input: &Input<'_>, findings: &mut Findings) -> Option<Sourced<String>> {
-    let configured = input.settings.config.rules.root.as_deref();
-    let path = configured.unwrap_or("AGENTS.md").trim_start_matches("./");
-    let rules = crate::markdown::plain(input.project, path, findings);
-    if let (None, Some(path)) = (&rules, configured) {
-        let text = Text::new(format!("the rules file `{path}` is not there"))
-            .help("write it, or change `rules.root`");
-        input.settings.report(Code::MissingRoot, "/rules/root", text, findings);
+    let configured = input.settings.config.rules.named("/rules");
+    if configured.is_empty() {
+        let rules = crate::markdown::plain(input.project, "AGENTS.md", findings)?;
+        return Some(rules).filter(|rules| !rules.value.is_empty());
     }
-    rules.filter(|rules| !rules.value.is_empty())
+    let mut texts: Vec<Sourced<String>> = Vec::new();
+    for (pointer, path) in configured {
+        match crate::markdown::plain(input.project, path.trim_start_matches("./"), findings) {
+            Some(rules) => texts.push(rules),
+            None => {
+                let text = Text::new(format!("the rules file `{path}` is not there"))
+                    .help("write it, or change the setting");
+                input.settings.report(Code::MissingRoot, &pointer, text, findings);
+            }
+        }
+    }
+    texts.retain(|rules| !rules.value.is_empty());
+    let origin = texts.first()?.origin.clone();
+    let all: Vec<&str> = texts.iter().map(|rules| rules.value.as_str()).collect();
+    Some(Sourced::new(all.join("\n\n"), origin))
 }
 
 /// Of two definitions with one id the first found holds; the other is named.

@@ -111,7 +111,7 @@ fn powers(
         tool_rules: scope.tool_rules.clone().unwrap_or_default(),
         task_rules: scope.task_rules.clone().unwrap_or_default(),
         hooks: Vec::new(),
-        capabilities: Capabilities::default(),
+        capabilities: Sourced::new(Capabilities::default(), Origin::named("built-in")),
         access,
     }
 }

@@ -291,7 +291,10 @@ impl Program<'_> {
             tool_rules: scope.tool_rules.clone().unwrap_or_default(),
             task_rules: scope.task_rules.clone().unwrap_or_default(),
             hooks: Vec::new(),
-            capabilities,
+            capabilities: match yml.said("/capabilities") {
+                Some(origin) => Sourced::new(capabilities, origin),
+                None => Sourced::new(capabilities, Origin::named("built-in")),
+            },
             access,
         }
     }

@@ -44,6 +44,8 @@ pub struct Source {
     pub file: Arc<str>,
     /// The whole text: no byte order mark, lines end with `\n`.
     pub text: Arc<str>,
+    // Whether it was made from a flag or a variable, so that lines and columns mean nothing.
+    made: bool,
     // Invariant: the byte offset at which each line of `text` begins; never empty.
     lines: Arc<[usize]>,
     // Invariant: how many characters begin before each `MARK_BYTES` bytes; never empty.
@@ -66,7 +68,12 @@ impl Source {
             Some(mark)
         });
         let marks = marks.chain(text.is_empty().then_some(0)).collect();
-        Self { file: file.into(), text, lines, marks }
+        Self { file: file.into(), text, made: false, lines, marks }
+    }
+
+    /// A text that was made from a flag or a variable; nobody can open it at a line.
+    pub fn made(name: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> Self {
+        Self { made: true, ..Self::new(name, text) }
     }
 
     /// How many characters begin before a byte.
@@ -93,6 +100,9 @@ impl Source {
 
     /// Where a span begins.
     pub fn origin(&self, span: Span) -> Origin {
+        if self.made {
+            return Origin::named(self.file.clone());
+        }
         let (line, column) = self.position(span.start);
         Origin { file: self.file.clone(), line, column }
     }

@@ -76,7 +76,7 @@ impl Host {
         let mut project = agents::read_project(&place.directory, &place.label)
             .map_err(|error| unreadable(path, &error))?;
         let settings = self.settings(&project, &mut findings);
-        if let Some(rules) = &settings.config.rules.root {
+        for (_, rules) in settings.config.rules.named("/rules") {
             let rules = rules.trim_start_matches("./");
             // A file that cannot be read is reported as missing, at the setting that names it.
             agents::read_also(&mut project, &place.directory, rules).unwrap_or_default();

@@ -157,6 +157,16 @@ pub struct Roots {
     pub roots: Vec<String>,
 }
 
+impl Roots {
+    /// All that are named, each with its JSON pointer below a section.
+    pub fn named(&self, section: &str) -> Vec<(String, &str)> {
+        let one = self.root.iter().map(|root| (format!("{section}/root"), root.as_str()));
+        let several = self.roots.iter().enumerate();
+        let several = several.map(|(at, root)| (format!("{section}/roots/{at}"), root.as_str()));
+        one.chain(several).collect()
+    }
+}
+
 /// `[sandbox]`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]

@@ -66,11 +66,15 @@ pub(super) fn read(
         }
         let known: Vec<&str> = written.available.iter().map(String::as_str).collect();
         let text = Text::new(format!("the default persona `{name}` is not in `available`"))
-            .help(format!("{}; null means the root SOUL.md", suggestion(name, &known)));
+            .help(format!("null means the root SOUL.md; {}", suggestion(name, &known)));
         findings.at(Code::UnknownPersona, &yml.source, yml.span("/personas/default"), text);
         None
     });
-    Personas { default, router: written.router.unwrap_or_default(), available }
+    let router = match written.router {
+        Some(router) => yml.sourced("/personas/router", router),
+        None => Personas::default().router,
+    };
+    Personas { default, router, available }
 }
 
 fn report_unlisted(tree: &FileTree, folders: &[&str], listed: &[String], findings: &mut Findings) {

@@ -30,9 +30,9 @@ fn later_layers_win_and_every_value_knows_its_layer() {
     assert_eq!(
         said(&given),
         [
-            "agent.model = \"variable\" (environment AGENTRY_AGENT_MODEL:1:15)",
+            "agent.model = \"variable\" (environment AGENTRY_AGENT_MODEL)",
             "agent.name = \"project\" (agentry.toml:2:8)",
-            "agent.persona = \"flag\" (flag -c:1:17)",
+            "agent.persona = \"flag\" (flag -c agent.persona=flag)",
             "user.name = \"Ada\" (~/.config/agentry/agentry.toml:6:8)",
         ]
     );
@@ -65,11 +65,11 @@ fn a_variable_has_the_type_of_its_setting() {
     assert_eq!(
         said(&given),
         [
-            "agent.name = \"12\" (environment AGENTRY_AGENT_NAME:1:14)",
-            "limits.steps = 12 (environment AGENTRY_LIMITS_STEPS:1:16)",
-            "sandbox.enabled = false (environment AGENTRY_SANDBOX_ENABLED:1:19)",
-            "sandbox.security.allowWrite = [\"src\",\"tests\"] (environment AGENTRY_SANDBOX_SECURITY_ALLOW_WRITE:1:31)",
-            "skills.roots = [\"a\"] (environment AGENTRY_SKILLS_ROOTS:1:16)",
+            "agent.name = \"12\" (environment AGENTRY_AGENT_NAME)",
+            "limits.steps = 12 (environment AGENTRY_LIMITS_STEPS)",
+            "sandbox.enabled = false (environment AGENTRY_SANDBOX_ENABLED)",
+            "sandbox.security.allowWrite = [\"src\",\"tests\"] (environment AGENTRY_SANDBOX_SECURITY_ALLOW_WRITE)",
+            "skills.roots = [\"a\"] (environment AGENTRY_SKILLS_ROOTS)",
         ]
     );
 }
@@ -91,18 +91,18 @@ fn a_variable_without_meaning_or_with_a_wrong_value_is_named() {
 
 #[test]
 fn a_flag_is_a_key_and_a_value() {
-    given("").flag("agent.model").check("E0905 error flag -c:1:1");
-    given("").flag("agent.modle=x").check("E0301 error flag -c:1:7");
-    given("").flag("limits.steps=many").check("E0303 error flag -c:1:16");
-    given("").flag("agent model=x").check("E0211 error flag -c:1:7");
+    given("").flag("agent.model").check("E0905 error flag -c agent.model:1:1");
+    given("").flag("agent.modle=x").check("E0301 error flag -c agent.modle=x:1:7");
+    given("").flag("limits.steps=many").check("E0303 error flag -c limits.steps=many:1:16");
+    given("").flag("agent model=x").check("E0211 error flag -c agent model=x:1:7");
     assert_eq!(
         said(
             &given("").flag(" agent.model = gpt-4.1").flag("limits.steps=3").flag("agent.name=a=b")
         ),
         [
-            "agent.model = \" gpt-4.1\" (flag -c:1:15)",
-            "agent.name = \"a=b\" (flag -c:1:14)",
-            "limits.steps = 3 (flag -c:1:16)",
+            "agent.model = \"gpt-4.1\" (flag -c agent.model = gpt-4.1)",
+            "agent.name = \"a=b\" (flag -c agent.name=a=b)",
+            "limits.steps = 3 (flag -c limits.steps=3)",
         ]
     );
 }
@@ -258,5 +258,5 @@ fn the_default_agent_exists() {
     let agent = "--- .agentry/agents/coder/AGENT.md\n---\nname: c\n---\n--- agentry.toml\n";
     check(&format!("{agent}[agent]\ndefault = \"coder\""), "");
     check(&format!("{agent}[agent]\ndefault = \"codr\""), "E0423 error agentry.toml:2:11");
-    given(agent).flag("agent.default=codr").check("E0423 error flag -c:1:17");
+    given(agent).flag("agent.default=codr").check("E0423 error flag -c agent.default=codr:1:17");
 }

@@ -33,7 +33,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Fault> {
     let known: Vec<&str> = Code::ALL.iter().map(|code| code.as_str()).collect();
     let code = Code::parse(written).ok_or_else(|| {
         Fault::new(Blame::Caller, format!("there is no code `{written}`"))
-            .hint(format!("{}; `agentry explain` lists all", suggestion(written, &known)))
+            .hint(format!("`agentry explain` lists all; {}", suggestion(written, &known)))
     })?;
     let page = Pages::get(&format!("{code}.md"))
         .ok_or_else(|| Fault::new(Blame::Us, format!("the page of {code} is missing")))?;

@@ -235,9 +235,10 @@ impl Page<'_> {
             &shell.allow_any_cwd.value.to_string(),
             Some(&shell.allow_any_cwd.origin),
         )?;
-        let capabilities = powers.capabilities;
-        self.line("self_modify", &capabilities.self_modify.to_string(), None)?;
-        self.line("spawn_subagents", &capabilities.spawn_subagents.to_string(), None)
+        let capabilities = &powers.capabilities;
+        let (own, others) = (capabilities.value.self_modify, capabilities.value.spawn_subagents);
+        self.line("self_modify", &own.to_string(), Some(&capabilities.origin))?;
+        self.line("spawn_subagents", &others.to_string(), Some(&capabilities.origin))
     }
 
     fn voices(&mut self, agent: &Agent) -> io::Result<()> {
@@ -249,7 +250,8 @@ impl Page<'_> {
                 default.map_or("root SOUL.md", |one| one.value.as_str()),
                 default.map(|one| &one.origin),
             )?;
-            self.line("router", &word(agent.personas.router), None)?;
+            let router = &agent.personas.router;
+            self.line("router", &word(router.value), Some(&router.origin))?;
             for persona in &agent.personas.available {
                 let parts: Vec<&str> =
                     [("SOUL.md", persona.soul.is_some()), ("template", persona.template.is_some())]

@@ -215,7 +215,7 @@ fn skills_are_read_forgivingly_or_by_the_specification() {
     3 | description: Does: big things
       |                  ^
 
-    checked 0 agents, 0 skills, 0 tasks: 1 error
+    checked 0 agents, 1 skill, 0 tasks: 1 error
     ");
     insta::assert_snapshot!(story.run("check s --skills loose"), @"
     exit 2
@@ -300,7 +300,7 @@ fn a_part_of_a_pack_has_only_its_own_findings_and_knows_its_neighbours() {
       |
       = help: did you mean `Read`?; a tool of an agent program needs tools/Reed.yml
 
-    checked 0 agents, 0 skills, 0 tasks: 1 error
+    checked 0 agents, 1 skill, 0 tasks: 1 error
     ");
     insta::assert_snapshot!(story.run("check p/.agentry/skills/y/SKILL.md"), @"
     exit 0
@@ -398,7 +398,7 @@ fn the_users_own_packs_are_known_in_every_project() {
     insta::assert_snapshot!(story.run("check p"), @"
     exit 0
     --- stdout
-    checked 1 agent, 2 skills, 0 tasks: no findings
+    checked 1 agent, 0 skills, 0 tasks: no findings
     ");
 }
 
@@ -408,7 +408,12 @@ fn a_defect_in_the_users_own_packs_is_not_the_projects() {
     let skill = story.home(".claude/skills/mine/SKILL.md");
     std::fs::create_dir_all(skill.parent().expect("it lies below")).expect("it can be made");
     std::fs::write(&skill, "---\nname: mine\n---\n").expect("it can be written");
-    insta::assert_snapshot!(story.run("check p"), @"");
+    insta::assert_snapshot!(story.run("check p"), @"
+    exit 0
+    --- stdout
+    your own packs have 1 finding; `agentry check ~` shows them
+    checked 1 agent, 0 skills, 0 tasks: no findings
+    ");
     assert!(story.run("check ../home").contains("E0302"));
 }
 

@@ -70,7 +70,7 @@ fn a_link_to_nothing_is_named() {
     --- stdout
     error[E0105]: this is there but cannot be read: the link points to nothing
     --> a/USER.md
-     = help: check its owner and permissions
+     = help: make sure that it exists and that you may read it
 
     checked 1 agent, 0 skills, 0 tasks: 1 error
     ");
@@ -87,7 +87,7 @@ fn links_that_lead_round_in_a_circle_end() {
     --- stdout
     error[E0105]: this is there but cannot be read: the link leads to itself
     --> a/skills/loop
-     = help: check its owner and permissions
+     = help: make sure that it exists and that you may read it
 
     checked 1 agent, 0 skills, 0 tasks: 1 error
     ");
@@ -180,7 +180,7 @@ fn hostile_yaml_has_a_line() {
         said.push(story.findings("check"));
     }
     insta::assert_snapshot!(said.join("\n"), @"
-    E0201 agent.yml:2:266 error recursion limit exceeded
+    E0205 agent.yml:2:43 error this nests too deep
     E0202 agent.yml:2:4 error a YAML anchor or alias stands here
     E0202 agent.yml:3:5 error a YAML anchor or alias stands here
     E0202 agent.yml:3:9 error a YAML anchor or alias stands here

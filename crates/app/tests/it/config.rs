@@ -45,9 +45,9 @@ fn a_later_layer_wins_value_by_value() {
     agent.args.house = "north"  # agentry.toml:6:9
     agent.model = "from-the-project"  # agentry.toml:2:9
     agent.name = "mine"  # [tmp]/home/.config/agentry/agentry.toml:3:8
-    agent.persona = "from-the-environment"  # environment AGENTRY_AGENT_PERSONA:1:17
+    agent.persona = "from-the-environment"  # environment AGENTRY_AGENT_PERSONA
     limits.calls = 7  # [tmp]/home/.config/agentry/agentry.toml:7:9
-    limits.steps = 3  # flag -c:1:16
+    limits.steps = 3  # flag -c limits.steps=3
     skills.roots = ["shared/skills"]  # agentry.toml:12:9
     "#);
     insta::assert_snapshot!(story.run("config show"), @r#"
@@ -67,7 +67,7 @@ fn a_later_layer_wins_value_by_value() {
     {
       "agent.args.house": {
         "value": "south",
-        "origin": "flag -c:1:20"
+        "origin": "flag -c agent.args.house=south"
       },
       "agent.model": {
         "value": "from-the-project",
@@ -79,7 +79,7 @@ fn a_later_layer_wins_value_by_value() {
       },
       "agent.persona": {
         "value": "from-the-environment",
-        "origin": "environment AGENTRY_AGENT_PERSONA:1:17"
+        "origin": "environment AGENTRY_AGENT_PERSONA"
       },
       "limits.calls": {
         "value": 7,
@@ -127,21 +127,21 @@ fn a_mistake_in_any_layer_is_shown_at_its_place() {
     1 | limits.steps = "many"
       |                ^^^^^^
 
-    error[E0905]: `nonsense` has no `=`
-     --> flag -c:1:1
-      |
-    1 | agent.nmae = "x"
-      | ^^^^^^^^
-      |
-      = help: write -c agent.model=some-model
-
     error[E0301]: the field `nmae` is not known here
-     --> flag -c:1:7
+     --> flag -c agent.nmae=x:1:7
       |
     1 | agent.nmae = "x"
       |       ^^^^
       |
       = help: did you mean `name`?
+
+    error[E0905]: `nonsense` has no `=`
+     --> flag -c nonsense:1:1
+      |
+    1 | nonsense
+      | ^^^^^^^^
+      |
+      = help: write -c agent.model=some-model
     "#);
 }
 
@@ -204,7 +204,7 @@ fn the_user_may_name_a_skill_root_anywhere() {
     insta::assert_snapshot!(story.run("check p"), @"
     exit 0
     --- stdout
-    checked 1 agent, 1 skill, 0 tasks: no findings
+    checked 1 agent, 0 skills, 0 tasks: no findings
     ");
 }
 

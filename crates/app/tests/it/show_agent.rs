@@ -132,11 +132,11 @@ fn every_value_has_its_origin() {
       shell timeout        15000 ms  built-in
       shell output         20000 characters  built-in
       any directory        false  built-in
-      self_modify          true
-      spawn_subagents      false
+      self_modify          true  zodiac/agent.yml:16:3
+      spawn_subagents      false  zodiac/agent.yml:16:3
     personas
       default              root SOUL.md
-      router               hook
+      router               hook  zodiac/agent.yml:11:11
       skeptic              SOUL.md  zodiac/agent.yml:10:15
     hooks
       before_inference     hooks/before_inference  zodiac/agent.yml:13:21
@@ -200,12 +200,14 @@ fn json_has_the_same_values() {
     .powers.toolset "fortune" zodiac/agent.yml:8:12
     .powers.left_out "run_shortcut" zodiac/agent.yml:7:22
     .powers.hooks "before_inference" zodiac/agent.yml:13:21
+    .powers.capabilities {"self_modify":true,"spawn_subagents":false} zodiac/agent.yml:16:3
     .powers.access.enabled true built-in
     .powers.access.mode "full" built-in
     .powers.access.shell.mode "allowlist" built-in
     .powers.access.shell.timeout_ms 15000 built-in
     .powers.access.shell.max_output_chars 20000 built-in
     .powers.access.shell.allow_any_cwd false built-in
+    .personas.router "hook" zodiac/agent.yml:11:11
     .personas.available "skeptic" zodiac/agent.yml:10:15
     .skills "astrology" zodiac/skills/astrology.md:2:7
     .values.facts {"tradition":"tropical"} zodiac/data/facts.yml:1:1
@@ -278,8 +280,8 @@ fn rules_matchers_and_models_of_a_pack_are_shown() {
       shell timeout        15000 ms  built-in
       shell output         20000 characters  built-in
       any directory        false  built-in
-      self_modify          false
-      spawn_subagents      false
+      self_modify          false  built-in
+      spawn_subagents      false  built-in
     tasks
       t                    1 step  p/.agentry/agents/a/AGENT.md:13:9
     "#);
@@ -342,8 +344,8 @@ fn tool_access_and_the_environment_bound_the_tools() {
       shell timeout        120000 ms  c/context/tool-access.json:3:86
       shell output         5000 characters  environment SHELL_TOOL_MAX_OUTPUT_CHARS
       any directory        false  built-in
-      self_modify          false
-      spawn_subagents      false
+      self_modify          false  built-in
+      spawn_subagents      false  built-in
     ");
     insta::assert_snapshot!(story.findings("check c"), @"E0804 c/context/tool-access.json:3:86 warning 900000 is above the cap of 120000, which is used");
 }
