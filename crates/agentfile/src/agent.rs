@@ -165,15 +165,25 @@ pub struct LeftOut {
     pub origin: Origin,
 }
 
-/// A program of the agent that runs at a named moment.
+/// What the agent does with a program of its own at a named moment.
 #[derive(Clone, Debug, Serialize)]
 pub struct Hook {
     /// The moment.
     pub moment: String,
-    /// The program, as a path below the agent's directory.
-    pub program: String,
-    /// What switched it on.
+    /// Whether it runs.
+    pub switch: HookSwitch,
+    /// What switched it on or off.
     pub origin: Origin,
+}
+
+/// Whether a hook runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HookSwitch {
+    /// It runs this program, a path below the agent's directory.
+    On(String),
+    /// It was switched off.
+    Off,
 }
 
 /// The voices an agent may wear.

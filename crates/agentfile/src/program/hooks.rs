@@ -5,7 +5,7 @@
 //!
 //! Must never: switch a hook on because its file is there.
 
-use crate::agent::Hook;
+use crate::agent::{Hook, HookSwitch};
 use crate::diagnostic::{Code, Findings, Text, nearest};
 use crate::file_tree::FileTree;
 use crate::manifest::agent_yml::{AgentYml, Hooks};
@@ -13,7 +13,7 @@ use crate::schema::Doc;
 
 const MOMENTS: [&str; 3] = ["on_conversation_start", "before_inference", "after_tool_call"];
 
-/// The hooks that are on.
+/// The hooks that were switched on or off.
 pub(super) fn read(
     tree: &FileTree,
     yml: Option<&Doc<AgentYml>>,
@@ -22,43 +22,41 @@ pub(super) fn read(
     let flags = yml.and_then(|yml| yml.manifest.hooks.clone()).unwrap_or_default();
     let mut hooks = Vec::new();
     for moment in MOMENTS {
-        let program = format!("hooks/{moment}");
-        if let (Some(true), Some(yml)) = (flag(&flags, moment), yml) {
-            let pointer = format!("/hooks/{moment}");
-            let problem = match tree.file(&program) {
-                None => Some((
-                    Code::HookMissing,
-                    format!("`{moment}` is on, but {program} is not there"),
-                    format!("write {program}, or set it to false"),
-                )),
-                Some(file) if !file.executable => Some((
-                    Code::HookNotExecutable,
-                    format!("`{moment}` is on, but {program} is not executable"),
-                    format!("run `chmod +x {}`", tree.shown(&program)),
-                )),
-                Some(_) => None,
-            };
-            match problem {
-                Some((code, message, help)) => {
-                    findings.at(
-                        code,
-                        &yml.source,
-                        yml.span(&pointer),
-                        Text::new(message).help(help),
-                    );
-                }
-                None => hooks.push(Hook {
-                    moment: moment.to_owned(),
-                    program,
-                    origin: yml.origin(&pointer),
-                }),
-            }
+        let (Some(on), Some(yml)) = (flag(&flags, moment), yml) else { continue };
+        let pointer = format!("/hooks/{moment}");
+        let switch = if on {
+            switched_on(tree, moment).map_err(|(code, text)| {
+                findings.at(code, &yml.source, yml.span(&pointer), text);
+            })
+        } else {
+            Ok(HookSwitch::Off)
+        };
+        if let Ok(switch) = switch {
+            hooks.push(Hook { moment: moment.to_owned(), switch, origin: yml.origin(&pointer) });
         }
     }
     if yml.is_some_and(|yml| !yml.lost("/hooks")) {
         report_undeclared(tree, &flags, findings);
     }
     hooks
+}
+
+/// A hook that is on needs a program that can run.
+fn switched_on(tree: &FileTree, moment: &str) -> Result<HookSwitch, (Code, Text)> {
+    let program = format!("hooks/{moment}");
+    match tree.file(&program) {
+        None => {
+            let text = Text::new(format!("`{moment}` is on, but {program} is not there"))
+                .help(format!("write {program}, or set it to false"));
+            Err((Code::HookMissing, text))
+        }
+        Some(file) if !file.executable => {
+            let text = Text::new(format!("`{moment}` is on, but {program} is not executable"))
+                .help(format!("run `chmod +x {}`", tree.shown(&program)));
+            Err((Code::HookNotExecutable, text))
+        }
+        Some(_) => Ok(HookSwitch::On(program)),
+    }
 }
 
 fn flag(flags: &Hooks, moment: &str) -> Option<bool> {

@@ -143,10 +143,14 @@ fn the_toolset_of_the_agent_program_is_what_was_asked_for_and_what_it_brings() {
     insta::assert_snapshot!(tools.collect::<Vec<_>>().join(" "), @"read_file write_file edit_file glob grep bash code_execution web_fetch memory_search memory_store agent_read_self agent_write_self agent_edit_self agent_commit agent_diff agent_revert agent_log fortune");
     let hooks = agent.powers.hooks.iter();
     let hooks: Vec<String> =
-        hooks.map(|hook| format!("{} {}", hook.program, hook.origin)).collect();
+        hooks.map(|hook| format!("{:?} {}", hook.switch, hook.origin)).collect();
     assert_eq!(
         hooks,
-        ["hooks/on_conversation_start agent.yml:38:26", "hooks/before_inference agent.yml:36:21"]
+        [
+            "On(\"hooks/on_conversation_start\") agent.yml:38:26",
+            "On(\"hooks/before_inference\") agent.yml:36:21",
+            "Off agent.yml:37:20",
+        ]
     );
     let fortune = agent.powers.toolset.iter().find(|tool| tool.name.as_str() == "fortune").unwrap();
     assert_eq!(fortune.parameters.as_ref().unwrap()["required"], json!(["sign"]));

@@ -5,7 +5,7 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use agentry_agentfile::agent::{Agent, ToolKind};
+use agentry_agentfile::agent::{Agent, HookSwitch, ToolKind};
 use agentry_agentfile::diagnostic::{Severity, suggestion};
 use agentry_agentfile::library::Library;
 use agentry_agentfile::scope::Rule;
@@ -264,7 +264,11 @@ impl Page<'_> {
         if !agent.powers.hooks.is_empty() {
             self.head("hooks")?;
             for hook in &agent.powers.hooks {
-                self.line(&hook.moment, &hook.program, Some(&hook.origin))?;
+                let runs = match &hook.switch {
+                    HookSwitch::On(program) => program,
+                    HookSwitch::Off => "off",
+                };
+                self.line(&hook.moment, runs, Some(&hook.origin))?;
             }
         }
         Ok(())

@@ -140,6 +140,7 @@ fn every_value_has_its_origin() {
       skeptic              SOUL.md  zodiac/agent.yml:10:15
     hooks
       before_inference     hooks/before_inference  zodiac/agent.yml:13:21
+      after_tool_call      off  zodiac/agent.yml:14:20
     skills
       astrology            What the signs stand for  zodiac/skills/astrology.md:2:7
     values
@@ -200,6 +201,7 @@ fn json_has_the_same_values() {
     .powers.toolset "fortune" zodiac/agent.yml:8:12
     .powers.left_out "run_shortcut" zodiac/agent.yml:7:22
     .powers.hooks "before_inference" zodiac/agent.yml:13:21
+    .powers.hooks "after_tool_call" zodiac/agent.yml:14:20
     .powers.capabilities {"self_modify":true,"spawn_subagents":false} zodiac/agent.yml:16:3
     .powers.access.enabled true built-in
     .powers.access.mode "full" built-in
