@@ -192,12 +192,8 @@ impl Host {
         place: &Place,
         findings: &mut Findings,
     ) -> Vec<FileTree> {
-        let skills = &settings.config.skills;
-        let several =
-            skills.roots.iter().enumerate().map(|(at, root)| (format!("/skills/roots/{at}"), root));
-        let one = skills.root.iter().map(|root| ("/skills/root".to_owned(), root));
         let mut trees = Vec::new();
-        for (pointer, root) in one.chain(several) {
+        for (pointer, root) in settings.config.skills.named("/skills") {
             let mut refuse = |what: &str, help: &str| {
                 let text = Text::new(format!("the skill root `{root}` {what}")).help(help);
                 settings.report(Code::MissingRoot, &pointer, text, findings);
@@ -207,10 +203,12 @@ impl Host {
                 Some(below) => self.environment.home.clone().unwrap_or_default().join(below),
                 None => place.directory.join(root),
             };
-            let leaves = Path::new(root)
-                .components()
-                .any(|part| matches!(part, Component::ParentDir | Component::RootDir));
-            if by_project && (leaves || root.starts_with("~/")) {
+            let leaves = root.starts_with("~/")
+                || Path::new(root)
+                    .components()
+                    .any(|part| matches!(part, Component::ParentDir | Component::RootDir))
+                || path.exists() && !place.holds(&path);
+            if by_project && leaves {
                 refuse(
                     "lies outside of the project, which a project may not name",
                     "name it in your own settings",
@@ -223,6 +221,12 @@ impl Host {
         }
         trees
     }
+}
+
+/// Whether a finding is about the user's own packs. They are read so that a project can refer to them;
+/// their defects are not the project's.
+pub(crate) fn is_of_home(file: &str) -> bool {
+    file.strip_prefix(HOME).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// The tools that this host offers. What an agent lacks for one of them is decided with the agent.
@@ -341,6 +345,14 @@ impl Place {
                 only: None,
                 inside: None,
             }),
+        }
+    }
+
+    /// Whether a path lies in the directory, links and all.
+    fn holds(&self, path: &Path) -> bool {
+        match (path.canonicalize(), self.directory.canonicalize()) {
+            (Ok(path), Ok(directory)) => path.starts_with(directory),
+            (Err(_), _) | (_, Err(_)) => false,
         }
     }
 

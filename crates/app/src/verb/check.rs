@@ -16,7 +16,7 @@ use clap::{Args, ValueEnum};
 
 use super::Format;
 use crate::fault::Fault;
-use crate::host::{HOME, Host, Loaded};
+use crate::host::{Host, Loaded, is_of_home};
 use crate::render::{self, Count, plural};
 
 #[derive(Args)]
@@ -95,11 +95,6 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
 /// A part of a pack is read with its neighbours, but only its own findings are shown.
 fn is_wanted(file: &str, only: &[Option<String>]) -> bool {
     only.iter().any(|below| below.as_deref().is_none_or(|below| lies_below(file, below)))
-}
-
-/// The user's packs are read so that a project can refer to them; their defects are not the project's.
-fn is_of_home(file: &str) -> bool {
-    lies_below(file, HOME)
 }
 
 fn lies_below(file: &str, directory: &str) -> bool {

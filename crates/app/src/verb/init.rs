@@ -18,7 +18,7 @@ use git2::{IndexAddOption, Repository, RepositoryInitOptions, Signature};
 use rust_embed::RustEmbed;
 
 use crate::fault::{Blame, Fault};
-use crate::host::Host;
+use crate::host::{Host, is_of_home};
 use crate::render;
 
 #[derive(RustEmbed)]
@@ -83,7 +83,9 @@ fn make(options: &Options, args: &[(String, String)]) -> Result<String, Fault> {
     let (origin, message) = match (&options.from, options.blank) {
         (Some(from), _) => {
             bring(from, dir)?;
-            (from.clone(), format!("Create the agent from {from}"))
+            let from = without_credentials(from);
+            let message = format!("Create the agent from {from}");
+            (from, message)
         }
         (None, true) => {
             write_blank(dir)?;
@@ -120,7 +122,9 @@ fn report(host: &Host, dir: &Path, origin: &str) -> Result<ExitCode, Fault> {
     let shown = dir.display();
     writeln!(out, "made {shown} from {origin}")?;
     let loaded = host.load(dir, SkillLevel::Extended)?;
-    let count = render::text(&loaded.findings, &loaded.findings.sorted(), &mut out)?;
+    let mut shown_findings = loaded.findings.sorted();
+    shown_findings.retain(|one| !is_of_home(&one.file));
+    let count = render::text(&loaded.findings, &shown_findings, &mut out)?;
     if count.errors > 0 {
         writeln!(out, "it does not load yet: {}", render::plural(count.errors, "error"))?;
         return Ok(ExitCode::FAILURE);
@@ -243,6 +247,14 @@ fn bring(from: &str, dir: &Path) -> Result<(), Fault> {
     clone(from, dir)
 }
 
+/// An address as it may be written into files: without a name and password before the host.
+fn without_credentials(from: &str) -> String {
+    let Some((scheme, rest)) = from.split_once("://") else { return from.to_owned() };
+    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = host.rsplit('@').next().unwrap_or(host);
+    format!("{scheme}://{host}{path}")
+}
+
 /// A copy into a directory of its own source would never end.
 fn refuse_if_inside(dir: &Path, source: &Path) -> Result<(), Fault> {
     let above = dir.ancestors().skip(1).map(|path| match path.as_os_str().is_empty() {
@@ -362,4 +374,22 @@ fn commit_all(dir: &Path, message: &str) -> Result<(), Fault> {
     let parents: Vec<&git2::Commit<'_>> = parent.iter().collect();
     repository.commit(Some("HEAD"), &author, &author, message, &tree, &parents).map_err(failed)?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_in_an_address_is_not_written_into_files() {
+        for (from, written) in [
+            ("https://me:secret@host/a.git", "https://host/a.git"),
+            ("https://token@host:8443/a@b.git", "https://host:8443/a@b.git"),
+            ("https://host/a.git", "https://host/a.git"),
+            ("git@host:a.git", "git@host:a.git"),
+            ("../agent", "../agent"),
+        ] {
+            assert_eq!(without_credentials(from), written);
+        }
+    }
 }

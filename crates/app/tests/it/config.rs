@@ -193,6 +193,16 @@ fn a_project_may_not_name_a_skill_root_outside_of_itself() {
 }
 
 #[test]
+fn a_skill_root_that_is_a_link_does_not_lead_out_of_the_project() {
+    let story = Story::new("\n--- p/agentry.toml\n[skills]\nroot = \"lib\"\n");
+    story.file("elsewhere/s/SKILL.md", b"---\nname: s\ndescription: Does s.\n---\nDo.\n");
+    std::os::unix::fs::symlink(story.path("elsewhere"), story.path("p/lib")).expect("it can");
+    let ran = story.run("check p");
+    assert!(ran.contains("the skill root `lib` lies outside of the project"), "{ran}");
+    assert!(ran.contains("checked 0 agents, 0 skills, 0 tasks"), "{ran}");
+}
+
+#[test]
 fn the_user_may_name_a_skill_root_anywhere() {
     let story = Story::new("\n--- p/agent.yml\nname: p\n--- p/AGENT.md\nHi.\n");
     let directory = story.home(".config/agentry");
