@@ -9,8 +9,10 @@ use std::collections::HashSet;
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread;
+use std::time::Duration;
 
 use agentry_agentfile::file_tree::{Entry, File, FileTree, Refusal};
 use agentry_agentfile::layout::{self, Role};
@@ -21,7 +23,8 @@ use cap_std::fs::{Dir, MetadataExt, OpenOptions, OpenOptionsExt, PermissionsExt}
 use rustix::io::Errno;
 
 use crate::limits::{
-    READ_BYTES_MAX, READ_DEPTH_MAX, READ_DIRECTORIES_MAX, READ_FILES_MAX, READ_TIME_MAX,
+    READ_BYTES_MAX, READ_DEPTH_MAX, READ_DIRECTORIES_MAX, READ_FILES_IN_TIME_MIN, READ_FILES_MAX,
+    READ_TIME_MAX,
 };
 
 /// Reads what belongs to definitions below a directory. `label` is how people see the directory.
@@ -34,8 +37,9 @@ pub fn read_also(tree: &mut FileTree, directory: &Path, path: &str) -> io::Resul
     let root = Dir::open_ambient_dir(directory, ambient_authority())?;
     if tree.get(path).is_none() && root.metadata(path)?.is_file() {
         let (path_of_root, empty) = (directory.to_owned(), FileTree::default());
+        let (read, files, directories, bytes) = (Arc::default(), 0, 0, 0);
         let mut walk =
-            Walk { root, path: path_of_root, tree: empty, files: 0, directories: 0, bytes: 0 };
+            Walk { root, path: path_of_root, tree: empty, read, files, directories, bytes };
         if let Some(file) = walk.content(path)? {
             tree.insert(path, Entry::File(file));
         }
@@ -57,38 +61,59 @@ pub fn read_whole(directory: &Path, label: &str) -> io::Result<FileTree> {
     read(directory, label, vec![(String::new(), Role::Whole)])
 }
 
-/// Reads in a thread of its own, so that a disk that hangs cannot hold the caller.
+/// Reads the parts of a directory that the starts lead to.
 fn read(directory: &Path, label: &str, starts: Vec<(String, Role)>) -> io::Result<FileTree> {
     let path = directory.to_owned();
     let root = Dir::open_ambient_dir(&path, ambient_authority())?;
-    let (sender, receiver) = mpsc::channel();
     let mut tree = FileTree::new(label);
     tree.own_name = path
         .canonicalize()
         .ok()
         .and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
     let empty = tree.clone();
-    thread::spawn(move || {
-        let mut walk = Walk { root, path, tree, files: 0, directories: 0, bytes: 0 };
+    Ok(within(READ_TIME_MAX, empty, move |read| {
+        let mut walk = Walk { root, path, tree, read, files: 0, directories: 0, bytes: 0 };
         for (start, role) in starts {
             if walk.directory(&start, &role, &mut HashSet::new()).is_err() {
                 break;
             }
         }
-        // The caller may have stopped waiting; then nobody wants the tree.
-        sender.send(walk.tree).unwrap_or_default();
-    });
-    Ok(receiver.recv_timeout(READ_TIME_MAX).unwrap_or_else(|_| {
-        let mut tree = empty;
-        tree.insert(".", Entry::Refused(Refusal::Timeout));
-        tree
+        walk.tree
     }))
+}
+
+/// Works in a thread of its own, so that a disk that hangs cannot hold the caller. The time is for each
+/// thousand files: one agent has it once, a project with many agents as often as it needs.
+fn within(
+    time: Duration,
+    empty: FileTree,
+    work: impl FnOnce(Arc<AtomicUsize>) -> FileTree + Send + 'static,
+) -> FileTree {
+    let (sender, receiver) = mpsc::channel();
+    let read = Arc::new(AtomicUsize::new(0));
+    let count = read.clone();
+    // The caller may have stopped waiting; then nobody wants the tree.
+    thread::spawn(move || sender.send(work(read)).unwrap_or_default());
+    let mut before = 0;
+    loop {
+        if let Ok(tree) = receiver.recv_timeout(time) {
+            return tree;
+        }
+        let now = count.load(Ordering::Relaxed);
+        if now < before + READ_FILES_IN_TIME_MIN {
+            let mut tree = empty;
+            tree.insert(".", Entry::Refused(Refusal::Timeout));
+            return tree;
+        }
+        before = now;
+    }
 }
 
 struct Walk {
     root: Dir,
     path: PathBuf,
     tree: FileTree,
+    read: Arc<AtomicUsize>,
     files: usize,
     directories: usize,
     bytes: u64,
@@ -206,6 +231,7 @@ impl Walk {
 
     fn file(&mut self, path: &str) -> Result<(), Full> {
         self.files += 1;
+        self.read.store(self.files, Ordering::Relaxed);
         if self.files > READ_FILES_MAX {
             return self.full(path, format!("more than {READ_FILES_MAX} files"));
         }
@@ -276,4 +302,21 @@ fn matters(role: &Role, name: &str, beside: &[&str]) -> bool {
         Some(Role::Place { .. }) | None => false,
     };
     layout::takes_file(role, name, beside) || as_directory
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_that_hangs_does_not_hold_the_caller() {
+        let (release, held) = mpsc::channel::<()>();
+        let tree = within(Duration::from_millis(1), FileTree::new("p"), move |_| {
+            held.recv().unwrap_or_default();
+            FileTree::new("too late")
+        });
+        assert_eq!(tree.label, "p");
+        assert!(matches!(tree.get("."), Some(Entry::Refused(Refusal::Timeout))));
+        drop(release);
+    }
 }

@@ -4,8 +4,10 @@
 
 use std::time::Duration;
 
-/// How long reading a directory may take.
+/// How long reading a directory may take, for each thousand files.
 pub const READ_TIME_MAX: Duration = Duration::from_secs(5);
+/// How many files must have been read for the time to begin anew.
+pub const READ_FILES_IN_TIME_MIN: usize = 1_000;
 /// How many files are read from one directory.
 pub const READ_FILES_MAX: usize = 20_000;
 /// How many directories are read below one directory.
