@@ -34,22 +34,9 @@ pub fn is_here(tree: &FileTree) -> bool {
     FILES[..3].iter().any(|file| tree.get(file).is_some())
 }
 
-/// Reads a context folder. `None` if it does not load.
+/// Reads a context folder. `None` if too little of it is right; with an
+/// error among the findings it does not load.
 pub fn read(
-    tree: &FileTree,
-    id: &str,
-    around: &Surroundings<'_>,
-    findings: &mut Findings,
-) -> Option<Agent> {
-    let mut own = Findings::default();
-    tree.report_refusals(&mut own);
-    let agent = load(tree, id, around, &mut own);
-    let broken = own.has_errors();
-    findings.append(own);
-    agent.filter(|_| !broken)
-}
-
-fn load(
     tree: &FileTree,
     id: &str,
     around: &Surroundings<'_>,

@@ -8,6 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use agentry_protocol::TaskId;
 use agentry_protocol::tool::ToolName;
 
 use crate::agent::Agent;
@@ -173,6 +174,10 @@ fn without_doubles<'a>(found: Vec<Found<'a>>, findings: &mut Findings) -> Vec<Fo
     rest
 }
 
+fn without_skills(agent: Agent) -> (Agent, Vec<Skill>) {
+    (agent, Vec::new())
+}
+
 struct Drafts {
     skills: Vec<SkillDraftOf>,
     tasks: Vec<TaskDraftOf>,
@@ -250,10 +255,50 @@ impl Reading<'_> {
             }
             findings.append(own);
         }
-        // Agents were resolved before it was known which tasks name agents that do not load.
-        for agent in self.library.agents.values_mut() {
-            agent.tasks.retain(|task| self.library.tasks.contains_key(task.value.as_str()));
+        for one in found {
+            self.drop_broken_tasks(one, findings);
         }
+    }
+
+    /// Tasks name agents and agents name tasks. Agents were resolved first; here they learn which of
+    /// their tasks did not load after all.
+    fn drop_broken_tasks(&mut self, one: &Found<'_>, findings: &mut Findings) {
+        let Some(agent) = self.library.agents.get_mut(&one.id).filter(|_| one.what.is_agent())
+        else {
+            return;
+        };
+        let loads = |task: &Sourced<TaskId>| self.library.tasks.contains_key(task.value.as_str());
+        let lost: Vec<_> = agent.tasks.iter().filter(|task| !loads(task)).cloned().collect();
+        agent.tasks.retain(loads);
+        let path = match one.directory() {
+            "" => pack::FILE.to_owned(),
+            directory => format!("{directory}/{}", pack::FILE),
+        };
+        let source = one.tree.text(&path, &mut Findings::default());
+        let mut named = lost.iter().filter(|task| task.origin.line > 0).peekable();
+        if named.peek().is_none() {
+            return;
+        }
+        for task in named {
+            let file = self.library.broken_tasks.get(task.value.as_str());
+            let text = Text::new(format!("the task `{}` does not load", task.value))
+                .help(format!("mend {} first", file.map_or("it", String::as_str)));
+            match &source {
+                Some(source) => {
+                    let at = source.offset(task.origin.line, task.origin.column);
+                    let end = at + task.value.as_str().len();
+                    findings.at(Code::BrokenReference, source, Span::new(at, end), text);
+                }
+                None => findings.about(Code::BrokenReference, one.shown(), text),
+            }
+        }
+        self.library.agents.remove(&one.id);
+        self.break_agent(one);
+    }
+
+    fn break_agent(&mut self, one: &Found<'_>) {
+        self.index.agents.insert(one.id.clone(), Health::Broken(one.shown()));
+        self.library.broken_agents.insert(one.id.clone(), one.shown());
     }
 
     fn agent(&mut self, one: &Found<'_>, findings: &mut Findings) {
@@ -273,31 +318,28 @@ impl Reading<'_> {
             What::Skill | What::Task | What::Program | What::ContextFolder => tree,
         };
         let mut own = Findings::default();
-        let agent = match one.what {
-            What::Program => {
-                program::read(&tree, &one.id, &around, &mut own).map(|(agent, skills)| {
-                    self.library.own_skills.insert(one.id.clone(), skills);
-                    agent
-                })
+        tree.report_refusals(&mut own);
+        let read = match one.what {
+            What::Program => program::read(&tree, &one.id, &around, &mut own),
+            What::Pack => pack::read(&tree, &one.id, &around, &mut own).map(without_skills),
+            What::ContextFolder => {
+                context_folder::read(&tree, &one.id, &around, &mut own).map(without_skills)
             }
-            What::Pack => pack::read(&tree, &one.id, &around, &mut own),
-            What::ContextFolder => context_folder::read(&tree, &one.id, &around, &mut own),
             What::Skill | What::Task => None,
         };
-        if let Some(agent) = &agent {
+        // An agent without errors renders; one with errors need not be tried.
+        if let Some((agent, _)) = read.as_ref().filter(|_| !own.has_errors()) {
             check_templates(&tree, agent, self.input.try_templates, &mut own);
         }
-        let agent = agent.filter(|_| !own.has_errors());
+        let read = read.filter(|_| !own.has_errors());
         findings.append(own);
-        let health = if agent.is_some() { Health::Good } else { Health::Broken(one.shown()) };
-        self.index.agents.insert(one.id.clone(), health);
-        match agent {
-            Some(agent) => {
+        match read {
+            Some((agent, skills)) => {
+                self.index.agents.insert(one.id.clone(), Health::Good);
+                self.library.own_skills.insert(one.id.clone(), skills);
                 self.library.agents.insert(one.id.clone(), agent);
             }
-            None => {
-                self.library.broken_agents.insert(one.id.clone(), one.shown());
-            }
+            None => self.break_agent(one),
         }
     }
 

@@ -27,22 +27,9 @@ use crate::toolset::{Gathering, report_left_out};
 /// The file that defines an agent of a pack.
 pub const FILE: &str = "AGENT.md";
 
-/// Reads an agent of a pack; the tree is its directory. `None` if it does not load.
+/// Reads an agent of a pack; the tree is its directory. `None` if too little of it is right; with an
+/// error among the findings it does not load.
 pub fn read(
-    tree: &FileTree,
-    id: &str,
-    around: &Surroundings<'_>,
-    findings: &mut Findings,
-) -> Option<Agent> {
-    let mut own = Findings::default();
-    tree.report_refusals(&mut own);
-    let agent = load(tree, id, around, &mut own);
-    let broken = own.has_errors();
-    findings.append(own);
-    agent.filter(|_| !broken)
-}
-
-fn load(
     tree: &FileTree,
     id: &str,
     around: &Surroundings<'_>,

@@ -55,19 +55,15 @@ pub struct Surroundings<'a> {
     pub rules: Option<&'a Sourced<String>>,
 }
 
-/// Reads an agent program. Its own skills come with it. `None` if it does not load.
+/// Reads an agent program. Its own skills come with it. `None` if too little of it is right; with
+/// an error among the findings it does not load.
 pub fn read(
     tree: &FileTree,
     id: &str,
     around: &Surroundings<'_>,
     findings: &mut Findings,
 ) -> Option<(Agent, Vec<Skill>)> {
-    let mut own = Findings::default();
-    tree.report_refusals(&mut own);
-    let agent = Program { tree, around }.read(id, &mut own);
-    let broken = own.has_errors();
-    findings.append(own);
-    agent.filter(|_| !broken)
+    Program { tree, around }.read(id, findings)
 }
 
 struct Program<'a> {

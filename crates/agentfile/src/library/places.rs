@@ -35,6 +35,10 @@ impl What {
         }
     }
 
+    pub(super) fn is_agent(self) -> bool {
+        self.family() == Self::Program
+    }
+
     pub(super) fn noun(self) -> &'static str {
         match self {
             Self::Program | Self::Pack | Self::ContextFolder => "agent",

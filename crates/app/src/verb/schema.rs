@@ -6,47 +6,21 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use agentry_agentfile::schema::FileKind;
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::PossibleValuesParser;
 
-use crate::fault::Fault;
+use crate::fault::{Blame, Fault};
 
 #[derive(Args)]
 pub(crate) struct Options {
     /// The kind of file
-    kind: Kind,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum Kind {
-    /// The front matter of AGENT.md
-    Agent,
-    /// agent.yml
-    AgentYml,
-    /// The front matter of SKILL.md
-    Skill,
-    /// The front matter of TASK.md
-    Task,
-    /// The front matter of a later step
-    Step,
-    /// tools/<name>.yml
-    Tool,
-    /// context/tool-access.json
-    ToolAccess,
-    /// agentry.toml
-    Config,
+    #[arg(value_parser = PossibleValuesParser::new(FileKind::PUBLISHED.map(|(name, _)| name)))]
+    kind: String,
 }
 
 pub(crate) fn run(options: &Options) -> Result<ExitCode, Fault> {
-    let kind = match options.kind {
-        Kind::Agent => FileKind::Agent,
-        Kind::AgentYml => FileKind::AgentYml,
-        Kind::Skill => FileKind::Skill,
-        Kind::Task => FileKind::Task,
-        Kind::Step => FileKind::Step,
-        Kind::Tool => FileKind::Tool,
-        Kind::ToolAccess => FileKind::ToolAccess,
-        Kind::Config => FileKind::Config,
-    };
+    let kind = FileKind::PUBLISHED.into_iter().find(|(name, _)| *name == options.kind);
+    let (_, kind) = kind.ok_or_else(|| Fault::new(Blame::Us, "the kind of file has no schema"))?;
     let mut out = anstream::stdout().lock();
     writeln!(out, "{}", serde_json::to_string_pretty(&kind.schema())?)?;
     Ok(ExitCode::SUCCESS)
