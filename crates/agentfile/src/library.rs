@@ -21,7 +21,7 @@ use crate::mcp::{self, McpServer};
 use crate::pack;
 use crate::program::{self, Surroundings};
 use crate::skill::{self, Skill, SkillDraft, SkillLevel};
-use crate::source::{Sourced, Span};
+use crate::source::{Source, Sourced, Span};
 use crate::task::{self, Task, TaskDraft};
 
 mod places;
@@ -44,8 +44,16 @@ pub struct Input<'a> {
     pub host: BTreeSet<ToolName>,
     /// How strictly skills are read.
     pub level: SkillLevel,
-    /// Tries the templates of an agent and says what is wrong with them. It runs elsewhere, confined.
-    pub try_templates: &'a dyn Fn(&Agent) -> Vec<TemplateDefect>,
+    /// Tries templates and says what is wrong with them. It runs elsewhere, confined.
+    pub try_templates: &'a dyn Fn(Trial<'_>) -> Vec<TemplateDefect>,
+}
+
+/// Which templates are tried.
+pub enum Trial<'a> {
+    /// All of an agent, with its values.
+    Agent(&'a Agent),
+    /// Those of an agent that does not load: there are no values, so only whether they parse counts.
+    Texts(&'a [Source]),
 }
 
 /// What is wrong with a template.
@@ -327,10 +335,8 @@ impl Reading<'_> {
             }
             What::Skill | What::Task => None,
         };
-        // An agent without errors renders; one with errors need not be tried.
-        if let Some((agent, _)) = read.as_ref().filter(|_| !own.has_errors()) {
-            check_templates(&tree, agent, self.input.try_templates, &mut own);
-        }
+        let agent = read.as_ref().map(|(agent, _)| agent).filter(|_| !own.has_errors());
+        check_templates(&tree, agent, self.input.try_templates, &mut own);
         let read = read.filter(|_| !own.has_errors());
         findings.append(own);
         match read {
@@ -383,15 +389,16 @@ impl Reading<'_> {
 /// Whether an agent's templates render.
 fn check_templates(
     tree: &FileTree,
-    agent: &Agent,
-    try_templates: &dyn Fn(&Agent) -> Vec<TemplateDefect>,
+    agent: Option<&Agent>,
+    try_templates: &dyn Fn(Trial<'_>) -> Vec<TemplateDefect>,
     findings: &mut Findings,
 ) {
-    let sources = program::templates(tree, &agent.personas);
+    let sources = program::templates(tree);
     if sources.is_empty() {
         return;
     }
-    for defect in try_templates(agent) {
+    let trial = agent.map_or(Trial::Texts(&sources), Trial::Agent);
+    for defect in try_templates(trial) {
         let text = Text::new(defect.message).help(defect.help);
         match sources.iter().find(|source| *source.file == defect.file) {
             Some(source) => {

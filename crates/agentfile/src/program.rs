@@ -82,7 +82,7 @@ impl Program<'_> {
         let skills = self.skills(findings);
         let values = self.values(findings);
         let texts = self.texts(findings);
-        templates::check(self.tree, &personas, &values, findings);
+        templates::check(self.tree, &values, findings);
         let names: Vec<&str> = custom.iter().map(|tool| tool.name.as_str()).collect();
         let access = tool_access::read(self.tree, &names, self.around.environment, findings);
         let scope = match &instructions {

@@ -12,11 +12,11 @@ use agentry_agentfile::agent::{Agent, Persona};
 use agentry_agentfile::config::{self, Layers, Settings};
 use agentry_agentfile::diagnostic::{Code, Findings, Text};
 use agentry_agentfile::file_tree::FileTree;
-use agentry_agentfile::library::{self, Input, Library, TemplateDefect};
+use agentry_agentfile::library::{self, Input, Library, TemplateDefect, Trial};
 use agentry_agentfile::skill::SkillLevel;
 use agentry_agentfile::source::{Source, Sourced};
 use agentry_kernel::prompt::{self, Moment};
-use agentry_kernel::template::Outcome;
+use agentry_kernel::template::{Outcome, Request};
 use agentry_protocol::tool::{self, Needs, ToolName};
 use agentry_runtime::agents;
 use agentry_runtime::template::Renderer;
@@ -96,7 +96,7 @@ impl Host {
             environment: self.environment.tools.clone(),
             host: offered(),
             level,
-            try_templates: &|agent| self.try_templates(agent),
+            try_templates: &|trial| self.try_templates(trial),
         };
         let library = library::read(input, &mut findings);
         let asked = place.asked_agent(&library);
@@ -126,7 +126,13 @@ impl Host {
         }
     }
 
-    fn try_templates(&self, agent: &Agent) -> Vec<TemplateDefect> {
+    fn try_templates(&self, trial: Trial<'_>) -> Vec<TemplateDefect> {
+        let agent = match trial {
+            Trial::Agent(agent) => agent,
+            Trial::Texts(sources) => {
+                return sources.iter().filter_map(|source| self.try_text(source)).collect();
+            }
+        };
         let root = agent.texts.template.iter().map(|template| (template, None));
         let variants = agent
             .personas
@@ -146,43 +152,16 @@ impl Host {
     ) -> Option<TemplateDefect> {
         let request = prompt::template_request(agent, persona, &Moment::default())?;
         let outcome = self.renderer.borrow_mut().render(&request);
-        let (code, (line, column), message, help) = match outcome {
-            Ok(Outcome::Rendered { .. }) => return None,
-            Ok(Outcome::Syntax { message, line, column }) => {
-                let text = format!("the template does not parse: {message}");
-                (
-                    Code::TemplateSyntax,
-                    (line, column),
-                    text,
-                    "the guide's page on agents says which tags, filters and variables there are",
-                )
-            }
-            Ok(Outcome::Budget { what }) => {
-                let text = format!("the template costs more than it may: {what}");
-                (
-                    Code::TemplateBudget,
-                    first_loop(&template.value),
-                    text,
-                    "loop over less, or write it out",
-                )
-            }
-            Ok(Outcome::Failed { message, place }) => {
-                let text = format!("the template does not render: {message}");
-                let place = place.unwrap_or_else(|| first_loop(&template.value));
-                (Code::TemplateFails, place, text, "try its parts one by one")
-            }
-            Err(error) => {
-                let text = format!("the template could not be tried: {error}");
-                (
-                    Code::TemplateFails,
-                    (1, 1),
-                    text,
-                    "the process that renders templates does not start",
-                )
-            }
-        };
-        let (file, help) = (template.origin.file.to_string(), help.to_owned());
-        Some(TemplateDefect { file, code, line, column, message, help })
+        defect(outcome, &template.origin.file, &template.value)
+    }
+
+    /// Without values it counts only whether the template parses.
+    fn try_text(&self, source: &Source) -> Option<TemplateDefect> {
+        let request = Request { template: source.text.to_string(), values: serde_json::json!({}) };
+        match self.renderer.borrow_mut().render(&request) {
+            Ok(Outcome::Failed { .. }) => None,
+            outcome => defect(outcome, &source.file, &source.text),
+        }
     }
 
     /// The skill roots that the settings name.
@@ -221,6 +200,37 @@ impl Host {
         }
         trees
     }
+}
+
+/// What is wrong with a template, from what came of rendering it.
+fn defect(outcome: std::io::Result<Outcome>, file: &str, template: &str) -> Option<TemplateDefect> {
+    let (code, (line, column), message, help) = match outcome {
+        Ok(Outcome::Rendered { .. }) => return None,
+        Ok(Outcome::Syntax { message, line, column }) => {
+            let text = format!("the template does not parse: {message}");
+            (
+                Code::TemplateSyntax,
+                (line, column),
+                text,
+                "the guide's page on agents says which tags, filters and variables there are",
+            )
+        }
+        Ok(Outcome::Budget { what }) => {
+            let text = format!("the template costs more than it may: {what}");
+            (Code::TemplateBudget, first_loop(template), text, "loop over less, or write it out")
+        }
+        Ok(Outcome::Failed { message, place }) => {
+            let text = format!("the template does not render: {message}");
+            let place = place.unwrap_or_else(|| first_loop(template));
+            (Code::TemplateFails, place, text, "try its parts one by one")
+        }
+        Err(error) => {
+            let text = format!("the template could not be tried: {error}");
+            (Code::TemplateFails, (1, 1), text, "the process that renders templates does not start")
+        }
+    };
+    let (file, help) = (file.to_owned(), help.to_owned());
+    Some(TemplateDefect { file, code, line, column, message, help })
 }
 
 /// Whether a finding is about the user's own packs. They are read so that a project can refer to them;

@@ -124,3 +124,33 @@ fn every_persona_and_every_agent_is_tried_after_a_hostile_one() {
     E0701 good/prompts/system.md.liquid:1:17 error the template does not parse: unknown filter `nope`
     ");
 }
+
+#[test]
+fn a_broken_agent_yml_does_not_hide_a_broken_template() {
+    let story = Story::new(
+        "
+        --- a/agent.yml
+        nam: a
+        --- a/AGENT.md
+        Hi.
+        --- a/prompts/system.md.liquid
+        Hello {{ user.name
+        --- a/personas/p/system.md.liquid
+        {% shout %}
+        ",
+    );
+    let found = story.json("check a --format json");
+    let found: Vec<String> = found
+        .as_array()
+        .expect("it is an array")
+        .iter()
+        .map(|one| format!("{} {}:{}", one["code"], one["file"], one["line"]).replace('"', ""))
+        .collect();
+    insta::assert_snapshot!(found.join("\n"), @"
+    E0301 a/agent.yml:1
+    E0302 a/agent.yml:1
+    E0432 a/personas/p:1
+    E0701 a/personas/p/system.md.liquid:1
+    E0701 a/prompts/system.md.liquid:1
+    ");
+}
