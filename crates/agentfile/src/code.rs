@@ -70,6 +70,7 @@ codes! {
     NotARegularFile = "E0109", Error, "A definition is not a regular file.";
     MissingFile = "E0110", Error, "A required file is missing.";
     EmptyFile = "E0111", Warning, "The file says nothing.";
+    Misnamed = "E0112", Warning, "A name is nearly one that is read, and so is not read.";
 
     YamlSyntax = "E0201", Error, "The YAML does not parse.";
     YamlAlias = "E0202", Error, "YAML anchors and aliases are not accepted.";

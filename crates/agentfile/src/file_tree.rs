@@ -60,6 +60,8 @@ pub enum Refusal {
     TooMuch(String),
     /// Reading did not end in time.
     Timeout,
+    /// Its name is nearly one that is read; this is the one that was probably meant.
+    Misnamed(String),
 }
 
 impl FileTree {
@@ -274,6 +276,11 @@ impl Refusal {
                 Code::TooManyFiles,
                 Text::new(format!("there is more here than may be read: {what}"))
                     .help("move what does not belong to the definition elsewhere"),
+            ),
+            Self::Misnamed(meant) => (
+                Code::Misnamed,
+                Text::new("this is not read, because of its name")
+                    .help(format!("did you mean `{meant}`?")),
             ),
             Self::Timeout => (
                 Code::ReadTimeout,

@@ -28,11 +28,50 @@ const ROOT_FILES: [&str; 3] = ["agentry.toml", ".mcp.json", "AGENTS.md"];
 const PROGRAM_FILES: [&str; 4] = ["agent.yml", "AGENT.md", "SOUL.md", "USER.md"];
 const PROGRAM_DIRECTORIES: [&str; 7] =
     ["prompts", "personas", "tools", "hooks", "skills", "data", "memory"];
+/// What a pack has at its top.
+pub const PACK_DIRECTORIES: [&str; 3] = ["agents", "skills", "tasks"];
 const PACKS: [&str; 2] = [".agentry", ".nanobot"];
 const SKILL_HOMES: [&str; 2] = [".agents", ".claude"];
 const NEVER: [&str; 6] = [".git", "node_modules", "target", "__pycache__", ".venv", "venv"];
 /// Definitions are looked for this many directories below the root that was asked for.
 const PLACES_BELOW: usize = 3;
+
+/// The name that was probably meant by one that is not read: another case, a missing or added `s`, or
+/// the other ending of YAML.
+pub fn probably_meant(role: &Role, name: &str, beside: &[&str]) -> Option<&'static str> {
+    let Role::Place { depth } = role else { return None };
+    let program = beside.iter().any(|name| MARKERS[..2].contains(name));
+    let parts = PROGRAM_FILES.iter().chain(&PROGRAM_DIRECTORIES).chain(&ROOT_FILES);
+    // Elsewhere in a project a name like these may well mean something else.
+    let main = MARKERS[..2].iter().filter(|_| program || *depth == 0);
+    nearly(name, main.chain(parts.filter(|_| program)).copied())
+}
+
+/// Like `probably_meant`, for a file anywhere in a pack.
+pub fn probably_meant_in_pack(name: &str) -> Option<&'static str> {
+    nearly(name, MARKERS.into_iter())
+}
+
+/// Like `probably_meant`, for a directory at the top of a pack.
+pub fn probably_meant_on_top_of_pack(name: &str) -> Option<&'static str> {
+    nearly(name, PACK_DIRECTORIES.into_iter())
+}
+
+fn nearly(name: &str, known: impl Iterator<Item = &'static str> + Clone) -> Option<&'static str> {
+    let plain = |name: &str| {
+        let lower = name.to_lowercase().replace(".yaml", ".yml");
+        match lower.rsplit_once('.') {
+            Some((stem, ending)) => format!("{}.{ending}", stem.trim_end_matches('s')),
+            None => lower.trim_end_matches('s').to_owned(),
+        }
+    };
+    // `AGENT.md` and `AGENTS.md` differ by an `s`, and both are read.
+    let everything = MARKERS.iter().chain(&ROOT_FILES).chain(&PROGRAM_FILES);
+    let is_known =
+        everything.chain(&PROGRAM_DIRECTORIES).chain(&PACK_DIRECTORIES).any(|one| *one == name);
+    let mut known = known;
+    if is_known { None } else { known.find(|one| plain(one) == plain(name)) }
+}
 
 /// How to read the root that was asked for.
 pub fn root() -> Role {

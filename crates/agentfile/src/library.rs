@@ -356,6 +356,7 @@ impl Reading<'_> {
         for root in self.input.skill_roots {
             root.report_refusals(findings);
         }
+        places::report_misnamed(self.input.project, findings);
         let inside: Vec<String> = found
             .iter()
             .filter(|one| !matches!(one.what, What::Skill | What::Task))

@@ -167,6 +167,10 @@ impl Walk {
         };
         let names: Vec<&str> = children.iter().map(|child| child.name.as_str()).collect();
         for child in &children {
+            if let Some(meant) = layout::probably_meant(role, &child.name, &names) {
+                self.refuse(&child.path, Refusal::Misnamed(meant.to_owned()));
+                continue;
+            }
             match &child.kind {
                 ChildKind::Directory => {
                     if let Some(role) = layout::takes_directory(role, &child.name, &names) {

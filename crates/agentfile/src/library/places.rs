@@ -6,7 +6,9 @@
 //! Must never: read a file to find out.
 
 use crate::context_folder;
+use crate::diagnostic::{Code, Findings, Text};
 use crate::file_tree::FileTree;
+use crate::layout::{self, PACK_DIRECTORIES};
 
 use super::Input;
 
@@ -194,6 +196,30 @@ fn below_root<'a>(
     let id = directory[root.len()..].trim_start_matches('/');
     let id = if id.is_empty() { tree.name() } else { id.to_owned() };
     Found { what, id, tree, path: format!("{directory}/{file}") }
+}
+
+/// Notes a finding for what stands in a pack under a name that is nearly one that is read.
+pub(super) fn report_misnamed(tree: &FileTree, findings: &mut Findings) {
+    let mut report = |path: &str, meant: &str| {
+        let text = Text::new("this is not read, because of its name")
+            .help(format!("did you mean `{meant}`?"));
+        findings.about(Code::Misnamed, tree.shown(path), text);
+    };
+    for pack in PACKS {
+        for name in tree.directories_in(pack) {
+            if let Some(meant) = layout::probably_meant_on_top_of_pack(name) {
+                report(&format!("{pack}/{name}"), meant);
+            }
+        }
+        for part in PACK_DIRECTORIES {
+            for (path, _) in tree.below(&format!("{pack}/{part}")) {
+                let name = path.rsplit('/').next().unwrap_or(path);
+                if let Some(meant) = layout::probably_meant_in_pack(name) {
+                    report(path, meant);
+                }
+            }
+        }
+    }
 }
 
 /// An agent of a pack without the agents in directories below it.

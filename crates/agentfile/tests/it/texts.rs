@@ -59,6 +59,7 @@ fn what_was_refused_is_named() {
         (Refusal::Unreadable("Permission denied".to_owned()), "E0105 error SOUL.md:1:1"),
         (Refusal::TooMuch("2000 files".to_owned()), "E0106 error SOUL.md:1:1"),
         (Refusal::Timeout, "E0107 error SOUL.md:1:1"),
+        (Refusal::Misnamed("SOUL.md".to_owned()), "E0112 warning SOUL.md:1:1"),
         (Refusal::NotARegularFile, "E0109 error SOUL.md:1:1"),
     ] {
         given(program).entry("SOUL.md", Entry::Refused(refusal)).check(expected);

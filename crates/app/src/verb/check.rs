@@ -56,7 +56,7 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
         let loaded = host.load(path, level)?;
         let Loaded { library, mut findings, only: below, .. } = loaded;
         tally.add(&library, below.as_deref());
-        if library.is_empty() && findings.is_empty() && library.settings.all().is_empty() {
+        if library.is_empty() && !findings.has_errors() && library.settings.all().is_empty() {
             let text = Text::new("no agent, skill, task or setting was found here")
                 .help("make an agent with `agentry init`, or name another directory");
             findings.about(Code::NothingHere, path.display().to_string(), text);

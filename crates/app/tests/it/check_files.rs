@@ -214,3 +214,48 @@ fn other_files_of_a_project_are_none_of_its_business() {
     checked 1 agent, 0 skills, 0 tasks: no findings
     ");
 }
+
+#[test]
+fn a_name_that_is_nearly_one_that_is_read_is_named() {
+    let story = Story::new(
+        "
+        --- a/agent.yml
+        name: a
+        --- a/AGENT.md
+        Hi.
+        --- a/Soul.md
+        Kind.
+        --- a/hook/before_inference +x
+        exit 0
+        --- a/persona/p/SOUL.md
+        P.
+        --- a/notes/task.md
+        Mine.
+        --- b/agent.yaml
+        name: b
+        --- c/.agentry/agent/x/AGENT.md
+        Hi.
+        --- c/.agentry/skills/y/Skill.md
+        Hi.
+        ",
+    );
+    let found = |path: &str| -> Vec<String> {
+        let found = story.json(&format!("check {path} --format json"));
+        let found = found.as_array().expect("it is an array").iter();
+        found.map(|one| format!("{} {} {}", one["code"], one["file"], one["help"])).collect()
+    };
+    insta::assert_snapshot!(found("a").join("\n"), @r#"
+    "E0112" "a/Soul.md" "did you mean `SOUL.md`?"
+    "E0112" "a/hook" "did you mean `hooks`?"
+    "E0112" "a/persona" "did you mean `personas`?"
+    "#);
+    insta::assert_snapshot!(found("b").join("\n"), @r#"
+    "E0108" "b" "make an agent with `agentry init`, or name another directory"
+    "E0112" "b/agent.yaml" "did you mean `agent.yml`?"
+    "#);
+    insta::assert_snapshot!(found("c").join("\n"), @r#"
+    "E0108" "c" "make an agent with `agentry init`, or name another directory"
+    "E0112" "c/.agentry/agent" "did you mean `agents`?"
+    "E0112" "c/.agentry/skills/y/Skill.md" "did you mean `SKILL.md`?"
+    "#);
+}
