@@ -11,7 +11,7 @@ use agentry_protocol::{AgentId, ContentHash, PersonaId, SkillId, TaskId};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::manifest::agent_yml::{Capabilities, Router};
+use crate::manifest::agent_yml::Router;
 use crate::scope::Rule;
 use crate::source::{Origin, Sourced};
 use crate::tool_access::ToolAccess;
@@ -112,9 +112,25 @@ pub struct Powers {
     /// Which of its programs run at which moment.
     pub hooks: Vec<Hook>,
     /// What it may do beyond calling tools.
-    pub capabilities: Sourced<Capabilities>,
+    pub capabilities: CapabilitySwitches,
     /// What its tool-access file and the environment say.
     pub access: ToolAccess,
+}
+
+/// What an agent may do beyond calling tools, each with what said so.
+#[derive(Clone, Debug, Serialize)]
+pub struct CapabilitySwitches {
+    /// The agent may edit its own directory.
+    pub self_modify: Sourced<bool>,
+    /// The agent may hand work to other agents.
+    pub spawn_subagents: Sourced<bool>,
+}
+
+impl Default for CapabilitySwitches {
+    fn default() -> Self {
+        let off = || Sourced::new(false, Origin::named("built-in"));
+        Self { self_modify: off(), spawn_subagents: off() }
+    }
 }
 
 /// A tool that an agent is offered.

@@ -7,7 +7,9 @@
 
 use agentry_protocol::AgentId;
 
-use crate::agent::{Agent, Form, Identity, Models, Personas, Powers, Texts, Values};
+use crate::agent::{
+    Agent, CapabilitySwitches, Form, Identity, Models, Personas, Powers, Texts, Values,
+};
 use crate::diagnostic::{Code, Findings, Text};
 use crate::file_tree::FileTree;
 use crate::json;
@@ -90,7 +92,7 @@ pub fn read(
             tool_rules: Vec::new(),
             task_rules: Vec::new(),
             hooks: Vec::new(),
-            capabilities: Sourced::new(Capabilities::default(), Origin::named("built-in")),
+            capabilities: CapabilitySwitches::default(),
             access,
         },
         personas: Personas::default(),

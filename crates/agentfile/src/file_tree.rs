@@ -60,6 +60,8 @@ pub enum Refusal {
     TooMuch(String),
     /// Reading did not end in time.
     Timeout,
+    /// A file stands where a directory is expected, or the other way round; what is expected.
+    WrongKind(String),
     /// Its name is nearly one that is read; this is the one that was probably meant.
     Misnamed(String),
 }
@@ -276,6 +278,11 @@ impl Refusal {
                 Code::TooManyFiles,
                 Text::new(format!("there is more here than may be read: {what}"))
                     .help("move what does not belong to the definition elsewhere"),
+            ),
+            Self::WrongKind(expected) => (
+                Code::NotARegularFile,
+                Text::new(format!("{expected} is expected here, and this is not one"))
+                    .help("rename it, or put the right thing here"),
             ),
             Self::Misnamed(meant) => (
                 Code::Misnamed,

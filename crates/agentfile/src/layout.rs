@@ -22,6 +22,8 @@ pub enum Role {
     Context,
 }
 
+const CONTEXT_FILES: [&str; 4] =
+    ["system_prompt.md", "soul.json", "user_profile.json", "tool-access.json"];
 /// Files that make a directory a definition.
 const MARKERS: [&str; 5] = ["agent.yml", "AGENT.md", "SKILL.md", "skill.md", "TASK.md"];
 const ROOT_FILES: [&str; 3] = ["agentry.toml", ".mcp.json", "AGENTS.md"];
@@ -39,7 +41,11 @@ const PLACES_BELOW: usize = 3;
 /// The name that was probably meant by one that is not read: another case, a missing or added `s`, or
 /// the other ending of YAML.
 pub fn probably_meant(role: &Role, name: &str, beside: &[&str]) -> Option<&'static str> {
-    let Role::Place { depth } = role else { return None };
+    let depth = match role {
+        Role::Place { depth } => depth,
+        Role::Context => return nearly(name, CONTEXT_FILES.into_iter()),
+        Role::Whole | Role::SkillsOnly => return None,
+    };
     let program = beside.iter().any(|name| MARKERS[..2].contains(name));
     let parts = PROGRAM_FILES.iter().chain(&PROGRAM_DIRECTORIES).chain(&ROOT_FILES);
     // Elsewhere in a project a name like these may well mean something else.
@@ -59,18 +65,33 @@ pub fn probably_meant_on_top_of_pack(name: &str) -> Option<&'static str> {
 
 fn nearly(name: &str, known: impl Iterator<Item = &'static str> + Clone) -> Option<&'static str> {
     let plain = |name: &str| {
-        let lower = name.to_lowercase().replace(".yaml", ".yml");
+        let lower = name.to_lowercase().replace(".yaml", ".yml").replace('_', "-");
         match lower.rsplit_once('.') {
             Some((stem, ending)) => format!("{}.{ending}", stem.trim_end_matches('s')),
             None => lower.trim_end_matches('s').to_owned(),
         }
     };
     // `AGENT.md` and `AGENTS.md` differ by an `s`, and both are read.
-    let everything = MARKERS.iter().chain(&ROOT_FILES).chain(&PROGRAM_FILES);
+    let everything = MARKERS.iter().chain(&ROOT_FILES).chain(&PROGRAM_FILES).chain(&CONTEXT_FILES);
     let is_known =
         everything.chain(&PROGRAM_DIRECTORIES).chain(&PACK_DIRECTORIES).any(|one| *one == name);
     let mut known = known;
     if is_known { None } else { known.find(|one| plain(one) == plain(name)) }
+}
+
+/// What is expected under a name, when something else stands there.
+pub fn expected_kind(
+    role: &Role,
+    name: &str,
+    is_directory: bool,
+    beside: &[&str],
+) -> Option<&'static str> {
+    let Role::Place { .. } = role else { return None };
+    let program = beside.iter().any(|name| MARKERS[..2].contains(name));
+    if is_directory && (MARKERS.contains(&name) || program && PROGRAM_FILES.contains(&name)) {
+        return Some("a file");
+    }
+    (!is_directory && program && PROGRAM_DIRECTORIES.contains(&name)).then_some("a directory")
 }
 
 /// How to read the root that was asked for.
@@ -86,8 +107,7 @@ pub fn takes_file(role: &Role, name: &str, beside: &[&str]) -> bool {
     match role {
         Role::Whole => true,
         Role::SkillsOnly => false,
-        Role::Context => ["system_prompt.md", "soul.json", "user_profile.json", "tool-access.json"]
-            .contains(&name),
+        Role::Context => CONTEXT_FILES.contains(&name),
         Role::Place { depth } => {
             let here = |markers: &[&str]| markers.iter().any(|marker| beside.contains(marker));
             MARKERS.contains(&name)

@@ -221,10 +221,11 @@ impl Reading<'_> {
                 }
                 What::Task => {
                     let draft = task::read(one.tree, &one.path, &one.id, findings);
-                    if draft.is_none() {
+                    let whole = draft.as_ref().is_some_and(|draft| draft.whole);
+                    if !whole {
                         self.library.broken_tasks.insert(one.id.clone(), one.shown());
                     }
-                    self.index.tasks.insert(one.id.clone(), health(draft.is_some()));
+                    self.index.tasks.insert(one.id.clone(), health(whole));
                     drafts.tasks.extend(draft.map(|draft| (one.id.clone(), draft)));
                 }
                 What::Program => {
@@ -255,8 +256,9 @@ impl Reading<'_> {
         }
         for (id, draft) in drafts.tasks {
             let mut own = Findings::default();
+            let whole = draft.whole;
             let task = task::resolve(draft, &self.index, &mut own);
-            if own.has_errors() {
+            if own.has_errors() || !whole {
                 self.library.broken_tasks.insert(id, task.name.origin.file.to_string());
             } else {
                 self.library.tasks.insert(id, task);
@@ -367,6 +369,7 @@ impl Reading<'_> {
         {
             findings.append(own);
         }
+        self.check_persona(findings);
         if let Some(default) = &self.input.settings.config.agent.default {
             let pointer = "/agent/default";
             match self.index.agents.get(default) {
@@ -383,6 +386,20 @@ impl Reading<'_> {
                     self.input.settings.report(Code::UnknownAgent, pointer, text, findings);
                 }
             }
+        }
+    }
+
+    /// The persona that the settings name must be one of some agent's.
+    fn check_persona(&self, findings: &mut Findings) {
+        let Some(persona) = &self.input.settings.config.agent.persona else { return };
+        let agents = self.library.agents.values();
+        let known: Vec<&str> = agents
+            .flat_map(|agent| agent.personas.available.iter().map(|persona| persona.id.as_str()))
+            .collect();
+        if !self.library.agents.is_empty() && !known.contains(&persona.as_str()) {
+            let text = Text::new(format!("no agent here has the persona `{persona}`"))
+                .help(crate::diagnostic::suggestion(persona, &known));
+            self.input.settings.report(Code::UnknownPersona, "/agent/persona", text, findings);
         }
     }
 }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashSet};
 use serde::Serialize;
 
 use crate::config::Settings;
-use crate::diagnostic::{Code, Findings, Text};
+use crate::diagnostic::{Code, Findings, Severity, Text};
 use crate::file_tree::FileTree;
 use crate::json;
 use crate::manifest::config::{McpTransport, Words};
@@ -95,6 +95,17 @@ fn from_json(
     findings: &mut Findings,
 ) {
     let Some(Kind::Map(pairs)) = node.pair("mcpServers").map(|pair| &pair.value.kind) else {
+        if !lost.iter().any(|lost| lost == "/mcpServers") {
+            let text = Text::new("the file names no servers, because it has no `mcpServers`")
+                .help("write `{\"mcpServers\": {\"name\": {\"command\": \"…\"}}}`")
+                .severity(Severity::Warning);
+            findings.at(
+                Code::MissingField,
+                source,
+                Span::new(node.span.start, node.span.start + 1),
+                text,
+            );
+        }
         return;
     };
     let is_lost = |id: &str| {

@@ -9,7 +9,9 @@ use std::collections::HashSet;
 use agentry_protocol::{AgentId, SkillId, TaskId};
 use serde_json::Value;
 
-use crate::agent::{Agent, Form, Identity, Models, Personas, Powers, Texts, Values};
+use crate::agent::{
+    Agent, CapabilitySwitches, Form, Identity, Models, Personas, Powers, Texts, Values,
+};
 use crate::diagnostic::{Code, Findings, Text};
 use crate::file_tree::FileTree;
 use crate::index::{Health, Index};
@@ -98,7 +100,7 @@ fn powers(
         tool_rules: scope.tool_rules.clone().unwrap_or_default(),
         task_rules: scope.task_rules.clone().unwrap_or_default(),
         hooks: Vec::new(),
-        capabilities: Sourced::new(Capabilities::default(), Origin::named("built-in")),
+        capabilities: CapabilitySwitches::default(),
         access,
     }
 }

@@ -11,7 +11,7 @@ use agentry_protocol::tool::ToolName;
 use agentry_protocol::{AgentId, SkillId};
 use serde_json::Value;
 
-use crate::agent::{Agent, Form, Identity, Models, Powers, Texts, Values};
+use crate::agent::{Agent, CapabilitySwitches, Form, Identity, Models, Powers, Texts, Values};
 use crate::config::Settings;
 use crate::diagnostic::{Code, Findings, Text};
 use crate::file_tree::FileTree;
@@ -83,6 +83,7 @@ impl Program<'_> {
         let values = self.values(findings);
         let texts = self.texts(findings);
         templates::check(self.tree, &values, findings);
+        templates::report_misnamed(self.tree, findings);
         let names: Vec<&str> = custom.iter().map(|tool| tool.name.as_str()).collect();
         let access = tool_access::read(self.tree, &names, self.around.environment, findings);
         let scope = match &instructions {
@@ -280,6 +281,10 @@ impl Program<'_> {
             gathering.push(tool);
         }
         let (toolset, left_out) = gathering.finish();
+        let switch = |pointer: &str, on: bool| {
+            let origin = yml.said(pointer).unwrap_or_else(|| Origin::named("built-in"));
+            Sourced::new(on, origin)
+        };
         crate::toolset::report_left_out(&left_out, &yml.source, &spans, findings);
         Powers {
             toolset,
@@ -287,9 +292,12 @@ impl Program<'_> {
             tool_rules: scope.tool_rules.clone().unwrap_or_default(),
             task_rules: scope.task_rules.clone().unwrap_or_default(),
             hooks: Vec::new(),
-            capabilities: match yml.said("/capabilities") {
-                Some(origin) => Sourced::new(capabilities, origin),
-                None => Sourced::new(capabilities, Origin::named("built-in")),
+            capabilities: CapabilitySwitches {
+                self_modify: switch("/capabilities/self_modify", capabilities.self_modify),
+                spawn_subagents: switch(
+                    "/capabilities/spawn_subagents",
+                    capabilities.spawn_subagents,
+                ),
             },
             access,
         }

@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::diagnostic::{Code, Findings, Severity, Text, suggestion};
-use crate::limits::WHOLE_NUMBER_MAX;
+use crate::limits::{NODE_DEPTH_MAX, WHOLE_NUMBER_MAX};
 use crate::manifest::agent_md::AgentMd;
 use crate::manifest::agent_yml::AgentYml;
 use crate::manifest::approvals::Matcher;
@@ -207,8 +207,35 @@ pub fn check(
     for siblings in pointers.chunk_by(|a, b| above(a) == above(b)) {
         take_out(node, siblings);
     }
+    if !pointers.is_empty() {
+        take_out_the_incomplete(node, (schema, validator));
+    }
     pointers.extend(problems.iter().filter_map(Problem::missing));
     pointers
+}
+
+/// Where a required value was taken out, what it belonged to cannot stay either; its neighbours can.
+fn take_out_the_incomplete(node: &mut Node, (schema, validator): (&Value, &Validator)) {
+    for _ in 0..NODE_DEPTH_MAX {
+        let value = node.to_value();
+        let errors = validator.iter_errors(&value);
+        let problems = errors.flat_map(|error| problem::problems(&error, schema));
+        let mut pointers: Vec<String> = problems
+            .filter(|problem| {
+                matches!(problem.what, problem::What::Missing(_) | problem::What::Matchers)
+            })
+            .map(|problem| problem.pointer)
+            .filter(|pointer| !pointer.is_empty())
+            .collect();
+        if pointers.is_empty() {
+            return;
+        }
+        pointers.sort_by_cached_key(|pointer| std::cmp::Reverse(parts(pointer)));
+        pointers.dedup();
+        for siblings in pointers.chunk_by(|a, b| above(a) == above(b)) {
+            take_out(node, siblings);
+        }
+    }
 }
 
 /// A required text that is missing is reported; with an empty one in its place the rest of the file can

@@ -61,6 +61,8 @@ pub struct Step {
 #[derive(Clone, Debug)]
 pub struct TaskDraft {
     id: TaskId,
+    /// Whether all of its steps are right, as far as can be told without what they refer to.
+    pub whole: bool,
     first: Doc<TaskMd>,
     first_body: Sourced<String>,
     later: Vec<LaterStep>,
@@ -74,7 +76,7 @@ struct LaterStep {
     body: Sourced<String>,
 }
 
-/// Reads a task. `path` is its `TASK.md`. `None` if a step of it is broken; findings say which.
+/// Reads a task. `path` is its `TASK.md`. `None` if too little of it is right to look at what it refers to.
 pub fn read(tree: &FileTree, path: &str, id: &str, findings: &mut Findings) -> Option<TaskDraft> {
     let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
     let own = tree.subtree(directory);
@@ -85,13 +87,16 @@ pub fn read(tree: &FileTree, path: &str, id: &str, findings: &mut Findings) -> O
         Chain { own: &own, seen: vec![FIRST.to_owned()], later: Vec::new(), whole: true };
     // The steps are read even if TASK.md is broken: one defect must not hide the next.
     chain.follow(next, findings);
-    if let Some(first) = first.as_ref().filter(|first| !first.lost("/inputs")) {
+    if let Some(first) = &first {
         check_inputs(first, findings);
         let inputs: HashSet<&str> =
             first.manifest.inputs.iter().map(|input| input.name.as_str()).collect();
-        check_uses(&first.source, &inputs, findings);
-        for step in &chain.later {
-            check_uses(&step.doc.source, &inputs, findings);
+        // An input that was taken out would be missed in every use of it.
+        if !first.lost("/inputs") {
+            check_uses(&first.source, &inputs, findings);
+            for step in &chain.later {
+                check_uses(&step.doc.source, &inputs, findings);
+            }
         }
     }
     if chain.whole && first.as_ref().is_some_and(|first| !first.lost("/next")) {
@@ -100,13 +105,13 @@ pub fn read(tree: &FileTree, path: &str, id: &str, findings: &mut Findings) -> O
     let Chain { later, whole, .. } = chain;
     let whole =
         whole && !own.files_in("").any(|(name, _)| findings.has_errors_in(&own.shown(name)));
-    Some(TaskDraft { id: TaskId::new(id), first: first?, first_body, later, hash: own.hash() })
-        .filter(|_| whole)
+    let (id, hash) = (TaskId::new(id), own.hash());
+    Some(TaskDraft { id, whole, first: first?, first_body, later, hash })
 }
 
 /// Checks what a task refers to and makes it whole.
 pub fn resolve(draft: TaskDraft, index: &Index, findings: &mut Findings) -> Task {
-    let TaskDraft { id, first, first_body, later, hash } = draft;
+    let TaskDraft { id, first, first_body, later, hash, .. } = draft;
     let manifest = &first.manifest;
     let inputs = manifest.inputs.iter().enumerate();
     let inputs =

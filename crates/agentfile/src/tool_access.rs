@@ -108,6 +108,7 @@ pub fn read(
         schema::read::<ToolAccessJson>(FileKind::ToolAccess, &source, node, findings)
     });
     let shown = tree.shown(FILE);
+    report_unknown_knobs(environment, findings);
     if let Some(doc) = &doc {
         check_names(doc, custom, findings);
         check_doubles(doc, findings);
@@ -175,6 +176,27 @@ fn shell(file: &File<'_>, knobs: &Knobs<'_>, findings: &mut Findings) -> Shell {
         allow_any_cwd: any
             .map(|(any, doc)| doc.sourced(&said("allowAnyCwd"), any))
             .unwrap_or_else(|| knobs.flag("SHELL_TOOL_ALLOW_ANY_CWD", false, findings)),
+    }
+}
+
+const SHELL_KNOBS: [&str; 6] = [
+    "SHELL_TOOL_ENABLED",
+    "SHELL_TOOL_MODE",
+    "SHELL_TOOL_ALLOWED_PREFIXES",
+    "SHELL_TOOL_TIMEOUT_MS",
+    "SHELL_TOOL_MAX_OUTPUT_CHARS",
+    "SHELL_TOOL_ALLOW_ANY_CWD",
+];
+
+/// A misspelt variable would leave the shell wider than meant.
+fn report_unknown_knobs(environment: &BTreeMap<String, String>, findings: &mut Findings) {
+    let unknown = environment
+        .keys()
+        .filter(|name| name.starts_with("SHELL_TOOL_") && !SHELL_KNOBS.contains(&name.as_str()));
+    for name in unknown {
+        let text = Text::new(format!("{name} is set but has no meaning"))
+            .help(suggestion(name, &SHELL_KNOBS));
+        findings.about(Code::UnknownEnvironment, format!("environment {name}"), text);
     }
 }
 

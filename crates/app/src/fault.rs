@@ -5,6 +5,8 @@
 use std::fmt;
 use std::process::ExitCode;
 
+use crate::render::visible;
+
 /// Who can do something about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Blame {
@@ -59,9 +61,9 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let red = anstyle::AnsiColor::Red.on_default().bold();
         let cyan = anstyle::AnsiColor::Cyan.on_default().bold();
-        write!(f, "{red}error{red:#}: {}", self.message)?;
+        write!(f, "{red}error{red:#}: {}", visible(&self.message))?;
         match &self.hint {
-            Some(hint) => write!(f, "\n {cyan}help{cyan:#}: {hint}"),
+            Some(hint) => write!(f, "\n {cyan}help{cyan:#}: {}", visible(hint)),
             None => Ok(()),
         }
     }

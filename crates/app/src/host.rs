@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 
 use agentry_agentfile::agent::{Agent, Persona};
 use agentry_agentfile::config::{self, Layers, Settings};
-use agentry_agentfile::diagnostic::{Code, Findings, Text};
+use agentry_agentfile::diagnostic::{Code, Findings, Severity, Text};
 use agentry_agentfile::file_tree::FileTree;
 use agentry_agentfile::library::{self, Input, Library, TemplateDefect, Trial};
 use agentry_agentfile::skill::SkillLevel;
@@ -42,10 +42,37 @@ pub(crate) struct Loaded {
     pub(crate) library: Library,
     /// What is wrong with it.
     pub(crate) findings: Findings,
+    /// What is wrong with the settings alone.
+    in_settings: Findings,
     /// Only what lies below this path was asked for, as people see it.
     pub(crate) only: Option<String>,
     /// The agent whose directory was asked for, if it was one agent's.
     pub(crate) asked: Option<String>,
+}
+
+impl Loaded {
+    /// Settings that do not hold as written must not pass for some that do.
+    pub(crate) fn settings_fault(&self) -> Option<Fault> {
+        let sorted = self.in_settings.sorted();
+        let errors = sorted.iter().filter(|one| one.severity == Severity::Error);
+        let lines: Vec<String> = errors
+            .map(|one| {
+                format!("  {}:{}:{} {} {}", one.file, one.line, one.column, one.code, one.message)
+            })
+            .collect();
+        let blame = if lines.iter().any(|line| is_flag(line.trim_start())) {
+            Blame::Caller
+        } else {
+            Blame::Agent
+        };
+        let fault = Fault::new(blame, format!("the settings have errors:\n{}", lines.join("\n")));
+        (!lines.is_empty()).then(|| fault.hint("`agentry config show` shows them with excerpts"))
+    }
+}
+
+/// Whether a finding is about a flag of the command line.
+pub(crate) fn is_flag(file: &str) -> bool {
+    file.starts_with("flag -c")
 }
 
 impl Host {
@@ -76,6 +103,8 @@ impl Host {
         let mut project = agents::read_project(&place.directory, &place.label)
             .map_err(|error| unreadable(path, &error))?;
         let settings = self.settings(&project, &mut findings);
+        let in_settings = findings.clone();
+        place.check_file(&project, &mut findings);
         for (_, rules) in settings.config.rules.named("/rules") {
             let rules = rules.trim_start_matches("./");
             // A file that cannot be read is reported as missing, at the setting that names it.
@@ -100,7 +129,7 @@ impl Host {
         };
         let library = library::read(input, &mut findings);
         let asked = place.asked_agent(&library);
-        Ok(Loaded { library, findings, only: place.only, asked })
+        Ok(Loaded { library, findings, in_settings, only: place.only, asked })
     }
 
     /// Renders the template of an agent.
@@ -317,6 +346,8 @@ struct Place {
     only: Option<String>,
     /// The directory that was asked for, if it lies inside of a pack.
     inside: Option<PathBuf>,
+    /// The file that was asked for, below the directory.
+    file: Option<String>,
 }
 
 impl Place {
@@ -328,34 +359,41 @@ impl Place {
         let pack = full.ancestors().find(|directory| {
             directory.file_name().is_some_and(|name| name == ".agentry" || name == ".nanobot")
         });
-        let only = shown(path);
-        match pack.and_then(|pack| Some((pack.parent()?, pack.file_name()?))) {
-            // A part of a pack: its neighbours are needed to check what it refers to.
-            Some((project, pack)) => {
-                let label = only.split(&*pack.to_string_lossy()).next().unwrap_or_default();
-                let inside = full.strip_prefix(project).unwrap_or(Path::new(""));
-                let label = if asked.is_relative() && !only.contains(&*pack.to_string_lossy()) {
-                    // Asked for from within the pack: the project lies above.
-                    above(&only, inside.components().count())
-                } else {
-                    label.trim_end_matches('/').to_owned()
-                };
-                let below = inside.to_string_lossy().into_owned();
-                let only = if label.is_empty() { below } else { format!("{label}/{below}") };
-                Ok(Self {
-                    directory: project.to_owned(),
-                    label,
-                    only: Some(only),
-                    inside: Some(full),
-                })
-            }
-            None => Ok(Self {
-                directory: asked.to_owned(),
-                label: shown(asked),
-                only: None,
-                inside: None,
-            }),
-        }
+        let typed = shown(asked);
+        let file = (!metadata.is_dir()).then(|| path.file_name()).flatten();
+        let file = file.map(|name| name.to_string_lossy().into_owned());
+        let Some((project, pack)) = pack.and_then(|pack| Some((pack.parent()?, pack.file_name()?)))
+        else {
+            let (directory, label) = (asked.to_owned(), typed);
+            let place = Self { directory, label, only: None, inside: None, file };
+            let only = place.file.as_deref().and_then(|file| only_of(&place.label, "", file));
+            return Ok(Self { only, ..place });
+        };
+        // A part of a pack: its neighbours are needed to check what it refers to.
+        let pack = pack.to_string_lossy();
+        let inside = full.strip_prefix(project).unwrap_or(Path::new(""));
+        let label = if asked.is_relative() && !typed.contains(&*pack) {
+            // Asked for from within the pack: the project lies above.
+            above(&typed, inside.components().count())
+        } else {
+            typed.split(&*pack).next().unwrap_or_default().trim_end_matches('/').to_owned()
+        };
+        let below = inside.to_string_lossy().into_owned();
+        let of_file = file.as_deref().and_then(|file| only_of(&label, &below, file));
+        let whole = if label.is_empty() { below.clone() } else { format!("{label}/{below}") };
+        let file = file.map(|file| format!("{below}/{file}"));
+        let (directory, only) = (project.to_owned(), Some(of_file.unwrap_or(whole)));
+        Ok(Self { directory, label, only, inside: Some(full), file })
+    }
+
+    /// A file that was asked for and is no part of a definition was not checked; say so.
+    fn check_file(&self, project: &FileTree, findings: &mut Findings) {
+        let Some(file) = self.file.as_deref().filter(|file| project.get(file).is_none()) else {
+            return;
+        };
+        let text = Text::new("this file is no part of an agent, a skill, a task or the settings")
+            .help("name a definition, or the directory that holds it");
+        findings.about(Code::NothingHere, self.shown(file), text);
     }
 
     /// Whether a path lies in the directory, links and all.
@@ -384,6 +422,15 @@ impl Place {
         });
         loaded.map(|agent| agent.id.as_str().to_owned()).or_else(|| Some(broken?.0.clone()))
     }
+}
+
+/// A main file stands for its directory; any other file only for itself.
+fn only_of(label: &str, below: &str, file: &str) -> Option<String> {
+    const MAIN: [&str; 7] =
+        ["agent.yml", "AGENT.md", "SKILL.md", "skill.md", "TASK.md", config::FILE, "AGENTS.md"];
+    let parts = [label, below, if MAIN.contains(&file) { "" } else { file }];
+    let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    (!parts.is_empty()).then(|| parts.join("/"))
 }
 
 /// So many directories above a path: `a/b` and 3 is `..`.

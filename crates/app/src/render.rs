@@ -35,7 +35,9 @@ fn report(findings: &Findings, one: &Diagnostic) -> String {
         Severity::Warning => Level::WARNING,
         Severity::Note => Level::NOTE,
     };
-    let title = level.primary_title(one.message.as_str()).id(one.code.as_str());
+    let (file, message) = (visible_line(&one.file), visible(&one.message));
+    let help = one.help.as_deref().map(visible);
+    let title = level.primary_title(message.as_str()).id(one.code.as_str());
     let mut group = Group::with_title(title);
     match findings.source(&one.file) {
         Some(source) => {
@@ -43,16 +45,16 @@ fn report(findings: &Findings, one: &Diagnostic) -> String {
             let is_cut = excerpt[..marked.start].chars().count() + 1 < one.column;
             let mut snippet = Snippet::source(excerpt).line_start(one.line);
             if is_cut {
-                let place = Origin::path(&*one.file).line(one.line).char_column(one.column);
+                let place = Origin::path(file.as_str()).line(one.line).char_column(one.column);
                 group = group.element(place);
             } else {
-                snippet = snippet.path(&*one.file);
+                snippet = snippet.path(file.as_str());
             }
             group = group.element(snippet.annotation(AnnotationKind::Primary.span(marked)));
         }
-        None => group = group.element(Origin::path(&*one.file)),
+        None => group = group.element(Origin::path(file.as_str())),
     }
-    if let Some(help) = &one.help {
+    if let Some(help) = &help {
         group = group.element(Level::HELP.message(help.as_str()));
     }
     Renderer::styled().render(&[group])
@@ -100,6 +102,18 @@ impl Count {
             Severity::Note => self.notes += 1,
         }
     }
+}
+
+/// Text from files and names with control characters made visible, so that it cannot steer a terminal.
+/// Lines and tabs stay.
+pub(crate) fn visible(text: &str) -> String {
+    let plain = |c: char| !c.is_control() || c == '\n' || c == '\t';
+    text.chars().map(|c| if plain(c) { c } else { char::REPLACEMENT_CHARACTER }).collect()
+}
+
+/// The same on one line.
+pub(crate) fn visible_line(text: &str) -> String {
+    visible(text).replace(['\n', '\t'], " ")
 }
 
 /// `1 error`, `2 errors`.

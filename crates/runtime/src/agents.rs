@@ -171,6 +171,18 @@ impl Walk {
                 self.refuse(&child.path, Refusal::Misnamed(meant.to_owned()));
                 continue;
             }
+            let is_directory = match child.kind {
+                ChildKind::Directory => Some(true),
+                ChildKind::File => Some(false),
+                ChildKind::Refused(_) => None,
+            };
+            let expected = is_directory.and_then(|is_directory| {
+                layout::expected_kind(role, &child.name, is_directory, &names)
+            });
+            if let Some(expected) = expected {
+                self.refuse(&child.path, Refusal::WrongKind(expected.to_owned()));
+                continue;
+            }
             match &child.kind {
                 ChildKind::Directory => {
                     if let Some(role) = layout::takes_directory(role, &child.name, &names) {
@@ -241,7 +253,11 @@ impl Walk {
         }
         match self.content(path) {
             Ok(Some(file)) => self.tree.insert(path, Entry::File(file)),
-            Ok(None) => return self.full(path, format!("more than {READ_BYTES_MAX} bytes")),
+            // The file is refused; what stands beside it can still be read.
+            Ok(None) => {
+                let what = format!("more than {READ_BYTES_MAX} bytes altogether");
+                self.refuse(path, Refusal::TooMuch(what));
+            }
             Err(error) => self.refuse(path, Refusal::Unreadable(error.to_string())),
         }
         Ok(())

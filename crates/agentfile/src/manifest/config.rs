@@ -67,7 +67,8 @@ pub struct Provider {
     pub kind: Option<ProviderKind>,
     /// Its address.
     pub base_url: Option<String>,
-    /// The environment variable that holds its key.
+    /// The name of the environment variable that holds its key; never the key itself.
+    #[schemars(regex(pattern = r"^[A-Za-z_][A-Za-z0-9_]*$"))]
     pub api_key_env: Option<String>,
     /// The models it serves; without them it serves none.
     pub model_allowlist: Vec<String>,

@@ -3,7 +3,7 @@
 //! Must never: render a template; see `library`.
 
 use crate::agent::Values;
-use crate::diagnostic::Findings;
+use crate::diagnostic::{Code, Findings, Text};
 use crate::file_tree::FileTree;
 use crate::source::Source;
 use crate::template::{self, Facts, Variables};
@@ -15,6 +15,30 @@ pub(crate) fn sources(tree: &FileTree) -> Vec<Source> {
     let paths = std::iter::once("prompts/system.md.liquid".to_owned()).chain(paths);
     // What is wrong with them as texts is reported where they are read.
     paths.filter_map(|path| tree.text(&path, &mut Findings::default())).collect()
+}
+
+/// Notes a finding for what stands beside the files that are read under a name that is not.
+pub(super) fn report_misnamed(tree: &FileTree, findings: &mut Findings) {
+    let mut look = |directory: &str, read: &[&str], is_near: &dyn Fn(&str) -> bool, meant: &str| {
+        for (name, _) in tree.files_in(directory).filter(|(name, _)| !read.contains(name)) {
+            if is_near(&name.to_lowercase()) {
+                let text = Text::new("this is not read, because of its name")
+                    .help(format!("did you mean `{meant}`?"));
+                findings.about(Code::Misnamed, tree.shown(&format!("{directory}/{name}")), text);
+            }
+        }
+    };
+    let template: &dyn Fn(&str) -> bool =
+        &|name| name.contains("liquid") || name.starts_with("system.");
+    let soul: &dyn Fn(&str) -> bool = &|name| name.starts_with("soul");
+    look("prompts", &["system.md.liquid"], template, "system.md.liquid");
+    look("data", &["facts.yml"], &|name| name.starts_with("fact"), "facts.yml");
+    look("data", &["lorebook.yml"], &|name| name.starts_with("lorebook"), "lorebook.yml");
+    for persona in tree.directories_in("personas") {
+        let directory = format!("personas/{persona}");
+        look(&directory, &["system.md.liquid"], template, "system.md.liquid");
+        look(&directory, &["SOUL.md"], soul, "SOUL.md");
+    }
 }
 
 /// Notes a finding for each variable that does not exist or changes from turn to turn.

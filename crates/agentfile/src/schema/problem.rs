@@ -220,6 +220,7 @@ fn range_words(kind: &ValidationErrorKind) -> Option<String> {
         ValidationErrorKind::MaxLength { limit } => format!("may have at most {limit} characters"),
         ValidationErrorKind::Minimum { limit } => format!("must be at least {limit}"),
         ValidationErrorKind::Maximum { limit } => format!("may be at most {limit}"),
+        ValidationErrorKind::Pattern { pattern } => format!("must have the form {pattern}"),
         ValidationErrorKind::MinItems { limit } => format!("must have at least {limit} entries"),
         ValidationErrorKind::MaxItems { limit } => format!("may have at most {limit} entries"),
         _ => return None,

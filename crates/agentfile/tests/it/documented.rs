@@ -120,8 +120,11 @@ fn every_value_of_the_agent_program_arrives() {
         ("/models/candidates/0/origin", json!("agent.yml:7:7")),
         ("/models/candidates/1/value", json!("gpt-4.1")),
         ("/models/candidates/2", Value::Null),
-        ("/powers/capabilities/value", json!({"self_modify": true, "spawn_subagents": false})),
-        ("/powers/capabilities/origin", json!("agent.yml:41:3")),
+        ("/powers/capabilities/self_modify", json!({"value": true, "origin": "agent.yml:41:16"})),
+        (
+            "/powers/capabilities/spawn_subagents",
+            json!({"value": false, "origin": "agent.yml:42:20"}),
+        ),
         ("/personas/default", Value::Null),
         ("/personas/router", json!({"value": "auto", "origin": "agent.yml:33:11"})),
         ("/personas/available/0/id", json!("coder")),

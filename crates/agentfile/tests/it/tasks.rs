@@ -262,7 +262,14 @@ fn a_task_refers_to_what_exists() {
         ---
         ",
         "
+        E0423 error .agentry/tasks/t/TASK.md:3:8
+        E0401 error .agentry/tasks/t/TASK.md:4:9
+        E0421 error .agentry/tasks/t/TASK.md:5:10
+        E0428 error .agentry/tasks/t/TASK.md:6:9
+        E0422 error .agentry/tasks/t/TASK.md:6:12
+        E0423 error .agentry/tasks/t/two.md:2:8
         E0303 error .agentry/tasks/t/two.md:3:71
+        E0441 error .agentry/tasks/t/two.md:4:33
         ",
     );
     check(

@@ -9,14 +9,14 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use agentry_agentfile::diagnostic::{Code, Diagnostic, Findings, Text};
+use agentry_agentfile::diagnostic::{Code, Diagnostic, Findings, Severity, Text};
 use agentry_agentfile::library::Library;
 use agentry_agentfile::skill::SkillLevel;
 use clap::{Args, ValueEnum};
 
 use super::Format;
 use crate::fault::Fault;
-use crate::host::{Host, Loaded, is_of_home};
+use crate::host::{Host, Loaded, is_flag, is_of_home};
 use crate::render::{self, Count, plural};
 
 #[derive(Args)]
@@ -56,7 +56,8 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
         let loaded = host.load(path, level)?;
         let Loaded { library, mut findings, only: below, .. } = loaded;
         tally.add(&library, below.as_deref());
-        if library.is_empty() && !findings.has_errors() && library.settings.all().is_empty() {
+        let nothing = library.is_empty() && library.mcp.is_empty() && library.rules.is_none();
+        if nothing && !findings.has_errors() && library.settings.all().is_empty() {
             let text = Text::new("no agent, skill, task or setting was found here")
                 .help("make an agent with `agentry init`, or name another directory");
             findings.about(Code::NothingHere, path.display().to_string(), text);
@@ -89,6 +90,10 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     let mut files = all.not_shown().map(|(file, _)| file);
     let counts = |file: &str| is_wanted(file, &only) && !is_of_home(file);
     let is_hidden = files.any(|file| counts(file) && all.has_errors_in(file));
+    let is_of_flag = |one: &&&Diagnostic| is_flag(&one.file) && one.severity == Severity::Error;
+    if shown.iter().find(is_of_flag).is_some() {
+        return Ok(ExitCode::from(2));
+    }
     Ok(if count.errors == 0 && !is_hidden { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

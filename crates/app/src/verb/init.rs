@@ -131,6 +131,7 @@ fn report(host: &Host, dir: &Path, origin: &str) -> Result<ExitCode, Fault> {
     }
     if loaded.library.agents.is_empty() {
         writeln!(out, "it holds no agent yet; `agentry explain E0108` says what is looked for")?;
+        return Ok(ExitCode::FAILURE);
     }
     writeln!(
         out,

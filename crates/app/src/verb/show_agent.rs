@@ -43,6 +43,9 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
 
 /// The agent that was asked for: by id, by its directory, as the default, or as the only one.
 pub(super) fn choose<'a>(loaded: &'a Loaded, which: &Which) -> Result<&'a Agent, Fault> {
+    if let Some(fault) = loaded.settings_fault() {
+        return Err(fault);
+    }
     let library = &loaded.library;
     let broken_ids = library.broken_agents.keys();
     let known: Vec<&str> = library.agents.keys().chain(broken_ids).map(String::as_str).collect();
@@ -236,9 +239,9 @@ impl Page<'_> {
             Some(&shell.allow_any_cwd.origin),
         )?;
         let capabilities = &powers.capabilities;
-        let (own, others) = (capabilities.value.self_modify, capabilities.value.spawn_subagents);
-        self.line("self_modify", &own.to_string(), Some(&capabilities.origin))?;
-        self.line("spawn_subagents", &others.to_string(), Some(&capabilities.origin))
+        let (own, others) = (&capabilities.self_modify, &capabilities.spawn_subagents);
+        self.line("self_modify", &own.value.to_string(), Some(&own.origin))?;
+        self.line("spawn_subagents", &others.value.to_string(), Some(&others.origin))
     }
 
     fn voices(&mut self, agent: &Agent) -> io::Result<()> {
@@ -325,23 +328,21 @@ impl Page<'_> {
 
     fn head(&mut self, text: &str) -> io::Result<()> {
         let bold = anstyle::Style::new().bold();
-        writeln!(self.out, "{bold}{text}{bold:#}")
+        writeln!(self.out, "{bold}{}{bold:#}", render::visible_line(text))
     }
 
     fn line(&mut self, name: &str, value: &str, origin: Option<&Origin>) -> io::Result<()> {
         let dim = anstyle::Style::new().dimmed();
-        let value = visible(value);
+        let line = value.split_whitespace().collect::<Vec<_>>().join(" ");
+        let (name, value) = (render::visible_line(name), render::visible_line(&line));
         match origin {
-            Some(origin) => writeln!(self.out, "  {name:<20} {value}  {dim}{origin}{dim:#}"),
+            Some(origin) => {
+                let origin = render::visible_line(&origin.to_string());
+                writeln!(self.out, "  {name:<20} {value}  {dim}{origin}{dim:#}")
+            }
             None => writeln!(self.out, "  {name:<20} {value}"),
         }
     }
-}
-
-/// Text from files on one line, with control characters made visible.
-fn visible(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    line.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 
 fn rule_words(rule: &Rule) -> String {

@@ -17,6 +17,7 @@ use serde_json::json;
 use super::{Format, Which, show_agent};
 use crate::fault::{Blame, Fault};
 use crate::host::Host;
+use crate::render;
 
 #[derive(Args)]
 pub(crate) struct Options {
@@ -61,7 +62,8 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
             value["text"] = json!(prompt.text());
             writeln!(out, "{}", serde_json::to_string_pretty(&value)?)?;
         }
-        Format::Text if options.raw => writeln!(out, "{}", prompt.text())?,
+        // Exactly the bytes that a model would see; nothing may filter them.
+        Format::Text if options.raw => io::stdout().write_all(prompt.text().as_bytes())?,
         Format::Text => page(&prompt, agent, persona, &mut out)?,
     }
     Ok(ExitCode::SUCCESS)
@@ -99,7 +101,7 @@ fn page(
             }
             None => {
                 let stable = if section.stable { "yes" } else { "no" };
-                let source = section.source.as_deref().unwrap_or("built");
+                let source = render::visible_line(section.source.as_deref().unwrap_or("built"));
                 writeln!(
                     out,
                     "  {name:<14} {:>7} {:>7}  {stable:<6}  {source}",
@@ -113,7 +115,12 @@ fn page(
     writeln!(out, "  {:<14} {bytes:>7} {tokens:>7}", "sum")?;
     writeln!(out, "  stable beginning: {} bytes, {}", prompt.stable_bytes, prompt.stable_hash)?;
     for section in prompt.sections.iter().filter(|section| section.left_out.is_none()) {
-        writeln!(out, "\n{dim}──── {}{dim:#}\n{}", section.name.as_str(), section.text)?;
+        writeln!(
+            out,
+            "\n{dim}──── {}{dim:#}\n{}",
+            section.name.as_str(),
+            render::visible(&section.text)
+        )?;
     }
     Ok(())
 }

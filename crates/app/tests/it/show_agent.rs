@@ -132,8 +132,8 @@ fn every_value_has_its_origin() {
       shell timeout        15000 ms  built-in
       shell output         20000 characters  built-in
       any directory        false  built-in
-      self_modify          true  zodiac/agent.yml:16:3
-      spawn_subagents      false  zodiac/agent.yml:16:3
+      self_modify          true  zodiac/agent.yml:16:16
+      spawn_subagents      false  built-in
     personas
       default              root SOUL.md
       router               hook  zodiac/agent.yml:11:11
@@ -202,7 +202,8 @@ fn json_has_the_same_values() {
     .powers.left_out "run_shortcut" zodiac/agent.yml:7:22
     .powers.hooks "before_inference" zodiac/agent.yml:13:21
     .powers.hooks "after_tool_call" zodiac/agent.yml:14:20
-    .powers.capabilities {"self_modify":true,"spawn_subagents":false} zodiac/agent.yml:16:3
+    .powers.capabilities.self_modify true zodiac/agent.yml:16:16
+    .powers.capabilities.spawn_subagents false built-in
     .powers.access.enabled true built-in
     .powers.access.mode "full" built-in
     .powers.access.shell.mode "allowlist" built-in

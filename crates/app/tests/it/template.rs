@@ -21,7 +21,7 @@ fn findings(template: &str) -> String {
     let story = Story::new(TWO_AGENTS);
     story.file("bad/prompts/system.md.liquid", template.as_bytes());
     let findings = story.findings("check");
-    assert_eq!(story.out("show prompt --agent good --raw"), "Hi.\n\nYou are good.\n");
+    assert_eq!(story.out("show prompt --agent good --raw"), "Hi.\n\nYou are good.");
     findings
 }
 

@@ -180,13 +180,13 @@ fn more_files_than_may_be_read_end_the_reading() {
 }
 
 #[test]
-fn more_bytes_than_may_be_read_end_the_reading() {
-    let project = Project::new(&["agent.yml", "data/a"]);
+fn a_file_with_more_bytes_than_may_be_read_does_not_hide_its_neighbors() {
+    let project = Project::new(&["agent.yml", "data/a", "data/b"]);
     let file = fs::File::create(project.path("p/data/a")).expect("it can be made");
     // A file with a hole has its length without its blocks.
     file.set_len(READ_BYTES_MAX + 1).expect("it can have a hole");
-    let refusal = format!("data/a: TooMuch(\"more than {READ_BYTES_MAX} bytes\")");
-    project.check(&["agent.yml", &refusal]);
+    let refusal = format!("data/a: TooMuch(\"more than {READ_BYTES_MAX} bytes altogether\")");
+    project.check(&["agent.yml", &refusal, "data/b"]);
 }
 
 #[test]
