@@ -176,6 +176,7 @@ fn words_outside_of_parentheses(text: &str) -> Vec<String> {
 /// Reads a skill that is a single Markdown file of an agent.
 pub fn read_file(tree: &FileTree, path: &str, findings: &mut Findings) -> Option<Skill> {
     let Markdown { source, head, body } = markdown::read(tree, path, Reading::Forgiving, findings)?;
+    Checks { source: &source, level: SkillLevel::Extended }.body(&body, findings);
     let stem = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".md");
     let text_of = |key: &str| {
         let pair = head.as_ref()?.pair(key)?;

@@ -65,8 +65,11 @@ pub(super) fn choose<'a>(loaded: &'a Loaded, which: &Which) -> Result<&'a Agent,
         (Some(agent), None, None) => Ok(agent),
         (None, None, Some((id, file))) => Err(broken(loaded, id, file)),
         (None, None, None) => {
-            Err(Fault::new(Blame::Caller, format!("no agent was found in {place}"))
-                .hint("make one with `agentry init <dir>`"))
+            let found = loaded.findings.sorted();
+            let error = found.iter().find(|one| one.severity == Severity::Error);
+            let why = error.map(|one| format!(": {} {} {}", one.file, one.code, one.message));
+            let what = format!("no agent was found in {place}{}", why.unwrap_or_default());
+            Err(Fault::new(Blame::Caller, what).hint("make one with `agentry init <dir>`"))
         }
         _ => {
             let mut all: Vec<String> = library.agents.keys().cloned().collect();

@@ -8,6 +8,7 @@ mod explain;
 mod guide;
 mod init;
 mod init_from;
+mod loud;
 mod schema;
 mod show_agent;
 mod show_prompt;
