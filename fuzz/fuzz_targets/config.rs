@@ -10,6 +10,7 @@ fuzz_target!(|bytes: &[u8]| {
         let layers = agentry_agentfile::config::Layers {
             user: Some(source.clone()),
             project: Some(source.clone()),
+            agent: Some(source.clone()),
             environment: [("AGENTRY_AGENT_MODEL".to_owned(), line.clone())].into(),
             flags: vec![line],
         };

@@ -28,6 +28,8 @@ pub struct Layers {
     pub user: Option<Source>,
     /// The project's `agentry.toml`.
     pub project: Option<Source>,
+    /// The `agentry.toml` of an agent that lies in the project.
+    pub agent: Option<Source>,
     /// All environment variables whose names begin with `AGENTRY_`.
     pub environment: BTreeMap<String, String>,
     /// `key=value`, as given with `-c`.
@@ -41,6 +43,8 @@ pub struct Settings {
     pub config: Config,
     // Every value that was said, by JSON pointer, with where it was said.
     said: BTreeMap<String, Said>,
+    // What they were made of, so that an agent's own can be put between.
+    layers: Layers,
 }
 
 #[derive(Clone, Debug)]
@@ -52,8 +56,8 @@ struct Said {
 
 /// Puts the layers on top of each other.
 pub fn layered(layers: &Layers, findings: &mut Findings) -> Settings {
-    let mut settings = Settings::default();
-    for source in layers.user.iter().chain(&layers.project) {
+    let mut settings = Settings { layers: layers.clone(), ..Settings::default() };
+    for source in layers.user.iter().chain(&layers.project).chain(&layers.agent) {
         settings.add(source, findings);
     }
     for source in environment::sources(&layers.environment, findings) {
@@ -87,6 +91,14 @@ fn one_setting(name: &str, key: &str, value: &str) -> Source {
 }
 
 impl Settings {
+    /// The settings that hold for an agent with a file of its own. What is wrong with that file goes to
+    /// the findings.
+    pub fn for_agent(&self, own: &Source, findings: &mut Findings) -> Self {
+        Self::default().add(own, findings);
+        let layers = Layers { agent: Some(own.clone()), ..self.layers.clone() };
+        layered(&layers, &mut Findings::default())
+    }
+
     fn add(&mut self, source: &Source, findings: &mut Findings) {
         let Some(mut node) = toml::parse(source, findings) else { return };
         schema::check(FileKind::Config, source, &mut node, findings);

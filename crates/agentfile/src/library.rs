@@ -6,6 +6,7 @@
 //!
 //! Must never: let one broken definition keep another from loading.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentry_protocol::TaskId;
@@ -311,10 +312,25 @@ impl Reading<'_> {
         self.library.broken_agents.insert(one.id.clone(), one.shown());
     }
 
+    /// An agent that lies in a project may have settings of its own on top of the project's.
+    fn settings_of<'s>(&'s self, one: &Found<'_>, findings: &mut Findings) -> Cow<'s, Settings> {
+        let path = format!("{}/{}", one.directory(), crate::config::FILE);
+        let source = match (one.what.is_agent(), one.directory()) {
+            (false, _) | (true, "") => None,
+            (true, _) => one.tree.text(&path, findings),
+        };
+        match source {
+            Some(source) => Cow::Owned(self.input.settings.for_agent(&source, findings)),
+            None => Cow::Borrowed(&self.input.settings),
+        }
+    }
+
     fn agent(&mut self, one: &Found<'_>, findings: &mut Findings) {
+        let mut own = Findings::default();
+        let settings = self.settings_of(one, &mut own);
         let around = Surroundings {
             index: &self.index,
-            settings: &self.input.settings,
+            settings: &settings,
             environment: &self.input.environment,
             level: self.input.level,
             rules: self.library.rules.as_ref(),
@@ -327,7 +343,6 @@ impl Reading<'_> {
             What::Pack => places::without_nested(&tree),
             What::Skill | What::Task | What::Program | What::ContextFolder => tree,
         };
-        let mut own = Findings::default();
         tree.report_refusals(&mut own);
         let read = match one.what {
             What::Program => program::read(&tree, &one.id, &around, &mut own),

@@ -90,6 +90,7 @@ impl Host {
         let layers = Layers {
             user: self.environment.config.as_deref().and_then(|path| user_settings(path, findings)),
             project: project.text(config::FILE, findings),
+            agent: None,
             environment: self.environment.settings.clone(),
             flags: self.flags.clone(),
         };

@@ -136,3 +136,19 @@ fn a_source_without_an_agent_is_not_a_success() {
     let ran = story.run("init b --from src");
     assert!(ran.starts_with("exit 1") && ran.contains("it holds no agent yet"), "{ran}");
 }
+
+#[test]
+fn an_agents_own_settings_hold_in_a_project_too() {
+    let story = Story::new("\n--- p/agentry.toml\n[agent]\nmodel = \"m-1\"\n");
+    story.run("init p/agents/x --blank --arg tone=dry");
+    story.file("p/agents/x/prompts/system.md.liquid", b"Be {{ args.tone }}.");
+    assert_eq!(codes(&story, "p"), Vec::<String>::new());
+    let agent = story.json("show agent p --agent x --format json");
+    assert_eq!(agent["values"]["args"]["tone"]["origin"], "p/agents/x/agentry.toml:5:8");
+    assert_eq!(agent["models"]["candidates"][0]["value"], "m-1");
+    story.file("p/agents/x/agentry.toml", b"[agent]\nmodle = 1\n");
+    assert_eq!(
+        codes(&story, "p"),
+        ["E0301 p/agents/x/agentry.toml", "E0702 p/agents/x/prompts/system.md.liquid"]
+    );
+}
