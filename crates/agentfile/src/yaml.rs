@@ -71,6 +71,19 @@ struct Masked {
     values: Vec<usize>,
 }
 
+/// The parser stops before or behind a tab in an indentation; the tab is what must go.
+fn tab_near(text: &str, at: usize) -> usize {
+    let at = text.floor_char_boundary(at);
+    let before = text[..at].trim_end_matches('\t').len();
+    if before < at {
+        return before;
+    }
+    let mut starts = text[at..].match_indices('\n').map(|(found, _)| at + found + 1);
+    let is_tabbed = |start: &usize| text[*start..].trim_start_matches(' ').starts_with('\t');
+    let line = starts.find(is_tabbed).unwrap_or(at);
+    line + text[line..].find('\t').filter(|_| line != at).unwrap_or_default()
+}
+
 /// Replaces such values by as many `x`, so that all places stay where they are.
 fn mask_values_with_colons(text: &str) -> Masked {
     let mut masked = Masked { text: String::with_capacity(text.len()), values: Vec::new() };
@@ -143,6 +156,7 @@ impl<'a> Builder<'a> {
                 Ok(next) => next,
                 Err(error) => {
                     let at = error.marker().byte_offset().unwrap_or(text.len());
+                    let at = if error.info().contains("tab") { tab_near(text, at) } else { at };
                     let place = Span::new(at, at + 1);
                     match error.kind() {
                         ErrorKind::RecursionLimitExceeded => self.refuse_depth(place),

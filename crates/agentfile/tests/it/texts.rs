@@ -119,8 +119,9 @@ fn check_yaml(text: &str, expected: &str) {
 fn broken_yaml_is_found_where_it_breaks() {
     check_yaml("name: [a\n", "E0201 error agent.yml:1:7");
     check_yaml("name: a: b\n", "E0201 error agent.yml:1:8");
-    check_yaml("name: a\n\tmodel: b\n", "E0201 error agent.yml:1:7");
-    check_yaml("model:\n\tdefault: b\n", "E0201 error agent.yml:2:2");
+    check_yaml("name: a\n\tmodel: b\n", "E0201 error agent.yml:2:1");
+    check_yaml("model:\n\tdefault: b\n", "E0201 error agent.yml:2:1");
+    check_yaml("model:\n  default: b\n  \tprefer: []\n", "E0201 error agent.yml:3:3");
     check_yaml("%YAML 1.2\n---\nname: a\n", "E0201 error agent.yml:1:1");
 }
 

@@ -70,10 +70,13 @@ pub(crate) fn run(host: &Host, options: Options) -> Result<ExitCode, Fault> {
     let was_there = options.dir.exists();
     match make(&options, &args) {
         Ok(origin) => report(host, &options.dir, &origin),
-        Err(fault) => {
-            undo(&options.dir, was_there);
-            Err(fault)
-        }
+        Err(fault) => match undo(&options.dir, was_there) {
+            Ok(()) => Err(fault),
+            Err(error) => {
+                let left = format!("remove what is left in {}: {error}", options.dir.display());
+                Err(fault.hint(left))
+            }
+        },
     }
 }
 
@@ -103,18 +106,21 @@ fn make(options: &Options, args: &[(String, String)]) -> Result<String, Fault> {
 }
 
 /// Takes away what a failed attempt left, so that the next one finds the directory new again.
-fn undo(dir: &Path, was_there: bool) {
-    // What cannot be removed stays; the fault that led here is the one to report.
+fn undo(dir: &Path, was_there: bool) -> io::Result<()> {
+    if !dir.exists() {
+        return Ok(());
+    }
     if !was_there {
-        fs::remove_dir_all(dir).unwrap_or_default();
-        return;
+        return fs::remove_dir_all(dir);
     }
-    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
-        let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        let removed =
-            if is_dir { fs::remove_dir_all(entry.path()) } else { fs::remove_file(entry.path()) };
-        removed.unwrap_or_default();
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        match entry.file_type()?.is_dir() {
+            true => fs::remove_dir_all(entry.path())?,
+            false => fs::remove_file(entry.path())?,
+        }
     }
+    Ok(())
 }
 
 fn report(host: &Host, dir: &Path, origin: &str) -> Result<ExitCode, Fault> {
