@@ -38,7 +38,7 @@ pub enum Entry {
 #[derive(Clone, Debug)]
 pub struct File {
     /// Its content; `None` when it is larger than a definition may be.
-    pub bytes: Option<Arc<[u8]>>,
+    pub bytes: Option<Arc<Vec<u8>>>,
     /// The hash of all of its content.
     pub hash: ContentHash,
     /// Its full length.
@@ -253,7 +253,7 @@ impl File {
         let hash = ContentHash::of(&bytes);
         let length = bytes.len() as u64;
         let kept = bytes.len() <= FILE_BYTES_MAX;
-        Self { bytes: kept.then(|| bytes.into()), hash, length, executable }
+        Self { bytes: kept.then(|| Arc::new(bytes)), hash, length, executable }
     }
 }
 
@@ -322,10 +322,10 @@ fn decoded(file: String, bytes: &[u8], findings: &mut Findings) -> Option<Source
     Some(source)
 }
 
-fn unix_lines(text: &str) -> String {
+fn unix_lines(text: &str) -> Arc<str> {
     if text.contains('\r') {
-        text.replace("\r\n", "\n").replace('\r', "\n")
+        text.replace("\r\n", "\n").replace('\r', "\n").into()
     } else {
-        text.to_owned()
+        text.into()
     }
 }

@@ -8,6 +8,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::thread;
 
 use agentry_protocol::TaskId;
 use agentry_protocol::tool::ToolName;
@@ -18,6 +19,7 @@ use crate::context_folder;
 use crate::diagnostic::{Code, Findings, Text};
 use crate::file_tree::FileTree;
 use crate::index::{Health, Index};
+use crate::limits::{READERS_MAX, SKILLS_PER_READER_MIN};
 use crate::mcp::{self, McpServer};
 use crate::pack;
 use crate::program::{self, Surroundings};
@@ -183,6 +185,41 @@ fn without_doubles<'a>(found: Vec<Found<'a>>, findings: &mut Findings) -> Vec<Fo
     rest
 }
 
+/// Reads all skills, in their order. They do not know of each other, so several are read at once.
+fn read_skills(
+    found: &[Found<'_>],
+    level: SkillLevel,
+    findings: &mut Findings,
+) -> Vec<Option<SkillDraft>> {
+    let skills: Vec<&Found<'_>> = found.iter().filter(|one| one.what == What::Skill).collect();
+    let read = |skills: &[&Found<'_>]| {
+        let mut own = Findings::default();
+        let drafts: Vec<Option<SkillDraft>> = skills
+            .iter()
+            .map(|one| skill::read(one.tree, &one.path, &one.id, level, &mut own))
+            .collect();
+        (drafts, own)
+    };
+    let share = skills.len().div_ceil(READERS_MAX).max(SKILLS_PER_READER_MIN);
+    let shares: Vec<_> = thread::scope(|scope| {
+        let readers: Vec<_> =
+            skills.chunks(share).map(|share| scope.spawn(move || read(share))).collect();
+        readers.into_iter().map(thread::ScopedJoinHandle::join).collect()
+    });
+    let mut drafts = Vec::with_capacity(skills.len());
+    for share in shares {
+        match share {
+            Ok((some, own)) => {
+                drafts.extend(some);
+                findings.append(own);
+            }
+            // A defect of ours; it goes on as if it had happened here.
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+    drafts
+}
+
 fn without_skills(agent: Agent) -> (Agent, Vec<Skill>) {
     (agent, Vec::new())
 }
@@ -208,12 +245,12 @@ impl Reading<'_> {
         self.index.mcp = self.library.mcp.keys().cloned().collect();
         let mcp_file = self.input.project.shown(mcp::FILE);
         self.index.mcp_broken = findings.has_errors_in(&mcp_file).then_some(mcp_file);
+        let mut skills = read_skills(found, self.input.level, findings).into_iter();
         for one in found {
             let health = |good: bool| if good { Health::Good } else { Health::Broken(one.shown()) };
             match one.what {
                 What::Skill => {
-                    let draft =
-                        skill::read(one.tree, &one.path, &one.id, self.input.level, findings);
+                    let draft = skills.next().flatten();
                     if draft.is_none() {
                         self.library.broken_skills.insert(one.id.clone(), one.shown());
                     }

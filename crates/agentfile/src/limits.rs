@@ -22,6 +22,10 @@ pub const WHOLE_NUMBER_MAX: u64 = 1 << 53;
 pub const REGEX_BYTES_MAX: usize = 256 * 1024;
 /// How many `matches` expressions the approval rules of one file may hold.
 pub const REGEXES_MAX: usize = 200;
+/// How many threads read skills.
+pub const READERS_MAX: usize = 4;
+/// How many skills make a thread of their own worth its start.
+pub const SKILLS_PER_READER_MIN: usize = 64;
 /// How many steps a task may have.
 pub const TASK_STEPS_MAX: usize = 200;
 /// How deep `anyOf` and `allOf` may nest.
