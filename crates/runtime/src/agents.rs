@@ -152,19 +152,17 @@ impl Walk {
             return Ok(());
         }
         let here = if path.is_empty() { "." } else { path };
-        let Ok(metadata) = self.root.metadata(here) else { return Ok(()) };
-        let identity = (metadata.dev(), metadata.ino());
-        // A link to a directory above would lead round in a circle.
-        if !above.insert(identity) {
-            return Ok(());
-        }
-        let children = match self.children(path) {
-            Ok(children) => children,
+        let (identity, children) = match self.children(path) {
+            Ok(read) => read,
             Err(error) => {
                 self.refuse(here, Refusal::Unreadable(error.to_string()));
                 return Ok(());
             }
         };
+        // A link to a directory above would lead round in a circle.
+        if !above.insert(identity) {
+            return Ok(());
+        }
         let names: Vec<&str> = children.iter().map(|child| child.name.as_str()).collect();
         for child in &children {
             if let Some(meant) = layout::probably_meant(role, &child.name, &names) {
@@ -202,11 +200,13 @@ impl Walk {
         Ok(())
     }
 
-    fn children(&self, path: &str) -> io::Result<Vec<Child>> {
-        let entries =
-            if path.is_empty() { self.root.entries()? } else { self.root.read_dir(path)? };
+    /// Which directory it is, by device and number, and what is in it.
+    fn children(&self, path: &str) -> io::Result<((u64, u64), Vec<Child>)> {
+        let directory =
+            if path.is_empty() { self.root.try_clone()? } else { self.root.open_dir(path)? };
+        let metadata = directory.dir_metadata()?;
         let mut children = Vec::new();
-        for entry in entries {
+        for entry in directory.entries()? {
             let entry = entry?;
             // A name that is not UTF-8 is none of a definition's.
             let Ok(name) = entry.file_name().into_string() else { continue };
@@ -215,7 +215,7 @@ impl Walk {
             children.push(Child { name, path: below, kind });
         }
         children.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(children)
+        Ok(((metadata.dev(), metadata.ino()), children))
     }
 
     fn kind(&self, path: &str, kind: cap_std::fs::FileType) -> ChildKind {
