@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::diagnostic::{Code, Findings, Text, suggestion};
 use crate::manifest::config::Config;
-use crate::node::{Kind, Node, pointer_part};
+use crate::node::{Kind, Node, plain_part, pointer_part};
 use crate::schema::{self, FileKind};
 use crate::source::{Origin, Source, Sourced, Span};
 use crate::toml;
@@ -200,8 +200,7 @@ impl Settings {
     /// All values that were said: dotted key, value, origin.
     pub fn all(&self) -> Vec<(String, &Value, Origin)> {
         let key = |pointer: &str| {
-            let parts =
-                pointer.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~"));
+            let parts = pointer.split('/').skip(1).map(plain_part);
             parts.map(quoted_key).collect::<Vec<_>>().join(".")
         };
         self.said
@@ -249,7 +248,7 @@ fn quoted_key(part: String) -> String {
 fn put(all: &mut Value, pointer: &str, value: Value) {
     let mut current = all;
     for part in pointer.split('/').skip(1) {
-        let part = part.replace("~1", "/").replace("~0", "~");
+        let part = plain_part(part);
         if !current.is_object() {
             *current = Value::Object(Map::new());
         }

@@ -130,11 +130,6 @@ impl FileTree {
         }
     }
 
-    /// Whether anything is at or below a path.
-    pub fn has(&self, path: &str) -> bool {
-        self.entries.contains_key(path) || self.below(path).next().is_some()
-    }
-
     /// Everything below a directory, with paths from the root of the tree, in order.
     pub fn below<'a>(&'a self, directory: &str) -> impl Iterator<Item = (&'a str, &'a Entry)> + 'a {
         let prefix = if directory.is_empty() { String::new() } else { format!("{directory}/") };
@@ -258,7 +253,8 @@ impl File {
 }
 
 impl Refusal {
-    fn words(&self) -> (Code, Text) {
+    /// What to say of it.
+    pub(crate) fn words(&self) -> (Code, Text) {
         match self {
             Self::LinkLeavesRoot => (
                 Code::LinkLeavesRoot,
@@ -295,6 +291,12 @@ impl Refusal {
             ),
         }
     }
+}
+
+/// Whether a path is a directory or lies below it. Everything lies in the directory without a name.
+pub fn lies_in(path: &str, directory: &str) -> bool {
+    directory.is_empty()
+        || path.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Bytes to text: no byte order mark, every line ends with `\n`.

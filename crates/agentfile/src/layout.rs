@@ -25,14 +25,15 @@ pub enum Role {
 const CONTEXT_FILES: [&str; 4] =
     ["system_prompt.md", "soul.json", "user_profile.json", "tool-access.json"];
 /// Files that make a directory a definition.
-const MARKERS: [&str; 5] = ["agent.yml", "AGENT.md", "SKILL.md", "skill.md", "TASK.md"];
+pub const MARKERS: [&str; 5] = ["agent.yml", "AGENT.md", "SKILL.md", "skill.md", "TASK.md"];
 const ROOT_FILES: [&str; 3] = ["agentry.toml", ".mcp.json", "AGENTS.md"];
 const PROGRAM_FILES: [&str; 4] = ["agent.yml", "AGENT.md", "SOUL.md", "USER.md"];
 const PROGRAM_DIRECTORIES: [&str; 7] =
     ["prompts", "personas", "tools", "hooks", "skills", "data", "memory"];
 /// What a pack has at its top.
 pub const PACK_DIRECTORIES: [&str; 3] = ["agents", "skills", "tasks"];
-const PACKS: [&str; 2] = [".agentry", ".nanobot"];
+/// The directories of packs.
+pub const PACKS: [&str; 2] = [".agentry", ".nanobot"];
 const SKILL_HOMES: [&str; 2] = [".agents", ".claude"];
 const NEVER: [&str; 6] = [".git", "node_modules", "target", "__pycache__", ".venv", "venv"];
 /// Definitions are looked for this many directories below the root that was asked for.

@@ -318,15 +318,11 @@ impl Reading<'_> {
         let loads = |task: &Sourced<TaskId>| self.library.tasks.contains_key(task.value.as_str());
         let lost: Vec<_> = agent.tasks.iter().filter(|task| !loads(task)).cloned().collect();
         agent.tasks.retain(loads);
-        let path = match one.directory() {
-            "" => pack::FILE.to_owned(),
-            directory => format!("{directory}/{}", pack::FILE),
-        };
-        let source = one.tree.text(&path, &mut Findings::default());
         let mut named = lost.iter().filter(|task| task.origin.line > 0).peekable();
         if named.peek().is_none() {
             return;
         }
+        let source = one.tree.text(&one.beside(pack::FILE), &mut Findings::default());
         for task in named {
             let file = self.library.broken_tasks.get(task.value.as_str());
             let text = Text::new(format!("the task `{}` does not load", task.value))
@@ -351,10 +347,9 @@ impl Reading<'_> {
 
     /// An agent that lies in a project may have settings of its own on top of the project's.
     fn settings_of<'s>(&'s self, one: &Found<'_>, findings: &mut Findings) -> Cow<'s, Settings> {
-        let path = format!("{}/{}", one.directory(), crate::config::FILE);
         let source = match (one.what.is_agent(), one.directory()) {
             (false, _) | (true, "") => None,
-            (true, _) => one.tree.text(&path, findings),
+            (true, _) => one.tree.text(&one.beside(crate::config::FILE), findings),
         };
         match source {
             Some(source) => Cow::Owned(self.input.settings.for_agent(&source, findings)),

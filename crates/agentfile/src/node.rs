@@ -57,7 +57,7 @@ impl Node {
     /// The value at a JSON pointer.
     pub fn at(&self, pointer: &str) -> Option<&Node> {
         pointer.split('/').skip(1).try_fold(self, |node, part| {
-            let part = part.replace("~1", "/").replace("~0", "~");
+            let part = plain_part(part);
             match &node.kind {
                 Kind::Map(pairs) => {
                     pairs.iter().find(|pair| pair.key == part).map(|pair| &pair.value)
@@ -123,6 +123,11 @@ impl Node {
             Kind::Map(_) => "a map",
         }
     }
+}
+
+/// A step of a JSON pointer as the name it stands for.
+pub fn plain_part(part: &str) -> String {
+    part.replace("~1", "/").replace("~0", "~")
 }
 
 /// One step of a JSON pointer, escaped.

@@ -14,6 +14,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::diagnostic::{Code, Findings, Severity, Text, suggestion};
+use crate::file_tree::lies_in;
 use crate::limits::{NODE_DEPTH_MAX, WHOLE_NUMBER_MAX};
 use crate::manifest::agent_md::AgentMd;
 use crate::manifest::agent_yml::AgentYml;
@@ -23,7 +24,7 @@ use crate::manifest::skill_md::SkillMd;
 use crate::manifest::task_md::{StepMd, TaskMd};
 use crate::manifest::tool_access::ToolAccessJson;
 use crate::manifest::tool_yml::ToolYml;
-use crate::node::{Kind, Node, Pair};
+use crate::node::{Kind, Node, Pair, plain_part};
 use crate::source::{Origin, Source, Sourced, Span};
 
 mod problem;
@@ -134,10 +135,7 @@ impl<T> Doc<T> {
     /// Whether something at or below a field was reported and taken out, or is missing. What depends
     /// on it is then unknown, and not wrong.
     pub fn lost(&self, field: &str) -> bool {
-        let below = |pointer: &String| {
-            pointer.strip_prefix(field).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
-        self.lost.iter().any(below)
+        self.lost.iter().any(|pointer| lies_in(pointer, field))
     }
 
     /// The place of a JSON pointer.
@@ -201,12 +199,7 @@ pub fn check(
         report(kind, source, node, problem, findings);
     }
     let mut pointers: Vec<String> = problems.iter().flat_map(Problem::to_take_out).collect();
-    // Last first, so that taking out an item of a list does not move the ones still to come.
-    pointers.sort_by_cached_key(|pointer| std::cmp::Reverse(parts(pointer)));
-    pointers.dedup();
-    for siblings in pointers.chunk_by(|a, b| above(a) == above(b)) {
-        take_out(node, siblings);
-    }
+    take_out_all(node, &mut pointers);
     if !pointers.is_empty() {
         take_out_the_incomplete(node, (schema, validator));
     }
@@ -230,11 +223,7 @@ fn take_out_the_incomplete(node: &mut Node, (schema, validator): (&Value, &Valid
         if pointers.is_empty() {
             return;
         }
-        pointers.sort_by_cached_key(|pointer| std::cmp::Reverse(parts(pointer)));
-        pointers.dedup();
-        for siblings in pointers.chunk_by(|a, b| above(a) == above(b)) {
-            take_out(node, siblings);
-        }
+        take_out_all(node, &mut pointers);
     }
 }
 
@@ -379,15 +368,24 @@ fn above(pointer: &str) -> Option<&str> {
     pointer.rsplit_once('/').map(|(above, _)| above)
 }
 
+/// Takes out values, the last first, so that taking out an item of a list does not move the ones still to
+/// come.
+fn take_out_all(node: &mut Node, pointers: &mut Vec<String>) {
+    pointers.sort_by_cached_key(|pointer| std::cmp::Reverse(parts(pointer)));
+    pointers.dedup();
+    for siblings in pointers.chunk_by(|a, b| above(a) == above(b)) {
+        take_out(node, siblings);
+    }
+}
+
 /// Takes out values that stand in the same map or list.
 fn take_out(node: &mut Node, pointers: &[String]) {
     let Some(above) = pointers.first().and_then(|pointer| above(pointer)) else { return };
-    let plain = |part: &str| part.replace("~1", "/").replace("~0", "~");
-    let last = |pointer: &String| plain(pointer.rsplit('/').next().unwrap_or_default());
+    let last = |pointer: &String| plain_part(pointer.rsplit('/').next().unwrap_or_default());
     let taken: HashSet<String> = pointers.iter().map(last).collect();
     let mut current = node;
     for part in above.split('/').skip(1) {
-        let part = plain(part);
+        let part = plain_part(part);
         let next = match &mut current.kind {
             Kind::Map(pairs) => {
                 pairs.iter_mut().find(|pair| pair.key == part).map(|pair| &mut pair.value)

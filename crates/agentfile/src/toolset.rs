@@ -14,7 +14,7 @@ use crate::diagnostic::{Code, Findings, Text};
 use crate::index::Index;
 use crate::manifest::agent_yml::Capabilities;
 use crate::scope::Choice;
-use crate::source::{Origin, Source, Sourced, Span};
+use crate::source::{Origin, Source, Span};
 use crate::tool_access::ToolAccess;
 
 /// The toolset while it is put together.
@@ -182,9 +182,4 @@ pub fn report_left_out(
             findings.at(Code::ToolUnavailable, source, *span, text);
         }
     }
-}
-
-/// A list of names as a choice without `inherit`.
-pub fn plain_choice(names: Vec<Sourced<String>>) -> Choice {
-    Choice { inherit: false, names }
 }

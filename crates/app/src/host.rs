@@ -11,7 +11,8 @@ use std::path::{Component, Path, PathBuf};
 use agentry_agentfile::agent::{Agent, Persona};
 use agentry_agentfile::config::{self, Layers, Settings};
 use agentry_agentfile::diagnostic::{Code, Findings, Severity, Text};
-use agentry_agentfile::file_tree::FileTree;
+use agentry_agentfile::file_tree::{FileTree, lies_in};
+use agentry_agentfile::layout;
 use agentry_agentfile::library::{self, Input, Library, TemplateDefect, Trial};
 use agentry_agentfile::skill::SkillLevel;
 use agentry_agentfile::source::{Source, Sourced};
@@ -23,6 +24,7 @@ use agentry_runtime::template::Renderer;
 
 use crate::env::Environment;
 use crate::fault::{Blame, Fault};
+use crate::render;
 
 /// How people see the user's home.
 pub(crate) const HOME: &str = "~";
@@ -55,11 +57,7 @@ impl Loaded {
     pub(crate) fn settings_fault(&self) -> Option<Fault> {
         let sorted = self.in_settings.sorted();
         let errors = sorted.iter().filter(|one| one.severity == Severity::Error);
-        let lines: Vec<String> = errors
-            .map(|one| {
-                format!("  {}:{}:{} {} {}", one.file, one.line, one.column, one.code, one.message)
-            })
-            .collect();
+        let lines: Vec<String> = errors.map(|one| format!("  {}", render::brief(one))).collect();
         let blame = if lines.iter().any(|line| is_flag(line.trim_start())) {
             Blame::Caller
         } else {
@@ -266,7 +264,7 @@ fn defect(outcome: std::io::Result<Outcome>, file: &str, template: &str) -> Opti
 /// Whether a finding is about the user's own packs. They are read so that a project can refer to them;
 /// their defects are not the project's.
 pub(crate) fn is_of_home(file: &str) -> bool {
-    file.strip_prefix(HOME).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    lies_in(file, HOME)
 }
 
 /// The tools that this host offers. What an agent lacks for one of them is decided with the agent.
@@ -320,9 +318,7 @@ fn first_loop(template: &str) -> (usize, usize) {
         .iter()
         .find_map(|tag| template.find(tag))
         .unwrap_or_default();
-    let line = template[..at].matches('\n').count() + 1;
-    let column = template[..at].chars().rev().take_while(|c| *c != '\n').count() + 1;
-    (line, column)
+    Source::new("template", template).position(at)
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> Fault {
@@ -358,7 +354,7 @@ impl Place {
         let asked = if asked.as_os_str().is_empty() { Path::new(".") } else { asked };
         let full = asked.canonicalize().map_err(|error| unreadable(path, &error))?;
         let pack = full.ancestors().find(|directory| {
-            directory.file_name().is_some_and(|name| name == ".agentry" || name == ".nanobot")
+            directory.file_name().is_some_and(|name| layout::PACKS.iter().any(|pack| name == *pack))
         });
         let typed = shown(asked);
         let file = (!metadata.is_dir()).then(|| path.file_name()).flatten();
@@ -427,9 +423,8 @@ impl Place {
 
 /// A main file stands for its directory; any other file only for itself.
 fn only_of(label: &str, below: &str, file: &str) -> Option<String> {
-    const MAIN: [&str; 7] =
-        ["agent.yml", "AGENT.md", "SKILL.md", "skill.md", "TASK.md", config::FILE, "AGENTS.md"];
-    let parts = [label, below, if MAIN.contains(&file) { "" } else { file }];
+    let main = layout::MARKERS.contains(&file) || [config::FILE, "AGENTS.md"].contains(&file);
+    let parts = [label, below, if main { "" } else { file }];
     let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     (!parts.is_empty()).then(|| parts.join("/"))
 }
@@ -448,7 +443,7 @@ fn above(path: &str, levels: usize) -> String {
     parts.join("/")
 }
 
-fn shown(path: &Path) -> String {
+pub(crate) fn shown(path: &Path) -> String {
     let text = path.display().to_string();
     let text = text.strip_prefix("./").unwrap_or(&text).trim_end_matches('/');
     if text == "." { String::new() } else { text.to_owned() }

@@ -83,6 +83,11 @@ pub(crate) fn json(shown: &[&Diagnostic], out: &mut dyn Write) -> io::Result<Cou
     Ok(count)
 }
 
+/// A finding on one line.
+pub(crate) fn brief(one: &Diagnostic) -> String {
+    format!("{}:{}:{} {} {}", one.file, one.line, one.column, one.code, one.message)
+}
+
 /// How many findings of each kind.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Count {

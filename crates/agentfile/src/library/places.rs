@@ -6,13 +6,12 @@
 //! Must never: read a file to find out.
 
 use crate::context_folder;
-use crate::diagnostic::{Code, Findings, Text};
-use crate::file_tree::FileTree;
-use crate::layout::{self, PACK_DIRECTORIES};
+use crate::diagnostic::Findings;
+use crate::file_tree::{FileTree, Refusal, lies_in};
+use crate::layout::{self, PACK_DIRECTORIES, PACKS};
 
 use super::Input;
 
-const PACKS: [&str; 2] = [".agentry", ".nanobot"];
 const SKILL_ROOTS: [&str; 4] =
     [".agentry/skills", ".nanobot/skills", ".agents/skills", ".claude/skills"];
 const SKILL_FILES: [&str; 2] = ["SKILL.md", "skill.md"];
@@ -68,6 +67,14 @@ impl Found<'_> {
             What::Program | What::Pack | What::Skill | What::Task => {
                 self.path.rsplit_once('/').map_or("", |(directory, _)| directory)
             }
+        }
+    }
+
+    /// A file beside the main one, below the tree.
+    pub(super) fn beside(&self, file: &str) -> String {
+        match self.directory() {
+            "" => file.to_owned(),
+            directory => format!("{directory}/{file}"),
         }
     }
 
@@ -169,11 +176,6 @@ fn in_pack(path: &str) -> bool {
     PACKS.iter().chain(&[".agents", ".claude"]).any(|pack| lies_in(path, pack))
 }
 
-fn lies_in(path: &str, directory: &str) -> bool {
-    directory.is_empty()
-        || path.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
 /// A definition whose id is the name of its directory.
 fn found_in<'a>(what: What, tree: &'a FileTree, directory: &str, file: &str) -> Found<'a> {
     let (id, path) = match directory {
@@ -201,9 +203,8 @@ fn below_root<'a>(
 /// Notes a finding for what stands in a pack under a name that is nearly one that is read.
 pub(super) fn report_misnamed(tree: &FileTree, findings: &mut Findings) {
     let mut report = |path: &str, meant: &str| {
-        let text = Text::new("this is not read, because of its name")
-            .help(format!("did you mean `{meant}`?"));
-        findings.about(Code::Misnamed, tree.shown(path), text);
+        let (code, text) = Refusal::Misnamed(meant.to_owned()).words();
+        findings.about(code, tree.shown(path), text);
     };
     for pack in PACKS {
         for name in tree.directories_in(pack) {

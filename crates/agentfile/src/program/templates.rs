@@ -3,8 +3,8 @@
 //! Must never: render a template; see `library`.
 
 use crate::agent::Values;
-use crate::diagnostic::{Code, Findings, Text};
-use crate::file_tree::FileTree;
+use crate::diagnostic::Findings;
+use crate::file_tree::{FileTree, Refusal};
 use crate::source::Source;
 use crate::template::{self, Facts, Variables};
 
@@ -22,9 +22,8 @@ pub(super) fn report_misnamed(tree: &FileTree, findings: &mut Findings) {
     let mut look = |directory: &str, read: &[&str], is_near: &dyn Fn(&str) -> bool, meant: &str| {
         for (name, _) in tree.files_in(directory).filter(|(name, _)| !read.contains(name)) {
             if is_near(&name.to_lowercase()) {
-                let text = Text::new("this is not read, because of its name")
-                    .help(format!("did you mean `{meant}`?"));
-                findings.about(Code::Misnamed, tree.shown(&format!("{directory}/{name}")), text);
+                let (code, text) = Refusal::Misnamed(meant.to_owned()).words();
+                findings.about(code, tree.shown(&format!("{directory}/{name}")), text);
             }
         }
     };

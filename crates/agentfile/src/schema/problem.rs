@@ -8,7 +8,7 @@ use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::{JsonType, ValidationError};
 use serde_json::Value;
 
-use crate::node::pointer_part;
+use crate::node::{plain_part, pointer_part};
 
 /// A defect and its place.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ impl Problem {
         match parts.as_slice() {
             [] => "the file".to_owned(),
             [.., list, at] if at.parse::<usize>().is_ok() => format!("an entry of `{list}`"),
-            [.., last] => format!("`{}`", last.replace("~1", "/").replace("~0", "~")),
+            [.., last] => format!("`{}`", plain_part(last)),
         }
     }
 

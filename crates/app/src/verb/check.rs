@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use agentry_agentfile::diagnostic::{Code, Diagnostic, Findings, Severity, Text};
+use agentry_agentfile::file_tree::lies_in;
 use agentry_agentfile::library::Library;
 use agentry_agentfile::skill::SkillLevel;
 use clap::{Args, ValueEnum};
@@ -99,11 +100,7 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
 
 /// A part of a pack is read with its neighbours, but only its own findings are shown.
 fn is_wanted(file: &str, only: &[Option<String>]) -> bool {
-    only.iter().any(|below| below.as_deref().is_none_or(|below| lies_below(file, below)))
-}
-
-fn lies_below(file: &str, directory: &str) -> bool {
-    file.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    only.iter().any(|below| below.as_deref().is_none_or(|below| lies_in(file, below)))
 }
 
 #[derive(Default)]
@@ -116,7 +113,7 @@ struct Tally {
 impl Tally {
     fn add(&mut self, library: &Library, only: Option<&str>) {
         let counts =
-            |file: &str| !is_of_home(file) && only.is_none_or(|below| lies_below(file, below));
+            |file: &str| !is_of_home(file) && only.is_none_or(|below| lies_in(file, below));
         let own = library.own_skills.values().flatten();
         let skills = library.skills.values().chain(own);
         let tasks = library.tasks.values().filter_map(|task| task.steps.first());

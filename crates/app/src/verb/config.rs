@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::Format;
 use crate::fault::{Blame, Fault};
-use crate::host::Host;
+use crate::host::{Host, shown};
 use crate::render;
 
 #[derive(Args)]
@@ -30,11 +30,10 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
-    let shown = options.dir.display().to_string();
-    let label =
-        if shown == "." { "" } else { shown.trim_start_matches("./").trim_end_matches('/') };
-    let project = agents::read_project(&options.dir, label)
-        .map_err(|error| Fault::new(Blame::Caller, format!("cannot read {shown}: {error}")))?;
+    let dir = &options.dir;
+    let project = agents::read_project(dir, &shown(dir)).map_err(|error| {
+        Fault::new(Blame::Caller, format!("cannot read {}: {error}", dir.display()))
+    })?;
     let mut findings = Findings::default();
     let settings = host.settings(&project, &mut findings);
     let mut out = anstream::stdout().lock();

@@ -96,9 +96,7 @@ fn broken(loaded: &Loaded, id: &str, file: &str) -> Fault {
     let all: Vec<String> = sorted
         .iter()
         .filter(|one| one.severity == Severity::Error && is_own(&one.file))
-        .map(|one| {
-            format!("\n  {}:{}:{} {} {}", one.file, one.line, one.column, one.code, one.message)
-        })
+        .map(|one| format!("\n  {}", render::brief(one)))
         .collect();
     let mut more = all.iter().take(SHOWN).cloned().collect::<String>();
     if all.len() > SHOWN {
