@@ -37,7 +37,7 @@ impl fmt::Display for ContentHash {
 
 /// Hashes parts one after the other. Each part carries its length, so that moving a byte from
 /// one part to the next gives another hash.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 pub struct ContentHasher(blake3::Hasher);
 
 impl ContentHasher {

@@ -1,4 +1,4 @@
-//! The nouns that are stored or sent: ids, tool names, content hashes.
+//! The nouns that are stored or sent: ids, events, messages, calls, verdicts.
 //!
 //! A type enters this crate only if it reaches the ledger or a wire. Everything here can be
 //! parsed, printed, compared and serialised, and nothing more.
@@ -6,9 +6,19 @@
 //! Must never: decide anything, read a file, look at a clock, or know how a thing is done.
 #![deny(missing_docs, clippy::print_stdout, clippy::print_stderr)]
 
+pub mod agent_event;
+pub mod approval;
+pub mod call;
+pub mod envelope;
+pub mod event;
 mod hash;
 mod id;
+pub mod message;
 pub mod tool;
+pub mod verdict;
 
 pub use hash::{ContentHash, ContentHasher};
-pub use id::{AgentId, PersonaId, SkillId, TaskId};
+pub use id::{
+    AgentId, ApprovalId, CallId, PersonaId, RunId, SessionId, SessionKey, SkillId, TaskId, TurnId,
+    WrongId,
+};

@@ -1,0 +1,377 @@
+//! All that can happen. Past tense: an event cannot be argued with.
+//!
+//! Two streams: *world* is what came in from people and programs; *turns* is what agents did about it.
+//! The moves of a turn are events too: they are recorded when they are chosen, before they are done.
+//!
+//! Must never: gain a variant for one tool or one provider. A tool call is a tool call.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::approval::{Answer, Approval};
+use crate::call::{ToolCall, ToolOutcome};
+use crate::hash::ContentHash;
+use crate::id::{AgentId, ApprovalId, CallId, SessionKey, TaskId, TurnId};
+use crate::message::{Message, ModelFailure, ModelReply, Usage};
+use crate::verdict::Ruling;
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Event {
+    /// Somebody said something to an agent. World.
+    PromptReceived {
+        /// What was said.
+        content: String,
+    },
+    /// Somebody said something to a turn that is under way. World.
+    SteerReceived {
+        /// What was said.
+        content: String,
+    },
+    /// Somebody asked a turn to end. World.
+    CancelReceived {},
+    /// Somebody asked for another mode. World.
+    ModeReceived {
+        /// The mode.
+        mode: Mode,
+        /// The most iterations from now on.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        max_iterations: Option<u32>,
+    },
+    /// Somebody answered an approval. World.
+    ApprovalAnswered {
+        /// The question.
+        approval: ApprovalId,
+        /// The answer.
+        answer: Answer,
+    },
+    /// The tool-access file changed while a turn was under way. World.
+    ToolAccessChanged {
+        /// What it says now; broken means that nothing is on.
+        access: Value,
+    },
+    /// A session came to be.
+    SessionOpened {
+        /// What people call it.
+        key: SessionKey,
+        /// Who it is with.
+        agent: AgentId,
+        /// The turn it goes on from, if it was forked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        head: Option<TurnId>,
+    },
+    /// A run came to be.
+    RunCreated(Box<RunPlan>),
+    /// A run went on in another process.
+    RunResumed {},
+    /// A run waits for a person and nobody is there; the process let go of it.
+    RunPaused {
+        /// What it waits for.
+        approvals: Vec<ApprovalId>,
+    },
+    /// A run came to its end.
+    RunEnded {
+        /// How.
+        ending: Ending,
+        /// In words.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<String>,
+    },
+    /// A step of a task began.
+    StepStarted {
+        /// Which one, from zero.
+        index: u32,
+    },
+    /// A step of a task ended.
+    StepEnded {
+        /// Which one.
+        index: u32,
+        /// How.
+        status: StepStatus,
+    },
+    /// A turn began.
+    TurnStarted(Box<TurnPlan>),
+    /// The turn took notice of something that came in. From here on it counts.
+    InputTaken {
+        /// The entry of the world stream.
+        input: u64,
+    },
+    /// Move: the model is asked.
+    ModelAsked {
+        /// Which request of the turn, from one.
+        step: u32,
+        /// The hash of the whole request.
+        request: ContentHash,
+        /// The length of the request; a later request of the turn begins with the same bytes.
+        bytes: u64,
+        /// Whether the question is only whether the work is done.
+        #[serde(default, skip_serializing_if = "is_false")]
+        check: bool,
+    },
+    /// The model answered.
+    ModelReplied {
+        /// Which request.
+        step: u32,
+        /// The answer.
+        reply: ModelReply,
+    },
+    /// The model did not answer.
+    ModelFailed {
+        /// Which request.
+        step: u32,
+        /// Why.
+        failure: ModelFailure,
+    },
+    /// Move: a call is on the table.
+    CallProposed {
+        /// The call.
+        call: ToolCall,
+        /// What the rules say about it.
+        ruling: Ruling,
+    },
+    /// Move: a person is asked.
+    ApprovalAsked(Box<Approval>),
+    /// Move: a call is made. Recorded before the tool runs.
+    CallStarted {
+        /// The call.
+        call: CallId,
+        /// What allowed it.
+        by: Permit,
+    },
+    /// What came of a call that was made.
+    CallFinished {
+        /// The call.
+        call: CallId,
+        /// What came of it.
+        outcome: ToolOutcome,
+    },
+    /// Move: a call is refused; nothing was done.
+    CallRefused {
+        /// The call.
+        call: CallId,
+        /// Why, as the model is told.
+        why: String,
+    },
+    /// Move: a call that is under way is stopped.
+    CallStopped {
+        /// The call.
+        call: CallId,
+    },
+    /// Move: a command checks whether the work is done.
+    CheckStarted {
+        /// Which iteration.
+        iteration: u32,
+        /// The command.
+        command: String,
+    },
+    /// What a check command said.
+    CheckFinished {
+        /// Which iteration.
+        iteration: u32,
+        /// What came of it; done means that the work is done.
+        outcome: ToolOutcome,
+    },
+    /// Move: an iteration of autonomous work is over and the next begins.
+    IterationCounted {
+        /// How many there have been.
+        count: u32,
+    },
+    /// Move: the turn is over.
+    TurnEnded {
+        /// How.
+        ending: Ending,
+        /// The hash of this turn and, through its parent, of all before it.
+        hash: ContentHash,
+        /// What was spent.
+        usage: Usage,
+        /// The last thing the model said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        result: Option<String>,
+        /// The messages that the turn adds to its branch.
+        messages: Vec<Message>,
+    },
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+/// With the gate, or without it inside of the sandbox. Files and wires say `structured` and `wiggum`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Mode {
+    /// A person is asked.
+    #[default]
+    #[serde(rename = "structured", alias = "supervised")]
+    Supervised,
+    /// Calls go ahead unless the guard objects; a check decides when the work is done.
+    #[serde(rename = "wiggum", alias = "autonomous")]
+    Autonomous,
+}
+
+impl Mode {
+    /// The word on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Supervised => "structured",
+            Self::Autonomous => "wiggum",
+        }
+    }
+}
+
+/// What allowed a call to be made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Permit {
+    /// A rule.
+    Rule {
+        /// `file:line` or `built-in`.
+        rule: String,
+    },
+    /// A person, asked about this call.
+    Approval {
+        /// The question.
+        approval: ApprovalId,
+    },
+    /// A person, asked about the same call earlier in the session.
+    Earlier {
+        /// The question.
+        approval: ApprovalId,
+    },
+    /// The autonomous mode.
+    Mode {},
+}
+
+/// How a turn or a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    /// The work is done.
+    Done,
+    /// Something did not work.
+    Failed,
+    /// Every call was denied.
+    Denied,
+    /// So many steps, iterations or tokens were not enough.
+    LimitReached,
+    /// The model did not answer.
+    ModelFailed,
+    /// Somebody asked it to end.
+    Cancelled,
+}
+
+/// How a step of a task stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepStatus {
+    /// Its turn has not come.
+    Pending,
+    /// It is under way.
+    Running,
+    /// It did what it should.
+    Succeeded,
+    /// It did not.
+    Failed,
+    /// A step before it failed.
+    Skipped,
+}
+
+impl StepStatus {
+    /// The word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Running => "running",
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+            Self::Skipped => "skipped",
+        }
+    }
+}
+
+/// What a run is going to do; the immutable part of its record.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunPlan {
+    /// Who does it.
+    pub agent: AgentId,
+    /// The task, if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskId>,
+    /// What was asked for, as typed.
+    pub prompt: String,
+    /// The task's inputs, with defaults.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub inputs: BTreeMap<String, String>,
+    /// The model, as asked for.
+    pub model: String,
+    /// The mode.
+    pub mode: Mode,
+    /// How much it may do.
+    pub limits: RunLimits,
+    /// The command that checks whether the work is done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<String>,
+    /// Where it works.
+    pub workspace: String,
+    /// The directory that was read for the definitions.
+    pub project: String,
+    /// The steps, by file; one for a free-form run.
+    pub steps: Vec<StepPlan>,
+    /// The hashes of all definition files, by their path.
+    pub files: BTreeMap<String, ContentHash>,
+}
+
+/// One step of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepPlan {
+    /// Its name.
+    pub id: String,
+    /// What it uses: `prompt`, or `step:<file>`.
+    pub uses: String,
+    /// Who does it.
+    pub agent: AgentId,
+}
+
+/// How much a turn may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunLimits {
+    /// The most requests to the model in one turn.
+    pub steps_max: u32,
+    /// The most calls of tools in one turn.
+    pub calls_max: u32,
+    /// The most iterations of autonomous work.
+    pub iterations_max: u32,
+    /// The most tokens, read and written together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens_max: Option<u64>,
+}
+
+/// What a turn starts from. Together with the events told to it, this is all that decides its moves.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TurnPlan {
+    /// The turn before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<TurnId>,
+    /// The hash of that turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_hash: Option<ContentHash>,
+    /// The first turn of the branch that the model is shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub history_from: Option<TurnId>,
+    /// How many turns before that are not shown.
+    #[serde(default)]
+    pub history_left_out: u64,
+    /// The step of the run, from zero.
+    #[serde(default)]
+    pub step: u32,
+    /// What is asked.
+    pub prompt: String,
+    /// Who the agent is, what it may do, and what the model is told: the kernel's own value.
+    pub charter: Value,
+    /// Answers of this session that hold for the same call again.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub standing: BTreeMap<String, ApprovalId>,
+}
