@@ -1,0 +1,319 @@
+//! The walk itself: states found, states open, what broke.
+//!
+//! Equal thread states are kept once, so that a state costs a few pointers and comparing two is cheap.
+//!
+//! Must never: forget a state it has seen.
+
+use std::{
+    collections::{HashMap, HashSet},
+    hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash, Hasher},
+    sync::Arc,
+};
+
+use super::{
+    ALWAYS_CAN_END, Broken, Exploration, NEVER_STUCK, NO_DEADLOCK_UNREPORTED,
+    NO_ENDLESS_INNER_LOOP, NO_THREAD_PANICS, Offer, Violation, World,
+    graph::{Edge, Graph, Way},
+};
+use crate::{
+    live::Live,
+    program::Program,
+    step::{Choice, Step},
+    thread::Thread,
+};
+
+type Fixed = BuildHasherDefault<DefaultHasher>;
+
+pub(super) struct Walk<T: Thread, W> {
+    states_max: usize,
+    found: Vec<Found<T, W>>,
+    seen: HashMap<Key<T, W>, u32, Fixed>,
+    threads: HashSet<Arc<Live<T>>, Fixed>,
+    graph: Graph,
+    // How many of `found` were expanded; the rest is open.
+    expanded: usize,
+    truncated: bool,
+    broken: Vec<Violation>,
+}
+
+/// A state, how the walk came to it first, and what it is for the questions about endings.
+struct Found<T: Thread, W> {
+    state: Arc<State<T, W>>,
+    from: Option<(u32, Label<T::Event>)>,
+    // It ended, or the walk stopped behind it: nothing is demanded of it.
+    may_rest: bool,
+}
+
+struct State<T: Thread, W> {
+    program: Program<T>,
+    world: W,
+}
+
+/// The hash is kept: a growing map would work it out again and again.
+struct Key<T: Thread, W> {
+    hash: u64,
+    state: Arc<State<T, W>>,
+}
+
+#[derive(Clone)]
+enum Label<E> {
+    Offer(E),
+    Choice(Choice<E>),
+}
+
+impl<T: Thread, W: World<T>> Walk<T, W> {
+    pub(super) fn start(program: Program<T>, world: W, states_max: usize) -> Self {
+        let mut walk = Walk {
+            states_max,
+            found: Vec::new(),
+            seen: HashMap::default(),
+            threads: HashSet::default(),
+            graph: Graph::default(),
+            expanded: 0,
+            truncated: false,
+            broken: Vec::new(),
+        };
+        if let Some(halt) = program.halt() {
+            let broken = Broken { property: NO_THREAD_PANICS, why: halt.to_string() };
+            walk.breaks(broken, None, None);
+        }
+        walk.admit(State { program, world }, None);
+        walk
+    }
+
+    /// Follows everything that leads out of the next open state. False when there is none, or no room.
+    pub(super) fn expand_next(&mut self) -> bool {
+        if self.expanded == self.found.len() || self.truncated {
+            return false;
+        }
+        let number = self.expanded;
+        let state = Arc::clone(&self.found[number].state);
+        let choices = state.program.choices();
+        let offers = state.world.offers(&state.program);
+        self.look_at(number, &state, &choices, &offers);
+        for choice in choices {
+            self.follow_choice(number, &state, choice);
+        }
+        for offer in offers {
+            self.follow_offer(number, &state, offer);
+        }
+        if self.truncated {
+            // Some of its ways are missing; it counts as open.
+            self.found[number].may_rest = true;
+        }
+        self.graph.close_state();
+        self.expanded += 1;
+        true
+    }
+
+    pub(super) fn finish(mut self) -> Exploration {
+        let states = self.found.len();
+        let without_end = self.graph.first_without_way(
+            states,
+            |state| state >= self.expanded || self.found[state].may_rest,
+            |way| way != Way::FreeWill,
+        );
+        if let Some(state) = without_end {
+            let why =
+                "no path of internal choices and owed answers leads from here to an end".to_owned();
+            self.breaks(Broken { property: ALWAYS_CAN_END, why }, Some(state), None);
+        }
+        if let Some(circle) = self.graph.circle(states, |way| way == Way::Internal) {
+            self.breaks_by_circle(&circle);
+        }
+        Exploration {
+            states,
+            edges: self.graph.edges_len(),
+            broken: self.broken,
+            complete: !self.truncated,
+        }
+    }
+
+    /// What is demanded of a single state.
+    fn look_at(
+        &mut self,
+        number: usize,
+        state: &State<T, W>,
+        choices: &[Choice<T::Event>],
+        offers: &[Offer<T::Event>],
+    ) {
+        let ended = state.world.ended(&state.program) || state.program.is_halted();
+        self.found[number].may_rest |= ended;
+        let is_internal = |choice: &Choice<T::Event>| match choice {
+            Choice::Internal { .. } => true,
+            Choice::External { .. } | Choice::Unheard { .. } => false,
+        };
+        if !choices.iter().any(is_internal)
+            && let Err(broken) = state.world.quiet(&state.program)
+        {
+            self.breaks(broken, Some(number), None);
+        }
+        if !choices.is_empty() {
+            return;
+        }
+        let is_requesting = state.program.live().iter().any(|live| !live.bid.requests.is_empty());
+        let report = state.program.waiting();
+        let names_all = report.blocked.iter().all(|blocked| !blocked.blocked_by.is_empty());
+        if is_requesting && !state.program.is_halted() && !(report.is_deadlock() && names_all) {
+            let broken = Broken { property: NO_DEADLOCK_UNREPORTED, why: report.to_string() };
+            self.breaks(broken, Some(number), None);
+        }
+        if !ended && !offers.iter().any(|offer| offer.owed) {
+            let why = format!("nothing can be chosen and nobody owes an answer\n{report}");
+            self.breaks(Broken { property: NEVER_STUCK, why }, Some(number), None);
+        }
+    }
+
+    fn follow_choice(&mut self, number: usize, state: &State<T, W>, choice: Choice<T::Event>) {
+        let mut program = state.program.clone();
+        let mut world = state.world.clone();
+        let outcome = match program.choose(&choice) {
+            Step::Chosen(chosen) => world.saw(&chosen.event),
+            Step::Quiet => Ok(()),
+            Step::Halted(halt) => Err(Broken { property: NO_THREAD_PANICS, why: halt.to_string() }),
+        };
+        let way = match choice {
+            Choice::Internal { .. } => Way::Internal,
+            Choice::External { .. } => Way::Delivery,
+            Choice::Unheard { .. } => Way::Unheard,
+        };
+        match outcome {
+            Ok(()) => self.lead(number, State { program, world }, Label::Choice(choice), way),
+            Err(broken) => {
+                self.breaks(broken, Some(number), Some(&Label::Choice(choice)));
+                // The walk ends here, so this state cannot be blamed for not coming to an end.
+                self.found[number].may_rest = true;
+            }
+        }
+    }
+
+    fn follow_offer(&mut self, number: usize, state: &State<T, W>, offer: Offer<T::Event>) {
+        let Offer { event, lane, owed } = offer;
+        let mut program = state.program.clone();
+        let mut world = state.world.clone();
+        world.offered(&event);
+        program.offer(lane, event.clone());
+        let way = if owed { Way::Owed } else { Way::FreeWill };
+        self.lead(number, State { program, world }, Label::Offer(event), way);
+    }
+
+    fn lead(&mut self, from: usize, mut state: State<T, W>, label: Label<T::Event>, way: Way) {
+        let before = Arc::clone(&self.found[from].state);
+        state.program.sort_queues();
+        self.share_threads(&mut state.program, &before.program);
+        if let Some(to) = self.admit(state, Some((index(from), label))) {
+            self.graph.push(Edge { to, way });
+        }
+    }
+
+    /// The number of this state, new or known. None when there is no room for a new one.
+    fn admit(&mut self, state: State<T, W>, from: Option<(u32, Label<T::Event>)>) -> Option<u32> {
+        let key = Key::new(state);
+        if let Some(known) = self.seen.get(&key) {
+            return Some(*known);
+        }
+        if self.found.len() >= self.states_max {
+            self.truncated = true;
+            return None;
+        }
+        let number = index(self.found.len());
+        self.found.push(Found { state: Arc::clone(&key.state), from, may_rest: false });
+        self.seen.insert(key, number);
+        Some(number)
+    }
+
+    fn share_threads(&mut self, program: &mut Program<T>, before: &Program<T>) {
+        for position in 0..program.live().len() {
+            let live = &program.live()[position];
+            if before.live().get(position).is_some_and(|before| Arc::ptr_eq(before, live)) {
+                continue;
+            }
+            match self.threads.get(live) {
+                Some(known) => program.share(position, Arc::clone(known)),
+                None => {
+                    self.threads.insert(Arc::clone(live));
+                }
+            }
+        }
+    }
+
+    /// Keeps the first violation of each property: breadth first, so it is a shortest one.
+    fn breaks(&mut self, broken: Broken, at: Option<usize>, then: Option<&Label<T::Event>>) {
+        let Broken { property, why } = broken;
+        if self.broken.iter().any(|violation| violation.property == property) {
+            return;
+        }
+        let mut trace = at.map_or_else(Vec::new, |number| self.trace_to(number));
+        trace.extend(then.map(text));
+        self.broken.push(Violation { property, why, trace });
+    }
+
+    fn breaks_by_circle(&mut self, circle: &[usize]) {
+        let next = circle.iter().cycle().skip(1);
+        let round: Vec<String> =
+            circle.iter().zip(next).map(|(from, to)| self.choice_between(*from, *to)).collect();
+        let why = format!("goes round for ever: {}", round.join(", "));
+        let broken = Broken { property: NO_ENDLESS_INNER_LOOP, why };
+        self.breaks(broken, circle.first().copied(), None);
+    }
+
+    fn choice_between(&self, from: usize, to: usize) -> String {
+        let (from, to) = (&self.found[from].state, &self.found[to].state);
+        let mut choices = from.program.choices().into_iter();
+        let choice = choices.find(|choice| {
+            let mut program = from.program.clone();
+            program.choose(choice);
+            program == to.program
+        });
+        text(&Label::Choice(choice.expect("the walk went this way before")))
+    }
+
+    fn trace_to(&self, number: usize) -> Vec<String> {
+        let mut trace = Vec::new();
+        let mut at = &self.found[number];
+        while let Some((before, label)) = &at.from {
+            trace.push(text(label));
+            at = &self.found[*before as usize];
+        }
+        trace.reverse();
+        trace
+    }
+}
+
+impl<T: Thread, W: Hash> Key<T, W> {
+    fn new(state: State<T, W>) -> Self {
+        let mut hasher = Fixed::default().build_hasher();
+        state.program.hash(&mut hasher);
+        state.world.hash(&mut hasher);
+        Key { hash: hasher.finish(), state: Arc::new(state) }
+    }
+}
+
+impl<T: Thread, W: Eq> PartialEq for Key<T, W> {
+    fn eq(&self, other: &Self) -> bool {
+        self.hash == other.hash
+            && self.state.world == other.state.world
+            && self.state.program == other.state.program
+    }
+}
+
+impl<T: Thread, W: Eq> Eq for Key<T, W> {}
+
+impl<T: Thread, W> Hash for Key<T, W> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.hash);
+    }
+}
+
+fn text<E: std::fmt::Debug>(label: &Label<E>) -> String {
+    match label {
+        Label::Offer(event) => format!("offer {event:?}"),
+        Label::Choice(Choice::Internal { thread, event }) => format!("{thread}: {event:?}"),
+        Label::Choice(Choice::External { event, .. }) => format!("deliver {event:?}"),
+        Label::Choice(Choice::Unheard { event, .. }) => format!("nobody hears {event:?}"),
+    }
+}
+
+fn index(state: usize) -> u32 {
+    u32::try_from(state).expect("states are numbered by u32")
+}

@@ -1,0 +1,31 @@
+//! Behavioral programs: small threads that agree on one event at a time.
+//!
+//! A thread requests, waits for, blocks or is interrupted by events; the program picks one event
+//! that is requested and not blocked, and everyone concerned moves. [`explore()`] walks every state
+//! that can be reached.
+//!
+//! Must never: read a clock, roll dice, do an effect, or keep state outside of threads and queues.
+
+#![deny(clippy::print_stdout, clippy::wildcard_enum_match_arm, missing_docs)]
+
+mod bid;
+pub mod explore;
+mod halt;
+mod index;
+pub mod limits;
+mod live;
+mod program;
+mod saved;
+mod step;
+mod thread;
+mod waiting;
+
+pub use crate::{
+    bid::{Bid, Event, Keys, Pattern},
+    explore::{Broken, Exploration, Explorer, Offer, Violation, World, explore},
+    halt::Halt,
+    program::Program,
+    step::{Choice, Chosen, Lane, Source, Step},
+    thread::{Flow, Name, Spawner, Thread},
+    waiting::{Blocked, Deferred, Waiting, WaitsFor},
+};

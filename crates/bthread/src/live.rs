@@ -1,0 +1,35 @@
+//! A live thread with its bid, shared between clones of a program.
+//!
+//! Must never: change without its bid, which follows from the thread.
+
+use std::hash::{Hash, Hasher};
+
+use crate::{bid::Bid, thread::Thread};
+
+/// A thread and what it wants in this state.
+#[derive(Debug)]
+pub(crate) struct Live<T: Thread> {
+    pub(crate) thread: T,
+    pub(crate) bid: Bid<T::Event>,
+}
+
+impl<T: Thread> Live<T> {
+    pub(crate) fn new(thread: T) -> Self {
+        Live { bid: thread.bid(), thread }
+    }
+}
+
+// The bid follows from the thread.
+impl<T: Thread> PartialEq for Live<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.thread == other.thread
+    }
+}
+
+impl<T: Thread> Eq for Live<T> {}
+
+impl<T: Thread> Hash for Live<T> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.thread.hash(state);
+    }
+}

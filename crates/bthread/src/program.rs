@@ -1,0 +1,479 @@
+//! The engine: choose one event, move everyone concerned, again.
+//!
+//! A step is worked out on copies and then put in place at once, so that a panic leaves the state of before.
+//! Who is asked comes from the index where there are many threads; small programs are searched one by one.
+//!
+//! Must never: recurse, run an effect, drop or merge an external event, or choose anything after a halt.
+
+use std::{
+    cell::Cell,
+    collections::VecDeque,
+    hash::{Hash, Hasher},
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
+
+use crate::{
+    bid::{Bid, Event},
+    halt::{A_GUARD, Halt},
+    index::{Candidates, Index, Relation},
+    limits::{LIVELOCK_EVENTS_SHOWN_MAX, SCAN_THREADS_MAX, SUPER_STEP_EVENTS_MAX},
+    live::Live,
+    step::{Choice, Chosen, Lane, Source, Step},
+    thread::{Flow, Name, Spawner, Thread},
+};
+
+/// Threads in order of urgency, and the events offered to them.
+#[derive(Clone, Debug)]
+pub struct Program<T: Thread> {
+    live: Vec<Arc<Live<T>>>,
+    pub(crate) urgent: VecDeque<T::Event>,
+    pub(crate) normal: VecDeque<T::Event>,
+    pub(crate) unheard: Vec<T::Event>,
+    pub(crate) halted: Option<Halt>,
+    // A cache: not part of equality, hash or the stored form. None while the threads are few.
+    index: Option<Index<T::Event>>,
+}
+
+/// What a step will do, worked out before anything is touched.
+struct Plan<T: Thread> {
+    event: T::Event,
+    from: Origin,
+    // By ascending position; None = ended.
+    moved: Vec<(usize, Option<Live<T>>)>,
+    spawned: Vec<Live<T>>,
+}
+
+/// Which request or which place in which queue.
+#[derive(Clone, Copy)]
+enum Origin {
+    Thread(usize),
+    Queue(Lane, usize),
+}
+
+/// What selection came to.
+enum Selection<T: Thread> {
+    Take(Plan<T>),
+    // Nothing to take; these queued events (lane, place) concern nobody.
+    Rest(Vec<(Lane, usize)>),
+}
+
+impl<T: Thread> Program<T> {
+    /// A program of these threads, the most urgent first.
+    pub fn new(threads: impl IntoIterator<Item = T>) -> Self {
+        let mut halted = None;
+        let live = threads
+            .into_iter()
+            .map(|thread| {
+                let bid = catch_unwind(AssertUnwindSafe(|| thread.bid())).unwrap_or_else(|panic| {
+                    halted.get_or_insert(Halt::panicked(thread.name(), None, panic.as_ref()));
+                    Bid::new()
+                });
+                Arc::new(Live { thread, bid })
+            })
+            .collect();
+        let mut program = Program {
+            live,
+            urgent: VecDeque::new(),
+            normal: VecDeque::new(),
+            unheard: Vec::new(),
+            halted,
+            index: None,
+        };
+        program.rebuild_index();
+        program
+    }
+
+    /// Queues an event from outside. Nothing is dropped or merged; a blocked one waits and may be overtaken.
+    pub fn offer(&mut self, lane: Lane, event: T::Event) {
+        self.queue_mut(lane).push_back(event);
+    }
+
+    /// Chooses one event and moves everyone concerned.
+    pub fn step(&mut self) -> Step<T::Event> {
+        self.step_by(|program, moving| match program.select() {
+            Some((event, from)) => Selection::Take(program.plan(event, from, moving)),
+            None => Selection::Rest(program.concerning_nobody().collect()),
+        })
+    }
+
+    /// Steps until all is quiet. A run that does not end halts the program.
+    ///
+    /// Whoever has to act on each event calls [`Program::step`]: a halt takes the events chosen before with it.
+    pub fn run(&mut self) -> Result<Vec<Chosen<T::Event>>, Halt> {
+        let mut chosen = Vec::new();
+        let mut internal = 0;
+        loop {
+            match self.step() {
+                Step::Quiet => return Ok(chosen),
+                Step::Halted(halt) => return Err(halt),
+                Step::Chosen(next) => {
+                    internal = match next.source {
+                        Source::Internal { .. } => internal + 1,
+                        Source::External { .. } => 0,
+                    };
+                    chosen.push(next);
+                }
+            }
+            if internal >= SUPER_STEP_EVENTS_MAX {
+                let last = &chosen[chosen.len() - LIVELOCK_EVENTS_SHOWN_MAX..];
+                let last = last.iter().map(|chosen| format!("{:?}", chosen.event)).collect();
+                let halt = Halt::Livelock { events: internal, last };
+                self.halted = Some(halt.clone());
+                return Err(halt);
+            }
+        }
+    }
+
+    /// Everything that could happen next, were there no order of urgency: requests in thread order, then the
+    /// queues. Equal requests are one choice; of queued events of one kind the first that can be delivered.
+    pub fn choices(&self) -> Vec<Choice<T::Event>> {
+        let mut choices = Vec::new();
+        if self.is_halted() {
+            return choices;
+        }
+        let mut seen: Vec<&T::Event> = Vec::new();
+        for position in self.requesting() {
+            let live = &self.live[position];
+            for event in &live.bid.requests {
+                if !seen.contains(&event) && !self.is_blocked(event) {
+                    seen.push(event);
+                    let thread = live.thread.name();
+                    choices.push(Choice::Internal { thread, event: event.clone() });
+                }
+            }
+        }
+        for lane in [Lane::Urgent, Lane::Normal] {
+            let mut kinds = Vec::new();
+            for event in self.queue(lane) {
+                if !kinds.contains(&event.kind()) && self.is_deliverable(event) {
+                    kinds.push(event.kind());
+                    choices.push(Choice::External { lane, event: event.clone() });
+                }
+            }
+        }
+        if choices.is_empty() {
+            choices.extend(self.concerning_nobody().map(|(lane, place)| Choice::Unheard {
+                lane,
+                event: self.queue(lane)[place].clone(),
+            }));
+        }
+        choices
+    }
+
+    /// Takes this choice, whatever is more urgent. If it is not to be had now, nothing changes: `Quiet`.
+    pub fn choose(&mut self, choice: &Choice<T::Event>) -> Step<T::Event> {
+        self.step_by(|program, moving| match choice {
+            Choice::Internal { event, .. } => match program.requester_of(event) {
+                Some(position) if !program.is_blocked(event) => {
+                    Selection::Take(program.plan(event.clone(), Origin::Thread(position), moving))
+                }
+                Some(_) | None => Selection::Rest(Vec::new()),
+            },
+            Choice::External { lane, event } => match program.place_of(*lane, event) {
+                Some(place) if program.is_deliverable(event) => Selection::Take(program.plan(
+                    event.clone(),
+                    Origin::Queue(*lane, place),
+                    moving,
+                )),
+                Some(_) | None => Selection::Rest(Vec::new()),
+            },
+            Choice::Unheard { lane, event } => match program.place_of(*lane, event) {
+                Some(place) if !program.is_blocked(event) && !program.is_heard(event) => {
+                    Selection::Rest(vec![(*lane, place)])
+                }
+                Some(_) | None => Selection::Rest(Vec::new()),
+            },
+        })
+    }
+
+    /// The live threads, the most urgent first.
+    pub fn threads(&self) -> impl Iterator<Item = &T> {
+        self.live.iter().map(|live| &live.thread)
+    }
+
+    /// Offered events that nobody moved on, oldest first.
+    pub fn unheard(&self) -> &[T::Event] {
+        &self.unheard
+    }
+
+    /// Hands over the unheard events, for whoever has reported them.
+    pub fn take_unheard(&mut self) -> Vec<T::Event> {
+        std::mem::take(&mut self.unheard)
+    }
+
+    /// The offered events of a lane that were not delivered yet, oldest first.
+    pub fn queued(&self, lane: Lane) -> impl Iterator<Item = &T::Event> {
+        self.queue(lane).iter()
+    }
+
+    /// Whether nothing will ever happen again.
+    pub fn is_halted(&self) -> bool {
+        self.halted.is_some()
+    }
+
+    /// Why nothing will ever happen again.
+    pub fn halt(&self) -> Option<&Halt> {
+        self.halted.as_ref()
+    }
+
+    pub(crate) fn live(&self) -> &[Arc<Live<T>>] {
+        &self.live
+    }
+
+    /// Orders queues by kind, first come first within a kind. [`Program::choices`] cannot tell the difference.
+    pub(crate) fn sort_queues(&mut self) {
+        self.urgent.make_contiguous().sort_by_key(Event::kind);
+        self.normal.make_contiguous().sort_by_key(Event::kind);
+        self.unheard.sort_by_key(Event::kind);
+    }
+
+    /// Lets the explorer keep one copy of each thread state; the new one must be equal to the old.
+    pub(crate) fn share(&mut self, position: usize, live: Arc<Live<T>>) {
+        self.live[position] = live;
+    }
+
+    pub(crate) fn queue(&self, lane: Lane) -> &VecDeque<T::Event> {
+        match lane {
+            Lane::Urgent => &self.urgent,
+            Lane::Normal => &self.normal,
+        }
+    }
+
+    /// Positions of the threads that block this event now.
+    pub(crate) fn blockers(&self, event: &T::Event) -> impl Iterator<Item = usize> {
+        self.concerned(Relation::Block, event.kind())
+            .filter(|position| self.live[*position].bid.is_blocking(event))
+    }
+
+    pub(crate) fn is_blocked(&self, event: &T::Event) -> bool {
+        self.blockers(event).next().is_some()
+    }
+
+    /// Whether anyone would move on it.
+    pub(crate) fn is_heard(&self, event: &T::Event) -> bool {
+        self.concerned(Relation::Move, event.kind()).any(|position| {
+            let bid = &self.live[position].bid;
+            bid.is_interrupted_by(event) || bid.wakes_for(event)
+        })
+    }
+
+    pub(crate) fn is_deliverable(&self, event: &T::Event) -> bool {
+        !self.is_blocked(event) && self.is_heard(event)
+    }
+
+    /// Queued events that nobody blocks and nobody moves on.
+    pub(crate) fn concerning_nobody(&self) -> impl Iterator<Item = (Lane, usize)> {
+        [Lane::Urgent, Lane::Normal].into_iter().flat_map(move |lane| {
+            self.queue(lane).iter().enumerate().filter_map(move |(place, event)| {
+                (!self.is_blocked(event) && !self.is_heard(event)).then_some((lane, place))
+            })
+        })
+    }
+
+    fn queue_mut(&mut self, lane: Lane) -> &mut VecDeque<T::Event> {
+        match lane {
+            Lane::Urgent => &mut self.urgent,
+            Lane::Normal => &mut self.normal,
+        }
+    }
+
+    fn place_of(&self, lane: Lane, event: &T::Event) -> Option<usize> {
+        self.queue(lane).iter().position(|queued| queued == event)
+    }
+
+    fn requester_of(&self, event: &T::Event) -> Option<usize> {
+        self.concerned(Relation::Move, event.kind())
+            .find(|position| self.live[*position].bid.requests.contains(event))
+    }
+
+    fn requesting(&self) -> Candidates<'_> {
+        match &self.index {
+            Some(index) => Candidates::Listed(index.requesting().iter()),
+            None => Candidates::All(0..self.live.len()),
+        }
+    }
+
+    fn concerned(&self, relation: Relation, kind: <T::Event as Event>::Kind) -> Candidates<'_> {
+        match &self.index {
+            Some(index) => Candidates::Listed(index.concerned(relation, kind).iter()),
+            None => Candidates::All(0..self.live.len()),
+        }
+    }
+
+    /// Urgent lane, then requests by urgency, then normal lane.
+    fn select(&self) -> Option<(T::Event, Origin)> {
+        self.first_deliverable(Lane::Urgent)
+            .or_else(|| self.first_request())
+            .or_else(|| self.first_deliverable(Lane::Normal))
+    }
+
+    fn first_deliverable(&self, lane: Lane) -> Option<(T::Event, Origin)> {
+        let mut queued = self.queue(lane).iter().enumerate();
+        let (place, event) = queued.find(|(_, event)| self.is_deliverable(event))?;
+        Some((event.clone(), Origin::Queue(lane, place)))
+    }
+
+    fn first_request(&self) -> Option<(T::Event, Origin)> {
+        self.requesting().find_map(|position| {
+            let mut requests = self.live[position].bid.requests.iter();
+            let event = requests.find(|event| !self.is_blocked(event))?;
+            Some((event.clone(), Origin::Thread(position)))
+        })
+    }
+
+    /// Works out the step without touching anything; `moving` says whose code runs.
+    fn plan(&self, event: T::Event, from: Origin, moving: &Moving<T::Event>) -> Plan<T> {
+        moving.event.set(Some(event.clone()));
+        let mut moved = Vec::new();
+        let mut spawned = Vec::new();
+        let mut spawner = Spawner::new();
+        for position in self.concerned(Relation::Move, event.kind()) {
+            let before = &self.live[position];
+            let interrupted = before.bid.is_interrupted_by(&event);
+            if !interrupted && !before.bid.wakes_for(&event) {
+                continue;
+            }
+            moving.position.set(Some(position));
+            let mut thread = before.thread.clone();
+            let flow = if interrupted {
+                thread.interrupted(&event)
+            } else {
+                thread.on(&event, &mut spawner)
+            };
+            match flow {
+                // The bid follows from the state, so the same state needs no new one.
+                Flow::Go if thread == before.thread => {}
+                Flow::Go => moved.push((position, Some(Live::new(thread)))),
+                Flow::End => moved.push((position, None)),
+            }
+            spawned.extend(spawner.spawned.drain(..).map(Live::new));
+        }
+        Plan { event, from, moved, spawned }
+    }
+
+    /// Runs the deciding part where a panic cannot leave anything half done, then puts its result in place.
+    fn step_by(
+        &mut self,
+        decide: impl FnOnce(&Self, &Moving<T::Event>) -> Selection<T>,
+    ) -> Step<T::Event> {
+        if let Some(halt) = &self.halted {
+            return Step::Halted(halt.clone());
+        }
+        let moving = Moving { position: Cell::new(None), event: Cell::new(None) };
+        match catch_unwind(AssertUnwindSafe(|| decide(self, &moving))) {
+            Ok(Selection::Take(plan)) => Step::Chosen(self.commit(plan)),
+            Ok(Selection::Rest(unheard)) => {
+                self.put_aside(&unheard);
+                Step::Quiet
+            }
+            Err(panic) => {
+                let position = moving.position.get();
+                let name =
+                    position.map_or(Name::Borrowed(A_GUARD), |at| self.live[at].thread.name());
+                let event = moving.event.take().map(|event| format!("{event:?}"));
+                let halt = Halt::panicked(name, event, panic.as_ref());
+                self.halted = Some(halt.clone());
+                Step::Halted(halt)
+            }
+        }
+    }
+
+    fn commit(&mut self, plan: Plan<T>) -> Chosen<T::Event> {
+        let source = match plan.from {
+            Origin::Thread(position) => {
+                Source::Internal { thread: self.live[position].thread.name() }
+            }
+            Origin::Queue(lane, place) => {
+                self.queue_mut(lane).remove(place);
+                Source::External { lane }
+            }
+        };
+        let mut ended = Vec::new();
+        for (position, after) in plan.moved {
+            match after {
+                Some(after) => {
+                    if let Some(index) = &mut self.index {
+                        index.replace(position, &self.live[position].bid, &after.bid);
+                    }
+                    match Arc::get_mut(&mut self.live[position]) {
+                        Some(unshared) => *unshared = after,
+                        None => self.live[position] = Arc::new(after),
+                    }
+                }
+                None => ended.push(position),
+            }
+        }
+        self.remove(ended);
+        for live in plan.spawned {
+            if let Some(index) = &mut self.index {
+                index.add(self.live.len(), &live.bid);
+            }
+            self.live.push(Arc::new(live));
+        }
+        if self.index.is_some() != (self.live.len() > SCAN_THREADS_MAX) {
+            self.rebuild_index();
+        }
+        Chosen { event: plan.event, source }
+    }
+
+    /// Positions ascend. Spawned threads stand last and end first, so only the others cost a new index.
+    fn remove(&mut self, mut ended: Vec<usize>) {
+        while let Some(position) = ended.pop_if(|position| *position + 1 == self.live.len()) {
+            let gone = self.live.pop().expect("an ended thread was live");
+            if let Some(index) = &mut self.index {
+                index.remove(position, &gone.bid);
+            }
+        }
+        if !ended.is_empty() {
+            for position in ended.into_iter().rev() {
+                self.live.remove(position);
+            }
+            self.rebuild_index();
+        }
+    }
+
+    /// Places ascend within each lane.
+    fn put_aside(&mut self, unheard: &[(Lane, usize)]) {
+        for (lane, place) in unheard.iter().rev() {
+            let event = self.queue_mut(*lane).remove(*place);
+            self.unheard.push(event.expect("the place was just looked up"));
+        }
+        // Taken from the back so that places stay right; told from the front.
+        let first = self.unheard.len() - unheard.len();
+        self.unheard[first..].reverse();
+    }
+
+    fn rebuild_index(&mut self) {
+        let many = self.live.len() > SCAN_THREADS_MAX;
+        self.index = many.then(|| Index::build(self.live.iter().map(|live| &live.bid)));
+    }
+}
+
+/// Whose code runs on what, for the report of a panic.
+struct Moving<E> {
+    position: Cell<Option<usize>>,
+    event: Cell<Option<E>>,
+}
+
+impl<T: Thread> PartialEq for Program<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.live == other.live
+            && self.urgent == other.urgent
+            && self.normal == other.normal
+            && self.unheard == other.unheard
+            && self.halted == other.halted
+    }
+}
+
+impl<T: Thread> Eq for Program<T> {}
+
+impl<T: Thread> Hash for Program<T> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.live.hash(state);
+        self.urgent.hash(state);
+        self.normal.hash(state);
+        self.unheard.hash(state);
+        self.halted.hash(state);
+    }
+}

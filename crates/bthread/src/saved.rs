@@ -1,0 +1,50 @@
+//! A program at rest: threads, queues and whether it is halted. Bids and index are worked out again.
+//!
+//! Must never: store what follows from the threads.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::{halt::Halt, program::Program, thread::Thread};
+
+#[derive(Serialize, Deserialize)]
+struct Saved<T, E> {
+    threads: Vec<T>,
+    urgent: VecDeque<E>,
+    normal: VecDeque<E>,
+    unheard: Vec<E>,
+    halted: Option<Halt>,
+}
+
+impl<T: Thread + Serialize> Serialize for Program<T>
+where
+    T::Event: Serialize,
+{
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let saved = Saved {
+            threads: self.threads().collect(),
+            urgent: self.urgent.iter().collect(),
+            normal: self.normal.iter().collect(),
+            unheard: self.unheard.iter().collect(),
+            halted: self.halted.clone(),
+        };
+        saved.serialize(serializer)
+    }
+}
+
+impl<'de, T: Thread + Deserialize<'de>> Deserialize<'de> for Program<T>
+where
+    T::Event: Deserialize<'de>,
+{
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let saved = Saved::<T, T::Event>::deserialize(deserializer)?;
+        let mut program = Program::new(saved.threads);
+        program.urgent = saved.urgent;
+        program.normal = saved.normal;
+        program.unheard = saved.unheard;
+        // A thread that cannot even bid keeps the program halted, whatever was stored.
+        program.halted = saved.halted.or(program.halted);
+        Ok(program)
+    }
+}

@@ -1,0 +1,170 @@
+//! Why a program waits: who blocks what, which events are held back, what each thread waits for.
+//!
+//! Must never: change the program, or leave out a blocker.
+
+use std::{
+    fmt::{self, Display},
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+use crate::{
+    bid::{Event, Pattern},
+    halt::{A_GUARD, Halt},
+    program::Program,
+    step::Lane,
+    thread::{Name, Thread},
+};
+
+/// A request that cannot be chosen now.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Blocked<E> {
+    /// What is asked for.
+    pub event: E,
+    /// By whom.
+    pub requested_by: Name,
+    /// Who forbids it, the most urgent first.
+    pub blocked_by: Vec<Name>,
+}
+
+/// An offered event that is held back.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Deferred<E> {
+    /// What was offered.
+    pub event: E,
+    /// Through which lane.
+    pub lane: Lane,
+    /// Who forbids it, the most urgent first.
+    pub blocked_by: Vec<Name>,
+}
+
+/// What one thread waits for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WaitsFor<E: Event> {
+    /// The thread.
+    pub thread: Name,
+    /// What would move it.
+    pub patterns: Vec<Pattern<E>>,
+}
+
+/// The answer to "why is it waiting?".
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Waiting<E: Event> {
+    /// Why nothing will ever happen again.
+    pub halted: Option<Halt>,
+    /// Requests that somebody blocks.
+    pub blocked: Vec<Blocked<E>>,
+    /// Offered events that somebody blocks.
+    pub deferred: Vec<Deferred<E>>,
+    /// Offered events on which nobody moved, or would move now.
+    pub unheard: Vec<E>,
+    /// Threads that wait for something.
+    pub waits: Vec<WaitsFor<E>>,
+    // Whether something can be chosen now.
+    can_step: bool,
+}
+
+impl<T: Thread> Program<T> {
+    /// Why it waits. A guard that panics while it is asked leaves a report of that alone.
+    pub fn waiting(&self) -> Waiting<T::Event> {
+        catch_unwind(AssertUnwindSafe(|| self.look_around())).unwrap_or_else(|panic| Waiting {
+            halted: self
+                .halted
+                .clone()
+                .or_else(|| Some(Halt::panicked(Name::Borrowed(A_GUARD), None, panic.as_ref()))),
+            blocked: Vec::new(),
+            deferred: Vec::new(),
+            unheard: self.unheard.clone(),
+            waits: Vec::new(),
+            can_step: false,
+        })
+    }
+
+    fn look_around(&self) -> Waiting<T::Event> {
+        let name = |position: usize| self.live()[position].thread.name();
+        let blockers = |event: &T::Event| self.blockers(event).map(name).collect::<Vec<_>>();
+        let mut report = Waiting {
+            halted: self.halted.clone(),
+            blocked: Vec::new(),
+            deferred: Vec::new(),
+            unheard: self.unheard.clone(),
+            waits: Vec::new(),
+            can_step: false,
+        };
+        for live in self.live() {
+            for event in &live.bid.requests {
+                let blocked_by = blockers(event);
+                if blocked_by.is_empty() {
+                    report.can_step = true;
+                    continue;
+                }
+                let requested_by = live.thread.name();
+                report.blocked.push(Blocked { event: event.clone(), requested_by, blocked_by });
+            }
+            if !live.bid.waits.is_empty() {
+                let patterns = live.bid.waits.clone();
+                report.waits.push(WaitsFor { thread: live.thread.name(), patterns });
+            }
+        }
+        for lane in [Lane::Urgent, Lane::Normal] {
+            for event in self.queue(lane) {
+                let blocked_by = blockers(event);
+                if !blocked_by.is_empty() {
+                    report.deferred.push(Deferred { event: event.clone(), lane, blocked_by });
+                } else if self.is_heard(event) {
+                    report.can_step = true;
+                } else {
+                    report.unheard.push(event.clone());
+                }
+            }
+        }
+        report.can_step &= !self.is_halted();
+        report
+    }
+}
+
+impl<E: Event> Waiting<E> {
+    /// Something is requested, and neither a request nor an offered event can be chosen.
+    pub fn is_deadlock(&self) -> bool {
+        self.halted.is_none() && !self.can_step && !self.blocked.is_empty()
+    }
+}
+
+impl<E: Event> Display for Waiting<E> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(halt) = &self.halted {
+            writeln!(out, "Halted: {halt}.")?;
+        }
+        if self.is_deadlock() {
+            writeln!(
+                out,
+                "Deadlock: every request is blocked and nothing offered can be delivered."
+            )?;
+        }
+        for Blocked { event, requested_by, blocked_by } in &self.blocked {
+            writeln!(
+                out,
+                "{event:?}, requested by {requested_by}, is blocked by {}.",
+                blocked_by.join(", ")
+            )?;
+        }
+        for Deferred { event, lane, blocked_by } in &self.deferred {
+            let lane = match lane {
+                Lane::Urgent => "urgently ",
+                Lane::Normal => "",
+            };
+            writeln!(
+                out,
+                "{event:?}, {lane}offered from outside, is blocked by {}.",
+                blocked_by.join(", ")
+            )?;
+        }
+        for event in &self.unheard {
+            writeln!(out, "{event:?}, offered from outside, concerns nobody.")?;
+        }
+        for WaitsFor { thread, patterns } in &self.waits {
+            let patterns: Vec<String> = patterns.iter().map(ToString::to_string).collect();
+            writeln!(out, "{thread} waits for {}.", patterns.join(", or "))?;
+        }
+        Ok(())
+    }
+}
