@@ -1,0 +1,185 @@
+//! What happens inside of the one transaction: entries get their place, or are refused.
+//!
+//! An append is refused whole and alone; the others of the same transaction do not notice.
+//!
+//! Must never: begin or end the transaction, or write an entry without folding it.
+
+use agentry_protocol::envelope::{About, EVENT_VERSION, Envelope};
+use agentry_protocol::event::Event;
+use agentry_protocol::{SessionId, TurnId};
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::anchor::Tip;
+use crate::chain::{self, GENESIS, Sealed};
+use crate::error::Error;
+use crate::view::{self, ApprovalStatus, Placed};
+
+/// An entry that only lacks its place.
+pub(crate) struct Entry {
+    pub(crate) cause: Option<u64>,
+    pub(crate) about: About,
+    pub(crate) event: Event,
+    pub(crate) kind: String,
+    pub(crate) body: String,
+}
+
+/// What an append relies on.
+pub(crate) struct AtHead {
+    pub(crate) session: SessionId,
+    pub(crate) head: Option<TurnId>,
+}
+
+/// Why entries did not get a place.
+pub(crate) enum Trouble {
+    /// They must not have one; others may.
+    Refused(Error),
+    /// The database failed.
+    Sql(rusqlite::Error),
+}
+
+impl From<rusqlite::Error> for Trouble {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sql(error)
+    }
+}
+
+/// The last entry and its version.
+pub(crate) fn tip(sql: &Connection) -> rusqlite::Result<(Tip, u32)> {
+    let last = sql
+        .prepare_cached("SELECT seq, hash, version FROM ledger ORDER BY seq DESC LIMIT 1")?
+        .query_row([], |row| {
+            let seq = row.get::<_, i64>(0)?.cast_unsigned();
+            Ok((Tip { seq, hash: row.get(1)? }, row.get(2)?))
+        })
+        .optional()?;
+    Ok(last.unwrap_or((Tip { seq: 0, hash: GENESIS }, 0)))
+}
+
+/// Writes entries one after the other, all or none.
+pub(crate) fn place(
+    sql: &Connection,
+    tip: &mut Tip,
+    time: u64,
+    at_head: Option<&AtHead>,
+    entries: Vec<Entry>,
+) -> Result<Vec<Envelope>, Trouble> {
+    if let Some(at_head) = at_head {
+        let (head, _) = view::session_place(sql, &at_head.session)?;
+        if head != at_head.head {
+            return Err(moved(&at_head.session, at_head.head.clone(), head, None));
+        }
+    }
+    // What is refused before anything was written needs no way back.
+    let needs_way_back = entries.iter().skip(1).any(|entry| may_be_refused(&entry.event));
+    if !needs_way_back {
+        return place_each(sql, tip, time, entries);
+    }
+    let before = *tip;
+    sql.prepare_cached("SAVEPOINT append")?.execute([])?;
+    let placed = place_each(sql, tip, time, entries);
+    if let Err(Trouble::Refused(_)) = placed {
+        *tip = before;
+        sql.prepare_cached("ROLLBACK TO append")?.execute([])?;
+    }
+    if !matches!(placed, Err(Trouble::Sql(_))) {
+        sql.prepare_cached("RELEASE append")?.execute([])?;
+    }
+    placed
+}
+
+fn place_each(
+    sql: &Connection,
+    tip: &mut Tip,
+    time: u64,
+    entries: Vec<Entry>,
+) -> Result<Vec<Envelope>, Trouble> {
+    let mut envelopes = Vec::with_capacity(entries.len());
+    for entry in entries {
+        check(sql, &entry)?;
+        envelopes.push(place_one(sql, tip, time, entry)?);
+    }
+    Ok(envelopes)
+}
+
+fn place_one(
+    sql: &Connection,
+    tip: &mut Tip,
+    time: u64,
+    entry: Entry,
+) -> rusqlite::Result<Envelope> {
+    let (seq, stream) = (tip.seq + 1, entry.event.stream());
+    let about = &entry.about;
+    let sealed = Sealed {
+        seq,
+        time,
+        cause: entry.cause,
+        version: EVENT_VERSION,
+        stream: chain::word(stream),
+        session: about.session.as_ref().map(|id| id.as_str()),
+        run: about.run.as_ref().map(|id| id.as_str()),
+        turn: about.turn.as_ref().map(|id| id.as_str()),
+        body: &entry.body,
+    };
+    let hash = chain::seal(&tip.hash, &sealed);
+    let (seq_signed, time_signed) = (seq.cast_signed(), time.cast_signed());
+    sql.prepare_cached("INSERT INTO ledger VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)")?
+        .execute(params![
+            seq_signed,
+            time_signed,
+            sealed.cause.map(u64::cast_signed),
+            sealed.version,
+            sealed.stream,
+            sealed.session,
+            sealed.run,
+            sealed.turn,
+            entry.kind,
+            sealed.body,
+            hash,
+        ])?;
+    let placed = Placed { seq: seq_signed, time: time_signed, about, event: &entry.event };
+    view::fold(sql, &placed)?;
+    *tip = Tip { seq, hash };
+    let Entry { cause, about, event, .. } = entry;
+    Ok(Envelope { seq, time, cause, version: EVENT_VERSION, stream, about, event })
+}
+
+/// The events that the state of the ledger can forbid.
+fn may_be_refused(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::ApprovalAnswered { .. } | Event::SessionOpened { .. } | Event::TurnStarted(_)
+    )
+}
+
+fn check(sql: &Connection, entry: &Entry) -> Result<(), Trouble> {
+    if let Event::ApprovalAnswered { approval, .. } = &entry.event {
+        let status = view::approval_status(sql, approval)?;
+        if status != Some(ApprovalStatus::Waiting) {
+            let approval = approval.clone();
+            return Err(Trouble::Refused(Error::NotWaiting { approval, status }));
+        }
+    } else if let Event::SessionOpened { key, agent, .. } = &entry.event {
+        if let Some(session) = view::session_by_key(sql, key, agent)? {
+            let (key, agent) = (key.clone(), agent.clone());
+            return Err(Trouble::Refused(Error::SessionExists { key, agent, session }));
+        }
+    } else if let Event::TurnStarted(plan) = &entry.event
+        && let Some(session) = &entry.about.session
+    {
+        let (head, under_way) = view::session_place(sql, session)?;
+        if under_way.is_some() || head != plan.parent {
+            return Err(moved(session, plan.parent.clone(), head, under_way));
+        }
+    }
+    Ok(())
+}
+
+fn moved(
+    session: &SessionId,
+    expected: Option<TurnId>,
+    head: Option<TurnId>,
+    under_way: Option<TurnId>,
+) -> Trouble {
+    let session = session.clone();
+    Trouble::Refused(Error::HeadMoved { session, expected, head, under_way })
+}

@@ -1,0 +1,165 @@
+//! One row of the ledger: how it is sealed to the row before it, and how it becomes an envelope.
+//!
+//! The hash of a row covers the hash of the row before, so that a change anywhere shows everywhere
+//! after it. Each part carries its length; a part that is not there has a length of its own.
+//!
+//! Must never: let a row of a version it does not know pass as one it does.
+
+use std::path::Path;
+
+use agentry_protocol::envelope::{About, EVENT_VERSION, Envelope, Stream};
+use agentry_protocol::{RunId, SessionId, TurnId};
+
+use crate::artifact::Artifacts;
+use crate::body::{self, Failure};
+use crate::error::Error;
+
+pub(crate) const HASH_BYTES: usize = 32;
+
+/// What stands before the first entry.
+pub(crate) const GENESIS: [u8; HASH_BYTES] = *b"agentry ledger: the first entry.";
+
+/// The length of a part that is not there.
+const ABSENT: u64 = u64::MAX;
+
+/// The columns of the ledger in the order that `Row::read` takes them.
+pub(crate) const COLUMNS: &str =
+    "seq, time, cause, version, stream, session, run, turn, kind, body, hash";
+
+/// One row as stored.
+pub(crate) struct Row {
+    pub(crate) seq: u64,
+    pub(crate) time: u64,
+    pub(crate) cause: Option<u64>,
+    pub(crate) version: u32,
+    pub(crate) stream: String,
+    pub(crate) session: Option<String>,
+    pub(crate) run: Option<String>,
+    pub(crate) turn: Option<String>,
+    pub(crate) kind: String,
+    pub(crate) body: String,
+    pub(crate) hash: Vec<u8>,
+}
+
+/// What the hash of a row covers, beside the row before.
+pub(crate) struct Sealed<'a> {
+    pub(crate) seq: u64,
+    pub(crate) time: u64,
+    pub(crate) cause: Option<u64>,
+    pub(crate) version: u32,
+    pub(crate) stream: &'a str,
+    pub(crate) session: Option<&'a str>,
+    pub(crate) run: Option<&'a str>,
+    pub(crate) turn: Option<&'a str>,
+    pub(crate) body: &'a str,
+}
+
+/// The hash of a row that follows another.
+pub(crate) fn seal(previous: &[u8; HASH_BYTES], row: &Sealed<'_>) -> [u8; HASH_BYTES] {
+    let cause = row.cause.map(u64::to_le_bytes);
+    let parts: [Option<&[u8]>; 10] = [
+        Some(previous),
+        Some(&row.seq.to_le_bytes()),
+        Some(&row.time.to_le_bytes()),
+        cause.as_ref().map(<[u8; 8]>::as_slice),
+        Some(&row.version.to_le_bytes()),
+        Some(row.stream.as_bytes()),
+        row.session.map(str::as_bytes),
+        row.run.map(str::as_bytes),
+        row.turn.map(str::as_bytes),
+        Some(row.body.as_bytes()),
+    ];
+    let mut hasher = blake3::Hasher::new();
+    for part in parts {
+        match part {
+            Some(bytes) => {
+                hasher.update(&(bytes.len() as u64).to_le_bytes());
+                hasher.update(bytes);
+            }
+            None => {
+                hasher.update(&ABSENT.to_le_bytes());
+            }
+        }
+    }
+    hasher.finalize().into()
+}
+
+impl Row {
+    /// Takes the columns of `COLUMNS`.
+    pub(crate) fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Self> {
+        let count = |index| row.get::<_, i64>(index).map(i64::cast_unsigned);
+        Ok(Self {
+            seq: count(0)?,
+            time: count(1)?,
+            cause: row.get::<_, Option<i64>>(2)?.map(i64::cast_unsigned),
+            version: row.get(3)?,
+            stream: row.get(4)?,
+            session: row.get(5)?,
+            run: row.get(6)?,
+            turn: row.get(7)?,
+            kind: row.get(8)?,
+            body: row.get(9)?,
+            hash: row.get(10)?,
+        })
+    }
+
+    /// What its hash has to cover.
+    pub(crate) fn sealed(&self) -> Sealed<'_> {
+        Sealed {
+            seq: self.seq,
+            time: self.time,
+            cause: self.cause,
+            version: self.version,
+            stream: &self.stream,
+            session: self.session.as_deref(),
+            run: self.run.as_deref(),
+            turn: self.turn.as_deref(),
+            body: &self.body,
+        }
+    }
+
+    /// The envelope, in today's form whatever version it was written in.
+    pub(crate) fn open(self, ledger: &Path, artifacts: &Artifacts) -> Result<Envelope, Error> {
+        let path = || ledger.to_owned();
+        let seq = self.seq;
+        let unreadable = |why: String| Error::Unreadable { path: path(), seq, why };
+        let event = match self.version {
+            EVENT_VERSION => {
+                body::decode(&self.body, artifacts).map_err(|failure| match failure {
+                    Failure::Text(why) => unreadable(why),
+                    Failure::Artifact(error) => error,
+                })?
+            }
+            0 => return Err(unreadable("its version is zero".to_owned())),
+            version => {
+                let (found, known) = (u64::from(version), u64::from(EVENT_VERSION));
+                return Err(Error::FromTheFuture { path: path(), what: "event", found, known });
+            }
+        };
+        let stream = event.stream();
+        if word(stream) != self.stream {
+            return Err(unreadable(format!("its stream is `{}`", self.stream)));
+        }
+        Ok(Envelope {
+            seq,
+            time: self.time,
+            cause: self.cause,
+            version: EVENT_VERSION,
+            stream,
+            about: About {
+                session: self.session.map(SessionId::new),
+                run: self.run.map(RunId::new),
+                turn: self.turn.map(TurnId::new),
+            },
+            event,
+        })
+    }
+}
+
+/// The word for a stream.
+pub(crate) fn word(stream: Stream) -> &'static str {
+    match stream {
+        Stream::World => "world",
+        Stream::Turns => "turns",
+    }
+}

@@ -1,0 +1,223 @@
+//! What can go wrong with the ledger, and what to do about it.
+//!
+//! An append that is refused wrote nothing; one of unknown outcome may have written everything.
+//!
+//! Must never: call an append that may have happened a failure.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use agentry_protocol::{AgentId, ApprovalId, SessionId, SessionKey, TurnId};
+
+use crate::verify::Broken;
+use crate::view::ApprovalStatus;
+
+/// What went wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file or directory below the home.
+    #[error("cannot {doing} {}: {source}; check its permissions and the disk", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What was tried.
+        doing: &'static str,
+        /// Why it did not work.
+        source: io::Error,
+    },
+    /// The database did not answer a question. Nothing was being written.
+    #[error("cannot read {}: {source}; run `agentry ledger verify`", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What it said.
+        source: rusqlite::Error,
+    },
+    /// The database could not be brought to today's form.
+    #[error("cannot upgrade {}: {why}; keep a copy of the file before trying again", path.display())]
+    Upgrade {
+        /// The file.
+        path: PathBuf,
+        /// What it said.
+        why: String,
+    },
+    /// A newer program wrote it.
+    #[error(
+        "{} was written by a newer version of agentry ({what} {found}; this one knows {known}): \
+         upgrade agentry",
+        path.display()
+    )]
+    FromTheFuture {
+        /// The file.
+        path: PathBuf,
+        /// Which version is meant.
+        what: &'static str,
+        /// The version in the file.
+        found: u64,
+        /// The newest that this program knows.
+        known: u64,
+    },
+    /// An entry that cannot be understood.
+    #[error("entry {seq} of {} cannot be read: {why}; run `agentry ledger verify`", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The entry.
+        seq: u64,
+        /// Why.
+        why: String,
+    },
+    /// A long string that is kept in a file of its own is gone or changed.
+    #[error("the artifact {} {why}; restore it from a copy", path.display())]
+    Artifact {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// An event that cannot be stored. Nothing was written.
+    #[error("the event cannot be stored: {why}")]
+    Unstorable {
+        /// Why.
+        why: String,
+    },
+    /// The session went on without the caller. Nothing was written.
+    #[error("the session {session} {}; read it again", moved(expected, head, under_way))]
+    HeadMoved {
+        /// The session.
+        session: SessionId,
+        /// The head that the caller knew.
+        expected: Option<TurnId>,
+        /// The head as it is.
+        head: Option<TurnId>,
+        /// A turn that began and did not end yet.
+        under_way: Option<TurnId>,
+    },
+    /// There is such a session already. Nothing was written.
+    #[error("the agent {agent} has a session `{key}` already: {session}")]
+    SessionExists {
+        /// Its name.
+        key: SessionKey,
+        /// Its agent.
+        agent: AgentId,
+        /// The session.
+        session: SessionId,
+    },
+    /// An answer to a question that nobody asks. Nothing was written.
+    #[error("{approval} does not wait for an answer: {}", standing(*status))]
+    NotWaiting {
+        /// The question.
+        approval: ApprovalId,
+        /// How it stands; nothing if there is no such question.
+        status: Option<ApprovalStatus>,
+    },
+    /// Another process held the ledger for too long. Nothing was written.
+    #[error("another process keeps {} locked; try again", path.display())]
+    Locked {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Somebody else works on the session.
+    #[error("the session {session} is in use{}", by(*pid))]
+    Busy {
+        /// The session.
+        session: SessionId,
+        /// The process, if it said.
+        pid: Option<u32>,
+        /// Since when, in milliseconds since 1970.
+        since: Option<u64>,
+    },
+    /// No room is left. The ledger has to be opened again.
+    #[error("the disk is full at {}: {outcome}; make room and start again", path.display())]
+    DiskFull {
+        /// The file.
+        path: PathBuf,
+        /// What became of the append.
+        outcome: Outcome,
+    },
+    /// The commit failed, and the entries may or may not be there. The ledger has to be opened again.
+    #[error(
+        "nobody knows whether the last entries of {} were written ({cause}); start again to see",
+        path.display()
+    )]
+    OutcomeUnknown {
+        /// The file.
+        path: PathBuf,
+        /// What was said.
+        cause: String,
+    },
+    /// A short id that fits nothing.
+    #[error("there is no {what} `{text}`")]
+    Unknown {
+        /// What was looked for.
+        what: &'static str,
+        /// What was given.
+        text: String,
+    },
+    /// A short id that fits several.
+    #[error("`{text}` fits more than one {what}: {}", found.join(", "))]
+    Ambiguous {
+        /// What was looked for.
+        what: &'static str,
+        /// What was given.
+        text: String,
+        /// Some that fit.
+        found: Vec<String>,
+    },
+    /// The ledger is not what was written.
+    #[error("{} is damaged: {}", path.display(), listed(broken))]
+    Broken {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, by entry.
+        broken: Vec<Broken>,
+    },
+}
+
+/// What became of an append that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Nothing was written.
+    NothingWritten,
+    /// Nobody knows.
+    Unknown,
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NothingWritten => "nothing was written",
+            Self::Unknown => "nobody knows whether the last entries were written",
+        })
+    }
+}
+
+fn moved(expected: &Option<TurnId>, head: &Option<TurnId>, under_way: &Option<TurnId>) -> String {
+    let name = |turn: &Option<TurnId>| {
+        turn.as_ref().map_or_else(|| "its beginning".to_owned(), ToString::to_string)
+    };
+    match under_way {
+        Some(turn) => format!("has a turn under way, {turn}"),
+        None => format!("is at {} and not at {}", name(head), name(expected)),
+    }
+}
+
+fn standing(status: Option<ApprovalStatus>) -> &'static str {
+    match status {
+        None => "there is no such approval",
+        Some(ApprovalStatus::Waiting) => "it is waiting",
+        Some(ApprovalStatus::Yes) => "it was answered with yes",
+        Some(ApprovalStatus::No) => "it was answered with no",
+        Some(ApprovalStatus::Withdrawn) => "its turn is over",
+    }
+}
+
+fn by(pid: Option<u32>) -> String {
+    pid.map_or_else(String::new, |pid| format!(" by process {pid}"))
+}
+
+fn listed(broken: &[Broken]) -> String {
+    let lines: Vec<String> = broken.iter().map(ToString::to_string).collect();
+    lines.join("; ")
+}

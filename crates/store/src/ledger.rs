@@ -1,0 +1,292 @@
+//! The append-only sequence of envelopes.
+//!
+//! Writing goes through one thread; reading has connections of its own, and each question is answered from
+//! one snapshot.
+//!
+//! Must never: return from an append before its entries are on disk, or change an entry.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, SyncSender};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread::{self, JoinHandle};
+
+use agentry_protocol::envelope::{Draft, Envelope};
+use agentry_protocol::{RunId, SessionId, TurnId};
+use rusqlite::{Connection, ToSql};
+
+use crate::Clock;
+use crate::artifact::Artifacts;
+use crate::batch::{AtHead, Entry};
+use crate::body;
+use crate::chain::{COLUMNS, Row};
+use crate::connection;
+use crate::error::Error;
+use crate::home::Home;
+use crate::limits::{QUEUE_APPENDS_MAX, READERS_MAX};
+use crate::lock::Ownership;
+use crate::view;
+use crate::writer::{Append, Order, Signal, Writer};
+
+/// The ledger of a home. Clones are the same ledger; the last one to go closes it.
+#[derive(Clone)]
+pub struct Ledger {
+    pub(crate) shared: Arc<Shared>,
+}
+
+/// Which entries are wanted: those that are about all that is named.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Of this session.
+    pub session: Option<SessionId>,
+    /// Of this run.
+    pub run: Option<RunId>,
+    /// Of this turn.
+    pub turn: Option<TurnId>,
+}
+
+pub(crate) struct Shared {
+    pub(crate) home: Home,
+    pub(crate) path: PathBuf,
+    pub(crate) artifacts: Artifacts,
+    pub(crate) signal: Arc<Signal>,
+    clock: Clock,
+    readers: Mutex<Vec<Connection>>,
+    // Both are there until the drop, which takes them apart in order.
+    orders: Option<SyncSender<Order>>,
+    writer: Option<JoinHandle<()>>,
+}
+
+impl Ledger {
+    /// Opens the ledger of a home, and makes what is missing. The time is handed in.
+    pub fn open(home: &Path, clock: Clock) -> Result<Self, Error> {
+        let home = Home::open(home)?;
+        let signal = Arc::new(Signal::default());
+        let writer = Writer::open(&home, clock.clone(), signal.clone())?;
+        let (orders, queue) = mpsc::sync_channel(QUEUE_APPENDS_MAX);
+        let thread = thread::Builder::new()
+            .name("ledger".to_owned())
+            .spawn(move || writer.work(&queue))
+            .map_err(|source| Error::File {
+                path: home.ledger(),
+                doing: "start a thread for",
+                source,
+            })?;
+        let shared = Shared {
+            path: home.ledger(),
+            artifacts: Artifacts::new(&home),
+            home,
+            signal,
+            clock,
+            readers: Mutex::default(),
+            orders: Some(orders),
+            writer: Some(thread),
+        };
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// Where it lives.
+    pub fn home(&self) -> &Home {
+        &self.shared.home
+    }
+
+    /// Writes entries, all or none, with consecutive numbers. They are on disk when this returns, in
+    /// the form that every reader finds.
+    ///
+    /// A turn starts only at the head of its session and while no other is under way, a session is
+    /// opened only once, and an approval is answered only while it waits; otherwise nothing is written.
+    pub fn append(&self, drafts: Vec<Draft>) -> Result<Vec<Envelope>, Error> {
+        self.send(None, drafts)
+    }
+
+    /// Writes entries if the session's head is still the one that is expected.
+    pub fn append_at_head(
+        &self,
+        session: &SessionId,
+        expected_head: Option<&TurnId>,
+        drafts: Vec<Draft>,
+    ) -> Result<Vec<Envelope>, Error> {
+        self.send(Some(AtHead { session: session.clone(), head: expected_head.cloned() }), drafts)
+    }
+
+    /// The entries after a place, in order, at most so many.
+    pub fn read_from(
+        &self,
+        after_seq: u64,
+        filter: &Filter,
+        limit: usize,
+    ) -> Result<Vec<Envelope>, Error> {
+        self.read(|sql| self.shared.entries(sql, after_seq, filter, limit))
+    }
+
+    /// One entry.
+    pub fn entry(&self, seq: u64) -> Result<Option<Envelope>, Error> {
+        let Some(before) = seq.checked_sub(1) else { return Ok(None) };
+        let found = self.read_from(before, &Filter::default(), 1)?;
+        Ok(found.into_iter().find(|envelope| envelope.seq == seq))
+    }
+
+    /// The number of the last entry; zero if there is none.
+    pub fn last_seq(&self) -> Result<u64, Error> {
+        self.read(|sql| self.shared.last_seq(sql))
+    }
+
+    /// Takes a session for this process alone. It is free again on drop, and when the process ends.
+    pub fn own(&self, session: &SessionId) -> Result<Ownership, Error> {
+        self.shared.refuse_if_poisoned()?;
+        Ownership::take(&self.shared.home, session, (self.shared.clock)())
+    }
+
+    /// How often the disk was waited for; many appends share one commit.
+    pub fn commits(&self) -> u64 {
+        self.shared.signal.commits()
+    }
+
+    /// Drops the views and folds them again from the entries.
+    pub fn rebuild_views(&self) -> Result<(), Error> {
+        let (reply, answer) = mpsc::sync_channel(1);
+        self.shared.order(Order::Rebuild(reply))?;
+        answer.recv().map_err(|_| self.shared.stopped())?
+    }
+
+    /// All rows of all views as text, in a fixed order.
+    pub fn dump_views(&self) -> Result<String, Error> {
+        self.ask(view::dump)
+    }
+
+    fn send(&self, at_head: Option<AtHead>, drafts: Vec<Draft>) -> Result<Vec<Envelope>, Error> {
+        self.shared.refuse_if_poisoned()?;
+        if drafts.is_empty() {
+            return Ok(Vec::new());
+        }
+        let prepare = |draft: Draft| {
+            let body = body::encode(&draft.event, &self.shared.artifacts)?;
+            Ok(Entry {
+                cause: draft.cause,
+                about: draft.about,
+                event: body.event,
+                kind: body.kind,
+                body: body.text,
+            })
+        };
+        let entries = drafts.into_iter().map(prepare).collect::<Result<_, Error>>()?;
+        let (reply, answer) = mpsc::sync_channel(1);
+        self.shared.order(Order::Append(Append { at_head, entries, reply }))?;
+        answer.recv().map_err(|_| self.shared.stopped())?
+    }
+
+    /// Answers a question from one snapshot.
+    pub(crate) fn read<T>(
+        &self,
+        question: impl FnOnce(&Connection) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let shared = &self.shared;
+        shared.refuse_if_poisoned()?;
+        let pooled = shared.readers().pop();
+        let sql = pooled.map_or_else(|| connection::open_reader(&shared.path), Ok)?;
+        let answer = {
+            let snapshot = sql.unchecked_transaction().map_err(|source| shared.unread(source))?;
+            question(&snapshot)?
+        };
+        let mut readers = shared.readers();
+        if readers.len() < READERS_MAX {
+            readers.push(sql);
+        }
+        Ok(answer)
+    }
+
+    /// Answers a question that only the database can fail.
+    pub(crate) fn ask<T>(
+        &self,
+        question: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, Error> {
+        self.read(|sql| question(sql).map_err(|source| self.shared.unread(source)))
+    }
+}
+
+impl Shared {
+    pub(crate) fn unread(&self, source: rusqlite::Error) -> Error {
+        Error::Read { path: self.path.clone(), source }
+    }
+
+    pub(crate) fn refuse_if_poisoned(&self) -> Result<(), Error> {
+        self.signal.refusal(self.path.clone()).map_or(Ok(()), Err)
+    }
+
+    pub(crate) fn last_seq(&self, sql: &Connection) -> Result<u64, Error> {
+        let last = sql
+            .prepare_cached("SELECT COALESCE(MAX(seq), 0) FROM ledger")
+            .and_then(|mut statement| statement.query_row([], |row| row.get::<_, i64>(0)));
+        last.map(i64::cast_unsigned).map_err(|source| self.unread(source))
+    }
+
+    pub(crate) fn entries(
+        &self,
+        sql: &Connection,
+        after_seq: u64,
+        filter: &Filter,
+        limit: usize,
+    ) -> Result<Vec<Envelope>, Error> {
+        let (text, ids) = select(filter);
+        let after = i64::try_from(after_seq).unwrap_or(i64::MAX);
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let mut params: Vec<&dyn ToSql> = vec![&after, &limit];
+        params.extend(ids.iter().map(|id| id as &dyn ToSql));
+        let read = |source| self.unread(source);
+        let mut statement = sql.prepare_cached(&text).map_err(read)?;
+        let rows = statement.query_map(params.as_slice(), Row::read).map_err(read)?;
+        rows.map(|row| row.map_err(read)?.open(&self.path, &self.artifacts)).collect()
+    }
+
+    fn order(&self, order: Order) -> Result<(), Error> {
+        let orders = self.orders.as_ref().expect("the queue is there until the ledger is dropped");
+        orders.send(order).map_err(|_| self.stopped())
+    }
+
+    /// The writer is gone without an answer.
+    fn stopped(&self) -> Error {
+        let unsaid = || Error::OutcomeUnknown {
+            path: self.path.clone(),
+            cause: "the thread that writes has stopped".to_owned(),
+        };
+        self.signal.refusal(self.path.clone()).unwrap_or_else(unsaid)
+    }
+
+    fn readers(&self) -> MutexGuard<'_, Vec<Connection>> {
+        self.readers.lock().expect("nobody panics while holding the readers")
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        if self.refuse_if_poisoned().is_err() {
+            self.readers().iter().for_each(connection::abandon);
+        }
+        // The writer closes last, since the last to close tidies the file.
+        self.readers().clear();
+        drop(self.orders.take());
+        if let Some(writer) = self.writer.take() {
+            // One that panicked said so on its own thread, and whoever waited for it was told.
+            writer.join().unwrap_or_default();
+        }
+    }
+}
+
+/// The narrowest index is used, and only that: the planner would not know which is narrow.
+pub(crate) fn select(filter: &Filter) -> (String, Vec<&str>) {
+    let wanted = [
+        ("turn", filter.turn.as_ref().map(TurnId::as_str)),
+        ("run", filter.run.as_ref().map(RunId::as_str)),
+        ("session", filter.session.as_ref().map(SessionId::as_str)),
+    ];
+    let mut text = format!("SELECT {COLUMNS} FROM ledger WHERE seq > ?1");
+    let mut ids = Vec::new();
+    for (column, id) in wanted {
+        if let Some(id) = id {
+            let no_index = if ids.is_empty() { "" } else { "+" };
+            text.push_str(&format!(" AND {no_index}{column} = ?{}", ids.len() + 3));
+            ids.push(id);
+        }
+    }
+    text.push_str(" ORDER BY seq LIMIT ?2");
+    (text, ids)
+}

@@ -1,0 +1,41 @@
+//! Remembers: the ledger, and the views that are folded from it.
+//!
+//! The ledger is one append-only sequence of envelopes in SQLite. What an append returned is on disk. Each
+//! entry is sealed to the one before it; views can be dropped and folded again; two processes may use one
+//! home.
+//!
+//! Must never: decide anything, or know of agent files, tools and models. No other crate has SQL.
+#![deny(missing_docs, clippy::print_stdout, clippy::print_stderr)]
+
+mod anchor;
+mod artifact;
+mod batch;
+mod body;
+mod chain;
+mod connection;
+mod error;
+mod home;
+mod ledger;
+pub mod limits;
+mod lock;
+mod query;
+mod tail;
+mod verify;
+mod view;
+mod writer;
+
+use std::sync::Arc;
+
+pub use error::{Error, Outcome};
+pub use home::Home;
+pub use ledger::{Filter, Ledger};
+pub use lock::Ownership;
+pub use tail::Tail;
+pub use verify::{Broken, Defect, Verified};
+pub use view::{
+    ApprovalRow, ApprovalStatus, CallRow, CallStatus, RunRow, RunStatus, SessionRow, StepRow,
+    TurnRow, TurnStatus,
+};
+
+/// Says the time in milliseconds since 1970.
+pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;

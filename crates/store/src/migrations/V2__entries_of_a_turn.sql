@@ -1,0 +1,1 @@
+CREATE INDEX ledger_by_turn ON ledger (turn, seq) WHERE turn IS NOT NULL;

@@ -1,0 +1,240 @@
+//! Questions to the views.
+//!
+//! People shorten ids: the beginning or the end of one is enough where only one fits.
+//!
+//! Must never: guess between two.
+
+use agentry_protocol::envelope::Envelope;
+use agentry_protocol::event::Event;
+use agentry_protocol::{AgentId, ApprovalId, CallId, RunId, SessionId, SessionKey, TurnId};
+use rusqlite::{Connection, params};
+
+use crate::error::Error;
+use crate::ledger::{Filter, Ledger};
+use crate::limits::CANDIDATES_MAX;
+use crate::view::{
+    ApprovalRow, CallRow, FoundApproval, RunRow, SessionRow, StepRow, TurnRow, session_by_key,
+};
+
+impl Ledger {
+    /// A session.
+    pub fn session(&self, id: &SessionId) -> Result<Option<SessionRow>, Error> {
+        self.ask(|sql| SessionRow::by_id(sql, id))
+    }
+
+    /// The session that an agent has under a name.
+    pub fn session_named(
+        &self,
+        key: &SessionKey,
+        agent: &AgentId,
+    ) -> Result<Option<SessionRow>, Error> {
+        self.ask(|sql| match session_by_key(sql, key, agent)? {
+            Some(id) => SessionRow::by_id(sql, &id),
+            None => Ok(None),
+        })
+    }
+
+    /// All sessions, the last used first.
+    pub fn sessions(&self) -> Result<Vec<SessionRow>, Error> {
+        self.ask(SessionRow::all)
+    }
+
+    /// A run.
+    pub fn run(&self, id: &RunId) -> Result<Option<RunRow>, Error> {
+        self.ask(|sql| RunRow::by_id(sql, id))
+    }
+
+    /// The last runs, the newest first.
+    pub fn runs(&self, limit: usize) -> Result<Vec<RunRow>, Error> {
+        self.ask(|sql| RunRow::newest(sql, limit))
+    }
+
+    /// The newest run.
+    pub fn latest_run(&self) -> Result<Option<RunRow>, Error> {
+        Ok(self.runs(1)?.pop())
+    }
+
+    /// The steps of a run, in order.
+    pub fn steps(&self, run: &RunId) -> Result<Vec<StepRow>, Error> {
+        self.ask(|sql| StepRow::of_run(sql, run))
+    }
+
+    /// The turns of a run, in the order they began.
+    pub fn turns_of_run(&self, run: &RunId) -> Result<Vec<TurnRow>, Error> {
+        self.ask(|sql| TurnRow::of_run(sql, run))
+    }
+
+    /// The calls of a run, in the order they were proposed.
+    pub fn calls_of_run(&self, run: &RunId) -> Result<Vec<CallRow>, Error> {
+        self.ask(|sql| CallRow::of_run(sql, run))
+    }
+
+    /// A turn.
+    pub fn turn(&self, id: &TurnId) -> Result<Option<TurnRow>, Error> {
+        self.ask(|sql| TurnRow::by_id(sql, id))
+    }
+
+    /// The turn that began in a session and did not end.
+    pub fn turn_under_way(&self, session: &SessionId) -> Result<Option<TurnRow>, Error> {
+        self.ask(|sql| TurnRow::under_way(sql, session))
+    }
+
+    /// The last turns of the branch that ends with a turn, at most so many, oldest first.
+    pub fn branch(&self, head: &TurnId, limit: usize) -> Result<Vec<TurnRow>, Error> {
+        self.ask(|sql| TurnRow::branch(sql, head, limit))
+    }
+
+    /// A call.
+    pub fn call(&self, id: &CallId) -> Result<Option<CallRow>, Error> {
+        self.ask(|sql| CallRow::by_id(sql, id))
+    }
+
+    /// The calls of a turn, in the order they were proposed.
+    pub fn calls_of_turn(&self, turn: &TurnId) -> Result<Vec<CallRow>, Error> {
+        self.ask(|sql| CallRow::of_turn(sql, turn))
+    }
+
+    /// A question.
+    pub fn approval(&self, id: &ApprovalId) -> Result<Option<ApprovalRow>, Error> {
+        self.read(|sql| {
+            let found = FoundApproval::by_id(sql, id);
+            let found = found.map_err(|source| self.shared.unread(source))?;
+            found.map(|found| self.whole(sql, &found)).transpose()
+        })
+    }
+
+    /// All questions that were ever asked, the oldest first.
+    pub fn approvals(&self) -> Result<Vec<ApprovalRow>, Error> {
+        self.approvals_by(FoundApproval::all)
+    }
+
+    /// The questions that wait for an answer, the oldest first.
+    pub fn approvals_waiting(&self) -> Result<Vec<ApprovalRow>, Error> {
+        self.approvals_by(FoundApproval::waiting)
+    }
+
+    /// The questions of a session that were answered with yes, the oldest first.
+    pub fn approvals_allowed(&self, session: &SessionId) -> Result<Vec<ApprovalRow>, Error> {
+        self.approvals_by(|sql| FoundApproval::allowed_in(sql, session))
+    }
+
+    /// The session that a name, an id or a part of an id means.
+    pub fn find_session(&self, text: &str) -> Result<SessionId, Error> {
+        let mut named = self.ask(|sql| SessionRow::by_key(sql, &SessionKey::new(text)))?;
+        match (named.pop(), named.is_empty()) {
+            (Some(session), true) => Ok(session.id),
+            (Some(session), false) => {
+                named.push(session);
+                let ids = named.iter().map(|session| session.id.to_string());
+                let found = ids.take(CANDIDATES_MAX).collect();
+                Err(Error::Ambiguous { what: "session", text: text.to_owned(), found })
+            }
+            (None, _) => {
+                self.find("session", "sessions", SessionId::PREFIX, text).map(SessionId::new)
+            }
+        }
+    }
+
+    /// The run that an id or a part of an id means.
+    pub fn find_run(&self, text: &str) -> Result<RunId, Error> {
+        self.find("run", "runs", RunId::PREFIX, text).map(RunId::new)
+    }
+
+    /// The turn that an id or a part of an id means.
+    pub fn find_turn(&self, text: &str) -> Result<TurnId, Error> {
+        self.find("turn", "turns", TurnId::PREFIX, text).map(TurnId::new)
+    }
+
+    /// The question that an id or a part of an id means.
+    pub fn find_approval(&self, text: &str) -> Result<ApprovalId, Error> {
+        self.find("approval", "approvals", ApprovalId::PREFIX, text).map(ApprovalId::new)
+    }
+
+    fn approvals_by(
+        &self,
+        find: impl Fn(&Connection) -> rusqlite::Result<Vec<FoundApproval>>,
+    ) -> Result<Vec<ApprovalRow>, Error> {
+        self.read(|sql| {
+            let found = find(sql).map_err(|source| self.shared.unread(source))?;
+            found.iter().map(|found| self.whole(sql, found)).collect()
+        })
+    }
+
+    /// The view says where; the entries say what.
+    fn whole(&self, sql: &Connection, found: &FoundApproval) -> Result<ApprovalRow, Error> {
+        let asked = self.entry_in(sql, found.asked_seq)?;
+        let answer = match found.answered_seq {
+            None => None,
+            Some(seq) => {
+                let Event::ApprovalAnswered { answer, .. } = self.entry_in(sql, seq)?.event else {
+                    return Err(self.not_the(seq, "answer"));
+                };
+                Some(answer)
+            }
+        };
+        let Event::ApprovalAsked(approval) = asked.event else {
+            return Err(self.not_the(found.asked_seq, "question"));
+        };
+        Ok(ApprovalRow {
+            approval: *approval,
+            run: asked.about.run,
+            turn: asked.about.turn,
+            session: asked.about.session,
+            status: found.status,
+            answer,
+            asked_seq: found.asked_seq,
+            asked: asked.time,
+            answered_seq: found.answered_seq,
+        })
+    }
+
+    fn entry_in(&self, sql: &Connection, seq: u64) -> Result<Envelope, Error> {
+        let entries = self.shared.entries(sql, seq.saturating_sub(1), &Filter::default(), 1)?;
+        let found = entries.into_iter().find(|envelope| envelope.seq == seq);
+        found.ok_or_else(|| self.not_the(seq, "entry"))
+    }
+
+    fn not_the(&self, seq: u64, what: &str) -> Error {
+        let why = format!("it is not the {what} that a view says it is");
+        Error::Unreadable { path: self.shared.path.clone(), seq, why }
+    }
+
+    fn find(
+        &self,
+        what: &'static str,
+        table: &str,
+        prefix: &str,
+        text: &str,
+    ) -> Result<String, Error> {
+        let bare = text.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('_'));
+        let bare = bare.unwrap_or(text);
+        let is_part = !bare.is_empty() && bare.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        let whole = format!("{prefix}_{bare}");
+        // After every letter that an id can have.
+        let beyond = format!("{whole}~");
+        let mut found = if is_part {
+            self.ask(|sql| {
+                sql.prepare_cached(&format!(
+                    "SELECT id FROM {table} WHERE id >= ?1 AND id < ?2
+                     UNION SELECT id FROM {table} WHERE substr(id, -?3) = ?4 LIMIT ?5"
+                ))?
+                .query_map(
+                    params![whole, beyond, bare.len() as i64, bare, CANDIDATES_MAX as i64],
+                    |row| row.get::<_, String>(0),
+                )?
+                .collect::<rusqlite::Result<Vec<String>>>()
+            })?
+        } else {
+            Vec::new()
+        };
+        let text = text.to_owned();
+        match (found.pop(), found.is_empty()) {
+            (Some(id), true) => Ok(id),
+            (Some(id), false) => {
+                found.push(id);
+                Err(Error::Ambiguous { what, text, found })
+            }
+            (None, _) => Err(Error::Unknown { what, text }),
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! Reads the whole ledger and says whether it is what was written.
+//!
+//! Looks for gaps, changed rows, artifacts that are gone, an end that was cut off, and views that are not
+//! what the entries fold to.
+//!
+//! Must never: change or mend anything.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+
+use rusqlite::Connection;
+
+use crate::anchor::{self, Mark, Tip};
+use crate::chain::{self, COLUMNS, GENESIS, HASH_BYTES, Row};
+use crate::error::Error;
+use crate::ledger::{Ledger, Shared};
+use crate::limits::BROKEN_MAX;
+use crate::view;
+
+/// A ledger that is whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verified {
+    /// How many entries it has.
+    pub entries: u64,
+    /// The hash of the last one, in hexadecimal digits.
+    pub head_hash: String,
+    /// How many artifacts its entries name.
+    pub artifacts: u64,
+    /// How many lines of the anchor file were compared.
+    pub anchors: u64,
+    /// How many lines of the anchor file cannot be read.
+    pub anchors_unreadable: u64,
+}
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// The entry; zero if it is not about one.
+    pub seq: u64,
+    /// What is wrong.
+    pub defect: Defect,
+}
+
+/// What can be wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Defect {
+    /// Entries are missing before this one.
+    Gap {
+        /// The number that should have come.
+        expected: u64,
+    },
+    /// The row is not what its hash covers.
+    Changed,
+    /// The row cannot be read at all.
+    Unreadable(String),
+    /// Something that the row names is gone or changed.
+    Artifact(String),
+    /// The anchor file knows a later entry than there is.
+    Cut {
+        /// The last entry that is there.
+        last: u64,
+    },
+    /// The anchor file knows another hash for the entry.
+    NotAnchored,
+    /// A row of a view is not what the entries fold to.
+    View {
+        /// The table.
+        table: &'static str,
+        /// The row as it is, if it is there.
+        found: Option<String>,
+        /// The row as it should be, if it should be there.
+        expected: Option<String>,
+    },
+    /// The database itself is not sound.
+    File(String),
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { seq, defect } = self;
+        match defect {
+            Defect::Gap { expected } => {
+                write!(f, "entry {seq}: {expected} should come before it and is missing")
+            }
+            Defect::Changed => write!(f, "entry {seq}: was changed after it was written"),
+            Defect::Unreadable(why) => write!(f, "entry {seq}: cannot be read: {why}"),
+            Defect::Artifact(why) => write!(f, "entry {seq}: {why}"),
+            Defect::Cut { last } => {
+                write!(f, "entry {seq}: was written, but the ledger ends with {last}")
+            }
+            Defect::NotAnchored => {
+                write!(f, "entry {seq}: the anchor file knows another hash for it")
+            }
+            Defect::View { table, found, expected } => {
+                let word = |row: &Option<String>| row.clone().unwrap_or(" nothing".to_owned());
+                let (found, expected) = (word(found), word(expected));
+                write!(f, "the view {table} has{found}, but the entries give{expected}")
+            }
+            Defect::File(why) => write!(f, "the database file: {why}"),
+        }
+    }
+}
+
+impl Ledger {
+    /// Reads everything. What is wrong is in `Error::Broken`.
+    pub fn verify(&self) -> Result<Verified, Error> {
+        // Before the snapshot: a line that is written after it may name an entry that is not in it.
+        let (marks, unreadable) = anchor::read(&self.shared.home.anchor())?;
+        self.read(|sql| {
+            let mut walk = Walk::new(&self.shared, &marks)?;
+            walk.file(sql)?;
+            walk.chain(sql)?;
+            walk.anchors(&marks);
+            // Views of entries that were changed say nothing new.
+            if walk.broken.is_empty() {
+                walk.views(sql)?;
+            }
+            if !walk.broken.is_empty() {
+                let path = self.shared.path.clone();
+                return Err(Error::Broken { path, broken: walk.broken });
+            }
+            Ok(Verified {
+                entries: walk.tip.seq,
+                head_hash: blake3::Hash::from(walk.tip.hash).to_hex().to_string(),
+                artifacts: walk.artifacts.len() as u64,
+                anchors: marks.len() as u64,
+                anchors_unreadable: unreadable as u64,
+            })
+        })
+    }
+}
+
+struct Walk<'a> {
+    shared: &'a Shared,
+    /// Views of the entries so far, in memory.
+    views: Connection,
+    tip: Tip,
+    /// The hashes of the entries that the anchor file knows.
+    anchored: HashMap<u64, Option<String>>,
+    artifacts: HashSet<String>,
+    broken: Vec<Broken>,
+}
+
+impl<'a> Walk<'a> {
+    fn new(shared: &'a Shared, marks: &[Mark]) -> Result<Self, Error> {
+        let unread = |source| shared.unread(source);
+        let views = Connection::open_in_memory().map_err(unread)?;
+        view::make_tables(&views).map_err(unread)?;
+        // One transaction that is never committed: it only saves the work of one for each entry.
+        views.execute_batch("BEGIN").map_err(unread)?;
+        Ok(Self {
+            shared,
+            views,
+            tip: Tip { seq: 0, hash: GENESIS },
+            anchored: marks.iter().map(|mark| (mark.seq, None)).collect(),
+            artifacts: HashSet::new(),
+            broken: Vec::new(),
+        })
+    }
+
+    fn add(&mut self, seq: u64, defect: Defect) {
+        if self.broken.len() < BROKEN_MAX {
+            self.broken.push(Broken { seq, defect });
+        }
+    }
+
+    fn file(&mut self, sql: &Connection) -> Result<(), Error> {
+        let unread = |source| self.shared.unread(source);
+        let mut statement = sql.prepare("PRAGMA integrity_check(10)").map_err(unread)?;
+        let lines = statement.query_map([], |row| row.get::<_, String>(0)).map_err(unread)?;
+        for line in lines.collect::<rusqlite::Result<Vec<_>>>().map_err(unread)? {
+            if line != "ok" {
+                self.add(0, Defect::File(line));
+            }
+        }
+        Ok(())
+    }
+
+    fn chain(&mut self, sql: &Connection) -> Result<(), Error> {
+        let unread = |source| self.shared.unread(source);
+        let text = format!("SELECT {COLUMNS} FROM ledger ORDER BY seq");
+        let mut statement = sql.prepare(&text).map_err(unread)?;
+        let mut rows = statement.query([]).map_err(unread)?;
+        while let Some(row) = rows.next().map_err(unread)? {
+            match Row::read(row) {
+                Ok(row) => self.entry(row)?,
+                Err(error) => {
+                    let seq = row.get::<_, i64>(0).map_err(unread)?.cast_unsigned();
+                    self.add(seq, Defect::Unreadable(error.to_string()));
+                    self.tip.seq = seq;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, row: Row) -> Result<(), Error> {
+        let seq = row.seq;
+        if seq != self.tip.seq + 1 {
+            self.add(seq, Defect::Gap { expected: self.tip.seq + 1 });
+        } else if row.hash != chain::seal(&self.tip.hash, &row.sealed()) {
+            self.add(seq, Defect::Changed);
+        }
+        // Goes on from what the row says, so that one change is reported once and not to the end.
+        let hash = <[u8; HASH_BYTES]>::try_from(row.hash.as_slice());
+        self.tip = Tip { seq, hash: hash.unwrap_or(GENESIS) };
+        if let Some(known) = self.anchored.get_mut(&seq) {
+            *known = Some(blake3::Hash::from(self.tip.hash).to_hex().to_string());
+        }
+        let kind = row.kind.clone();
+        let named = artifact_names(&row.body);
+        match row.open(&self.shared.path, &self.shared.artifacts) {
+            Ok(envelope) => {
+                if serde_json::to_value(&envelope.event).is_ok_and(|value| value["type"] != kind) {
+                    self.add(seq, Defect::Unreadable(format!("its kind is not `{kind}`")));
+                }
+                self.artifacts.extend(named);
+                let folded = view::fold_again(&self.views, &envelope);
+                folded.map_err(|source| self.shared.unread(source))?;
+            }
+            Err(error @ (Error::Artifact { .. } | Error::File { .. })) => {
+                self.add(seq, Defect::Artifact(error.to_string()));
+            }
+            Err(error) => self.add(seq, Defect::Unreadable(error.to_string())),
+        }
+        Ok(())
+    }
+
+    fn anchors(&mut self, marks: &[Mark]) {
+        for mark in marks {
+            match self.anchored.get(&mark.seq).and_then(Option::as_ref) {
+                Some(hash) if *hash == mark.hash => {}
+                Some(_) => self.add(mark.seq, Defect::NotAnchored),
+                None => self.add(mark.seq, Defect::Cut { last: self.tip.seq }),
+            }
+        }
+    }
+
+    fn views(&mut self, sql: &Connection) -> Result<(), Error> {
+        for (table, order) in view::TABLES {
+            let text = format!("SELECT * FROM {table} ORDER BY {order}");
+            let different = first_difference(sql, &self.views, &text);
+            let different = different.map_err(|source| self.shared.unread(source))?;
+            if let Some((found, expected)) = different {
+                self.add(0, Defect::View { table, found, expected });
+            }
+        }
+        Ok(())
+    }
+}
+
+type Pair = (Option<String>, Option<String>);
+
+/// The first rows that differ, as text.
+fn first_difference(
+    one: &Connection,
+    other: &Connection,
+    text: &str,
+) -> rusqlite::Result<Option<Pair>> {
+    let (mut one, mut other) = (one.prepare(text)?, other.prepare(text)?);
+    let (mut ones, mut others) = (one.query([])?, other.query([])?);
+    loop {
+        let found = ones.next()?.map(view::line).transpose()?;
+        let expected = others.next()?.map(view::line).transpose()?;
+        match (found, expected) {
+            (None, None) => return Ok(None),
+            (found, expected) if found == expected => {}
+            different => return Ok(Some(different)),
+        }
+    }
+}
+
+/// The artifacts that a stored body names. A text that only looks like one does no harm: it is counted.
+fn artifact_names(body: &str) -> Vec<String> {
+    const MARK: &str = "\"$artifact\":\"";
+    let names = body.match_indices(MARK).map(|(at, _)| {
+        let rest = &body[at + MARK.len()..];
+        rest.split('"').next().unwrap_or_default().to_owned()
+    });
+    names.collect()
+}

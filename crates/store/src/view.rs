@@ -1,0 +1,199 @@
+//! Tables that are folded from the ledger: what a person asks for first.
+//!
+//! The fold takes one entry after the other and never looks at anything but the entry and the tables,
+//! so that dropping the tables and folding again gives the same rows. It takes entries in any order: what
+//! makes no sense changes nothing.
+//!
+//! Must never: be written by anything but the fold, or say no to an entry.
+
+mod approvals;
+mod calls;
+mod runs;
+mod sessions;
+mod turns;
+
+use std::path::Path;
+
+use agentry_protocol::envelope::{About, Envelope};
+use agentry_protocol::event::{Ending, Event};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Params};
+
+use crate::artifact::Artifacts;
+use crate::chain::{COLUMNS, Row};
+use crate::error::Error;
+
+pub use approvals::{ApprovalRow, ApprovalStatus};
+pub use calls::{CallRow, CallStatus};
+pub use runs::{RunRow, RunStatus, StepRow};
+pub use sessions::SessionRow;
+pub use turns::{TurnRow, TurnStatus};
+
+pub(crate) use approvals::{Found as FoundApproval, status as approval_status};
+pub(crate) use sessions::{by_key as session_by_key, place as session_place};
+
+/// The tables with the columns that order their rows, in the order of a dump.
+pub(crate) const TABLES: [(&str, &str); 6] = [
+    ("sessions", "id"),
+    ("turns", "id"),
+    ("runs", "id"),
+    ("steps", "run, idx"),
+    ("calls", "id"),
+    ("approvals", "id"),
+];
+
+const TABLES_SQL: &str = include_str!("view/tables.sql");
+
+/// An entry at its place, as the fold sees it.
+pub(crate) struct Placed<'a> {
+    pub(crate) seq: i64,
+    pub(crate) time: i64,
+    pub(crate) about: &'a About,
+    pub(crate) event: &'a Event,
+}
+
+impl Placed<'_> {
+    fn session(&self) -> Option<&str> {
+        self.about.session.as_ref().map(|id| id.as_str())
+    }
+
+    fn run(&self) -> Option<&str> {
+        self.about.run.as_ref().map(|id| id.as_str())
+    }
+
+    fn turn(&self) -> Option<&str> {
+        self.about.turn.as_ref().map(|id| id.as_str())
+    }
+}
+
+/// Takes one entry into the tables.
+pub(crate) fn fold(sql: &Connection, entry: &Placed<'_>) -> rusqlite::Result<()> {
+    match entry.event {
+        Event::PromptReceived { .. }
+        | Event::SteerReceived { .. }
+        | Event::CancelReceived {}
+        | Event::ToolAccessChanged { .. }
+        | Event::InputTaken { .. }
+        | Event::ModelAsked { .. }
+        | Event::ModelReplied { .. }
+        | Event::ModelFailed { .. }
+        | Event::CheckStarted { .. }
+        | Event::CheckFinished { .. }
+        | Event::IterationCounted { .. } => Ok(()),
+        Event::ApprovalAnswered { approval, answer } => {
+            approvals::answered(sql, entry, approval, answer)
+        }
+        Event::ApprovalAsked(approval) => approvals::asked(sql, entry, approval),
+        Event::SessionOpened { key, agent, head } => {
+            sessions::opened(sql, entry, (key, agent), head.as_ref())
+        }
+        Event::RunCreated(plan) => runs::created(sql, entry, plan),
+        Event::RunResumed {} => runs::resumed(sql, entry),
+        Event::RunPaused { .. } => runs::paused(sql, entry),
+        Event::RunEnded { ending, .. } => runs::ended(sql, entry, *ending),
+        Event::StepStarted { index } => runs::step_started(sql, entry, *index),
+        Event::StepEnded { index, status } => runs::step_ended(sql, entry, *index, *status),
+        Event::ModeReceived { mode, .. } => runs::mode_changed(sql, entry, *mode),
+        Event::TurnStarted(plan) => turns::started(sql, entry, plan),
+        Event::TurnEnded { ending, hash, .. } => turns::ended(sql, entry, *ending, hash),
+        Event::CallProposed { call, .. } => calls::proposed(sql, entry, call),
+        Event::CallStarted { call, by } => calls::started(sql, entry, call, by),
+        Event::CallFinished { call, outcome } => calls::finished(sql, entry, call, outcome.status),
+        Event::CallRefused { call, .. } => calls::refused(sql, entry, call),
+        Event::CallStopped { call } => calls::stopped(sql, call),
+    }
+}
+
+/// Drops the tables and folds the whole ledger again. The caller holds the transaction.
+pub(crate) fn rebuild(sql: &Connection, ledger: &Path, artifacts: &Artifacts) -> Result<(), Error> {
+    let read = |source| Error::Read { path: ledger.to_owned(), source };
+    make_tables(sql).map_err(read)?;
+    let text = format!("SELECT {COLUMNS} FROM ledger ORDER BY seq");
+    let mut statement = sql.prepare(&text).map_err(read)?;
+    let mut rows = statement.query([]).map_err(read)?;
+    while let Some(row) = rows.next().map_err(read)? {
+        let envelope = Row::read(row).map_err(read)?.open(ledger, artifacts)?;
+        fold_again(sql, &envelope).map_err(read)?;
+    }
+    Ok(())
+}
+
+/// Makes the tables anew, empty.
+pub(crate) fn make_tables(sql: &Connection) -> rusqlite::Result<()> {
+    for (table, _) in TABLES {
+        sql.execute_batch(&format!("DROP TABLE IF EXISTS {table}"))?;
+    }
+    sql.execute_batch(TABLES_SQL)
+}
+
+/// Folds an envelope that was read.
+pub(crate) fn fold_again(sql: &Connection, envelope: &Envelope) -> rusqlite::Result<()> {
+    let (seq, time) = (envelope.seq.cast_signed(), envelope.time.cast_signed());
+    fold(sql, &Placed { seq, time, about: &envelope.about, event: &envelope.event })
+}
+
+/// All rows as text, in an order that only depends on them.
+pub(crate) fn dump(sql: &Connection) -> rusqlite::Result<String> {
+    let mut text = String::new();
+    for (table, order) in TABLES {
+        let mut statement = sql.prepare(&format!("SELECT * FROM {table} ORDER BY {order}"))?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            text.push_str(table);
+            text.push_str(&line(row)?);
+            text.push('\n');
+        }
+    }
+    Ok(text)
+}
+
+/// One row as text.
+pub(crate) fn line(row: &rusqlite::Row<'_>) -> rusqlite::Result<String> {
+    let mut text = String::new();
+    for index in 0..row.as_ref().column_count() {
+        text.push_str(" | ");
+        match row.get_ref(index)? {
+            ValueRef::Null => text.push('-'),
+            ValueRef::Integer(number) => text.push_str(&number.to_string()),
+            ValueRef::Real(number) => text.push_str(&number.to_string()),
+            ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
+                text.push_str(&format!("{:?}", String::from_utf8_lossy(bytes)));
+            }
+        }
+    }
+    Ok(text)
+}
+
+/// Runs a statement that is kept for the next time.
+fn run(sql: &Connection, text: &str, params: impl Params) -> rusqlite::Result<usize> {
+    sql.prepare_cached(text)?.execute(params)
+}
+
+fn ending_word(ending: Ending) -> &'static str {
+    match ending {
+        Ending::Done => "done",
+        Ending::Failed => "failed",
+        Ending::Denied => "denied",
+        Ending::LimitReached => "limit_reached",
+        Ending::ModelFailed => "model_failed",
+        Ending::Cancelled => "cancelled",
+    }
+}
+
+fn ending_of(word: &str) -> Option<Ending> {
+    let endings = [
+        Ending::Done,
+        Ending::Failed,
+        Ending::Denied,
+        Ending::LimitReached,
+        Ending::ModelFailed,
+        Ending::Cancelled,
+    ];
+    endings.into_iter().find(|ending| ending_word(*ending) == word)
+}
+
+/// A word in a column that no fold wrote.
+fn strange(column: usize, word: &str) -> rusqlite::Error {
+    let why = format!("`{word}` is no word of this column");
+    rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, why.into())
+}

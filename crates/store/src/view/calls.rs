@@ -1,0 +1,191 @@
+//! Calls of tools: proposed, started, finished, each by the entry that says so.
+//!
+//! Must never: let a call that finished be anything else again.
+
+use agentry_protocol::call::{OutcomeStatus, ToolCall};
+use agentry_protocol::event::Permit;
+use agentry_protocol::tool::ToolName;
+use agentry_protocol::{CallId, RunId, SessionId, TurnId};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::{Placed, run, strange};
+
+/// A call as it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallRow {
+    /// Which one.
+    pub id: CallId,
+    /// Its run.
+    pub run: Option<RunId>,
+    /// Its turn.
+    pub turn: Option<TurnId>,
+    /// Its session.
+    pub session: Option<SessionId>,
+    /// The tool.
+    pub tool: ToolName,
+    /// How it stands.
+    pub status: CallStatus,
+    /// What allowed it, once it started.
+    pub permit: Option<Permit>,
+    /// The entry that proposed it.
+    pub proposed_seq: u64,
+    /// The entry that started it.
+    pub started_seq: Option<u64>,
+    /// The entry that settled it.
+    pub finished_seq: Option<u64>,
+}
+
+/// How a call stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallStatus {
+    /// It is on the table.
+    Proposed,
+    /// It was started, and nothing came back yet.
+    Started,
+    /// It was started, and was asked to stop.
+    Stopping,
+    /// It was settled.
+    Finished(OutcomeStatus),
+}
+
+const COLUMNS: &str =
+    "id, run, turn, session, tool, status, permit, proposed_seq, started_seq, finished_seq";
+
+impl CallStatus {
+    const ALL: [Self; 8] = [
+        Self::Proposed,
+        Self::Started,
+        Self::Stopping,
+        Self::Finished(OutcomeStatus::Done),
+        Self::Finished(OutcomeStatus::Failed),
+        Self::Finished(OutcomeStatus::Refused),
+        Self::Finished(OutcomeStatus::Stopped),
+        Self::Finished(OutcomeStatus::Uncertain),
+    ];
+
+    /// The word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Proposed => "proposed",
+            Self::Started => "started",
+            Self::Stopping => "stopping",
+            Self::Finished(OutcomeStatus::Done) => "done",
+            Self::Finished(OutcomeStatus::Failed) => "failed",
+            Self::Finished(OutcomeStatus::Refused) => "refused",
+            Self::Finished(OutcomeStatus::Stopped) => "stopped",
+            Self::Finished(OutcomeStatus::Uncertain) => "uncertain",
+        }
+    }
+}
+
+impl CallRow {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let text = |index| row.get::<_, Option<String>>(index);
+        let seq = |index| row.get::<_, Option<i64>>(index).map(|seq| seq.map(i64::cast_unsigned));
+        let status: String = row.get(5)?;
+        let status = CallStatus::ALL
+            .into_iter()
+            .find(|known| known.as_str() == status)
+            .ok_or_else(|| strange(5, &status))?;
+        let permit = text(6)?
+            .map(|text| serde_json::from_str(&text).map_err(|_| strange(6, &text)))
+            .transpose()?;
+        let tool: String = row.get(4)?;
+        Ok(Self {
+            id: CallId::new(row.get::<_, String>(0)?),
+            run: text(1)?.map(RunId::new),
+            turn: text(2)?.map(TurnId::new),
+            session: text(3)?.map(SessionId::new),
+            tool: serde_json::from_value(tool.clone().into()).map_err(|_| strange(4, &tool))?,
+            status,
+            permit,
+            proposed_seq: row.get::<_, i64>(7)?.cast_unsigned(),
+            started_seq: seq(8)?,
+            finished_seq: seq(9)?,
+        })
+    }
+
+    pub(crate) fn by_id(sql: &Connection, id: &CallId) -> rusqlite::Result<Option<Self>> {
+        let text = format!("SELECT {COLUMNS} FROM calls WHERE id = ?1");
+        sql.prepare_cached(&text)?.query_row([id.as_str()], Self::read).optional()
+    }
+
+    /// The calls of a run, in the order they were proposed.
+    pub(crate) fn of_run(sql: &Connection, id: &RunId) -> rusqlite::Result<Vec<Self>> {
+        let text = format!("SELECT {COLUMNS} FROM calls WHERE run = ?1 ORDER BY proposed_seq");
+        sql.prepare_cached(&text)?.query_map([id.as_str()], Self::read)?.collect()
+    }
+
+    /// The calls of a turn, in the order they were proposed.
+    pub(crate) fn of_turn(sql: &Connection, id: &TurnId) -> rusqlite::Result<Vec<Self>> {
+        let text = format!("SELECT {COLUMNS} FROM calls WHERE turn = ?1 ORDER BY proposed_seq");
+        sql.prepare_cached(&text)?.query_map([id.as_str()], Self::read)?.collect()
+    }
+}
+
+pub(super) fn proposed(
+    sql: &Connection,
+    entry: &Placed<'_>,
+    call: &ToolCall,
+) -> rusqlite::Result<()> {
+    let status = CallStatus::Proposed.as_str();
+    run(
+        sql,
+        "INSERT OR IGNORE INTO calls (id, run, turn, session, tool, status, proposed_seq)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        params![
+            call.id.as_str(),
+            entry.run(),
+            entry.turn(),
+            entry.session(),
+            call.tool.as_str(),
+            status,
+            entry.seq
+        ],
+    )?;
+    Ok(())
+}
+
+pub(super) fn started(
+    sql: &Connection,
+    entry: &Placed<'_>,
+    call: &CallId,
+    by: &Permit,
+) -> rusqlite::Result<()> {
+    let permit = serde_json::to_string(by).expect("a permit is plain JSON");
+    run(
+        sql,
+        "UPDATE calls SET status = ?2, permit = ?3, started_seq = ?4
+         WHERE id = ?1 AND started_seq IS NULL AND finished_seq IS NULL",
+        params![call.as_str(), CallStatus::Started.as_str(), permit, entry.seq],
+    )?;
+    Ok(())
+}
+
+pub(super) fn finished(
+    sql: &Connection,
+    entry: &Placed<'_>,
+    call: &CallId,
+    outcome: OutcomeStatus,
+) -> rusqlite::Result<()> {
+    run(
+        sql,
+        "UPDATE calls SET status = ?2, finished_seq = ?3 WHERE id = ?1 AND finished_seq IS NULL",
+        params![call.as_str(), CallStatus::Finished(outcome).as_str(), entry.seq],
+    )?;
+    Ok(())
+}
+
+pub(super) fn refused(sql: &Connection, entry: &Placed<'_>, call: &CallId) -> rusqlite::Result<()> {
+    finished(sql, entry, call, OutcomeStatus::Refused)
+}
+
+pub(super) fn stopped(sql: &Connection, call: &CallId) -> rusqlite::Result<()> {
+    run(
+        sql,
+        "UPDATE calls SET status = ?2
+         WHERE id = ?1 AND started_seq IS NOT NULL AND finished_seq IS NULL",
+        params![call.as_str(), CallStatus::Stopping.as_str()],
+    )?;
+    Ok(())
+}

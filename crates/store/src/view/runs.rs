@@ -1,0 +1,314 @@
+//! Runs and their steps: what was planned, and how far it is.
+//!
+//! A run waits while a person is asked, and after its process let go of it until another takes it up.
+//!
+//! Must never: change a run that ended.
+
+use agentry_protocol::event::{Ending, Mode, RunPlan, StepStatus};
+use agentry_protocol::{AgentId, RunId, SessionId, TaskId, TurnId};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::{Placed, approvals, ending_of, ending_word, run, strange};
+use crate::limits::VIEW_PROMPT_BYTES_MAX;
+
+/// A run as it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunRow {
+    /// Which one.
+    pub id: RunId,
+    /// Its session.
+    pub session: Option<SessionId>,
+    /// Who does it.
+    pub agent: AgentId,
+    /// The task, if it is one.
+    pub task: Option<TaskId>,
+    /// The model, as asked for.
+    pub model: String,
+    /// The mode it is in now.
+    pub mode: Mode,
+    /// How it stands.
+    pub status: RunStatus,
+    /// How it ended.
+    pub ending: Option<Ending>,
+    /// When it came to be, in milliseconds since 1970.
+    pub created: u64,
+    /// When it ended.
+    pub ended: Option<u64>,
+    /// The beginning of what was asked for.
+    pub prompt: String,
+    /// Where it works.
+    pub workspace: String,
+}
+
+/// How a run stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunStatus {
+    /// It has not begun.
+    Planned,
+    /// It is under way.
+    Running,
+    /// It waits for a person.
+    PausedForApproval,
+    /// It did what it should.
+    Completed,
+    /// It did not.
+    Failed,
+    /// Somebody asked it to end.
+    Canceled,
+}
+
+/// One step of a run as it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepRow {
+    /// Its place, from zero.
+    pub index: u32,
+    /// Its name.
+    pub id: String,
+    /// What it uses.
+    pub uses: String,
+    /// Who does it.
+    pub agent: AgentId,
+    /// How it stands.
+    pub status: StepStatus,
+    /// The last turn that worked on it.
+    pub turn: Option<TurnId>,
+}
+
+const COLUMNS: &str = "id, session, agent, task, model, mode, status, ending, created, ended, \
+                       prompt, workspace";
+
+impl RunStatus {
+    const ALL: [Self; 6] = [
+        Self::Planned,
+        Self::Running,
+        Self::PausedForApproval,
+        Self::Completed,
+        Self::Failed,
+        Self::Canceled,
+    ];
+
+    /// The word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Planned => "planned",
+            Self::Running => "running",
+            Self::PausedForApproval => "paused_for_approval",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Canceled => "canceled",
+        }
+    }
+
+    fn after(ending: Ending) -> Self {
+        match ending {
+            Ending::Done => Self::Completed,
+            Ending::Cancelled => Self::Canceled,
+            Ending::Failed | Ending::Denied | Ending::LimitReached | Ending::ModelFailed => {
+                Self::Failed
+            }
+        }
+    }
+}
+
+impl RunRow {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let text = |index| row.get::<_, String>(index);
+        let (mode, status) = (text(5)?, text(6)?);
+        let ending: Option<String> = row.get(7)?;
+        let known = RunStatus::ALL.into_iter().find(|known| known.as_str() == status);
+        Ok(Self {
+            id: RunId::new(text(0)?),
+            session: row.get::<_, Option<String>>(1)?.map(SessionId::new),
+            agent: AgentId::new(text(2)?),
+            task: row.get::<_, Option<String>>(3)?.map(TaskId::new),
+            model: text(4)?,
+            mode: [Mode::Supervised, Mode::Autonomous]
+                .into_iter()
+                .find(|known| known.as_str() == mode)
+                .ok_or_else(|| strange(5, &mode))?,
+            status: known.ok_or_else(|| strange(6, &status))?,
+            ending: ending
+                .map(|word| ending_of(&word).ok_or_else(|| strange(7, &word)))
+                .transpose()?,
+            created: row.get::<_, i64>(8)?.cast_unsigned(),
+            ended: row.get::<_, Option<i64>>(9)?.map(i64::cast_unsigned),
+            prompt: text(10)?,
+            workspace: text(11)?,
+        })
+    }
+
+    pub(crate) fn by_id(sql: &Connection, id: &RunId) -> rusqlite::Result<Option<Self>> {
+        let text = format!("SELECT {COLUMNS} FROM runs WHERE id = ?1");
+        sql.prepare_cached(&text)?.query_row([id.as_str()], Self::read).optional()
+    }
+
+    /// The last runs, the newest first.
+    pub(crate) fn newest(sql: &Connection, limit: usize) -> rusqlite::Result<Vec<Self>> {
+        let text = format!("SELECT {COLUMNS} FROM runs ORDER BY created_seq DESC LIMIT ?1");
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        sql.prepare_cached(&text)?.query_map([limit], Self::read)?.collect()
+    }
+}
+
+impl StepRow {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let status: String = row.get(4)?;
+        let known = [
+            StepStatus::Pending,
+            StepStatus::Running,
+            StepStatus::Succeeded,
+            StepStatus::Failed,
+            StepStatus::Skipped,
+        ];
+        Ok(Self {
+            index: row.get(0)?,
+            id: row.get(1)?,
+            uses: row.get(2)?,
+            agent: AgentId::new(row.get::<_, String>(3)?),
+            status: known
+                .into_iter()
+                .find(|known| known.as_str() == status)
+                .ok_or_else(|| strange(4, &status))?,
+            turn: row.get::<_, Option<String>>(5)?.map(TurnId::new),
+        })
+    }
+
+    /// The steps of a run, in order.
+    pub(crate) fn of_run(sql: &Connection, id: &RunId) -> rusqlite::Result<Vec<Self>> {
+        sql.prepare_cached(
+            "SELECT idx, id, uses, agent, status, turn FROM steps WHERE run = ?1 ORDER BY idx",
+        )?
+        .query_map([id.as_str()], Self::read)?
+        .collect()
+    }
+}
+
+pub(super) fn created(
+    sql: &Connection,
+    entry: &Placed<'_>,
+    plan: &RunPlan,
+) -> rusqlite::Result<()> {
+    let Some(id) = entry.run() else { return Ok(()) };
+    let made = run(
+        sql,
+        "INSERT OR IGNORE INTO runs (id, session, agent, task, model, mode, status, created, prompt,
+             workspace, created_seq, started, let_go)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 0, 0)",
+        params![
+            id,
+            entry.session(),
+            plan.agent.as_str(),
+            plan.task.as_ref().map(TaskId::as_str),
+            plan.model,
+            plan.mode.as_str(),
+            RunStatus::Planned.as_str(),
+            entry.time,
+            beginning(&plan.prompt),
+            plan.workspace,
+            entry.seq,
+        ],
+    )?;
+    if made == 0 {
+        return Ok(());
+    }
+    let pending = StepStatus::Pending.as_str();
+    for (index, step) in plan.steps.iter().enumerate() {
+        run(
+            sql,
+            "INSERT INTO steps (run, idx, id, uses, agent, status) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            params![id, index as i64, step.id, step.uses, step.agent.as_str(), pending],
+        )?;
+    }
+    Ok(())
+}
+
+fn beginning(prompt: &str) -> &str {
+    &prompt[..prompt.floor_char_boundary(VIEW_PROMPT_BYTES_MAX)]
+}
+
+pub(super) fn turn_started(
+    sql: &Connection,
+    entry: &Placed<'_>,
+    step: u32,
+) -> rusqlite::Result<()> {
+    let Some(id) = entry.run() else { return Ok(()) };
+    run(
+        sql,
+        "UPDATE steps SET turn = ?3 WHERE run = ?1 AND idx = ?2",
+        params![id, step, entry.turn()],
+    )?;
+    taken_up(sql, id)
+}
+
+pub(super) fn resumed(sql: &Connection, entry: &Placed<'_>) -> rusqlite::Result<()> {
+    entry.run().map_or(Ok(()), |id| taken_up(sql, id))
+}
+
+fn taken_up(sql: &Connection, id: &str) -> rusqlite::Result<()> {
+    run(sql, "UPDATE runs SET started = 1, let_go = 0 WHERE id = ?1 AND ended IS NULL", [id])?;
+    settle(sql, id)
+}
+
+pub(super) fn paused(sql: &Connection, entry: &Placed<'_>) -> rusqlite::Result<()> {
+    let Some(id) = entry.run() else { return Ok(()) };
+    run(sql, "UPDATE runs SET let_go = 1 WHERE id = ?1 AND ended IS NULL", [id])?;
+    settle(sql, id)
+}
+
+/// Says again how a run stands that did not end.
+pub(super) fn settle(sql: &Connection, id: &str) -> rusqlite::Result<()> {
+    run(
+        sql,
+        "UPDATE runs SET status = CASE
+             WHEN let_go OR EXISTS
+                 (SELECT 1 FROM approvals WHERE approvals.run = ?1 AND approvals.status = 'waiting')
+                 THEN 'paused_for_approval'
+             WHEN started THEN 'running'
+             ELSE 'planned' END
+         WHERE id = ?1 AND ended IS NULL",
+        [id],
+    )?;
+    Ok(())
+}
+
+pub(super) fn ended(sql: &Connection, entry: &Placed<'_>, ending: Ending) -> rusqlite::Result<()> {
+    let Some(id) = entry.run() else { return Ok(()) };
+    let status = RunStatus::after(ending).as_str();
+    let changed = run(
+        sql,
+        "UPDATE runs SET status = ?2, ending = ?3, ended = ?4 WHERE id = ?1 AND ended IS NULL",
+        params![id, status, ending_word(ending), entry.time],
+    )?;
+    if changed == 0 { Ok(()) } else { approvals::withdrawn_of_run(sql, id) }
+}
+
+pub(super) fn mode_changed(
+    sql: &Connection,
+    entry: &Placed<'_>,
+    mode: Mode,
+) -> rusqlite::Result<()> {
+    run(
+        sql,
+        "UPDATE runs SET mode = ?2 WHERE id = ?1 AND ended IS NULL",
+        params![entry.run(), mode.as_str()],
+    )?;
+    Ok(())
+}
+
+pub(super) fn step_started(sql: &Connection, entry: &Placed<'_>, at: u32) -> rusqlite::Result<()> {
+    step_ended(sql, entry, at, StepStatus::Running)
+}
+
+pub(super) fn step_ended(
+    sql: &Connection,
+    entry: &Placed<'_>,
+    index: u32,
+    status: StepStatus,
+) -> rusqlite::Result<()> {
+    run(
+        sql,
+        "UPDATE steps SET status = ?3 WHERE run = ?1 AND idx = ?2",
+        params![entry.run(), index, status.as_str()],
+    )?;
+    Ok(())
+}

@@ -1,0 +1,133 @@
+//! Sessions: a name, an agent, and the head of a branch.
+//!
+//! A head moves when a turn ends, however it ended: the branch keeps what happened.
+//!
+//! Must never: move a head that is not the turn's own session's.
+
+use agentry_protocol::{AgentId, SessionId, SessionKey, TurnId};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::{Placed, run};
+
+/// A session as it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionRow {
+    /// Which one.
+    pub id: SessionId,
+    /// What people call it.
+    pub key: SessionKey,
+    /// Who it is with.
+    pub agent: AgentId,
+    /// The last turn of its branch.
+    pub head: Option<TurnId>,
+    /// How many turns its branch has.
+    pub turns: u64,
+    /// When it was opened, in milliseconds since 1970.
+    pub created: u64,
+    /// When a turn last began or ended.
+    pub updated: u64,
+}
+
+const COLUMNS: &str = "id, key, agent, head, turns, created, updated";
+
+impl SessionRow {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            id: SessionId::new(row.get::<_, String>(0)?),
+            key: SessionKey::new(row.get::<_, String>(1)?),
+            agent: AgentId::new(row.get::<_, String>(2)?),
+            head: row.get::<_, Option<String>>(3)?.map(TurnId::new),
+            turns: row.get::<_, i64>(4)?.cast_unsigned(),
+            created: row.get::<_, i64>(5)?.cast_unsigned(),
+            updated: row.get::<_, i64>(6)?.cast_unsigned(),
+        })
+    }
+
+    pub(crate) fn by_id(sql: &Connection, id: &SessionId) -> rusqlite::Result<Option<Self>> {
+        let text = format!("SELECT {COLUMNS} FROM sessions WHERE id = ?1");
+        sql.prepare_cached(&text)?.query_row([id.as_str()], Self::read).optional()
+    }
+
+    /// All with that name, whoever they are with.
+    pub(crate) fn by_key(sql: &Connection, key: &SessionKey) -> rusqlite::Result<Vec<Self>> {
+        let text = format!("SELECT {COLUMNS} FROM sessions WHERE key = ?1 ORDER BY agent, id");
+        sql.prepare_cached(&text)?.query_map([key.as_str()], Self::read)?.collect()
+    }
+
+    /// All, the last used first.
+    pub(crate) fn all(sql: &Connection) -> rusqlite::Result<Vec<Self>> {
+        let text = format!("SELECT {COLUMNS} FROM sessions ORDER BY updated DESC, id DESC");
+        sql.prepare_cached(&text)?.query_map([], Self::read)?.collect()
+    }
+}
+
+/// The head of a session and the turn that is under way in it.
+pub(crate) fn place(
+    sql: &Connection,
+    session: &SessionId,
+) -> rusqlite::Result<(Option<TurnId>, Option<TurnId>)> {
+    let head = sql
+        .prepare_cached("SELECT head FROM sessions WHERE id = ?1")?
+        .query_row([session.as_str()], |row| row.get::<_, Option<String>>(0))
+        .optional()?
+        .flatten();
+    let under_way = sql
+        .prepare_cached("SELECT id FROM turns WHERE session = ?1 AND ended_seq IS NULL LIMIT 1")?
+        .query_row([session.as_str()], |row| row.get::<_, String>(0))
+        .optional()?;
+    Ok((head.map(TurnId::new), under_way.map(TurnId::new)))
+}
+
+/// The session that an agent has under a name.
+pub(crate) fn by_key(
+    sql: &Connection,
+    key: &SessionKey,
+    agent: &AgentId,
+) -> rusqlite::Result<Option<SessionId>> {
+    sql.prepare_cached("SELECT id FROM sessions WHERE key = ?1 AND agent = ?2 LIMIT 1")?
+        .query_row([key.as_str(), agent.as_str()], |row| {
+            row.get::<_, String>(0).map(SessionId::new)
+        })
+        .optional()
+}
+
+pub(super) fn opened(
+    sql: &Connection,
+    entry: &Placed<'_>,
+    (key, agent): (&SessionKey, &AgentId),
+    head: Option<&TurnId>,
+) -> rusqlite::Result<()> {
+    let Some(session) = entry.session() else { return Ok(()) };
+    run(
+        sql,
+        "INSERT OR IGNORE INTO sessions (id, key, agent, head, turns, created, updated)
+         VALUES (?1, ?2, ?3, ?4, COALESCE((SELECT depth FROM turns WHERE id = ?4), 0), ?5, ?5)",
+        params![session, key.as_str(), agent.as_str(), head.map(TurnId::as_str), entry.time],
+    )?;
+    Ok(())
+}
+
+/// A turn began in the session.
+pub(super) fn touched(sql: &Connection, entry: &Placed<'_>) -> rusqlite::Result<()> {
+    run(
+        sql,
+        "UPDATE sessions SET updated = ?2 WHERE id = ?1",
+        params![entry.session(), entry.time],
+    )?;
+    Ok(())
+}
+
+/// A turn of the session ended.
+pub(super) fn moved(
+    sql: &Connection,
+    session: &str,
+    (turn, depth): (&str, i64),
+    time: i64,
+) -> rusqlite::Result<()> {
+    run(
+        sql,
+        "UPDATE sessions SET head = ?2, turns = ?3, updated = ?4 WHERE id = ?1",
+        params![session, turn, depth, time],
+    )?;
+    Ok(())
+}

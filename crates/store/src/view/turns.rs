@@ -1,0 +1,159 @@
+//! Turns: a tree, each with its parent, and whether it is over.
+//!
+//! Must never: let a turn end twice, or hang a turn on another parent than the one it started from.
+
+use agentry_protocol::event::{Ending, TurnPlan};
+use agentry_protocol::{ContentHash, RunId, SessionId, TurnId};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::{Placed, approvals, ending_of, ending_word, run, runs, sessions, strange};
+
+/// A turn as it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TurnRow {
+    /// Which one.
+    pub id: TurnId,
+    /// The session it began in.
+    pub session: Option<SessionId>,
+    /// The run it belongs to.
+    pub run: Option<RunId>,
+    /// The turn before.
+    pub parent: Option<TurnId>,
+    /// How many turns its branch has, with itself.
+    pub depth: u64,
+    /// Its hash, once it ended. As the entry says it.
+    pub hash: Option<ContentHash>,
+    /// How it stands.
+    pub status: TurnStatus,
+    /// The entry it began with.
+    pub started_seq: u64,
+    /// The entry it ended with.
+    pub ended_seq: Option<u64>,
+    /// The step of the run, from zero.
+    pub step: u32,
+}
+
+/// How a turn stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TurnStatus {
+    /// It began and did not end.
+    UnderWay,
+    /// It ended.
+    Ended(Ending),
+}
+
+const UNDER_WAY: &str = "under_way";
+const COLUMNS: &str = "id, session, run, parent, depth, hash, status, started_seq, ended_seq, step";
+
+impl TurnRow {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let text = |index| row.get::<_, Option<String>>(index);
+        let status: String = row.get(6)?;
+        Ok(Self {
+            id: TurnId::new(row.get::<_, String>(0)?),
+            session: text(1)?.map(SessionId::new),
+            run: text(2)?.map(RunId::new),
+            parent: text(3)?.map(TurnId::new),
+            depth: row.get::<_, i64>(4)?.cast_unsigned(),
+            hash: text(5)?.map(|hash| {
+                serde_json::from_value(hash.into()).expect("a hash is a transparent string")
+            }),
+            status: if status == UNDER_WAY {
+                TurnStatus::UnderWay
+            } else {
+                TurnStatus::Ended(ending_of(&status).ok_or_else(|| strange(6, &status))?)
+            },
+            started_seq: row.get::<_, i64>(7)?.cast_unsigned(),
+            ended_seq: row.get::<_, Option<i64>>(8)?.map(i64::cast_unsigned),
+            step: row.get(9)?,
+        })
+    }
+
+    pub(crate) fn by_id(sql: &Connection, id: &TurnId) -> rusqlite::Result<Option<Self>> {
+        let text = format!("SELECT {COLUMNS} FROM turns WHERE id = ?1");
+        sql.prepare_cached(&text)?.query_row([id.as_str()], Self::read).optional()
+    }
+
+    /// The turns of a run, in the order they began.
+    pub(crate) fn of_run(sql: &Connection, id: &RunId) -> rusqlite::Result<Vec<Self>> {
+        let text = format!("SELECT {COLUMNS} FROM turns WHERE run = ?1 ORDER BY started_seq");
+        sql.prepare_cached(&text)?.query_map([id.as_str()], Self::read)?.collect()
+    }
+
+    /// The turn that began in a session and did not end.
+    pub(crate) fn under_way(sql: &Connection, id: &SessionId) -> rusqlite::Result<Option<Self>> {
+        let text =
+            format!("SELECT {COLUMNS} FROM turns WHERE session = ?1 AND ended_seq IS NULL LIMIT 1");
+        sql.prepare_cached(&text)?.query_row([id.as_str()], Self::read).optional()
+    }
+
+    /// The last turns of a branch, oldest first. A parent is never as deep as its child, so that even a
+    /// ledger that makes no sense has no endless branch.
+    pub(crate) fn branch(
+        sql: &Connection,
+        head: &TurnId,
+        limit: usize,
+    ) -> rusqlite::Result<Vec<Self>> {
+        let text = format!("SELECT {COLUMNS} FROM turns WHERE id = ?1");
+        let mut statement = sql.prepare_cached(&text)?;
+        let mut branch: Vec<Self> = Vec::new();
+        let mut next = Some(head.clone());
+        while branch.len() < limit
+            && let Some(id) = &next
+            && let Some(turn) = statement.query_row([id.as_str()], Self::read).optional()?
+            && branch.last().is_none_or(|child| turn.depth < child.depth)
+        {
+            next = turn.parent.clone();
+            branch.push(turn);
+        }
+        branch.reverse();
+        Ok(branch)
+    }
+}
+
+pub(super) fn started(
+    sql: &Connection,
+    entry: &Placed<'_>,
+    plan: &TurnPlan,
+) -> rusqlite::Result<()> {
+    let Some(turn) = entry.turn() else { return Ok(()) };
+    let parent = plan.parent.as_ref().map(TurnId::as_str);
+    let made = run(
+        sql,
+        "INSERT OR IGNORE INTO turns (id, session, run, parent, depth, status, started_seq, step)
+         VALUES (?1, ?2, ?3, ?4, 1 + COALESCE((SELECT depth FROM turns WHERE id = ?4), 0), ?5, ?6, ?7)",
+        params![turn, entry.session(), entry.run(), parent, UNDER_WAY, entry.seq, plan.step],
+    )?;
+    if made == 0 {
+        return Ok(());
+    }
+    sessions::touched(sql, entry)?;
+    runs::turn_started(sql, entry, plan.step)
+}
+
+pub(super) fn ended(
+    sql: &Connection,
+    entry: &Placed<'_>,
+    ending: Ending,
+    hash: &ContentHash,
+) -> rusqlite::Result<()> {
+    let Some(turn) = entry.turn() else { return Ok(()) };
+    let ended = sql
+        .prepare_cached(
+            "UPDATE turns SET status = ?2, hash = ?3, ended_seq = ?4
+             WHERE id = ?1 AND ended_seq IS NULL RETURNING session, run, depth",
+        )?
+        .query_row(params![turn, ending_word(ending), hash.as_str(), entry.seq], |row| {
+            Ok((row.get::<_, Option<String>>(0)?, row.get::<_, Option<String>>(1)?, row.get(2)?))
+        })
+        .optional()?;
+    let Some((session, run, depth)) = ended else { return Ok(()) };
+    if let Some(session) = session {
+        sessions::moved(sql, &session, (turn, depth), entry.time)?;
+    }
+    approvals::withdrawn_of_turn(sql, turn)?;
+    match run {
+        Some(run) => runs::settle(sql, &run),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,404 @@
+//! The one thread that writes: it takes all appends that wait and commits them together.
+//!
+//! One wait for the disk serves many callers. After a commit that failed nobody knows what is on disk, so
+//! the thread ends and the ledger has to be opened again, which reads what really is there.
+//!
+//! Must never: try again on a connection that failed, or answer before the disk did.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::Duration;
+
+use agentry_protocol::envelope::{EVENT_VERSION, Envelope};
+use rusqlite::{Connection, ErrorCode};
+
+use crate::Clock;
+use crate::anchor::{Anchor, Tip};
+use crate::artifact::Artifacts;
+use crate::batch::{self, AtHead, Entry, Trouble};
+use crate::connection::{self, LAYOUT_VERSION};
+use crate::error::{Error, Outcome};
+use crate::home::Home;
+use crate::limits::{BATCH_APPENDS_MAX, GATHER_TIME_MAX};
+use crate::view;
+
+/// What the writer is asked for.
+pub(crate) enum Order {
+    Append(Append),
+    Rebuild(SyncSender<Result<(), Error>>),
+}
+
+/// Entries that go in together or not at all.
+pub(crate) struct Append {
+    pub(crate) at_head: Option<AtHead>,
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) reply: SyncSender<Result<Vec<Envelope>, Error>>,
+}
+
+/// What the writer tells everybody.
+#[derive(Default)]
+pub(crate) struct Signal {
+    state: Mutex<State>,
+    changed: Condvar,
+    commits: AtomicU64,
+}
+
+#[derive(Default)]
+struct State {
+    last_seq: u64,
+    poison: Option<Poison>,
+}
+
+/// Why nothing goes on.
+#[derive(Clone)]
+enum Poison {
+    DiskFull,
+    Unknown(String),
+}
+
+impl Signal {
+    /// How often the disk was waited for.
+    pub(crate) fn commits(&self) -> u64 {
+        self.commits.load(Ordering::Relaxed)
+    }
+
+    /// The error for everybody who comes after a commit that failed.
+    pub(crate) fn refusal(&self, path: PathBuf) -> Option<Error> {
+        self.state().poison.clone().map(|poison| match poison {
+            Poison::DiskFull => Error::DiskFull { path, outcome: Outcome::NothingWritten },
+            Poison::Unknown(cause) => Error::OutcomeUnknown { path, cause },
+        })
+    }
+
+    /// Waits until something is written after an entry, something breaks, or the time is over.
+    pub(crate) fn wait_after(&self, seq: u64, time: Duration) {
+        let nothing_new = |state: &mut State| state.last_seq <= seq && state.poison.is_none();
+        let waited = self.changed.wait_timeout_while(self.state(), time, nothing_new);
+        drop(waited.expect("nobody panics while holding the state"));
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("nobody panics while holding the state")
+    }
+
+    fn committed(&self, seq: u64) {
+        self.commits.fetch_add(1, Ordering::Relaxed);
+        self.state().last_seq = seq;
+        self.changed.notify_all();
+    }
+
+    fn poison(&self, poison: Poison) {
+        self.state().poison = Some(poison);
+        self.changed.notify_all();
+    }
+}
+
+/// The thread's own things.
+pub(crate) struct Writer {
+    sql: Connection,
+    path: PathBuf,
+    artifacts: Artifacts,
+    clock: Clock,
+    anchor: Anchor,
+    tip: Tip,
+    signal: Arc<Signal>,
+}
+
+/// The connection failed; nothing may be done with it.
+struct Failed;
+
+/// Why there is no transaction.
+enum NotBegun {
+    /// Another process has one.
+    Locked,
+    /// A newer program was here.
+    Newer { what: &'static str, found: u64, known: u64 },
+    /// The database failed.
+    Sql(rusqlite::Error),
+}
+
+impl From<rusqlite::Error> for NotBegun {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sql(error)
+    }
+}
+
+impl Writer {
+    pub(crate) fn open(home: &Home, clock: Clock, signal: Arc<Signal>) -> Result<Self, Error> {
+        let (sql, path) = (connection::open_writer(home)?, home.ledger());
+        let (tip, _) =
+            batch::tip(&sql).map_err(|source| Error::Read { path: path.clone(), source })?;
+        let anchor = Anchor::open(&home.anchor(), &tip, clock())?;
+        signal.state().last_seq = tip.seq;
+        Ok(Self { sql, path, artifacts: Artifacts::new(home), clock, anchor, tip, signal })
+    }
+
+    /// Works until nobody can ask any more, or a commit fails.
+    pub(crate) fn work(mut self, orders: &Receiver<Order>) {
+        let mut expected = 1;
+        while let Ok(first) = orders.recv() {
+            let (appends, rebuild) = gather(first, orders, expected);
+            expected = appends.len();
+            let mut done = self.commit(appends);
+            if let (Ok(()), Some(reply)) = (&done, rebuild) {
+                done = self.rebuild(&reply);
+            }
+            if let Err(Failed) = done {
+                connection::abandon(&self.sql);
+                return;
+            }
+        }
+        self.anchor.close(&self.tip, (self.clock)());
+    }
+
+    fn commit(&mut self, appends: Vec<Append>) -> Result<(), Failed> {
+        if appends.is_empty() {
+            return Ok(());
+        }
+        let mut tip = match self.begin() {
+            Ok(tip) => tip,
+            Err(not_begun) => {
+                let replies = appends.into_iter().map(|append| append.reply);
+                return self.not_begun(not_begun, replies.collect());
+            }
+        };
+        let mut answers = Vec::with_capacity(appends.len());
+        let mut appends = appends.into_iter();
+        while let Some(append) = appends.next() {
+            let Append { at_head, entries, reply } = append;
+            let time = (self.clock)().min(i64::MAX.cast_unsigned());
+            match batch::place(&self.sql, &mut tip, time, at_head.as_ref(), entries) {
+                Ok(envelopes) => answers.push((reply, Ok(envelopes))),
+                Err(Trouble::Refused(error)) => answers.push((reply, Err(error))),
+                Err(Trouble::Sql(error)) => {
+                    let mut replies: Vec<_> = answers.into_iter().map(|(reply, _)| reply).collect();
+                    replies.push(reply);
+                    replies.extend(appends.map(|append| append.reply));
+                    return Err(self.failed(&error, Outcome::NothingWritten, replies));
+                }
+            }
+        }
+        let is_written = answers.iter().any(|(_, answer)| answer.is_ok());
+        if let Err(error) = self.execute(if is_written { "COMMIT" } else { "ROLLBACK" }) {
+            let replies = answers.into_iter().map(|(reply, _)| reply);
+            return Err(self.failed(&error, Outcome::Unknown, replies.collect()));
+        }
+        self.tip = tip;
+        if is_written {
+            self.signal.committed(tip.seq);
+        }
+        for (reply, answer) in answers {
+            reply.send(answer).unwrap_or_default();
+        }
+        self.anchor.follow(&tip, (self.clock)());
+        Ok(())
+    }
+
+    /// Another process may have written, and may even be a newer program.
+    fn begin(&self) -> Result<Tip, NotBegun> {
+        self.execute("BEGIN IMMEDIATE").map_err(|error| match error.sqlite_error_code() {
+            Some(ErrorCode::DatabaseBusy) => NotBegun::Locked,
+            _ => NotBegun::Sql(error),
+        })?;
+        let (tip, version) = batch::tip(&self.sql)?;
+        let found = connection::layout(&self.sql)?;
+        if found != LAYOUT_VERSION {
+            return Err(NotBegun::Newer { what: "layout", found, known: LAYOUT_VERSION });
+        }
+        if version > EVENT_VERSION {
+            let (found, known) = (u64::from(version), u64::from(EVENT_VERSION));
+            return Err(NotBegun::Newer { what: "event", found, known });
+        }
+        Ok(tip)
+    }
+
+    /// Everybody is told the reason.
+    fn not_begun<T>(
+        &self,
+        why: NotBegun,
+        replies: Vec<SyncSender<Result<T, Error>>>,
+    ) -> Result<(), Failed> {
+        let (newer, ended) = match why {
+            NotBegun::Locked => (None, Ok(())),
+            NotBegun::Newer { what, found, known } => {
+                (Some((what, found, known)), self.execute("ROLLBACK"))
+            }
+            NotBegun::Sql(error) => (None, Err(error)),
+        };
+        if let Err(error) = ended {
+            return Err(self.failed(&error, Outcome::NothingWritten, replies));
+        }
+        for reply in replies {
+            let path = self.path.clone();
+            let error = match newer {
+                Some((what, found, known)) => Error::FromTheFuture { path, what, found, known },
+                None => Error::Locked { path },
+            };
+            reply.send(Err(error)).unwrap_or_default();
+        }
+        Ok(())
+    }
+
+    /// Stops everything first, and only then tells those who wait: what they do next must see it.
+    fn failed<T>(
+        &self,
+        error: &rusqlite::Error,
+        outcome: Outcome,
+        replies: Vec<SyncSender<Result<T, Error>>>,
+    ) -> Failed {
+        let is_full = error.sqlite_error_code() == Some(ErrorCode::DiskFull);
+        let cause = error.to_string();
+        self.signal.poison(match (is_full, outcome) {
+            (true, Outcome::NothingWritten) => Poison::DiskFull,
+            (true, Outcome::Unknown) | (false, _) => Poison::Unknown(cause.clone()),
+        });
+        for reply in replies {
+            let path = self.path.clone();
+            let error = if is_full {
+                Error::DiskFull { path, outcome }
+            } else {
+                Error::OutcomeUnknown { path, cause: cause.clone() }
+            };
+            reply.send(Err(error)).unwrap_or_default();
+        }
+        Failed
+    }
+
+    fn rebuild(&mut self, reply: &SyncSender<Result<(), Error>>) -> Result<(), Failed> {
+        if let Err(not_begun) = self.begin() {
+            return self.not_begun(not_begun, vec![reply.clone()]);
+        }
+        if let Err(error) = view::rebuild(&self.sql, &self.path, &self.artifacts) {
+            if let Err(error) = self.execute("ROLLBACK") {
+                return Err(self.failed(&error, Outcome::NothingWritten, vec![reply.clone()]));
+            }
+            reply.send(Err(error)).unwrap_or_default();
+            return Ok(());
+        }
+        if let Err(error) = self.execute("COMMIT") {
+            return Err(self.failed(&error, Outcome::Unknown, vec![reply.clone()]));
+        }
+        reply.send(Ok(())).unwrap_or_default();
+        Ok(())
+    }
+
+    fn execute(&self, text: &str) -> rusqlite::Result<()> {
+        self.sql.prepare_cached(text)?.execute([]).map(|_| ())
+    }
+}
+
+/// Takes what waits. Callers who were answered together tend to come back together: it is worth a
+/// moment to wait for them, since each commit costs much more than that.
+fn gather(
+    first: Order,
+    orders: &Receiver<Order>,
+    expected: usize,
+) -> (Vec<Append>, Option<SyncSender<Result<(), Error>>>) {
+    let mut appends = Vec::with_capacity(expected);
+    let mut next = Some(first);
+    while let Some(order) = next {
+        match order {
+            Order::Append(append) => appends.push(append),
+            Order::Rebuild(reply) => return (appends, Some(reply)),
+        }
+        next = if appends.len() < expected {
+            orders.recv_timeout(GATHER_TIME_MAX).ok()
+        } else if appends.len() < BATCH_APPENDS_MAX {
+            orders.try_recv().ok()
+        } else {
+            None
+        };
+    }
+    (appends, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use agentry_protocol::envelope::About;
+    use agentry_protocol::event::Event;
+
+    use super::*;
+    use crate::body;
+
+    fn append(writer: &Writer, content: &str) -> (Append, Receiver<Result<Vec<Envelope>, Error>>) {
+        let event = Event::PromptReceived { content: content.to_owned() };
+        let body = body::encode(&event, &writer.artifacts).unwrap();
+        let (reply, answer) = mpsc::sync_channel(1);
+        let entry = Entry {
+            cause: None,
+            about: About::default(),
+            event: body.event,
+            kind: body.kind,
+            body: body.text,
+        };
+        (Append { at_head: None, entries: vec![entry], reply }, answer)
+    }
+
+    #[test]
+    fn a_full_disk_is_called_by_its_name_and_stops_everything() {
+        let directory = tempfile::TempDir::new().unwrap();
+        let home = Home::open(directory.path()).unwrap();
+        let signal = Arc::new(Signal::default());
+        let mut writer = Writer::open(&home, Arc::new(|| 0), signal.clone()).unwrap();
+        let pages: i64 =
+            writer.sql.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
+        let limit = pages + 20;
+        writer.sql.pragma_update_and_check(None, "max_page_count", limit, |_| Ok(())).unwrap();
+        let content = "x".repeat(60_000);
+        let (first, first_answer) = append(&writer, &content);
+        assert!(writer.commit(vec![first]).is_ok());
+        assert_eq!(first_answer.recv().unwrap().unwrap()[0].seq, 1);
+        let (second, second_answer) = append(&writer, &content);
+        let (third, third_answer) = append(&writer, "short");
+        assert!(writer.commit(vec![second, third]).is_err());
+        for answer in [second_answer, third_answer] {
+            let error = answer.recv().unwrap().unwrap_err();
+            let Error::DiskFull { path, outcome: Outcome::NothingWritten } = error else {
+                panic!("{error}")
+            };
+            assert_eq!(path, home.ledger());
+        }
+        assert!(matches!(signal.refusal(home.ledger()), Some(Error::DiskFull { .. })));
+        drop(writer);
+        let again = Writer::open(&home, Arc::new(|| 0), Arc::default()).unwrap();
+        assert_eq!(again.tip.seq, 1);
+    }
+
+    #[test]
+    fn an_append_gives_up_while_another_process_writes_and_nothing_breaks() {
+        let directory = tempfile::TempDir::new().unwrap();
+        let home = Home::open(directory.path()).unwrap();
+        let mut writer = Writer::open(&home, Arc::new(|| 0), Arc::default()).unwrap();
+        writer.sql.busy_timeout(Duration::ZERO).unwrap();
+        let other = Connection::open(home.ledger()).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        let (early, answer) = append(&writer, "x");
+        assert!(writer.commit(vec![early]).is_ok());
+        assert!(matches!(answer.recv().unwrap(), Err(Error::Locked { .. })));
+        other.execute_batch("ROLLBACK").unwrap();
+        let (late, answer) = append(&writer, "x");
+        assert!(writer.commit(vec![late]).is_ok());
+        assert_eq!(answer.recv().unwrap().unwrap()[0].seq, 1);
+    }
+
+    #[test]
+    fn callers_who_came_together_are_waited_for_and_a_batch_has_an_end() {
+        let directory = tempfile::TempDir::new().unwrap();
+        let home = Home::open(directory.path()).unwrap();
+        let writer = Writer::open(&home, Arc::new(|| 0), Arc::default()).unwrap();
+        let (orders, queue) = mpsc::sync_channel(BATCH_APPENDS_MAX + 9);
+        for _ in 0..BATCH_APPENDS_MAX + 9 {
+            orders.send(Order::Append(append(&writer, "x").0)).unwrap();
+        }
+        let first = queue.recv().unwrap();
+        let (appends, rebuild) = gather(first, &queue, 1);
+        assert_eq!((appends.len(), rebuild.is_none()), (BATCH_APPENDS_MAX, true));
+        let first = queue.recv().unwrap();
+        let (appends, _) = gather(first, &queue, 99);
+        assert_eq!(appends.len(), 9);
+    }
+}

@@ -1,0 +1,14 @@
+//! Tests of the ledger on a real file.
+
+mod artifact;
+mod chain;
+mod commit;
+mod lookup;
+mod ownership;
+mod processes;
+mod round_trip;
+mod scene;
+mod tail;
+mod version;
+mod views;
+mod views_random;

@@ -1,0 +1,62 @@
+//! A tail hands out everything once, in order, as it comes.
+
+use std::thread;
+use std::time::Duration;
+
+use agentry_protocol::envelope::About;
+use agentry_store::limits::TAIL_ENTRIES_MAX;
+use agentry_store::{Filter, Tail};
+
+use crate::scene::{Scene, WORKS, about, begun, draft, open, prompt, trn};
+
+fn seqs(tail: &mut Tail, timeout: Duration) -> Vec<u64> {
+    tail.next(timeout).expect(WORKS).iter().map(|entry| entry.seq).collect()
+}
+
+#[test]
+fn what_is_there_comes_first_and_then_nothing() {
+    let scene = begun();
+    let mut tail = scene.ledger.tail(1, Filter::default()).unwrap();
+    assert_eq!(seqs(&mut tail, Duration::ZERO), [2, 3, 4]);
+    assert_eq!(seqs(&mut tail, Duration::ZERO), Vec::<u64>::new());
+    assert_eq!(tail.after_seq(), 4);
+    scene.add(&about(1), prompt("more"));
+    assert_eq!(seqs(&mut tail, Duration::ZERO), [5]);
+}
+
+#[test]
+fn a_tail_that_waits_is_woken_by_this_ledger_and_by_another() {
+    let scene = begun();
+    let other = open(&scene.home()).unwrap();
+    let mut tail = scene.ledger.tail(4, Filter::default()).unwrap();
+    for (ledger, seq) in [(&scene.ledger, 5), (&other, 6)] {
+        thread::scope(|scope| {
+            scope.spawn(|| ledger.append(vec![draft(&about(1), prompt("x"))]).unwrap());
+            assert_eq!(seqs(&mut tail, Duration::MAX), [seq]);
+        });
+    }
+}
+
+#[test]
+fn a_tail_with_a_filter_skips_what_is_not_wanted() {
+    let scene = begun();
+    let filter = Filter { turn: Some(trn(2)), ..Filter::default() };
+    let mut tail = scene.ledger.tail(0, filter).unwrap();
+    assert_eq!(seqs(&mut tail, Duration::ZERO), Vec::<u64>::new());
+    assert_eq!(tail.after_seq(), 4);
+    scene.add(&about(2), prompt("x"));
+    scene.add(&about(1), prompt("x"));
+    assert_eq!(seqs(&mut tail, Duration::MAX), [5]);
+    assert_eq!(tail.after_seq(), 6);
+}
+
+#[test]
+fn a_tail_hands_out_no_more_than_its_limit_and_loses_nothing() {
+    let scene = Scene::new();
+    let count = TAIL_ENTRIES_MAX + 3;
+    scene.ledger.append(vec![draft(&About::default(), prompt("x")); count]).unwrap();
+    let mut tail = scene.ledger.tail(0, Filter::default()).unwrap();
+    assert_eq!(seqs(&mut tail, Duration::ZERO).len(), TAIL_ENTRIES_MAX);
+    assert_eq!(seqs(&mut tail, Duration::ZERO).last(), Some(&(count as u64)));
+    assert_eq!(seqs(&mut tail, Duration::ZERO), Vec::<u64>::new());
+}

@@ -1,0 +1,110 @@
+//! After any history, likely or not, the views are what a rebuild makes of it.
+
+use agentry_protocol::call::{OutcomeStatus, ToolOutcome};
+use agentry_protocol::envelope::{About, Draft};
+use agentry_protocol::event::{Ending, Event, Mode, Permit, StepStatus};
+use agentry_protocol::verdict::{Ruling, Verdict};
+use agentry_store::Error;
+use proptest::prelude::*;
+use serde_json::json;
+
+use crate::scene::{
+    Scene, answers, apr, asks, call, draft, ends, opened, plan, prompt, run, ses, starts,
+    tool_call, trn,
+};
+
+fn endings() -> impl Strategy<Value = Ending> {
+    prop::sample::select(vec![Ending::Done, Ending::Failed, Ending::Denied, Ending::Cancelled])
+}
+
+/// A small world, so that things meet.
+fn number() -> impl Strategy<Value = u128> {
+    0_u128..4
+}
+
+fn lives() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        Just(prompt("hello")),
+        (number(), prop::option::of(number()))
+            .prop_map(|(key, head)| opened(&format!("key {key}"), head.map(trn))),
+        (0..3_usize).prop_map(|steps| plan("hello", steps)),
+        Just(Event::RunResumed {}),
+        number().prop_map(|approval| Event::RunPaused { approvals: vec![apr(approval)] }),
+        endings().prop_map(|ending| Event::RunEnded { ending, message: None }),
+        (0..3_u32).prop_map(|index| Event::StepStarted { index }),
+        (0..3_u32).prop_map(|index| Event::StepEnded { index, status: StepStatus::Succeeded }),
+        Just(Event::ModeReceived { mode: Mode::Autonomous, max_iterations: Some(3) }),
+        prop::option::of(number()).prop_map(|parent| starts(parent.map(trn))),
+        endings().prop_map(ends),
+    ]
+}
+
+fn calls() -> impl Strategy<Value = Event> {
+    let ruling = Ruling { verdict: Verdict::Ask, findings: Vec::new() };
+    prop_oneof![
+        number().prop_map(move |id| Event::CallProposed {
+            call: tool_call(id, json!({"b": 1.0, "a": "x"})),
+            ruling: ruling.clone(),
+        }),
+        (number(), number()).prop_map(|(approval, call)| asks(approval, call)),
+        (number(), any::<bool>()).prop_map(|(approval, allow)| answers(approval, allow)),
+        number().prop_map(|id| Event::CallStarted { call: call(id), by: Permit::Mode {} }),
+        number().prop_map(|id| Event::CallFinished {
+            call: call(id),
+            outcome: ToolOutcome::new(OutcomeStatus::Uncertain, "?"),
+        }),
+        number().prop_map(|id| Event::CallRefused { call: call(id), why: String::new() }),
+        number().prop_map(|id| Event::CallStopped { call: call(id) }),
+    ]
+}
+
+fn abouts() -> impl Strategy<Value = About> {
+    // Mostly about everything; sometimes something is not said.
+    let maybe = || prop::option::weighted(0.9, number());
+    (maybe(), maybe(), maybe()).prop_map(|(session, run_of, turn)| About {
+        session: session.map(ses),
+        run: run_of.map(run),
+        turn: turn.map(trn),
+    })
+}
+
+fn histories() -> impl Strategy<Value = Vec<Vec<Draft>>> {
+    let event = prop_oneof![3 => lives(), 2 => calls()];
+    let one = (abouts(), event).prop_map(|(about, event)| draft(&about, event));
+    prop::collection::vec(prop::collection::vec(one, 1..4), 1..60)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(24) })]
+
+    #[test]
+    fn views_equal_their_rebuild_after_any_history(history in histories()) {
+        let scene = Scene::new();
+        let mut written = 0;
+        for drafts in history {
+            let count = drafts.len() as u64;
+            match scene.ledger.append(drafts) {
+                Ok(_) => written += count,
+                Err(
+                    Error::HeadMoved { .. } | Error::NotWaiting { .. } | Error::SessionExists { .. },
+                ) => {}
+                Err(other) => panic!("{other}"),
+            }
+        }
+        prop_assert_eq!(scene.ledger.last_seq().unwrap(), written);
+        let views = scene.ledger.dump_views().unwrap();
+        prop_assert_eq!(scene.defects(), []);
+        scene.ledger.rebuild_views().unwrap();
+        prop_assert_eq!(scene.ledger.dump_views().unwrap(), views);
+        // Every row can be read back.
+        scene.ledger.sessions().unwrap();
+        scene.ledger.approvals().unwrap();
+        for row in scene.ledger.runs(usize::MAX).unwrap() {
+            scene.ledger.steps(&row.id).unwrap();
+            scene.ledger.calls_of_run(&row.id).unwrap();
+            for turn in scene.ledger.turns_of_run(&row.id).unwrap() {
+                scene.ledger.branch(&turn.id, usize::MAX).unwrap();
+            }
+        }
+    }
+}
