@@ -1,0 +1,446 @@
+//! One process, from its start to its end.
+//!
+//! The process leads a session of its own, so that it has no terminal and its tree can be found.
+//! One loop waits for everything at once: output, the end, the time, the request to stop.
+//! Nothing that the process started outlives the call.
+//!
+//! Must never: leave a process unreaped, read without a bound, or wait for a pipe that someone
+//! else keeps open.
+
+use std::ffi::OsString;
+use std::io::{self, ErrorKind, PipeReader, PipeWriter, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use thiserror::Error;
+
+use crate::kept::Kept;
+use crate::limits::{DRAIN_MS_MAX, GRACE_MS_MAX, KILL_MS_MAX, READ_BYTES_MAX};
+use crate::stop::{Listener, Stop};
+use crate::tree::Tree;
+
+/// What to run.
+#[derive(Debug)]
+pub struct Command {
+    /// A path, or a name to be found in the `PATH` of `env`.
+    pub program: OsString,
+    /// Its arguments, without the program itself.
+    pub args: Vec<OsString>,
+    /// Where it runs.
+    pub cwd: Cwd,
+    /// Its whole environment; nothing of ours is added.
+    pub env: Vec<(OsString, OsString)>,
+    /// What it reads; nothing means an empty input.
+    pub stdin: Option<Vec<u8>>,
+    /// Whether its two output streams are kept apart.
+    pub streams: Streams,
+}
+
+/// Where a process runs.
+#[derive(Debug)]
+pub enum Cwd {
+    /// In an open directory, whatever it is called by now.
+    Handle(OwnedFd),
+    /// In the directory of that name.
+    Path(PathBuf),
+}
+
+/// Whether standard output and standard error are kept apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Streams {
+    /// One stream in the order of writing, in `Finished::stdout`.
+    Together,
+    /// Two streams; their order towards each other is lost.
+    Apart,
+}
+
+/// How much a process may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// After that time the process tree is ended.
+    pub time: Duration,
+    /// So much is kept of each stream, half from its beginning and half from its end.
+    pub output_bytes_max: usize,
+}
+
+/// What came of a process that was started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finished {
+    /// Why it ended.
+    pub ending: Ending,
+    /// What it wrote, or all of it with `Streams::Together`.
+    pub stdout: Kept,
+    /// What it wrote to standard error; empty with `Streams::Together`.
+    pub stderr: Kept,
+    /// From the start to the end, with the time to end the tree.
+    pub duration: Duration,
+    /// Processes that were still there when the child had ended by itself, and were killed.
+    pub left_behind: usize,
+}
+
+/// Why a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// By itself, with this code.
+    Exited(i32),
+    /// By a signal that was not ours.
+    Signalled(i32),
+    /// Its time was over.
+    TimedOut,
+    /// It was asked to stop.
+    Stopped,
+}
+
+/// Why a process could not be run to its end.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// There is no such program.
+    #[error("there is no program `{program}`")]
+    ProgramNotFound {
+        /// The program as it was asked for.
+        program: String,
+    },
+    /// The program is there and cannot be run.
+    #[error("`{program}` cannot be run: {reason}")]
+    NotExecutable {
+        /// The program as it was asked for.
+        program: String,
+        /// Why not.
+        reason: io::Error,
+    },
+    /// The directory is missing or is no directory.
+    #[error("cannot run in `{path}`: {reason}")]
+    NoDirectory {
+        /// The directory as it was asked for.
+        path: PathBuf,
+        /// Why not.
+        reason: io::Error,
+    },
+    /// Arguments and environment are more than the system takes.
+    #[error("the arguments and the environment of `{program}` are too long for the system")]
+    TooLong {
+        /// The program as it was asked for.
+        program: String,
+    },
+    /// The system did not give what is needed to start or watch a process.
+    #[error("cannot start `{program}`: {reason}")]
+    NotStarted {
+        /// The program as it was asked for.
+        program: String,
+        /// Why not.
+        reason: io::Error,
+    },
+    /// The process was lost sight of, and was killed.
+    #[error("cannot watch the process: {0}")]
+    Unwatched(io::Error),
+    /// The process was killed and is still there.
+    #[error("process {0} does not end although it was killed")]
+    Unkillable(i32),
+}
+
+/// Runs a process to its end, or ends it.
+///
+/// # Errors
+/// When the process could not be started, or could not be watched.
+pub fn run(command: &Command, bounds: &Bounds, stop: &Stop) -> Result<Finished, Error> {
+    let start = Instant::now();
+    let listener = stop.listen().map_err(|reason| not_started(command, reason))?;
+    if stop.is_stopped() {
+        return Ok(Finished {
+            ending: Ending::Stopped,
+            stdout: Kept::default(),
+            stderr: Kept::default(),
+            duration: start.elapsed(),
+            left_behind: 0,
+        });
+    }
+    let mut running = Running::start(command, bounds)?;
+    let end = running.watch(start + bounds.time, &listener)?;
+    running.drain()?;
+    let left_behind = running.tree.kill();
+    let status = running.reap()?;
+    let (ending, left_behind) = match end {
+        End::ByItself => (of_status(status), left_behind),
+        End::TimedOut => (Ending::TimedOut, 0),
+        End::Stopped => (Ending::Stopped, 0),
+    };
+    let [stdout, stderr] = std::mem::take(&mut running.kept);
+    Ok(Finished { ending, stdout, stderr, duration: start.elapsed(), left_behind })
+}
+
+fn of_status(status: ExitStatus) -> Ending {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Ending::Exited(code),
+        (None, signal) => Ending::Signalled(signal.unwrap_or_default()),
+    }
+}
+
+/// Why the waiting is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    ByItself,
+    TimedOut,
+    Stopped,
+}
+
+/// A process that was started and is not reaped yet.
+struct Running {
+    child: Child,
+    tree: Tree,
+    handle: OwnedFd,
+    outputs: [Option<PipeReader>; 2],
+    kept: [Kept; 2],
+    stdin: Option<(ChildStdin, Vec<u8>)>,
+    is_reaped: bool,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if !self.is_reaped {
+            self.tree.kill();
+            // A killed child is waited for, lest it stay a zombie; there is nothing else to do.
+            drop(self.child.wait());
+        }
+    }
+}
+
+impl Running {
+    fn start(command: &Command, bounds: &Bounds) -> Result<Self, Error> {
+        let failed = |reason| not_started(command, reason);
+        let (output, writer) = pipe().map_err(failed)?;
+        let (error, error_writer) = match command.streams {
+            Streams::Together => (None, writer.try_clone().map_err(failed)?),
+            Streams::Apart => {
+                let (error, error_writer) = pipe().map_err(failed)?;
+                (Some(error), error_writer)
+            }
+        };
+        let mut child = spawn(command, writer, error_writer)?;
+        let stdin = child.stdin.take().zip(command.stdin.clone());
+        let number = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        let pid = number.expect("the system numbers processes from 1");
+        let mut tree = Tree::of(pid);
+        let handle = match pidfd_open(pid, PidfdFlags::empty()) {
+            Ok(handle) => handle,
+            Err(reason) => {
+                tree.kill();
+                drop(child.wait());
+                return Err(failed(reason.into()));
+            }
+        };
+        let kept = [(); 2].map(|()| Kept::with_bytes_max(bounds.output_bytes_max));
+        let outputs = [Some(output), error];
+        let running = Self { child, tree, handle, outputs, kept, stdin, is_reaped: false };
+        if let Some((stdin, _)) = &running.stdin {
+            make_nonblocking(stdin).map_err(failed)?;
+        }
+        Ok(running)
+    }
+
+    /// Waits for the first end there is; a time out or a stop then ends the whole tree.
+    fn watch(&mut self, deadline: Instant, listener: &Listener) -> Result<End, Error> {
+        let end = loop {
+            let woken = self.wait(Some(deadline), Some(listener)).map_err(Error::Unwatched)?;
+            if woken.ended {
+                return Ok(End::ByItself);
+            }
+            if woken.stopped {
+                break End::Stopped;
+            }
+            if Instant::now() >= deadline {
+                break End::TimedOut;
+            }
+        };
+        self.stdin = None;
+        self.tree.terminate();
+        let grace = Instant::now() + Duration::from_millis(GRACE_MS_MAX);
+        while self.tree.is_alive() && Instant::now() < grace {
+            let look_again = Instant::now() + Duration::from_millis(10);
+            self.wait(Some(look_again.min(grace)), None).map_err(Error::Unwatched)?;
+        }
+        self.tree.kill();
+        Ok(end)
+    }
+
+    /// Takes what is still in the pipes; who keeps them open after that is not waited for.
+    fn drain(&mut self) -> Result<(), Error> {
+        let deadline = Instant::now() + Duration::from_millis(DRAIN_MS_MAX);
+        while self.outputs.iter().any(Option::is_some) && Instant::now() < deadline {
+            self.wait(Some(deadline), None).map_err(Error::Unwatched)?;
+        }
+        Ok(())
+    }
+
+    fn reap(&mut self) -> Result<ExitStatus, Error> {
+        let deadline = Instant::now() + Duration::from_millis(KILL_MS_MAX);
+        while !self.wait_for_end(deadline).map_err(Error::Unwatched)? {
+            if Instant::now() >= deadline {
+                // Whoever cannot be killed cannot be waited for either.
+                self.is_reaped = true;
+                return Err(Error::Unkillable(i32::try_from(self.child.id()).unwrap_or_default()));
+            }
+        }
+        let status = self.child.wait().map_err(Error::Unwatched)?;
+        self.is_reaped = true;
+        Ok(status)
+    }
+
+    fn wait_for_end(&self, deadline: Instant) -> io::Result<bool> {
+        let mut fds = [PollFd::new(&self.handle, PollFlags::IN)];
+        poll_until(&mut fds, Some(deadline))?;
+        Ok(!fds[0].revents().is_empty())
+    }
+
+    /// Waits for the next thing to happen, and moves what can be moved between the pipes and us.
+    fn wait(&mut self, until: Option<Instant>, listener: Option<&Listener>) -> io::Result<Woken> {
+        let mut fds = Vec::with_capacity(5);
+        // Once the end is known the handle would wake us for ever; callers that pass no listener
+        // have seen the end or wait for others.
+        let watched = listener.map(|listener| (&self.handle, &listener.reader));
+        if let Some((handle, reader)) = watched {
+            fds.push(PollFd::new(handle, PollFlags::IN));
+            fds.push(PollFd::new(reader, PollFlags::IN));
+        }
+        for output in self.outputs.iter().flatten() {
+            fds.push(PollFd::new(output, PollFlags::IN));
+        }
+        if let Some((stdin, _)) = &self.stdin {
+            fds.push(PollFd::new(stdin, PollFlags::OUT));
+        }
+        poll_until(&mut fds, until)?;
+        let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
+        drop(fds);
+        let mut ready = ready.into_iter();
+        let mut woken = Woken { ended: false, stopped: false };
+        if listener.is_some() {
+            woken.ended = ready.next().unwrap_or_default();
+            woken.stopped = ready.next().unwrap_or_default();
+        }
+        for (output, kept) in self.outputs.iter_mut().zip(&mut self.kept) {
+            if output.is_some() && ready.next().unwrap_or_default() {
+                take(output, kept)?;
+            }
+        }
+        if ready.next().unwrap_or_default() {
+            self.give();
+        }
+        Ok(woken)
+    }
+
+    /// Writes the next piece of the input; a process that does not want it is not at fault.
+    fn give(&mut self) {
+        let Some((stdin, rest)) = &mut self.stdin else { return };
+        match stdin.write(rest) {
+            Ok(written) => drop(rest.drain(..written)),
+            Err(error) if is_passing(&error) => return,
+            Err(_) => rest.clear(),
+        }
+        if rest.is_empty() {
+            self.stdin = None;
+        }
+    }
+}
+
+struct Woken {
+    ended: bool,
+    stopped: bool,
+}
+
+fn take(output: &mut Option<PipeReader>, kept: &mut Kept) -> io::Result<()> {
+    let Some(reader) = output else { return Ok(()) };
+    let mut piece = [0; READ_BYTES_MAX];
+    match reader.read(&mut piece) {
+        Ok(0) => *output = None,
+        Ok(length) => kept.push(&piece[..length]),
+        Err(error) if is_passing(&error) => {}
+        Err(error) => return Err(error),
+    }
+    Ok(())
+}
+
+fn is_passing(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
+}
+
+/// A pipe whose reading end never blocks.
+fn pipe() -> io::Result<(PipeReader, PipeWriter)> {
+    let (reader, writer) = io::pipe()?;
+    make_nonblocking(&reader)?;
+    Ok((reader, writer))
+}
+
+fn make_nonblocking(fd: &impl AsFd) -> io::Result<()> {
+    let flags = rustix::fs::fcntl_getfl(fd)?;
+    Ok(rustix::fs::fcntl_setfl(fd, flags | OFlags::NONBLOCK)?)
+}
+
+fn poll_until(fds: &mut [PollFd<'_>], until: Option<Instant>) -> io::Result<()> {
+    let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+    let timeout = left.map(|left| Timespec {
+        tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: i64::from(left.subsec_nanos()),
+    });
+    match poll(fds, timeout.as_ref()) {
+        // An interrupted wait is an early one; the caller looks at the clock anyway.
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn spawn(command: &Command, out: PipeWriter, error: PipeWriter) -> Result<Child, Error> {
+    let cwd = open_cwd(&command.cwd)?;
+    let mut spawned = std::process::Command::new(&command.program);
+    spawned
+        .args(&command.args)
+        .env_clear()
+        .envs(command.env.iter().map(|(name, value)| (name, value)))
+        .stdin(if command.stdin.is_some() { Stdio::piped() } else { Stdio::null() })
+        .stdout(out)
+        .stderr(error);
+    let enter = move || -> io::Result<()> {
+        rustix::process::setsid()?;
+        rustix::process::fchdir(&cwd)?;
+        Ok(())
+    };
+    #[expect(unsafe_code, reason = "between fork and exec; both are bare system calls")]
+    // SAFETY: the closure makes two system calls and touches neither memory nor locks of others.
+    unsafe {
+        spawned.pre_exec(enter);
+    }
+    // The builder holds our copies of the writing ends; it goes at the end of this function, or
+    // the pipes would never end.
+    spawned.spawn().map_err(|reason| not_started(command, reason))
+}
+
+fn open_cwd(cwd: &Cwd) -> Result<OwnedFd, Error> {
+    let no_directory = |path: &PathBuf, reason| Error::NoDirectory { path: path.clone(), reason };
+    match cwd {
+        Cwd::Handle(handle) => handle
+            .try_clone()
+            .map_err(|reason| no_directory(&PathBuf::from("an open directory"), reason)),
+        Cwd::Path(path) => {
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            rustix::fs::open(path, flags, Mode::empty())
+                .map_err(|reason| no_directory(path, reason.into()))
+        }
+    }
+}
+
+fn not_started(command: &Command, reason: io::Error) -> Error {
+    let program = command.program.to_string_lossy().into_owned();
+    match Errno::from_io_error(&reason) {
+        Some(Errno::NOENT) => Error::ProgramNotFound { program },
+        Some(Errno::ACCESS | Errno::NOEXEC | Errno::ISDIR | Errno::PERM) => {
+            Error::NotExecutable { program, reason }
+        }
+        Some(Errno::TOOBIG) => Error::TooLong { program },
+        Some(_) | None => Error::NotStarted { program, reason },
+    }
+}

@@ -1,0 +1,175 @@
+//! The processes that one child brought forth, found and ended.
+//!
+//! They are found in the process table: by parent, and by session for those whose parent is gone.
+//! What left the session *and* lost its parent before we looked is not found; only a process
+//! namespace can find that.
+//!
+//! Must never: signal a process that merely got the number of one that was ours.
+
+use std::collections::HashSet;
+use std::os::fd::OwnedFd;
+
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
+
+use crate::limits::KILL_ROUNDS_MAX;
+
+/// One line of the process table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Process {
+    pid: i32,
+    started: u64,
+    parent: i32,
+    group: i32,
+    session: i32,
+    is_zombie: bool,
+}
+
+/// A child that leads a session, and whatever came from it.
+#[derive(Debug)]
+pub(crate) struct Tree {
+    root: Pid,
+    /// Number and start time together name a process for good.
+    known: HashSet<(i32, u64)>,
+    sessions: HashSet<i32>,
+}
+
+impl Tree {
+    /// The tree below a child that has not been reaped; its number thus stays its own.
+    pub(crate) fn of(root: Pid) -> Self {
+        let number = root.as_raw_nonzero().get();
+        Self { root, known: HashSet::new(), sessions: HashSet::from([number]) }
+    }
+
+    /// Asks every process of the tree to end.
+    pub(crate) fn terminate(&mut self) {
+        let processes = self.look();
+        self.signal(&processes, Signal::TERM);
+    }
+
+    /// Kills until nothing of the tree is left to kill; how many there were beside the child.
+    pub(crate) fn kill(&mut self) -> usize {
+        let mut killed = HashSet::new();
+        for _ in 0..KILL_ROUNDS_MAX {
+            let processes = self.look();
+            if processes.iter().all(|process| killed.contains(&(process.pid, process.started))) {
+                break;
+            }
+            self.signal(&processes, Signal::KILL);
+            killed.extend(processes.iter().map(|process| (process.pid, process.started)));
+        }
+        let root = self.root.as_raw_nonzero().get();
+        killed.iter().filter(|(pid, _)| *pid != root).count()
+    }
+
+    /// Whether a process of the tree still runs.
+    pub(crate) fn is_alive(&mut self) -> bool {
+        !self.look().is_empty()
+    }
+
+    /// The living processes of the tree.
+    fn look(&mut self) -> Vec<Process> {
+        let table = table();
+        let root = self.root.as_raw_nonzero().get();
+        loop {
+            let ours: HashSet<i32> =
+                table.iter().filter(|process| self.holds(process)).map(|it| it.pid).collect();
+            let before = self.known.len();
+            for process in &table {
+                let child_of_ours = ours.contains(&process.parent);
+                if process.pid == root || child_of_ours || self.sessions.contains(&process.session)
+                {
+                    self.known.insert((process.pid, process.started));
+                    // Only what one of ours leads: a session that it was born into may be our own.
+                    if process.session == process.pid {
+                        self.sessions.insert(process.session);
+                    }
+                }
+            }
+            if self.known.len() == before {
+                break;
+            }
+        }
+        table.into_iter().filter(|process| self.holds(process) && !process.is_zombie).collect()
+    }
+
+    fn holds(&self, process: &Process) -> bool {
+        self.known.contains(&(process.pid, process.started))
+    }
+
+    fn signal(&self, processes: &[Process], signal: Signal) {
+        // The group first: it is one call, and reaches what was born since the table was read.
+        // An error means that the group is already empty, which is what is wanted.
+        kill_process_group(self.root, signal).ok();
+        // Nobody is asked twice: a handler may take the second time for impatience.
+        let group = self.root.as_raw_nonzero().get();
+        for process in processes.iter().filter(|process| process.group != group) {
+            if let Some(handle) = handle(process) {
+                // It may have ended by itself in between.
+                pidfd_send_signal(&handle, signal).ok();
+            }
+        }
+    }
+}
+
+/// A handle on exactly this process, or nothing if it is gone.
+fn handle(process: &Process) -> Option<OwnedFd> {
+    let handle = pidfd_open(Pid::from_raw(process.pid)?, PidfdFlags::empty()).ok()?;
+    // The number could have been given away before the handle was opened, not after.
+    let now = read(process.pid)?;
+    (now.started == process.started).then_some(handle)
+}
+
+fn table() -> Vec<Process> {
+    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    entries
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter_map(read)
+        .collect()
+}
+
+fn read(pid: i32) -> Option<Process> {
+    parse(pid, &std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// `pid (name) state parent group session …`; the name may hold blanks and brackets.
+fn parse(pid: i32, stat: &str) -> Option<Process> {
+    const STATE: usize = 0;
+    const PARENT: usize = 1;
+    const GROUP: usize = 2;
+    const SESSION: usize = 3;
+    const STARTED: usize = 19;
+    let (_, rest) = stat.rsplit_once(") ")?;
+    let fields: Vec<&str> = rest.split(' ').collect();
+    Some(Process {
+        pid,
+        started: fields.get(STARTED)?.parse().ok()?,
+        parent: fields.get(PARENT)?.parse().ok()?,
+        group: fields.get(GROUP)?.parse().ok()?,
+        session: fields.get(SESSION)?.parse().ok()?,
+        is_zombie: matches!(*fields.get(STATE)?, "Z" | "X"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_brackets_and_blanks_does_not_shift_the_fields() {
+        let line = "42 (a) Z (b) S 7 42 41 0 -1 4194304 1 0 0 0 1 1 0 0 20 0 1 0 98765 1 2 3";
+        let expected = Process {
+            pid: 42,
+            started: 98_765,
+            parent: 7,
+            group: 42,
+            session: 41,
+            is_zombie: false,
+        };
+        assert_eq!(parse(42, line), Some(expected));
+    }
+
+    #[test]
+    fn a_line_that_is_cut_is_no_process() {
+        assert_eq!(parse(42, "42 (a) S 7 42"), None);
+    }
+}

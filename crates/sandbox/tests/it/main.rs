@@ -1,0 +1,36 @@
+//! What the crate promises, checked on real processes.
+#![expect(clippy::unwrap_used, reason = "a test that cannot set its scene shall fail there")]
+
+mod bounds;
+mod endings;
+mod starting;
+
+use std::time::Duration;
+
+use agentry_sandbox::{Bounds, Command, Cwd, Finished, Stop, Streams};
+
+/// Long enough never to be reached by a test that works.
+const LONG: Duration = Duration::from_secs(120);
+
+fn shell(script: &str) -> Command {
+    Command {
+        program: "/bin/sh".into(),
+        args: vec!["-c".into(), script.into()],
+        cwd: Cwd::Path("/".into()),
+        env: vec![("PATH".into(), "/usr/bin:/bin".into())],
+        stdin: None,
+        streams: Streams::Together,
+    }
+}
+
+fn within(time: Duration) -> Bounds {
+    Bounds { time, output_bytes_max: 64 * 1024 }
+}
+
+fn run(command: &Command) -> Finished {
+    agentry_sandbox::run(command, &within(LONG), &Stop::new()).expect("the command can be started")
+}
+
+fn stdout(finished: &Finished) -> String {
+    String::from_utf8(finished.stdout.whole().expect("the output is short")).expect("it is text")
+}

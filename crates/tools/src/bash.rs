@@ -1,0 +1,176 @@
+//! Runs a shell command.
+//!
+//! The environment is minimal and never ours. Nothing of the command outlives the call.
+//!
+//! Must never: be taken for a confinement; what a command may reach is for the sandbox to say.
+
+use std::ffi::OsString;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::time::Duration;
+
+use agentry_protocol::call::{Measured, OutcomeStatus, Repeat, ToolOutcome, ToolSpec};
+use agentry_sandbox::{Bounds, Command, Cwd, Ending, Finished, Streams};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::arguments::parse;
+use crate::limits::SHELL_COMMAND_BYTES_MAX;
+use crate::output::of_process;
+use crate::toolset::{Tool, ToolContext, spec};
+use crate::workspace::Error;
+
+/// A character has at most so many bytes.
+const CHARACTER_BYTES: usize = 4;
+
+pub(crate) struct Bash {
+    spec: ToolSpec,
+    shell: &'static str,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    command: String,
+    cwd: Option<String>,
+    timeout_ms: Option<u64>,
+    max_output_chars: Option<u64>,
+}
+
+impl Bash {
+    pub(crate) fn new() -> Self {
+        let parameters = json!({
+            "type": "object",
+            "properties": {
+                "command": {"type": "string", "minLength": 1},
+                "cwd": {"type": "string", "description": "directory, default the workspace"},
+                "timeout_ms": {"type": "integer", "minimum": 1},
+                "max_output_chars": {"type": "integer", "minimum": 1}
+            },
+            "required": ["command"],
+            "additionalProperties": false
+        });
+        let description = "Run a shell command without a terminal. Gives stdout and stderr \
+                           together, and the exit code if it is not 0. Background processes end \
+                           with the command.";
+        let shell = if Path::new("/bin/bash").exists() { "/bin/bash" } else { "/bin/sh" };
+        Self { spec: spec("bash", description, parameters, Repeat::Uncertain), shell }
+    }
+}
+
+impl Tool for Bash {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn run(&self, input: &Value, context: &ToolContext<'_>) -> ToolOutcome {
+        match parse(input) {
+            Ok(arguments) => run(self.shell, arguments, context).unwrap_or_else(|outcome| outcome),
+            Err(outcome) => outcome,
+        }
+    }
+}
+
+fn run(
+    shell: &str,
+    arguments: Arguments,
+    context: &ToolContext<'_>,
+) -> Result<ToolOutcome, ToolOutcome> {
+    let bytes = arguments.command.len();
+    if bytes > SHELL_COMMAND_BYTES_MAX {
+        return Err(ToolOutcome::failed(format!(
+            "The command has {bytes} bytes; at most {SHELL_COMMAND_BYTES_MAX} can be run. Write \
+             it to a file and run that."
+        )));
+    }
+    let limits = context.bounds;
+    let timeout_ms = arguments.timeout_ms.unwrap_or(u64::MAX).min(limits.shell_timeout_ms);
+    let chars = arguments.max_output_chars.unwrap_or(u64::MAX).min(limits.shell_output_chars);
+    let chars_max = usize::try_from(chars).unwrap_or(usize::MAX);
+    let bounds = Bounds {
+        time: Duration::from_millis(timeout_ms),
+        output_bytes_max: chars_max.saturating_mul(CHARACTER_BYTES),
+    };
+    let command = Command {
+        program: shell.into(),
+        args: vec!["-c".into(), arguments.command.into()],
+        cwd: cwd(arguments.cwd.as_deref(), context)?,
+        env: env(context),
+        stdin: None,
+        streams: Streams::Together,
+    };
+    match agentry_sandbox::run(&command, &bounds, context.stop) {
+        Ok(finished) => Ok(outcome(&finished, chars_max)),
+        Err(error) => Err(ToolOutcome::failed(format!("The command was not run: {error}."))),
+    }
+}
+
+fn cwd(given: Option<&str>, context: &ToolContext<'_>) -> Result<Cwd, ToolOutcome> {
+    let given = given.unwrap_or(".");
+    let workspace = context.workspace;
+    let opened = workspace.relative(given).and_then(|relative| workspace.open_dir(&relative));
+    match opened {
+        Ok(dir) => Ok(Cwd::Handle(OwnedFd::from(dir.into_std_file()))),
+        Err(Error::Outside { .. }) if context.bounds.shell_any_cwd => {
+            Ok(Cwd::Path(workspace.path().join(given)))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn env(context: &ToolContext<'_>) -> Vec<(OsString, OsString)> {
+    let minimal = [
+        ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".into()),
+        ("HOME", context.workspace.path().as_os_str().to_owned()),
+        ("LANG", "C.UTF-8".into()),
+        ("TERM", "dumb".into()),
+        ("USER", "agent".into()),
+    ];
+    let given = context.env.iter().map(|(name, value)| (name.into(), value.into()));
+    // Of two with one name the later counts.
+    minimal.into_iter().map(|(name, value)| (name.into(), value)).chain(given).collect()
+}
+
+fn outcome(finished: &Finished, chars_max: usize) -> ToolOutcome {
+    let shown = of_process(&finished.stdout, chars_max);
+    let seconds = finished.duration.as_secs_f64();
+    let (status, exit_code, end) = match finished.ending {
+        Ending::Exited(0) => (OutcomeStatus::Done, Some(0), None),
+        Ending::Exited(code) => {
+            (OutcomeStatus::Failed, Some(code), Some(format!("exit code {code}, {seconds:.2} s")))
+        }
+        Ending::Signalled(signal) => {
+            let end = format!("ended by signal {signal}, {seconds:.2} s");
+            (OutcomeStatus::Failed, None, Some(end))
+        }
+        Ending::TimedOut => {
+            let end = format!("timed out after {seconds:.2} s, all its processes were ended");
+            (OutcomeStatus::Failed, None, Some(end))
+        }
+        Ending::Stopped => {
+            let end = format!("stopped after {seconds:.2} s, all its processes were ended");
+            (OutcomeStatus::Stopped, None, Some(end))
+        }
+    };
+    let left_behind = match finished.left_behind {
+        0 => None,
+        1 => Some("1 background process was ended with the command".to_owned()),
+        count => Some(format!("{count} background processes were ended with the command")),
+    };
+    let mut text = shown.text;
+    for note in left_behind.into_iter().chain(end) {
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str(&format!("[{note}]"));
+    }
+    if text.is_empty() {
+        text.push_str("[no output]");
+    }
+    let duration_ms = u64::try_from(finished.duration.as_millis()).ok();
+    ToolOutcome {
+        status,
+        text,
+        measured: Measured { exit_code, duration_ms, truncated: shown.is_cut },
+    }
+}

@@ -1,0 +1,179 @@
+//! Replaces an exact piece of text in a file.
+//!
+//! Must never: change a byte outside the match, or guess which of several was meant.
+
+use agentry_protocol::call::{Repeat, ToolOutcome, ToolSpec};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::arguments::parse;
+use crate::limits::MATCH_LINES_MAX;
+use crate::replace::{content, diff, replace, target};
+use crate::toolset::{Tool, ToolContext, spec};
+use crate::workspace::{Error, shown};
+
+pub(crate) struct EditFile {
+    spec: ToolSpec,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    path: String,
+    old_string: String,
+    new_string: String,
+    replace_all: Option<bool>,
+}
+
+impl EditFile {
+    pub(crate) fn new() -> Self {
+        let parameters = json!({
+            "type": "object",
+            "properties": {
+                "path": {"type": "string", "minLength": 1},
+                "old_string": {"type": "string", "minLength": 1, "description": "exact text, must stand once"},
+                "new_string": {"type": "string"},
+                "replace_all": {"type": "boolean", "description": "every occurrence, default false"}
+            },
+            "required": ["path", "old_string", "new_string"],
+            "additionalProperties": false
+        });
+        let description = "Replace an exact piece of text in a file.";
+        Self { spec: spec("edit_file", description, parameters, Repeat::Uncertain) }
+    }
+}
+
+impl Tool for EditFile {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn run(&self, input: &Value, context: &ToolContext<'_>) -> ToolOutcome {
+        match parse(input) {
+            Ok(arguments) => edit(&arguments, context).unwrap_or_else(|outcome| outcome),
+            Err(outcome) => outcome,
+        }
+    }
+
+    fn preview(&self, input: &Value, context: &ToolContext<'_>) -> Option<String> {
+        let arguments: Arguments = parse(input).ok()?;
+        let relative = target(context.workspace, &arguments.path).ok()?.relative;
+        let old = String::from_utf8(content(context, &relative).ok()?).ok()?;
+        let edited = edited(&old, &arguments).ok()?;
+        diff(&arguments.path, Some(old.as_bytes()), edited.text.as_bytes())
+    }
+}
+
+fn edit(arguments: &Arguments, context: &ToolContext<'_>) -> Result<ToolOutcome, ToolOutcome> {
+    let path = &arguments.path;
+    let target = target(context.workspace, path)?;
+    let old = content(context, &target.relative)?;
+    let old = String::from_utf8(old).map_err(|_| {
+        ToolOutcome::failed(format!("`{path}` is a binary file; only text is edited."))
+    })?;
+    let edited = edited(&old, arguments).map_err(ToolOutcome::failed)?;
+    let bytes = u64::try_from(edited.text.len()).unwrap_or(u64::MAX);
+    let bytes_max = context.bounds.write_bytes;
+    if bytes > bytes_max {
+        return Err(Error::TooLarge { path: shown(&target.relative), bytes, bytes_max }.into());
+    }
+    replace(context.workspace, &target, edited.text.as_bytes())?;
+    let count = edited.lines.len();
+    let occurrences = if count == 1 { "occurrence" } else { "occurrences" };
+    let lines = listed(&edited.lines);
+    Ok(ToolOutcome::done(format!("Replaced {count} {occurrences} in `{path}` ({lines}).")))
+}
+
+struct Edited {
+    text: String,
+    lines: Vec<usize>,
+}
+
+/// The text after the edit, or why there is none.
+fn edited(text: &str, arguments: &Arguments) -> Result<Edited, String> {
+    let path = &arguments.path;
+    if arguments.old_string.is_empty() {
+        return Err("old_string is empty. To write a whole file, use write_file.".to_owned());
+    }
+    if arguments.old_string == arguments.new_string {
+        return Err(
+            "old_string and new_string are the same; there is nothing to change.".to_owned()
+        );
+    }
+    let replace_all = arguments.replace_all.unwrap_or_default();
+    let (old, new) = with_line_ends_of(text, &arguments.old_string, &arguments.new_string);
+    let found = occurrences(text, &old, replace_all);
+    match (found.as_slice(), replace_all) {
+        ([], _) => Err(not_there(text, &old, path)),
+        ([_], _) | (_, true) => Ok(Edited {
+            text: if replace_all { text.replace(&old, &new) } else { text.replacen(&old, &new, 1) },
+            lines: lines_of(text, &found),
+        }),
+        (several, false) => Err(format!(
+            "old_string stands {} times in `{path}` ({}). Give more of the text around the one \
+             you mean, or set replace_all.",
+            several.len(),
+            listed(&lines_of(text, several))
+        )),
+    }
+}
+
+/// Where the text stands. To be unique it may not even overlap with itself.
+fn occurrences(text: &str, old: &str, replace_all: bool) -> Vec<usize> {
+    if replace_all {
+        return text.match_indices(old).map(|(at, _)| at).collect();
+    }
+    let step = old.chars().next().map_or(1, char::len_utf8);
+    let mut found = Vec::new();
+    let mut from = 0;
+    while let Some(at) = text.get(from..).and_then(|rest| rest.find(old)) {
+        found.push(from + at);
+        from += at + step;
+    }
+    found
+}
+
+/// Models write plain line ends; in a file with CRLF they mean those of the file.
+fn with_line_ends_of(text: &str, old: &str, new: &str) -> (String, String) {
+    let plain = || (old.to_owned(), new.to_owned());
+    let with_returns = |part: &str| part.replace("\r\n", "\n").replace('\n', "\r\n");
+    let line_ends = text.matches('\n').count();
+    let returns = text.matches("\r\n").count();
+    let is_mixed = returns < line_ends;
+    if returns == 0 || (is_mixed && text.contains(old)) {
+        return plain();
+    }
+    (with_returns(old), with_returns(new))
+}
+
+fn not_there(text: &str, old: &str, path: &str) -> String {
+    let first = old.lines().map(str::trim).find(|line| !line.is_empty());
+    let alike = first.and_then(|first| text.lines().position(|line| line.trim() == first));
+    let hint = match alike {
+        Some(index) => format!(
+            " Line {} begins like it but differs in white space or in what follows.",
+            index + 1
+        ),
+        None => String::new(),
+    };
+    format!("old_string does not stand in `{path}`.{hint} Read the file again and copy it exactly.")
+}
+
+fn lines_of(text: &str, found: &[usize]) -> Vec<usize> {
+    let mut line = 1;
+    let mut from = 0;
+    let mut lines = Vec::with_capacity(found.len());
+    for &at in found {
+        line += text.as_bytes()[from..at].iter().filter(|byte| **byte == b'\n').count();
+        from = at;
+        lines.push(line);
+    }
+    lines
+}
+
+fn listed(lines: &[usize]) -> String {
+    let shown: Vec<String> = lines.iter().take(MATCH_LINES_MAX).map(usize::to_string).collect();
+    let word = if lines.len() == 1 { "line" } else { "lines" };
+    let more = if lines.len() > MATCH_LINES_MAX { ", …" } else { "" };
+    format!("{word} {}{more}", shown.join(", "))
+}

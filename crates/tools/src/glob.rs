@@ -1,0 +1,119 @@
+//! Finds files by a pattern of their path.
+//!
+//! Must never: open a file, or list what lies outside the workspace.
+
+use std::ops::ControlFlow;
+use std::path::{Component, Path};
+
+use agentry_protocol::call::{Measured, OutcomeStatus, Repeat, ToolOutcome, ToolSpec};
+use globset::{GlobBuilder, GlobMatcher};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::arguments::parse;
+use crate::toolset::{Tool, ToolContext, spec};
+use crate::walk::{Walk, WalkEnd, files};
+use crate::workspace::shown;
+
+pub(crate) struct Glob {
+    spec: ToolSpec,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    pattern: String,
+    path: Option<String>,
+}
+
+impl Glob {
+    pub(crate) fn new() -> Self {
+        let parameters = json!({
+            "type": "object",
+            "properties": {
+                "pattern": {"type": "string", "minLength": 1, "description": "such as src/**/*.rs"},
+                "path": {"type": "string", "description": "directory, default the workspace"}
+            },
+            "required": ["pattern"],
+            "additionalProperties": false
+        });
+        let description = "Find files by a pattern of their path. Skips what .gitignore names, and \
+                           hidden files unless the pattern names them.";
+        Self { spec: spec("glob", description, parameters, Repeat::Harmless) }
+    }
+}
+
+impl Tool for Glob {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn run(&self, input: &Value, context: &ToolContext<'_>) -> ToolOutcome {
+        match parse(input) {
+            Ok(arguments) => find(&arguments, context).unwrap_or_else(|outcome| outcome),
+            Err(outcome) => outcome,
+        }
+    }
+}
+
+fn find(arguments: &Arguments, context: &ToolContext<'_>) -> Result<ToolOutcome, ToolOutcome> {
+    let pattern = &arguments.pattern;
+    let parts = || Path::new(pattern).components();
+    if parts().any(|part| matches!(part, Component::ParentDir | Component::RootDir)) {
+        return Err(ToolOutcome::failed(format!(
+            "The pattern `{pattern}` may not be absolute or hold `..`; give the directory as path."
+        )));
+    }
+    let matcher = matcher(pattern.strip_prefix("./").unwrap_or(pattern))?;
+    let root = context.workspace.relative(arguments.path.as_deref().unwrap_or("."))?;
+    let below = root.components().filter(|part| *part != Component::CurDir).count();
+    let results_max = context.bounds.search_results;
+    let mut found = Vec::new();
+    let walk = Walk { root: &root, hidden: names_hidden(pattern) };
+    let end = files(&walk, context, &mut |path| {
+        let inside: std::path::PathBuf = path.components().skip(below).collect();
+        if !matcher.is_match(&inside) {
+            return ControlFlow::Continue(());
+        }
+        if found.len() == results_max {
+            return ControlFlow::Break(());
+        }
+        found.push(shown(path));
+        ControlFlow::Continue(())
+    })?;
+    Ok(answer(found, end, &format!("No file matches `{pattern}`.")))
+}
+
+/// The results one a line, and what is to be known about them.
+pub(crate) fn answer(mut lines: Vec<String>, end: WalkEnd, nothing: &str) -> ToolOutcome {
+    if lines.is_empty() {
+        lines.push(nothing.to_owned());
+    }
+    if let Some(note) = end.note() {
+        lines.push(format!("[cut: {note}]"));
+    }
+    let status = match end {
+        WalkEnd::Stopped => OutcomeStatus::Stopped,
+        WalkEnd::Complete | WalkEnd::Enough | WalkEnd::Entries | WalkEnd::Time => {
+            OutcomeStatus::Done
+        }
+    };
+    let measured = Measured { truncated: end != WalkEnd::Complete, ..Measured::default() };
+    ToolOutcome { status, text: lines.join("\n"), measured }
+}
+
+/// Whether a pattern speaks of names that begin with a dot.
+pub(crate) fn names_hidden(pattern: &str) -> bool {
+    pattern.split('/').any(|part| part.len() > 1 && part.starts_with('.') && part != "..")
+}
+
+/// `*` stays within one directory, `**` does not.
+pub(crate) fn matcher(pattern: &str) -> Result<GlobMatcher, ToolOutcome> {
+    GlobBuilder::new(pattern)
+        .literal_separator(true)
+        .build()
+        .map(|glob| glob.compile_matcher())
+        .map_err(|error| {
+            ToolOutcome::failed(format!("The pattern `{pattern}` is wrong: {}.", error.kind()))
+        })
+}

@@ -1,0 +1,210 @@
+//! Goes over the files below a directory, in one order, past what git would ignore.
+//!
+//! Directories are opened below the handle of the workspace and links are not followed. Rules are
+//! those of `.gitignore` and `.ignore` from the workspace down; nothing above it is read.
+//!
+//! Must never: look at more entries than allowed, or go on when asked to stop.
+
+use std::io::Read;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+use crate::limits::{IGNORE_FILE_BYTES_MAX, SEARCH_DEPTH_MAX};
+use crate::toolset::ToolContext;
+use crate::workspace::{Error, Workspace};
+
+/// Where to walk.
+pub(crate) struct Walk<'a> {
+    /// The directory, below the workspace.
+    pub(crate) root: &'a Path,
+    /// Whether names that begin with a dot are walked over too.
+    pub(crate) hidden: bool,
+}
+
+/// Why a walk ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WalkEnd {
+    /// Everything was seen.
+    Complete,
+    /// The visitor had enough.
+    Enough,
+    /// There were more entries than allowed.
+    Entries,
+    /// It took more time than allowed.
+    Time,
+    /// It was asked to stop.
+    Stopped,
+}
+
+impl WalkEnd {
+    /// For the model; nothing when everything was seen.
+    pub(crate) fn note(self) -> Option<&'static str> {
+        match self {
+            Self::Complete => None,
+            Self::Enough => Some("there are more results"),
+            Self::Entries => Some("too many files, not all were looked at"),
+            Self::Time => Some("the time was over before all files were looked at"),
+            Self::Stopped => Some("stopped before all files were looked at"),
+        }
+    }
+}
+
+enum Entry {
+    Directory(PathBuf, Rc<Ignores>, usize),
+    File(PathBuf),
+}
+
+/// Shows every file to the visitor, by its path below the workspace.
+pub(crate) fn files(
+    walk: &Walk<'_>,
+    context: &ToolContext<'_>,
+    visit: &mut dyn FnMut(&Path) -> ControlFlow<()>,
+) -> Result<WalkEnd, Error> {
+    let workspace = context.workspace;
+    // The root must be there; what vanishes below it during the walk is no failure.
+    drop(workspace.open_dir(walk.root)?);
+    let root = without_dot(walk.root);
+    let deadline = Instant::now() + Duration::from_millis(context.bounds.search_ms);
+    let mut left = context.bounds.search_entries;
+    let mut stack = vec![Entry::Directory(root.clone(), Ignores::above(workspace, &root), 0)];
+    while let Some(entry) = stack.pop() {
+        if context.stop.is_stopped() {
+            return Ok(WalkEnd::Stopped);
+        }
+        if Instant::now() >= deadline {
+            return Ok(WalkEnd::Time);
+        }
+        match entry {
+            Entry::File(path) => {
+                if visit(&path).is_break() {
+                    return Ok(WalkEnd::Enough);
+                }
+            }
+            Entry::Directory(path, ignores, depth) if depth < SEARCH_DEPTH_MAX => {
+                let ignores = Ignores::below(workspace, &path, ignores);
+                let (entries, is_all) = list(walk, workspace, (&path, depth), &ignores, &mut left);
+                stack.extend(entries.into_iter().rev());
+                if !is_all {
+                    return finish(stack, visit);
+                }
+            }
+            Entry::Directory(..) => return Ok(WalkEnd::Entries),
+        }
+    }
+    Ok(WalkEnd::Complete)
+}
+
+/// Shows the files that were found before the entries ran out, and no more.
+fn finish(
+    stack: Vec<Entry>,
+    visit: &mut dyn FnMut(&Path) -> ControlFlow<()>,
+) -> Result<WalkEnd, Error> {
+    for entry in stack.into_iter().rev() {
+        if let Entry::File(path) = entry
+            && visit(&path).is_break()
+        {
+            break;
+        }
+    }
+    Ok(WalkEnd::Entries)
+}
+
+/// The entries of one directory by name, and whether that is all of them.
+fn list(
+    walk: &Walk<'_>,
+    workspace: &Workspace,
+    (path, depth): (&Path, usize),
+    ignores: &Rc<Ignores>,
+    left: &mut usize,
+) -> (Vec<Entry>, bool) {
+    let here = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    let Ok(entries) = workspace.dir().read_dir(here) else { return (Vec::new(), true) };
+    let mut found = Vec::new();
+    let mut is_all = true;
+    for entry in entries.flatten() {
+        if *left == 0 {
+            is_all = false;
+            break;
+        }
+        *left -= 1;
+        let name = entry.file_name();
+        let is_hidden = name.as_encoded_bytes().starts_with(b".");
+        let Ok(kind) = entry.file_type() else { continue };
+        let path = path.join(&name);
+        if name == ".git" || (is_hidden && !walk.hidden) || ignores.ignore(&path, kind.is_dir()) {
+            continue;
+        }
+        if kind.is_dir() {
+            found.push((name, Entry::Directory(path, Rc::clone(ignores), depth + 1)));
+        } else if kind.is_file() {
+            found.push((name, Entry::File(path)));
+        }
+    }
+    found.sort_by(|(a, _), (b, _)| a.cmp(b));
+    (found.into_iter().map(|(_, entry)| entry).collect(), is_all)
+}
+
+fn without_dot(path: &Path) -> PathBuf {
+    path.components().filter(|part| !matches!(part, std::path::Component::CurDir)).collect()
+}
+
+/// The rules of one directory, and those above it.
+struct Ignores {
+    above: Option<Rc<Ignores>>,
+    rules: Vec<Gitignore>,
+}
+
+impl Ignores {
+    /// The rules of every directory above this one, from the workspace down.
+    fn above(workspace: &Workspace, path: &Path) -> Rc<Self> {
+        let none = Rc::new(Self { above: None, rules: Vec::new() });
+        let mut above: Vec<&Path> = path.ancestors().skip(1).collect();
+        above.reverse();
+        above.into_iter().fold(none, |rules, path| Self::below(workspace, path, rules))
+    }
+
+    fn below(workspace: &Workspace, path: &Path, above: Rc<Self>) -> Rc<Self> {
+        let rules: Vec<Gitignore> = [".ignore", ".gitignore"]
+            .into_iter()
+            .filter_map(|name| rules(workspace, path, name))
+            .collect();
+        if rules.is_empty() { above } else { Rc::new(Self { above: Some(above), rules }) }
+    }
+
+    /// The nearest rule that says anything decides.
+    fn ignore(&self, path: &Path, is_dir: bool) -> bool {
+        let path = rooted(path);
+        let mut level = Some(self);
+        while let Some(ignores) = level {
+            for rules in &ignores.rules {
+                let matched = rules.matched(&path, is_dir);
+                if !matched.is_none() {
+                    return matched.is_ignore();
+                }
+            }
+            level = ignores.above.as_deref();
+        }
+        false
+    }
+}
+
+fn rules(workspace: &Workspace, path: &Path, name: &str) -> Option<Gitignore> {
+    let (file, _) = workspace.open_file(&path.join(name)).ok()?;
+    let mut text = Vec::new();
+    file.take(IGNORE_FILE_BYTES_MAX).read_to_end(&mut text).ok()?;
+    let mut builder = GitignoreBuilder::new(rooted(path));
+    for line in String::from_utf8_lossy(&text).lines() {
+        // A line that is no pattern ignores nothing, as in git.
+        builder.add_line(None, line).ok();
+    }
+    builder.build().ok().filter(|rules| !rules.is_empty())
+}
+
+/// The matcher wants paths below a root; any root will do.
+fn rooted(path: &Path) -> PathBuf {
+    Path::new("/").join(path)
+}
