@@ -1,0 +1,118 @@
+//! A model that answers from a file: the N-th request of a run gets the N-th line.
+//!
+//! The file is read and checked whole before a run begins, so that a wrong line is found at its place and
+//! not in the middle of the work. It streams like a real one.
+//!
+//! Must never: guess. Running out of lines is a failure with its own name.
+
+use std::io::Read;
+use std::path::Path;
+use std::time::Duration;
+
+use agentry_protocol::message::{AskedCall, FailureKind, ModelFailure, Usage};
+use serde::Deserialize;
+
+use crate::limits::{SCRIPT_BYTES_MAX, SCRIPT_DELAY_MS_MAX};
+use crate::{Answer, Delta, Model, NoModel, Question};
+
+/// A model that answers from a file.
+#[derive(Debug)]
+pub struct Scripted {
+    file: String,
+    lines: Vec<Line>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    #[serde(default)]
+    text: String,
+    #[serde(default)]
+    thinking: String,
+    #[serde(default)]
+    tool_calls: Vec<AskedCall>,
+    error: Option<Failure>,
+    #[serde(default)]
+    delay_ms: u64,
+    usage: Option<Usage>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Failure {
+    kind: FailureKind,
+    message: Option<String>,
+}
+
+impl Scripted {
+    /// Reads the file and checks every line.
+    pub fn read(path: &Path) -> Result<Self, NoModel> {
+        let file = path.display().to_string();
+        let mut text = String::new();
+        let read = std::fs::File::open(path)
+            .and_then(|opened| opened.take(SCRIPT_BYTES_MAX + 1).read_to_string(&mut text));
+        if let Err(error) = read {
+            return Err(NoModel::Unreadable { file, error });
+        }
+        if text.len() as u64 > SCRIPT_BYTES_MAX {
+            let why = format!("the script is longer than {SCRIPT_BYTES_MAX} bytes");
+            return Err(NoModel::Line { file, line: 1, why });
+        }
+        let wrong = |line, why| NoModel::Line { file: file.clone(), line, why };
+        let mut lines = Vec::new();
+        for (at, line) in text.lines().enumerate() {
+            if line.trim().is_empty() {
+                continue;
+            }
+            let parsed: Line = serde_json::from_str(line).map_err(|error| {
+                let why = format!("{error}; write one JSON object with text, thinking, tool_calls, error or delay_ms");
+                wrong(at + 1, why)
+            })?;
+            if parsed.delay_ms > SCRIPT_DELAY_MS_MAX {
+                return Err(wrong(at + 1, format!("delay_ms is above {SCRIPT_DELAY_MS_MAX}")));
+            }
+            lines.push(parsed);
+        }
+        Ok(Self { file, lines })
+    }
+}
+
+impl Model for Scripted {
+    fn ask(&self, question: &Question<'_>) -> Result<Answer, ModelFailure> {
+        let at = usize::try_from(question.number).unwrap_or(usize::MAX).saturating_sub(1);
+        let Some(line) = self.lines.get(at) else {
+            let message = format!(
+                "the script {} has {} lines, and this is request {}",
+                self.file,
+                self.lines.len(),
+                question.number
+            );
+            return Err(ModelFailure { kind: FailureKind::ScriptEnded, message });
+        };
+        if line.delay_ms > 0 && !(question.wait)(Duration::from_millis(line.delay_ms)) {
+            let message = "nobody wants the answer any more".to_owned();
+            return Err(ModelFailure { kind: FailureKind::Interrupted, message });
+        }
+        for piece in pieces(&line.thinking) {
+            (question.hear)(Delta::Thinking(piece.to_owned()));
+        }
+        for piece in pieces(&line.text) {
+            (question.hear)(Delta::Text(piece.to_owned()));
+        }
+        if let Some(Failure { kind, message }) = &line.error {
+            let message = message.clone().unwrap_or_else(|| format!("scripted failure: {kind:?}"));
+            return Err(ModelFailure { kind: *kind, message });
+        }
+        Ok(Answer {
+            text: line.text.clone(),
+            thinking: line.thinking.clone(),
+            calls: line.tool_calls.clone(),
+            usage: line.usage,
+        })
+    }
+}
+
+/// Words with the space after them: what a stream looks like.
+fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    text.split_inclusive(char::is_whitespace)
+}
