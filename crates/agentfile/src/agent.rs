@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use agentry_protocol::tool::{Category, Risk, ToolName};
 use agentry_protocol::{AgentId, ContentHash, PersonaId, SkillId, TaskId};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::manifest::agent_yml::Router;
@@ -171,7 +171,7 @@ pub enum ToolKind {
 }
 
 /// A tool that was asked for and is not offered.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LeftOut {
     /// The name, as written.
     pub name: String,
@@ -179,6 +179,9 @@ pub struct LeftOut {
     pub why: String,
     /// Who asked for it.
     pub origin: Origin,
+    /// Whether it is only switched off by tool-access; it would be offered otherwise.
+    #[serde(skip)]
+    pub switched_off: bool,
 }
 
 /// What the agent does with a program of its own at a named moment.

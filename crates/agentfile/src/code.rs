@@ -121,6 +121,7 @@ codes! {
     RuleForAbsentTool = "E0441", Error, "An approval rule is for something the agent does not have.";
     BadRegex = "E0442", Error, "The regular expression does not compile.";
     RuleUnreachable = "E0443", Warning, "An earlier rule always matches first.";
+    ExampleFails = "E0444", Error, "An example of an approval rule comes out otherwise.";
     ShortModelName = "E0451", Warning, "A model should be given by its full name.";
 
     SkillNameMismatch = "E0501", Warning, "A skill's name differs from its directory.";

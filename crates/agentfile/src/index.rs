@@ -3,13 +3,14 @@
 //! Built in a first pass over all files, used in the second to check references. A definition that
 //! is there but broken is known as broken, so that whoever refers to it is told so.
 //!
-//! Must never: hold more than names.
+//! Must never: hold more than names and the one way to try a rule.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentry_protocol::tool::{self, ToolName};
 
 use crate::diagnostic::{Code, Findings, Text, suggestion};
+use crate::scope::TryExamples;
 use crate::source::{Source, Span};
 
 /// Whether a definition loads.
@@ -38,6 +39,8 @@ pub struct Index {
     pub tasks: BTreeMap<String, Health>,
     /// Agents by id.
     pub agents: BTreeMap<String, Health>,
+    /// How the examples of approval rules are tried.
+    pub try_examples: Option<TryExamples>,
 }
 
 /// What a name refers to.

@@ -23,6 +23,7 @@ use crate::limits::{READERS_MAX, SKILLS_PER_READER_MIN};
 use crate::mcp::{self, McpServer};
 use crate::pack;
 use crate::program::{self, Surroundings};
+use crate::scope::TryExamples;
 use crate::skill::{self, Skill, SkillDraft, SkillLevel};
 use crate::source::{Source, Sourced, Span};
 use crate::task::{self, Task, TaskDraft};
@@ -49,6 +50,8 @@ pub struct Input<'a> {
     pub level: SkillLevel,
     /// Tries templates and says what is wrong with them. It runs elsewhere, confined.
     pub try_templates: &'a dyn Fn(Trial<'_>) -> Vec<TemplateDefect>,
+    /// Tries the examples of approval rules, which are evaluated elsewhere.
+    pub try_examples: TryExamples,
 }
 
 /// Which templates are tried.
@@ -242,6 +245,7 @@ impl Reading<'_> {
     fn first_pass(&mut self, found: &[Found<'_>], findings: &mut Findings) -> Drafts {
         let mut drafts = Drafts { skills: Vec::new(), tasks: Vec::new() };
         self.index.host = self.input.host.clone();
+        self.index.try_examples = Some(self.input.try_examples);
         self.index.mcp = self.library.mcp.keys().cloned().collect();
         let mcp_file = self.input.project.shown(mcp::FILE);
         self.index.mcp_broken = findings.has_errors_in(&mcp_file).then_some(mcp_file);

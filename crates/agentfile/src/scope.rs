@@ -8,18 +8,25 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use agentry_protocol::tool::ToolName;
 use regex::RegexBuilder;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::diagnostic::{Code, Findings, Text};
 use crate::index::{Index, Lookup};
 use crate::limits::{MATCHER_DEPTH_MAX, REGEX_BYTES_MAX, REGEXES_MAX};
 use crate::manifest::agent_md::AgentMd;
-use crate::manifest::approvals::{Matcher, TaskApprovals, ToolApprovals};
+use crate::manifest::approvals::{ExampleArgs, Examples, Matcher, TaskApprovals, ToolApprovals};
 use crate::manifest::names::NameList;
 use crate::manifest::skill_md::SkillMd;
 use crate::manifest::task_md::{StepMd, TaskMd};
+use crate::node::Kind;
 use crate::schema::Doc;
 use crate::source::{Origin, Sourced};
+
+/// The shell's canonical name.
+pub const SHELL: &str = "bash";
+/// The argument of the shell that is its command.
+pub const COMMAND: &str = "command";
 
 /// A list of names, perhaps on top of what is inherited.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -31,17 +38,73 @@ pub struct Choice {
 }
 
 /// One approval rule.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rule {
     /// The tool (by its canonical name) or the task.
     pub subject: String,
     /// true: goes ahead; false: a person is asked.
     pub allow: bool,
     /// Conditions on the arguments, all of which must hold.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub when: BTreeMap<String, Matcher>,
+    /// What must come of given arguments.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub examples: Vec<Example>,
     /// Where it stands.
     pub origin: Origin,
+}
+
+/// What must come of given arguments when all rules of the list are tried in order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Example {
+    /// What must come of it.
+    pub expected: Expected,
+    /// The arguments.
+    pub args: Value,
+    /// Where it stands.
+    pub origin: Origin,
+}
+
+/// What must come of an example.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Expected {
+    /// The rule that has the example lets it go ahead.
+    Allow,
+    /// A person is asked.
+    Ask,
+}
+
+/// Whether rules are for tools or for tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RuleKind {
+    /// For calls of tools.
+    Tool,
+    /// For invocations of tasks.
+    Task,
+}
+
+impl RuleKind {
+    fn noun(self) -> &'static str {
+        match self {
+            Self::Tool => "tool",
+            Self::Task => "task",
+        }
+    }
+}
+
+/// Tries the examples of rules. Rules are evaluated elsewhere; this is how that is handed in.
+pub type TryExamples = fn(RuleKind, &[Rule]) -> Vec<ExampleDefect>;
+
+/// An example that comes out otherwise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExampleDefect {
+    /// Which rule, counted from zero.
+    pub rule: usize,
+    /// Which of its examples, counted from zero.
+    pub example: usize,
+    /// What came of it, and why.
+    pub message: String,
 }
 
 /// Everything a definition says about its surroundings.
@@ -143,7 +206,7 @@ pub(crate) fn check_rules<T: Scoped>(
     findings: &mut Findings,
 ) {
     if let Some(rules) = &scope.tool_rules {
-        check_each(doc, "tool", rules, has_tool, findings);
+        check_list(doc, (RuleKind::Tool, rules), (index, has_tool), findings);
     }
     if let Some(rules) = &scope.task_rules {
         let named: HashSet<&str> =
@@ -152,7 +215,7 @@ pub(crate) fn check_rules<T: Scoped>(
             let inherits = scope.tasks.inherit || doc.lost("/tasks");
             named.contains(name) || inherits && index.tasks.contains_key(name)
         };
-        check_each(doc, "task", rules, &has_task, findings);
+        check_list(doc, (RuleKind::Task, rules), (index, &has_task), findings);
     }
 }
 
@@ -184,11 +247,15 @@ fn choice<T>(
 fn tool_rules<T>(doc: &Doc<T>, approvals: &ToolApprovals) -> Vec<Rule> {
     let rules = approvals.rules.iter().enumerate();
     rules
-        .map(|(at, rule)| Rule {
-            subject: ToolName::canonical(&rule.tool).as_str().to_owned(),
-            allow: rule.allow,
-            when: rule.when.clone().unwrap_or_default(),
-            origin: doc.origin(&format!("/tool_approvals/rules/{at}")),
+        .map(|(at, rule)| {
+            let pointer = format!("/tool_approvals/rules/{at}");
+            Rule {
+                subject: ToolName::canonical(&rule.tool).as_str().to_owned(),
+                allow: rule.allow,
+                when: rule.when.clone().unwrap_or_default(),
+                examples: examples(doc, &pointer, rule.examples.as_ref()),
+                origin: doc.origin(&pointer),
+            }
         })
         .collect()
 }
@@ -196,13 +263,42 @@ fn tool_rules<T>(doc: &Doc<T>, approvals: &ToolApprovals) -> Vec<Rule> {
 fn task_rules<T>(doc: &Doc<T>, approvals: &TaskApprovals) -> Vec<Rule> {
     let rules = approvals.rules.iter().enumerate();
     rules
-        .map(|(at, rule)| Rule {
-            subject: rule.task.clone(),
-            allow: rule.allow,
-            when: rule.when.clone().unwrap_or_default(),
-            origin: doc.origin(&format!("/task_approvals/rules/{at}")),
+        .map(|(at, rule)| {
+            let pointer = format!("/task_approvals/rules/{at}");
+            Rule {
+                subject: rule.task.clone(),
+                allow: rule.allow,
+                when: rule.when.clone().unwrap_or_default(),
+                examples: examples(doc, &pointer, rule.examples.as_ref()),
+                origin: doc.origin(&pointer),
+            }
         })
         .collect()
+}
+
+/// Those that must go ahead, then those that must be asked about.
+fn examples<T>(doc: &Doc<T>, pointer: &str, examples: Option<&Examples>) -> Vec<Example> {
+    let Some(examples) = examples else { return Vec::new() };
+    let lists = [(Expected::Allow, &examples.allow), (Expected::Ask, &examples.ask)];
+    let each = lists.into_iter().flat_map(|(expected, list)| {
+        list.iter().enumerate().map(move |(at, args)| (expected, at, args))
+    });
+    each.map(|(expected, at, args)| Example {
+        expected,
+        args: match args {
+            ExampleArgs::Map(args) => Value::Object(args.clone()),
+            ExampleArgs::Command(command) => serde_json::json!({ COMMAND: command }),
+        },
+        origin: doc.origin(&example_pointer(pointer, expected, at)),
+    })
+    .collect()
+}
+
+fn example_pointer(rule: &str, expected: Expected, at: usize) -> String {
+    match expected {
+        Expected::Allow => format!("{rule}/examples/allow/{at}"),
+        Expected::Ask => format!("{rule}/examples/ask/{at}"),
+    }
 }
 
 fn check_references<T>(
@@ -216,6 +312,55 @@ fn check_references<T>(
     for (below, name) in NameList::named(list) {
         let span = doc.span(&format!("{field}{below}"));
         index.report_reference(lookup, name, (&doc.source, span), findings);
+    }
+}
+
+/// Checks the rules of one list, then tries their examples if they can be evaluated.
+fn check_list<T>(
+    doc: &Doc<T>,
+    (kind, rules): (RuleKind, &[Rule]),
+    (index, offered): (&Index, &dyn Fn(&str) -> bool),
+    findings: &mut Findings,
+) {
+    let mut own = Findings::default();
+    check_each(doc, kind.noun(), rules, offered, &mut own);
+    check_commands(doc, kind, rules, &mut own);
+    let whole = !own.has_errors() && !doc.lost(&format!("/{}_approvals", kind.noun()));
+    if let Some(try_examples) = index.try_examples.filter(|_| whole) {
+        for defect in try_examples(kind, rules) {
+            let pointer = pointer_of(kind, rules, &defect);
+            let text = Text::new(defect.message)
+                .help("mend the rule or the example; the rules are tried in order, all of them");
+            own.at(Code::ExampleFails, &doc.source, doc.span(&pointer), text);
+        }
+    }
+    findings.append(own);
+}
+
+fn pointer_of(kind: RuleKind, rules: &[Rule], defect: &ExampleDefect) -> String {
+    let rule = format!("/{}_approvals/rules/{}", kind.noun(), defect.rule);
+    let Some(examples) = rules.get(defect.rule).map(|rule| &rule.examples) else { return rule };
+    let Some(example) = examples.get(defect.example) else { return rule };
+    let before = examples[..defect.example].iter();
+    let at = before.filter(|one| one.expected == example.expected).count();
+    example_pointer(&rule, example.expected, at)
+}
+
+/// A text alone is a command, and only the shell takes one.
+fn check_commands<T>(doc: &Doc<T>, kind: RuleKind, rules: &[Rule], findings: &mut Findings) {
+    for (at, rule) in rules.iter().enumerate() {
+        if kind == RuleKind::Tool && rule.subject == SHELL {
+            continue;
+        }
+        for example in 0..rule.examples.len() {
+            let defect = ExampleDefect { rule: at, example, message: String::new() };
+            let pointer = pointer_of(kind, rules, &defect);
+            if matches!(doc.node.at(&pointer).map(|node| &node.kind), Some(Kind::Text(_))) {
+                let text = Text::new("an example of this rule must be a map, but is text")
+                    .help("write the arguments as `{name: value}`; text alone is for the shell");
+                findings.at(Code::WrongType, &doc.source, doc.span(&pointer), text);
+            }
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A range of bytes of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -160,8 +160,27 @@ impl Serialize for Origin {
     }
 }
 
+/// Reads what `Display` writes.
+impl From<String> for Origin {
+    fn from(text: String) -> Self {
+        let place = || {
+            let (rest, column) = text.rsplit_once(':')?;
+            let (file, line) = rest.rsplit_once(':')?;
+            Some(Self { file: file.into(), line: line.parse().ok()?, column: column.parse().ok()? })
+        };
+        // `a:01:1` is a name that only looks like a place.
+        place().filter(|place| place.to_string() == text).unwrap_or_else(|| Self::named(text))
+    }
+}
+
+impl<'de> Deserialize<'de> for Origin {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(Self::from)
+    }
+}
+
 /// A value that knows where it came from.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sourced<T> {
     /// The value.
     pub value: T,
@@ -187,6 +206,16 @@ mod tests {
         assert_eq!(source.position(source.text.find("1\n").unwrap()), (1, 4));
         assert_eq!(source.position(source.text.find('2').unwrap()), (2, 5));
         assert_eq!(source.position(1_000), (3, 1));
+    }
+
+    #[test]
+    fn an_origin_is_read_back_as_it_was_written() {
+        let place = Origin { file: "a:b/c.yml".into(), line: 3, column: 7 };
+        let names = ["built-in", "environment X", "a.yml", "a:01:1", "a:0:1", "b:+1:2", ":", "::"];
+        for origin in names.map(Origin::named).into_iter().chain([place]) {
+            let json = serde_json::to_string(&origin).unwrap();
+            assert_eq!(serde_json::from_str::<Origin>(&json).unwrap(), origin, "{json}");
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use agentry_protocol::tool::{self, ToolName};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::diagnostic::{Code, Findings, Text, suggestion};
 use crate::file_tree::FileTree;
@@ -27,7 +27,7 @@ pub const FILE: &str = "context/tool-access.json";
 const SHELL_NAMES: [&str; 4] = ["shell", "bash", "Bash", "exec"];
 
 /// What the file and the environment say together.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolAccess {
     /// false switches every tool off.
     pub enabled: Sourced<bool>,
@@ -44,7 +44,7 @@ pub struct ToolAccess {
 }
 
 /// How the shell is bounded.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Shell {
     /// Off, only commands with a listed beginning, or all.
     pub mode: Sourced<AccessMode>,

@@ -123,7 +123,11 @@ impl<'a> Gathering<'a> {
         match self.access.why_off(&tool.name) {
             Some(off) => {
                 let why = format!("{} ({})", off.why, off.origin);
-                self.leave_out(tool.name.as_str(), &why, &tool.origin);
+                if self.leave_out(tool.name.as_str(), &why, &tool.origin)
+                    && let Some(one) = self.left_out.last_mut()
+                {
+                    one.switched_off = true;
+                }
             }
             None => {
                 self.seen.insert(tool.name.clone());
@@ -132,11 +136,15 @@ impl<'a> Gathering<'a> {
         }
     }
 
-    fn leave_out(&mut self, name: &str, why: &str, origin: &Origin) {
-        if self.seen.insert(ToolName::canonical(name)) {
+    /// False if it was named before.
+    fn leave_out(&mut self, name: &str, why: &str, origin: &Origin) -> bool {
+        let is_new = self.seen.insert(ToolName::canonical(name));
+        if is_new {
             let (name, why) = (name.to_owned(), why.to_owned());
-            self.left_out.push(LeftOut { name, why, origin: origin.clone() });
+            let origin = origin.clone();
+            self.left_out.push(LeftOut { name, why, origin, switched_off: false });
         }
+        is_new
     }
 
     /// Adds the tools that come with a capability.

@@ -4,7 +4,14 @@
 //! input gives the same output, on every machine; replay and tests rest on it.
 #![deny(clippy::print_stdout, clippy::print_stderr, clippy::wildcard_enum_match_arm)]
 
+pub mod approval;
+pub mod authority;
+pub mod charter;
+pub mod danger;
 pub mod limits;
+pub mod moves;
 pub mod prompt;
+pub mod shell;
 pub mod template;
 pub mod tokens;
+pub mod turn;

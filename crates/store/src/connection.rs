@@ -35,10 +35,19 @@ pub(crate) fn open_writer(home: &Home) -> Result<Connection, Error> {
     let mut sql = open(&path)?;
     refuse_the_future(&sql, &path)?;
     let read = |source| Error::Read { path: path.clone(), source };
-    sql.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(())).map_err(read)?;
+    let mode = sql.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0));
+    let mode: String = mode.map_err(read)?;
+    // Where the disk fails, the database keeps its old journal and says so only in its answer.
+    if mode != "wal" {
+        let why =
+            format!("its journal stays `{mode}`, which means that the disk does not do its part");
+        return Err(Error::Upgrade { path, why });
+    }
     if layout(&sql).map_err(read)? < LAYOUT_VERSION {
         upgrade(&mut sql, &path, &Artifacts::new(home))?;
     }
+    // The database does not tell when the name of its log does not reach the disk.
+    home::sync_directory(home.root())?;
     Ok(sql)
 }
 

@@ -53,6 +53,8 @@ pub struct ToolRule {
     pub allow: bool,
     /// Conditions on the call's arguments, all of which must hold.
     pub when: Option<BTreeMap<String, Matcher>>,
+    /// Calls with what must come of them; tried by `agentry check`.
+    pub examples: Option<Examples>,
 }
 
 /// One rule for invocations of a task.
@@ -66,6 +68,43 @@ pub struct TaskRule {
     pub allow: bool,
     /// Conditions on the task's inputs, all of which must hold.
     pub when: Option<BTreeMap<String, Matcher>>,
+    /// Invocations with what must come of them; tried by `agentry check`.
+    pub examples: Option<Examples>,
+}
+
+/// What must come of given arguments when all rules of the list are tried in order.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Examples {
+    /// This rule lets these go ahead.
+    #[serde(default)]
+    pub allow: Vec<ExampleArgs>,
+    /// A person is asked about these.
+    #[serde(default)]
+    pub ask: Vec<ExampleArgs>,
+}
+
+/// The arguments of an example.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub enum ExampleArgs {
+    /// A map of arguments.
+    Map(serde_json::Map<String, Value>),
+    /// For the shell: the command.
+    Command(String),
+}
+
+impl JsonSchema for ExampleArgs {
+    fn schema_name() -> Cow<'static, str> {
+        "ExampleArgs".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A map of arguments; for the shell the command alone will do.",
+            "type": ["object", "string"],
+        })
+    }
 }
 
 /// A condition on one argument. A missing argument or a value of another type does not match.

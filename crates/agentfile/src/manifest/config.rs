@@ -248,6 +248,8 @@ pub struct Limits {
     pub calls: Option<u64>,
     /// Rounds in wiggum mode.
     pub iterations: Option<u64>,
+    /// Tokens in one turn, read and written together.
+    pub tokens: Option<u64>,
 }
 
 /// `[access]`.

@@ -8,13 +8,14 @@ use regex::Regex;
 /// Codes that need a real directory; the tests of `app` have them.
 const ELSEWHERE: [&str; 1] = ["E0108"];
 
-const SUITE: [(&str, &str); 14] = [
+const SUITE: [(&str, &str); 15] = [
     ("access", include_str!("access.rs")),
     ("agent_program", include_str!("agent_program.rs")),
     ("codes", ""),
     ("config", include_str!("config.rs")),
     ("custom_tools", include_str!("custom_tools.rs")),
     ("documented", include_str!("documented.rs")),
+    ("examples", include_str!("examples.rs")),
     ("hostile", include_str!("hostile.rs")),
     ("independence", include_str!("independence.rs")),
     ("packs", include_str!("packs.rs")),

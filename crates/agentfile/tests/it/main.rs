@@ -6,6 +6,7 @@ mod codes;
 mod config;
 mod custom_tools;
 mod documented;
+mod examples;
 mod hostile;
 mod independence;
 mod packs;

@@ -7,6 +7,7 @@ use agentry_agentfile::config::{self, Layers};
 use agentry_agentfile::diagnostic::Findings;
 use agentry_agentfile::file_tree::{Entry, File, FileTree};
 use agentry_agentfile::library::{self, Input, Library, TemplateDefect};
+use agentry_agentfile::scope::TryExamples;
 use agentry_agentfile::skill::SkillLevel;
 use agentry_agentfile::source::Source;
 use agentry_protocol::tool::{self, Needs, ToolName};
@@ -38,6 +39,7 @@ pub(crate) struct Given {
     tool_variables: BTreeMap<String, String>,
     level: SkillLevel,
     defects: Vec<TemplateDefect>,
+    try_examples: TryExamples,
 }
 
 pub(crate) fn given(fixture: &str) -> Given {
@@ -49,6 +51,7 @@ pub(crate) fn given(fixture: &str) -> Given {
         tool_variables: BTreeMap::new(),
         level: SkillLevel::Extended,
         defects: Vec::new(),
+        try_examples: |_, _| Vec::new(),
     }
 }
 
@@ -106,6 +109,11 @@ impl Given {
         self
     }
 
+    pub(crate) fn try_examples(mut self, try_examples: TryExamples) -> Self {
+        self.try_examples = try_examples;
+        self
+    }
+
     pub(crate) fn read(&self) -> (Library, Findings) {
         let mut findings = Findings::default();
         let mut layers = self.layers.clone();
@@ -119,6 +127,7 @@ impl Given {
             host: host(),
             level: self.level,
             try_templates: &|_| self.defects.clone(),
+            try_examples: self.try_examples,
         };
         let library = library::read(input, &mut findings);
         (library, findings)

@@ -1,0 +1,379 @@
+//! Approval rules evaluated: which calls go ahead, and about which a person is asked.
+//!
+//! The first rule that matches decides; `allow: false` asks; whatever no rule matches is asked. The shell
+//! is looked at command by command, so that a rule for `git` does not carry an `rm` behind a semicolon.
+//!
+//! Must never: deny, or allow anything that no rule names.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use agentry_agentfile::limits::REGEX_BYTES_MAX;
+use agentry_agentfile::manifest::approvals::Matcher;
+use agentry_agentfile::scope::{COMMAND, ExampleDefect, Expected, Rule, RuleKind, SHELL};
+use agentry_protocol::verdict::Verdict;
+use regex::{Regex, RegexBuilder};
+use serde_json::{Number, Value};
+
+use crate::limits::WHY_CHARS_MAX;
+
+mod parts;
+
+use parts::Part;
+
+/// What the rules say about one call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Opinion<'a> {
+    /// Allow or ask.
+    pub verdict: Verdict,
+    /// The rule that decided.
+    pub rule: Option<&'a Rule>,
+    /// Why, in words for a person.
+    pub why: String,
+}
+
+/// What the rules say about a call of a tool.
+pub fn decide<'a>(rules: &'a [Rule], tool: &str, args: &Value) -> Opinion<'a> {
+    decide_with(&Patterns::default(), rules, tool, args)
+}
+
+/// The same, with expressions that are compiled once for many calls.
+pub fn decide_with<'a>(
+    patterns: &Patterns,
+    rules: &'a [Rule],
+    tool: &str,
+    args: &Value,
+) -> Opinion<'a> {
+    let command = args.get(COMMAND).and_then(Value::as_str).filter(|_| tool == SHELL);
+    match command {
+        Some(command) => Shell { patterns, rules, args, command }.decide(),
+        None => first(patterns, rules, tool, args),
+    }
+}
+
+/// What the rules say about an invocation of a task.
+pub fn decide_task<'a>(rules: &'a [Rule], task: &str, inputs: &Value) -> Opinion<'a> {
+    first(&Patterns::default(), rules, task, inputs)
+}
+
+/// Tries the examples of rules: all rules are evaluated, in order, with each of them.
+pub fn try_examples(kind: RuleKind, rules: &[Rule]) -> Vec<ExampleDefect> {
+    let patterns = Patterns::of(rules);
+    let decide = |rule: &Rule, args: &Value| match kind {
+        RuleKind::Tool => decide_with(&patterns, rules, &rule.subject, args),
+        RuleKind::Task => first(&patterns, rules, &rule.subject, args),
+    };
+    let mut defects = Vec::new();
+    for (at, rule) in rules.iter().enumerate() {
+        for (example, one) in rule.examples.iter().enumerate() {
+            let came = decide(rule, &one.args);
+            if let Some(message) = otherwise(rule, one.expected, &came) {
+                defects.push(ExampleDefect { rule: at, example, message });
+            }
+        }
+    }
+    defects
+}
+
+/// How an opinion differs from what an example of a rule expects.
+fn otherwise(rule: &Rule, expected: Expected, came: &Opinion<'_>) -> Option<String> {
+    match (expected, came.verdict) {
+        (Expected::Ask, Verdict::Ask) => None,
+        (Expected::Ask, Verdict::Allow | Verdict::Deny) => {
+            Some(format!("it must be asked, but goes ahead: {}", came.why))
+        }
+        (Expected::Allow, Verdict::Allow) => match came.rule {
+            Some(other) if !std::ptr::eq(rule, other) => {
+                Some(format!("it goes ahead by the rule at {}, not by this one", other.origin))
+            }
+            Some(_) | None => None,
+        },
+        (Expected::Allow, Verdict::Ask | Verdict::Deny) => {
+            Some(format!("it must go ahead, but is asked: {}", came.why))
+        }
+    }
+}
+
+/// The first rule that matches.
+fn first<'a>(patterns: &Patterns, rules: &'a [Rule], subject: &str, args: &Value) -> Opinion<'a> {
+    let mut own = rules.iter().filter(|rule| rule.subject == subject);
+    match own.find(|rule| matches(patterns, rule, args)) {
+        Some(rule) => by(rule),
+        None => nobody(),
+    }
+}
+
+fn by(rule: &Rule) -> Opinion<'_> {
+    let verdict = if rule.allow { Verdict::Allow } else { Verdict::Ask };
+    Opinion { verdict, rule: Some(rule), why: words(rule) }
+}
+
+fn nobody<'a>() -> Opinion<'a> {
+    let why = "no approval rule matches, so a person is asked".to_owned();
+    Opinion { verdict: Verdict::Ask, rule: None, why }
+}
+
+/// What a rule says, on one line.
+fn words(rule: &Rule) -> String {
+    let verb = if rule.allow { "a rule lets" } else { "a rule asks about" };
+    let rest = if rule.allow { " go ahead" } else { "" };
+    if rule.when.is_empty() {
+        return format!("{verb} every `{}`{rest}", rule.subject);
+    }
+    let conditions: Vec<String> = rule
+        .when
+        .iter()
+        .map(|(argument, matcher)| format!("`{argument}` {}", condition(matcher)))
+        .collect();
+    shortened(&format!("{verb} `{}`{rest} when {}", rule.subject, conditions.join(" and ")))
+}
+
+fn condition(matcher: &Matcher) -> String {
+    let list = |matchers: &[Matcher], between: &str| {
+        let each: Vec<String> = matchers.iter().map(condition).collect();
+        format!("({})", each.join(between))
+    };
+    match matcher {
+        Matcher::Equals(value) => format!("equals {value}"),
+        Matcher::In(values) => format!("is in {}", Value::from(values.clone())),
+        Matcher::StartsWith(text) => format!("starts with {}", Value::from(text.as_str())),
+        Matcher::Matches(text) => format!("matches {}", Value::from(text.as_str())),
+        Matcher::Contains(value) => format!("contains {value}"),
+        Matcher::ContainsAll(values) => format!("contains all of {}", Value::from(values.clone())),
+        Matcher::AnyOf(nested) => list(nested, " or "),
+        Matcher::AllOf(nested) => list(nested, " and "),
+    }
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(WHY_CHARS_MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+fn matches(patterns: &Patterns, rule: &Rule, args: &Value) -> bool {
+    rule.when.iter().all(|(argument, matcher)| {
+        args.get(argument).is_some_and(|value| holds(patterns, matcher, value))
+    })
+}
+
+/// Whether a condition holds for a value. A value of another type does not match.
+fn holds(patterns: &Patterns, matcher: &Matcher, value: &Value) -> bool {
+    match matcher {
+        Matcher::Equals(wanted) => same(wanted, value),
+        Matcher::In(wanted) => wanted.iter().any(|one| same(one, value)),
+        Matcher::StartsWith(start) => value.as_str().is_some_and(|text| text.starts_with(start)),
+        Matcher::Matches(pattern) => {
+            value.as_str().is_some_and(|text| patterns.is_match(pattern, text))
+        }
+        Matcher::Contains(part) => has(value, part),
+        Matcher::ContainsAll(parts) => {
+            (value.is_string() || value.is_array()) && parts.iter().all(|part| has(value, part))
+        }
+        Matcher::AnyOf(nested) => nested.iter().any(|one| holds(patterns, one, value)),
+        Matcher::AllOf(nested) => nested.iter().all(|one| holds(patterns, one, value)),
+    }
+}
+
+/// Part of a text, or member of a list.
+fn has(value: &Value, part: &Value) -> bool {
+    match value {
+        Value::String(text) => part.as_str().is_some_and(|part| text.contains(part)),
+        Value::Array(items) => items.iter().any(|item| same(item, part)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => false,
+    }
+}
+
+/// Equal as JSON: `1` and `1.0` are one number, the order of keys does not count.
+fn same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => same_number(a, b),
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
+        }
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| same(a, b)))
+        }
+        (a, b) => a == b,
+    }
+}
+
+fn same_number(a: &Number, b: &Number) -> bool {
+    match (a.as_i128(), b.as_i128()) {
+        (Some(a), Some(b)) => a == b,
+        // Beyond 2^53 a float stands for several whole numbers; the cast says which one it is.
+        (Some(whole), None) => b.as_f64().is_some_and(|float| is_whole(float, whole)),
+        (None, Some(whole)) => a.as_f64().is_some_and(|float| is_whole(float, whole)),
+        (None, None) => a.as_f64() == b.as_f64(),
+    }
+}
+
+fn is_whole(float: f64, whole: i128) -> bool {
+    float.fract() == 0.0 && float as i128 == whole
+}
+
+/// The regular expressions of rules, each compiled when it is first needed.
+#[derive(Debug, Default)]
+pub struct Patterns {
+    // One that does not compile never matches; `check` reports it.
+    compiled: HashMap<String, OnceLock<Option<Regex>>>,
+}
+
+impl Patterns {
+    /// Those of these rules.
+    pub fn of<'a>(rules: impl IntoIterator<Item = &'a Rule>) -> Self {
+        let mut patterns = Self::default();
+        for rule in rules {
+            rule.when.values().for_each(|matcher| patterns.gather(matcher));
+        }
+        patterns
+    }
+
+    fn gather(&mut self, matcher: &Matcher) {
+        match matcher {
+            Matcher::Matches(pattern) => {
+                self.compiled.entry(pattern.clone()).or_default();
+            }
+            Matcher::AnyOf(nested) | Matcher::AllOf(nested) => {
+                nested.iter().for_each(|one| self.gather(one));
+            }
+            Matcher::Equals(_)
+            | Matcher::In(_)
+            | Matcher::StartsWith(_)
+            | Matcher::Contains(_)
+            | Matcher::ContainsAll(_) => {}
+        }
+    }
+
+    fn is_match(&self, pattern: &str, text: &str) -> bool {
+        let matches = |regex: &Option<Regex>| regex.as_ref().is_some_and(|one| one.is_match(text));
+        match self.compiled.get(pattern) {
+            Some(once) => matches(once.get_or_init(|| compile(pattern))),
+            None => matches(&compile(pattern)),
+        }
+    }
+}
+
+fn compile(pattern: &str) -> Option<Regex> {
+    RegexBuilder::new(pattern).size_limit(REGEX_BYTES_MAX).build().ok()
+}
+
+/// A call of the shell: a rule that allows must allow each of its commands.
+struct Shell<'a, 'c> {
+    patterns: &'c Patterns,
+    rules: &'a [Rule],
+    args: &'c Value,
+    command: &'c str,
+}
+
+impl<'a> Shell<'a, '_> {
+    fn decide(&self) -> Opinion<'a> {
+        let parts = parts::of(self.command);
+        let mut open: Vec<(&Part, Value)> = match &parts {
+            Ok(parts) => parts.iter().map(|part| (part, self.with(&part.text))).collect(),
+            Err(_) => Vec::new(),
+        };
+        // The first rule that would allow the text if nobody looked into it.
+        let mut nearly: Option<&Rule> = None;
+        for rule in self.rules.iter().filter(|rule| rule.subject == SHELL) {
+            let fits = |args: &Value| matches(self.patterns, rule, args);
+            let whole = fits(self.args);
+            if !rule.allow {
+                if whole || open.iter().any(|(_, args)| fits(args)) {
+                    return by(rule);
+                }
+                let unknown = match &parts {
+                    Err(why) => Some(why.as_str()),
+                    Ok(_) => open.iter().find_map(|(part, _)| part.hidden),
+                };
+                match unknown.filter(|_| self.may_fit(rule)) {
+                    Some(why) => return cannot_tell(rule, why),
+                    None => continue,
+                }
+            }
+            if whole && !looks_into(rule) {
+                return by(rule);
+            }
+            let named = texts_of(rule);
+            open.retain(|(part, args)| part.bar(&named).is_some() || !fits(args));
+            if parts.as_ref().is_ok_and(|parts| !parts.is_empty()) && open.is_empty() {
+                return by(rule);
+            }
+            nearly = nearly.or(Some(rule).filter(|_| whole));
+        }
+        match nearly {
+            Some(rule) => {
+                Opinion { why: Self::but(rule, &parts, &open), rule: Some(rule), ..nobody() }
+            }
+            None => nobody(),
+        }
+    }
+
+    /// Whether a rule would fit if some hidden command did.
+    fn may_fit(&self, rule: &Rule) -> bool {
+        let mut others = rule.when.iter().filter(|(argument, _)| *argument != COMMAND);
+        others.all(|(argument, matcher)| {
+            self.args.get(argument).is_some_and(|value| holds(self.patterns, matcher, value))
+        })
+    }
+
+    /// The arguments with one command in place of the whole text.
+    fn with(&self, command: &str) -> Value {
+        let mut args = self.args.clone();
+        args[COMMAND] = Value::from(command);
+        args
+    }
+
+    /// Why a rule that fits the text does not allow it.
+    fn but(rule: &Rule, parts: &Result<Vec<Part>, String>, open: &[(&Part, Value)]) -> String {
+        let why = match (parts, open.first()) {
+            (Err(why), _) => format!("the command is not fully understood ({why})"),
+            (Ok(_), Some((part, _))) => part.bar(&texts_of(rule)).unwrap_or_else(|| {
+                format!("no rule lets its part `{}` go ahead by itself", part.text)
+            }),
+            (Ok(_), None) => "it runs no command".to_owned(),
+        };
+        shortened(&format!("a rule fits the text, but {why}, so a person is asked"))
+    }
+}
+
+fn cannot_tell<'a>(rule: &'a Rule, why: &str) -> Opinion<'a> {
+    let why = format!("the command is not fully understood ({why}), and {}", words(rule));
+    Opinion { why: shortened(&why), ..by(rule) }
+}
+
+/// Whether a rule tells commands apart by a piece of their text. One that names the whole text, or that
+/// does not look at it, means just what it says.
+fn looks_into(rule: &Rule) -> bool {
+    rule.when.get(COMMAND).is_some_and(|matcher| !is_exact(matcher))
+}
+
+/// The pieces of text by which a rule tells commands apart.
+fn texts_of(rule: &Rule) -> Vec<&str> {
+    let mut texts = Vec::new();
+    let mut open: Vec<&Matcher> = rule.when.get(COMMAND).into_iter().collect();
+    while let Some(matcher) = open.pop() {
+        match matcher {
+            Matcher::StartsWith(text) | Matcher::Matches(text) => texts.push(text.as_str()),
+            Matcher::Equals(value) | Matcher::Contains(value) => texts.extend(value.as_str()),
+            Matcher::In(values) | Matcher::ContainsAll(values) => {
+                texts.extend(values.iter().filter_map(Value::as_str));
+            }
+            Matcher::AnyOf(nested) | Matcher::AllOf(nested) => open.extend(nested),
+        }
+    }
+    texts
+}
+
+fn is_exact(matcher: &Matcher) -> bool {
+    match matcher {
+        Matcher::Equals(_) | Matcher::In(_) => true,
+        Matcher::AnyOf(nested) => nested.iter().all(is_exact),
+        Matcher::AllOf(nested) => nested.iter().any(is_exact),
+        Matcher::StartsWith(_)
+        | Matcher::Matches(_)
+        | Matcher::Contains(_)
+        | Matcher::ContainsAll(_) => false,
+    }
+}

@@ -1,0 +1,428 @@
+//! Authority for one call: is there such a tool, does its input fit, is it the agent's, is it switched on,
+//! do the approval rules let it go ahead, is it dangerous.
+//!
+//! Each stage can only narrow what the one before it left. All that decides is one value, which is recorded
+//! with the turn: the same value and the same call give the same ruling.
+//!
+//! Must never: allow what no stage has looked at, or let a broken definition widen anything.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use agentry_agentfile::agent::{Agent, LeftOut};
+use agentry_agentfile::diagnostic::suggestion;
+use agentry_agentfile::library::Library;
+use agentry_agentfile::manifest::tool_access::AccessMode;
+use agentry_agentfile::scope::{COMMAND, Rule, SHELL, Scope};
+use agentry_agentfile::skill::SkillForm;
+use agentry_agentfile::source::Origin;
+use agentry_agentfile::task::Task;
+use agentry_agentfile::tool_access::ToolAccess;
+use agentry_protocol::SkillId;
+use agentry_protocol::call::{ToolCall, ToolSpec};
+use agentry_protocol::tool::ToolName;
+use agentry_protocol::verdict::{Finding, Ruling, Stage, Verdict};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::approval::{self, Patterns};
+use crate::danger;
+use crate::limits::INPUT_DEFECTS_MAX;
+use crate::shell::{self, Allowlist, Facts, Simple, Word};
+
+mod input;
+
+use input::Schemas;
+
+/// Where a value comes from that nobody said.
+const BUILT_IN: &str = "built-in";
+
+/// All that decides about the calls of one turn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Authority {
+    /// The tools that the agent is offered and this host has.
+    pub tools: Vec<ToolSpec>,
+    /// Tools of the agent that tool-access switched off when the agent was read.
+    pub off: Vec<ToolSpec>,
+    /// Every tool that this host has.
+    pub known: Vec<ToolName>,
+    /// Tools that the agent asked for and does not get.
+    pub left_out: Vec<LeftOut>,
+    /// The agent's approval rules.
+    pub agent_rules: Vec<Rule>,
+    /// What the step of a task narrows.
+    pub scope: Option<NarrowScope>,
+    /// What each of the agent's skills narrows while it is active.
+    pub skills: BTreeMap<SkillId, NarrowScope>,
+    /// Which tools are switched on.
+    pub access: ToolAccess,
+    /// Where calls act.
+    pub place: Place,
+    /// What is compiled from the rest when it is first needed; begin with the default.
+    #[serde(skip)]
+    pub prepared: Prepared,
+}
+
+/// What a skill or a step says about tools.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NarrowScope {
+    /// What it is, for people: ``the skill `commit` ``.
+    pub name: String,
+    /// Its tools, if it lists them; otherwise all that its surroundings have.
+    pub tools: Option<Vec<ToolName>>,
+    /// Its approval rules, if it has any; otherwise those of its surroundings.
+    pub rules: Option<Vec<Rule>>,
+    /// Where it stands.
+    pub origin: Origin,
+}
+
+/// Where calls act.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// The workspace's directory.
+    pub workspace: String,
+    /// The user's home.
+    pub home: Option<String>,
+}
+
+/// The authority of an agent, perhaps within a step of a task: the task and the step's number from zero.
+pub fn of_agent(
+    agent: &Agent,
+    library: &Library,
+    specs: &[ToolSpec],
+    step: Option<(&Task, usize)>,
+) -> Authority {
+    let powers = &agent.powers;
+    let is_offered = |spec: &&ToolSpec| powers.toolset.iter().any(|one| one.name == spec.name);
+    let is_off = |spec: &&ToolSpec| {
+        let mut off = powers.left_out.iter().filter(|one| one.switched_off);
+        off.any(|one| ToolName::canonical(&one.name) == spec.name)
+    };
+    let skills = agent.skills.iter().filter_map(|id| library.skill(agent, id.value.as_str()));
+    let skills = skills.map(|skill| {
+        // A single file has no scope of its own.
+        let scopes: &[&Scope] = match skill.form {
+            SkillForm::Folder => &[&skill.scope],
+            SkillForm::File => &[],
+        };
+        let name = format!("the skill `{}`", skill.id);
+        (skill.id.clone(), NarrowScope::of(name, scopes, &skill.body.origin))
+    });
+    let has = |name: &ToolName| specs.iter().any(|spec| spec.name == *name);
+    let missing = powers.toolset.iter().filter(|tool| !has(&tool.name)).map(|tool| LeftOut {
+        name: tool.name.as_str().to_owned(),
+        why: "this host does not run it".to_owned(),
+        origin: tool.origin.clone(),
+        switched_off: false,
+    });
+    Authority {
+        tools: specs.iter().filter(is_offered).cloned().collect(),
+        off: specs.iter().filter(is_off).cloned().collect(),
+        known: specs.iter().map(|spec| spec.name.clone()).collect(),
+        left_out: powers.left_out.iter().cloned().chain(missing).collect(),
+        agent_rules: without_examples(&powers.tool_rules),
+        scope: step.and_then(|(task, at)| NarrowScope::of_step(task, at)),
+        skills: skills.collect(),
+        access: powers.access.clone(),
+        place: Place::default(),
+        prepared: Prepared::default(),
+    }
+}
+
+/// Examples decide nothing, so they are not recorded.
+fn without_examples(rules: &[Rule]) -> Vec<Rule> {
+    rules.iter().map(|rule| Rule { examples: Vec::new(), ..rule.clone() }).collect()
+}
+
+impl NarrowScope {
+    /// A later step that is silent takes what TASK.md says.
+    fn of_step(task: &Task, at: usize) -> Option<Self> {
+        let (first, step) = (task.steps.first()?, task.steps.get(at)?);
+        let name = format!("the step {} of the task `{}`", step.file, task.id);
+        Some(Self::of(name, &[&step.scope, &first.scope], &step.body.origin))
+    }
+
+    /// Of several scopes, the inner ones first, the first that has a list of its own holds; what the ones
+    /// inside of it name beside `inherit` comes on top.
+    fn of(name: String, scopes: &[&Scope], origin: &Origin) -> Self {
+        let at = scopes.iter().position(|scope| !scope.tools.inherit);
+        let list = at.map(|at| scopes[at]);
+        let tools = at.map(|at| {
+            let names = scopes[..=at].iter().rev().flat_map(|scope| &scope.tools.names);
+            names.map(|name| ToolName::canonical(&name.value)).collect()
+        });
+        let rules = scopes.iter().find_map(|scope| scope.tool_rules.as_deref());
+        let said = list.and_then(|scope| scope.tools.names.first()).map(|name| &name.origin);
+        let origin = said.unwrap_or(origin).clone();
+        Self { name, tools, rules: rules.map(without_examples), origin }
+    }
+}
+
+impl Authority {
+    /// What all stages but the danger guard say about a call, up to the first that denies.
+    pub fn rule(&self, call: &ToolCall, active: &[SkillId]) -> Ruling {
+        let findings = self.stages(call, active);
+        let verdict = findings.iter().map(|finding| finding.verdict).max();
+        Ruling { verdict: verdict.unwrap_or(Verdict::Deny), findings }
+    }
+
+    /// What the danger guard says about a call, if it refuses it.
+    pub fn danger(&self, call: &ToolCall) -> Option<Finding> {
+        let Place { workspace, home } = &self.place;
+        let place = danger::Place { workspace, home: home.as_deref() };
+        let danger = danger::of_call(&call.tool, &call.input, &place)?;
+        let rule = Some(format!("built-in {}", danger.rule));
+        Some(Finding { stage: Stage::Danger, verdict: Verdict::Deny, why: danger.why, rule })
+    }
+
+    /// What every stage says, the danger guard too: up to the first that denies.
+    pub fn chain(&self, call: &ToolCall, active: &[SkillId]) -> Vec<Finding> {
+        let mut findings = self.stages(call, active);
+        if findings.iter().all(|finding| finding.verdict < Verdict::Deny) {
+            let nothing =
+                || allow(Stage::Danger, "the guard against dangerous acts has no objection");
+            findings.push(self.danger(call).unwrap_or_else(nothing));
+        }
+        findings
+    }
+
+    /// Takes over a tool-access file that has changed.
+    pub fn set_access(&mut self, access: ToolAccess) {
+        self.access = access;
+    }
+
+    fn stages(&self, call: &ToolCall, active: &[SkillId]) -> Vec<Finding> {
+        let stages: [&dyn Fn() -> Option<Finding>; 5] = [
+            &|| Some(self.registered(&call.tool)),
+            &|| self.input(call),
+            &|| Some(self.scope(&call.tool, active)),
+            &|| Some(self.tool_access(call)),
+            &|| Some(self.rules(call, active)),
+        ];
+        let mut findings = Vec::with_capacity(stages.len());
+        for finding in stages.into_iter().filter_map(|stage| stage()) {
+            let verdict = finding.verdict;
+            findings.push(finding);
+            if verdict == Verdict::Deny {
+                break;
+            }
+        }
+        findings
+    }
+
+    /// The tool as the agent has it, switched on or not.
+    fn spec(&self, tool: &ToolName) -> Option<&ToolSpec> {
+        self.tools.iter().chain(&self.off).find(|spec| spec.name == *tool)
+    }
+
+    fn registered(&self, tool: &ToolName) -> Finding {
+        if self.known.contains(tool) {
+            return allow(Stage::Registered, format!("this host has the tool `{tool}`"));
+        }
+        let asked = self.left_out.iter().find(|one| ToolName::canonical(&one.name) == *tool);
+        if let Some(one) = asked {
+            let why = format!("the tool `{tool}` is left out: {}", one.why);
+            return deny(Stage::Registered, why, Some(&one.origin));
+        }
+        let names: Vec<&str> = self.tools.iter().map(|spec| spec.name.as_str()).collect();
+        let why = format!("no tool is called `{tool}`; {}", suggestion(tool.as_str(), &names));
+        deny(Stage::Registered, why, None)
+    }
+
+    /// A tool that is not the agent's has nothing to compare with; the next stage denies it.
+    fn input(&self, call: &ToolCall) -> Option<Finding> {
+        let spec = self.spec(&call.tool)?;
+        let defects = self.prepared.get(self).schemas.defects(spec, &call.input);
+        if defects.is_empty() {
+            return Some(allow(Stage::Input, "the arguments fit the tool's schema"));
+        }
+        let more = defects.len().saturating_sub(INPUT_DEFECTS_MAX);
+        let mut words = defects;
+        words.truncate(INPUT_DEFECTS_MAX);
+        if more > 0 {
+            words.push(format!("and {more} more"));
+        }
+        let why = format!(
+            "the arguments do not fit the schema of `{}`: {}; call it again with these mended",
+            call.tool,
+            words.join("; ")
+        );
+        Some(deny(Stage::Input, why, None))
+    }
+
+    fn scope(&self, tool: &ToolName, active: &[SkillId]) -> Finding {
+        if self.spec(tool).is_none() {
+            let asked = self.left_out.iter().find(|one| ToolName::canonical(&one.name) == *tool);
+            return match asked {
+                Some(one) => {
+                    let why = format!("the agent does not get `{tool}`: {}", one.why);
+                    deny(Stage::Scope, why, Some(&one.origin))
+                }
+                None => {
+                    deny(Stage::Scope, format!("`{tool}` is not one of the agent's tools"), None)
+                }
+            };
+        }
+        // What an unknown skill would narrow is not known either.
+        if let Some(id) = active.iter().find(|id| !self.skills.contains_key(*id)) {
+            let why = format!("the skill `{id}` is active but is not one of the agent's");
+            return deny(Stage::Scope, why, None);
+        }
+        let skills = active.iter().filter_map(|id| self.skills.get(id));
+        for scope in self.scope.iter().chain(skills) {
+            if let Some(tools) = scope.tools.as_ref().filter(|tools| !tools.contains(tool)) {
+                let names: Vec<&str> = tools.iter().map(ToolName::as_str).collect();
+                let why = format!("{} works with [{}] only", scope.name, names.join(", "));
+                return deny(Stage::Scope, why, Some(&scope.origin));
+            }
+        }
+        allow(Stage::Scope, format!("`{tool}` is one of the agent's tools"))
+    }
+
+    fn tool_access(&self, call: &ToolCall) -> Finding {
+        if let Some(off) = self.access.why_off(&call.tool) {
+            let why = format!("tool-access does not let `{}`: {}", call.tool, off.why);
+            return deny(Stage::ToolAccess, why, Some(&off.origin));
+        }
+        if call.tool.as_str() == SHELL {
+            return self.shell_access(&call.input);
+        }
+        allow(Stage::ToolAccess, "tool-access has it switched on")
+    }
+
+    /// In the mode `allowlist` a command outside of the list does not run. A list that somebody left empty
+    /// allows nothing, so a person is asked about each command; where nobody said anything, the approval
+    /// rules are the list. Either way a person is asked where a command is not understood.
+    fn shell_access(&self, input: &Value) -> Finding {
+        let shell = &self.access.shell;
+        let finding = |verdict, why: String| Finding {
+            stage: Stage::ToolAccess,
+            verdict,
+            why,
+            rule: Some(place_of(&shell.mode.origin)),
+        };
+        match shell.mode.value {
+            AccessMode::Full => {
+                return finding(Verdict::Allow, "the mode of the shell is full".to_owned());
+            }
+            AccessMode::Off => {
+                return finding(Verdict::Deny, "the mode of the shell is off".to_owned());
+            }
+            AccessMode::Allowlist => {}
+        }
+        let command = input.get(COMMAND).and_then(Value::as_str).unwrap_or_default();
+        let facts = shell::read(command);
+        if shell.allowed_prefixes.is_empty() {
+            let said = *shell.mode.origin.file != *BUILT_IN;
+            let (verdict, why) = match &facts.opaque {
+                _ if said => (
+                    Verdict::Ask,
+                    "the mode of the shell is allowlist and the list is empty, so a person is asked \
+                     about each command; list allowedPrefixes, or set the mode to full"
+                        .to_owned(),
+                ),
+                Some(why) => (
+                    Verdict::Ask,
+                    format!("the command is not fully understood ({why}), so a person is asked"),
+                ),
+                None => (Verdict::Allow, "the approval rules are the list of commands".to_owned()),
+            };
+            return finding(verdict, why);
+        }
+        let prefixes: Vec<&str> =
+            shell.allowed_prefixes.iter().map(|prefix| prefix.value.as_str()).collect();
+        // What is known of a text is enough to refuse it.
+        let known = facts.commands.iter().filter(|simple| is_known(simple)).cloned().collect();
+        let known = Facts { commands: known, ..Facts::default() };
+        match (shell::within(&known, &prefixes), shell::within(&facts, &prefixes)) {
+            (Allowlist::Outside { command, why }, _) => {
+                let why = format!("the command `{command}` is not let by allowedPrefixes: {why}");
+                finding(Verdict::Deny, why)
+            }
+            (Allowlist::Inside, Allowlist::Outside { why, .. }) => {
+                let why =
+                    format!("the command is not fully understood ({why}), so a person is asked");
+                finding(Verdict::Ask, why)
+            }
+            (Allowlist::Inside, Allowlist::Inside) => {
+                let why = "each of its commands begins with an allowed prefix";
+                finding(Verdict::Allow, why.to_owned())
+            }
+        }
+    }
+
+    /// The innermost scope that has rules decides: the skill loaded last, the step, the agent.
+    fn rules(&self, call: &ToolCall, active: &[SkillId]) -> Finding {
+        let skills = active.iter().rev().filter_map(|id| self.skills.get(id));
+        let rules = skills
+            .chain(&self.scope)
+            .find_map(|scope| scope.rules.as_deref())
+            .unwrap_or(&self.agent_rules);
+        let patterns = &self.prepared.get(self).patterns;
+        let opinion = approval::decide_with(patterns, rules, call.tool.as_str(), &call.input);
+        Finding {
+            stage: Stage::Rules,
+            verdict: opinion.verdict,
+            why: opinion.why,
+            rule: opinion.rule.map(|rule| place_of(&rule.origin)),
+        }
+    }
+
+    fn all_rules(&self) -> impl Iterator<Item = &Rule> {
+        let scopes = self.scope.iter().chain(self.skills.values());
+        self.agent_rules.iter().chain(scopes.filter_map(|scope| scope.rules.as_deref()).flatten())
+    }
+}
+
+/// Whether each word of a command is known before it runs.
+fn is_known(simple: &Simple) -> bool {
+    simple.words.iter().all(|word| matches!(word, Word::Literal(_)))
+}
+
+fn allow(stage: Stage, why: impl Into<String>) -> Finding {
+    Finding { stage, verdict: Verdict::Allow, why: why.into(), rule: None }
+}
+
+fn deny(stage: Stage, why: String, origin: Option<&Origin>) -> Finding {
+    Finding { stage, verdict: Verdict::Deny, why, rule: origin.map(place_of) }
+}
+
+/// `file:line`, or the name of what is no file.
+fn place_of(origin: &Origin) -> String {
+    match origin.line {
+        0 => origin.file.to_string(),
+        line => format!("{}:{line}", origin.file),
+    }
+}
+
+/// What is compiled from an authority: schemas and expressions. It holds nothing that the authority does
+/// not say, so all are equal.
+#[derive(Clone, Default)]
+pub struct Prepared(Arc<OnceLock<Ready>>);
+
+struct Ready {
+    schemas: Schemas,
+    patterns: Patterns,
+}
+
+impl Prepared {
+    fn get(&self, authority: &Authority) -> &Ready {
+        self.0.get_or_init(|| Ready {
+            schemas: Schemas::of(authority.tools.iter().chain(&authority.off)),
+            patterns: Patterns::of(authority.all_rules()),
+        })
+    }
+}
+
+impl PartialEq for Prepared {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl fmt::Debug for Prepared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Prepared")
+    }
+}

@@ -1,0 +1,75 @@
+//! Whether the arguments of a call fit the schema of its tool.
+//!
+//! Must never: fetch a schema from anywhere, or take a schema that does not compile for one that fits.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use agentry_protocol::call::ToolSpec;
+use agentry_protocol::tool::ToolName;
+use jsonschema::Validator;
+use serde_json::Value;
+
+use crate::limits::INPUT_DEFECT_CHARS_MAX;
+
+/// The schemas of tools, each compiled when it is first needed.
+#[derive(Default)]
+pub(super) struct Schemas {
+    compiled: HashMap<ToolName, Compiled>,
+}
+
+struct Compiled {
+    // Compared at each use: one name may come to stand for another schema.
+    parameters: Value,
+    validator: OnceLock<Result<Validator, String>>,
+}
+
+impl Schemas {
+    pub(super) fn of<'a>(specs: impl Iterator<Item = &'a ToolSpec>) -> Self {
+        let compiled = specs.map(|spec| {
+            let parameters = spec.parameters.clone();
+            (spec.name.clone(), Compiled { parameters, validator: OnceLock::new() })
+        });
+        Self { compiled: compiled.collect() }
+    }
+
+    /// What is wrong with the arguments: one sentence each, with the place.
+    pub(super) fn defects(&self, spec: &ToolSpec, input: &Value) -> Vec<String> {
+        let own = self.compiled.get(&spec.name).filter(|own| own.parameters == spec.parameters);
+        match own {
+            Some(own) => {
+                let validator = own.validator.get_or_init(|| compile(&spec.parameters));
+                told(validator.as_ref(), input)
+            }
+            None => told(compile(&spec.parameters).as_ref(), input),
+        }
+    }
+}
+
+fn compile(parameters: &Value) -> Result<Validator, String> {
+    jsonschema::options().build(parameters).map_err(|error| error.to_string())
+}
+
+fn told(validator: Result<&Validator, &String>, input: &Value) -> Vec<String> {
+    match validator {
+        Ok(validator) => validator
+            .iter_errors(input)
+            .map(|error| {
+                let pointer = error.instance_path().as_str();
+                let place = if pointer.is_empty() { "the arguments" } else { pointer };
+                shortened(&format!("{place}: {}", error.masked_with(MASK)))
+            })
+            .collect(),
+        Err(error) => vec![shortened(&format!("the tool's own schema does not compile: {error}"))],
+    }
+}
+
+/// Stands for the value that is wrong, which may be long and is known to whoever wrote it.
+const MASK: &str = "the value";
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(INPUT_DEFECT_CHARS_MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

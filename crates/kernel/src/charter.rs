@@ -1,0 +1,45 @@
+//! All that a turn is given before it begins: who the agent is, what it may do, what the model is told.
+//!
+//! Recorded with the turn. A turn that is taken up again after days has the charter it began with, however
+//! the files look by then; `replay` compares it with today's.
+//!
+//! Must never: change while a turn is under way, but for what tool-access.json says.
+
+use std::sync::Arc;
+
+use agentry_protocol::call::ToolSpec;
+use agentry_protocol::event::{Mode, RunLimits};
+use agentry_protocol::{AgentId, ContentHash};
+use serde::{Deserialize, Serialize};
+
+use crate::authority::Authority;
+
+/// What a turn is given.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Charter {
+    /// Who acts.
+    pub agent: AgentId,
+    /// The hash of the agent's files.
+    pub agent_hash: ContentHash,
+    /// The model.
+    pub model: Arc<str>,
+    /// How freely it answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    /// The longest answer, in tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u64>,
+    /// The system prompt.
+    pub system: Arc<str>,
+    /// The tools that the model is offered.
+    pub tools: Arc<[ToolSpec]>,
+    /// What decides about a call.
+    pub authority: Authority,
+    /// The mode to begin with.
+    pub mode: Mode,
+    /// How much the turn may do.
+    pub limits: RunLimits,
+    /// The command that checks whether the work is done; none means that the model is asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<String>,
+}

@@ -1,0 +1,141 @@
+//! Which paths must not be written or deleted, whoever asks.
+//!
+//! Must never: refuse a path below the workspace for where the workspace happens to be.
+
+use super::{Danger, Place, refused};
+use crate::shell::path::is_stream;
+use crate::shell::runs_later;
+
+/// Folders of the system; what is below them is not the agent's to change.
+const SYSTEM: [&str; 12] = [
+    "/etc", "/boot", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/proc", "/sys",
+    "/System", "/Library",
+];
+/// Folders whose loss is the loss of the machine or of everybody's files.
+const TOP: [&str; 14] = [
+    "/",
+    "/home",
+    "/Users",
+    "/root",
+    "/var",
+    "/opt",
+    "/srv",
+    "/dev",
+    "/run",
+    "/mnt",
+    "/media",
+    "/private",
+    "/Applications",
+    "/Volumes",
+];
+
+/// Folders of home directories.
+pub(super) const HOMES: [&str; 2] = ["/home", "/Users"];
+
+/// Why this file must not be written, if it must not.
+pub(super) fn of_write(path: &str, place: &Place<'_>) -> Option<Danger> {
+    if let Some(name) = governs(path, place) {
+        return refused(
+            "governance",
+            format!("`{name}` says what the agent may do; only people change it"),
+        );
+    }
+    // A start-up file counts where it is one; a copy below the workspace is only a file.
+    let parent = path.rsplit_once('/').map(|(parent, _)| parent);
+    let is_copy =
+        is_below(path, place.workspace) && parent != place.home && !path.contains("/.git/");
+    if runs_later(path) && !is_copy {
+        return refused("persistence", format!("`{path}` is run later, outside of any approval"));
+    }
+    if is_device(path) {
+        return refused("device_write", format!("`{path}` is a device"));
+    }
+    if is_below(path, place.workspace) {
+        return None;
+    }
+    let system = SYSTEM.iter().any(|folder| path == *folder || is_below(path, folder));
+    match system {
+        true => refused("system_write", format!("`{path}` belongs to the system")),
+        false => None,
+    }
+}
+
+/// Why everything below this path must not be deleted or changed, if it must not.
+pub(super) fn of_tree(path: &str, place: &Place<'_>) -> Option<Danger> {
+    let whole = path.trim_end_matches("/*").trim_end_matches("/.*").trim_end_matches("/.[!.]*");
+    // A pattern right below the root may match anything there.
+    let below_root = whole
+        .strip_prefix('/')
+        .is_some_and(|rest| !rest.contains('/') && rest.contains(['*', '?', '[']));
+    let whole = if whole.is_empty() || below_root { "/" } else { whole };
+    if is_below(whole, place.workspace) {
+        let git = whole == format!("{}/.git", place.workspace.trim_end_matches('/'));
+        return if git {
+            refused("history_destroyed", "it takes away the history of the repository")
+        } else {
+            None
+        };
+    }
+    if whole == "/" {
+        return refused("delete_root", "it reaches everything on the machine");
+    }
+    let home = place.home.is_some_and(|home| whole == home);
+    if !home && (whole == place.workspace || is_below(place.workspace, whole)) {
+        return refused("delete_workspace", format!("`{whole}` is or holds the whole workspace"));
+    }
+    let parent = whole.rsplit_once('/').map(|(parent, _)| parent);
+    let somebody = parent.is_some_and(|parent| HOMES.contains(&parent));
+    let keys =
+        [".ssh", ".gnupg", ".aws"].iter().any(|folder| whole.ends_with(&format!("/{folder}")));
+    if home || somebody || keys {
+        return refused("delete_home", format!("`{whole}` is a home directory or holds its keys"));
+    }
+    let system = TOP.contains(&whole)
+        || SYSTEM.iter().any(|folder| whole == *folder || is_below(whole, folder))
+        || is_device(whole)
+        || whole.strip_prefix("/var/").is_some_and(|rest| !rest.contains('/') && rest != "tmp");
+    match system {
+        true => refused("delete_system", format!("`{whole}` belongs to the system")),
+        false => None,
+    }
+}
+
+/// A device that is not a stream or shared memory.
+pub(super) fn is_device(path: &str) -> bool {
+    path.starts_with("/dev/")
+        && !is_stream(path)
+        && !path.starts_with("/dev/shm/")
+        && path != "/dev/full"
+        && path != "/dev/random"
+        && path != "/dev/urandom"
+}
+
+/// The part of a path by which it governs agents.
+fn governs<'a>(path: &'a str, place: &Place<'_>) -> Option<&'a str> {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let lower = name.to_ascii_lowercase();
+    if matches!(
+        lower.as_str(),
+        "agent.yml" | "agent.yaml" | "agent.md" | "tool-access.json" | "agentry.toml"
+    ) {
+        return Some(name);
+    }
+    let rest = path.strip_prefix(place.workspace)?.trim_start_matches('/');
+    let mut parts = rest.split('/').peekable();
+    // Only where agents are defined: a folder of this name deeper in a project is the project's own.
+    let first = match parts.next()? {
+        "agents" => parts.nth(1)?,
+        first => first,
+    };
+    let inside = parts.peek().is_some();
+    match first.to_ascii_lowercase().as_str() {
+        "hooks" | "policies" | ".agentry" if inside => Some(rest),
+        _ => None,
+    }
+}
+
+/// Whether a path lies strictly below a folder, part by part.
+pub(super) fn is_below(path: &str, folder: &str) -> bool {
+    let folder = folder.trim_end_matches('/');
+    path.strip_prefix(folder).is_some_and(|rest| rest.len() > 1 && rest.starts_with('/'))
+}

@@ -1,0 +1,207 @@
+//! Which absolute paths a word of a command may come to.
+//!
+//! Must never: call a path known that depends on something nobody sees; there are several candidates then.
+
+use std::collections::BTreeMap;
+
+use super::Place;
+use super::file::HOMES;
+use crate::limits::{DANGER_CANDIDATES_MAX, DANGER_PATH_BYTES_MAX};
+use crate::shell::path::normalize;
+use crate::shell::{Simple, Word};
+
+/// A home directory when nobody says which: it only has to be outside of everything else.
+const SOME_HOME: &str = "/root";
+
+/// The place, and what the text itself says about variables.
+pub(super) struct Scope<'a> {
+    pub(super) place: &'a Place<'a>,
+    variables: BTreeMap<&'a str, Vec<&'a str>>,
+}
+
+/// A path a word may come to, and whether that needs a variable to be empty.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Candidate {
+    pub(super) path: String,
+    pub(super) if_empty: bool,
+}
+
+impl<'a> Scope<'a> {
+    pub(super) fn new(place: &'a Place<'a>) -> Self {
+        Self { place, variables: BTreeMap::new() }
+    }
+
+    /// Takes note of the variables a command sets; those after it are not set yet.
+    pub(super) fn learn(&mut self, simple: &'a Simple) {
+        for (name, value) in &simple.assigns {
+            let values = self.variables.entry(name).or_default();
+            if values.len() < DANGER_CANDIDATES_MAX {
+                values.push(value.text());
+            }
+        }
+    }
+
+    pub(super) fn home(&self) -> &str {
+        self.place.home.unwrap_or(SOME_HOME)
+    }
+
+    /// The command as it may come out, with the values put in that the text itself gives to its variables.
+    pub(super) fn expansions(&self, simple: &Simple) -> Vec<Simple> {
+        let mut all: Vec<Vec<Word>> = vec![Vec::new()];
+        for word in &simple.words {
+            let values: Vec<Vec<Word>> = match self.assigned(word) {
+                Some(values) => values.iter().map(|value| split(value)).collect(),
+                None => vec![vec![word.clone()]],
+            };
+            let longer = all.iter().flat_map(|words| {
+                values.iter().map(move |value| [words.as_slice(), value.as_slice()].concat())
+            });
+            all = longer.take(DANGER_CANDIDATES_MAX).collect();
+        }
+        all.into_iter().map(|words| Simple { words, ..simple.clone() }).collect()
+    }
+
+    /// The values of a word that is nothing but one variable of the text.
+    fn assigned(&self, word: &Word) -> Option<&Vec<&'a str>> {
+        let Word::Dynamic(text) = word else { return None };
+        let name = text.strip_prefix('$')?.trim_start_matches('{').trim_end_matches('}');
+        self.variables.get(name).filter(|values| values.iter().all(|value| !value.contains('$')))
+    }
+
+    /// The absolute paths a word may come to.
+    pub(super) fn paths(&self, word: &Word, dir: Option<&Word>) -> Vec<Candidate> {
+        let dirs = match dir {
+            Some(dir) => self.texts(dir),
+            None => vec![(self.place.workspace.to_owned(), false)],
+        };
+        let mut paths = Vec::new();
+        for (text, if_empty) in self.texts(word) {
+            if text.is_empty() {
+                continue;
+            }
+            for (dir, dir_empty) in &dirs {
+                let dir = absolute(dir, self.place.workspace);
+                let is_relative = !text.starts_with('/');
+                let if_empty = if_empty || (is_relative && *dir_empty);
+                paths.push(Candidate { path: absolute(&text, &dir), if_empty });
+            }
+        }
+        paths
+    }
+
+    /// The texts a word may come to, each with whether a variable was taken as empty.
+    fn texts(&self, word: &Word) -> Vec<(String, bool)> {
+        let Word::Dynamic(text) = word else { return vec![(word.text().to_owned(), false)] };
+        let lists = braces(text);
+        lists.iter().flat_map(|text| self.one_text(text)).take(DANGER_CANDIDATES_MAX).collect()
+    }
+
+    fn one_text(&self, text: &str) -> Vec<(String, bool)> {
+        let mut texts = vec![(String::new(), false)];
+        let mut rest = text;
+        if let Some(after) = rest.strip_prefix('~') {
+            let (user, after) = after.split_at(after.find('/').unwrap_or(after.len()));
+            texts = match user {
+                "" => self.values("HOME"),
+                "+" => vec![(self.place.workspace.to_owned(), false)],
+                user => vec![(format!("{}/{user}", HOMES[0]), false)],
+            };
+            rest = after;
+        }
+        while let Some(at) = rest.find(['$', '`']) {
+            texts.iter_mut().for_each(|(text, _)| text.push_str(&rest[..at]));
+            let (name, after) = expansion(&rest[at..]);
+            rest = after;
+            let values = self.values(name);
+            let grown = texts.iter().flat_map(|(text, empty)| {
+                values
+                    .iter()
+                    .map(move |(value, is_empty)| (format!("{text}{value}"), *empty || *is_empty))
+            });
+            texts = grown
+                .filter(|(text, _)| text.len() < DANGER_PATH_BYTES_MAX)
+                .take(DANGER_CANDIDATES_MAX)
+                .collect();
+        }
+        texts.iter_mut().for_each(|(text, _)| text.push_str(rest));
+        texts
+    }
+
+    /// What an expansion may give.
+    fn values(&self, inside: &str) -> Vec<(String, bool)> {
+        let name = inside.split([':', '-', '=', '?', '+', '%', '#', '/']).next().unwrap_or(inside);
+        let one = |text: &str| vec![(text.to_owned(), false)];
+        if let Some(values) = self.variables.get(name) {
+            let known = values.iter().filter(|value| !value.contains('$'));
+            return known.map(|value| ((*value).to_owned(), false)).collect();
+        }
+        match name {
+            "HOME" => one(self.home()),
+            "PWD" | "(pwd)" | "(git rev" | "(git rev-parse" => one(self.place.workspace),
+            "TMPDIR" | "TMP" | "TEMP" => one("/tmp"),
+            _ if inside.starts_with('(') => vec![(String::new(), true)],
+            // With `:?` an empty variable ends the shell; with `:-` it has another value.
+            _ if inside.len() > 1 && inside.contains('?') => Vec::new(),
+            _ => match inside.split_once(":-").or_else(|| inside.split_once('-')) {
+                Some((_, default)) => one(default),
+                None => vec![(String::new(), true)],
+            },
+        }
+    }
+}
+
+fn split(value: &str) -> Vec<Word> {
+    value.split_whitespace().map(|part| Word::Literal(part.to_owned())).collect()
+}
+
+/// The words that the first list in braces comes to.
+fn braces(text: &str) -> Vec<String> {
+    let list = text.match_indices('{').find(|(at, _)| !text[..*at].ends_with('$')).and_then(
+        |(open, _)| {
+            let close = open + text[open..].find('}')?;
+            let inside = &text[open + 1..close];
+            inside.contains(',').then(|| (&text[..open], inside, &text[close + 1..]))
+        },
+    );
+    match list {
+        Some((head, inside, tail)) => {
+            let words = inside.split(',').map(|part| format!("{head}{part}{tail}"));
+            words.take(DANGER_CANDIDATES_MAX).collect()
+        }
+        None => vec![text.to_owned()],
+    }
+}
+
+/// The inside of the expansion a text begins with, and what follows it.
+fn expansion(text: &str) -> (&str, &str) {
+    let text = &text[1..];
+    let close = match text.chars().next() {
+        Some('{') => '}',
+        Some('(') => ')',
+        _ => {
+            let end =
+                text.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(text.len());
+            let end = if end == 0 { text.chars().next().map_or(0, char::len_utf8) } else { end };
+            return (&text[..end], &text[end..]);
+        }
+    };
+    // Nested brackets: the last one that closes is near enough for a guess.
+    let end = if text[1..].contains(['{', '(']) { text.rfind(close) } else { text.find(close) };
+    match end {
+        Some(end) => (if close == '}' { &text[1..end] } else { &text[..=end] }, &text[end + 1..]),
+        None => (text, ""),
+    }
+}
+
+/// A path that a tool is given, seen from the workspace.
+pub(super) fn from_workspace(path: &str, place: &Place<'_>) -> String {
+    let home = place.home.unwrap_or(SOME_HOME);
+    match path.strip_prefix("~/") {
+        Some(rest) => absolute(rest, home),
+        None => absolute(path, place.workspace),
+    }
+}
+
+fn absolute(path: &str, dir: &str) -> String {
+    if path.starts_with('/') { normalize(path) } else { normalize(&format!("{dir}/{path}")) }
+}

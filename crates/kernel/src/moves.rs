@@ -1,0 +1,149 @@
+//! What a turn does next. Imperative: a move may still be held back until it is chosen.
+//!
+//! A chosen move is recorded as an event, and only then done.
+//!
+//! Must never: say how it is done.
+
+use agentry_protocol::approval::Approval;
+use agentry_protocol::call::ToolCall;
+use agentry_protocol::event::{Ending, Event, Permit};
+use agentry_protocol::message::{Message, Usage};
+use agentry_protocol::verdict::Ruling;
+use agentry_protocol::{CallId, ContentHash};
+
+/// One move.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Move {
+    /// Ask the model; the turn has the request.
+    AskModel {
+        /// Which request of the turn, from one.
+        step: u32,
+        /// The hash of the request.
+        request: ContentHash,
+        /// Its length.
+        bytes: u64,
+        /// Whether the question is only whether the work is done.
+        check: bool,
+    },
+    /// Put a call on the table.
+    Propose {
+        /// The call.
+        call: ToolCall,
+        /// What the rules say about it.
+        ruling: Ruling,
+    },
+    /// Ask a person.
+    AskApproval(Box<Approval>),
+    /// Make a call.
+    RunCall {
+        /// The call.
+        call: ToolCall,
+        /// What allows it.
+        by: Permit,
+    },
+    /// Refuse a call.
+    Refuse {
+        /// The call.
+        call: CallId,
+        /// Why, as the model is told.
+        why: String,
+    },
+    /// Stop a call that is under way.
+    StopCall {
+        /// The call.
+        call: CallId,
+    },
+    /// Run the command that checks whether the work is done.
+    RunCheck {
+        /// Which check of the turn.
+        iteration: u32,
+        /// The command.
+        command: String,
+    },
+    /// Count an iteration.
+    CountIteration {
+        /// How many there have been.
+        count: u32,
+    },
+    /// End the turn.
+    EndTurn {
+        /// How.
+        ending: Ending,
+        /// The hash of the turn.
+        hash: ContentHash,
+        /// What was spent.
+        usage: Usage,
+        /// The last thing the model said.
+        result: Option<String>,
+        /// What the turn adds to its branch.
+        messages: Vec<Message>,
+    },
+}
+
+impl Move {
+    /// The move as it stands in the ledger.
+    pub fn event(&self) -> Event {
+        match self.clone() {
+            Self::AskModel { step, request, bytes, check } => {
+                Event::ModelAsked { step, request, bytes, check }
+            }
+            Self::Propose { call, ruling } => Event::CallProposed { call, ruling },
+            Self::AskApproval(approval) => Event::ApprovalAsked(approval),
+            Self::RunCall { call, by } => Event::CallStarted { call: call.id, by },
+            Self::Refuse { call, why } => Event::CallRefused { call, why },
+            Self::StopCall { call } => Event::CallStopped { call },
+            Self::RunCheck { iteration, command } => Event::CheckStarted { iteration, command },
+            Self::CountIteration { count } => Event::IterationCounted { count },
+            Self::EndTurn { ending, hash, usage, result, messages } => {
+                Event::TurnEnded { ending, hash, usage, result, messages }
+            }
+        }
+    }
+}
+
+/// What an event of the ledger is to a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The turn is told of it.
+    Told,
+    /// The turn chose it.
+    Chosen,
+    /// The turn is told of the entry that it points at.
+    Pointer(u64),
+    /// It is not the turn's.
+    Other,
+}
+
+/// What an event of the ledger is to a turn.
+pub fn role(event: &Event) -> Role {
+    match event {
+        Event::ModelReplied { .. }
+        | Event::ModelFailed { .. }
+        | Event::CallFinished { .. }
+        | Event::CheckFinished { .. } => Role::Told,
+        Event::InputTaken { input } => Role::Pointer(*input),
+        Event::ModelAsked { .. }
+        | Event::CallProposed { .. }
+        | Event::ApprovalAsked(_)
+        | Event::CallStarted { .. }
+        | Event::CallRefused { .. }
+        | Event::CallStopped { .. }
+        | Event::CheckStarted { .. }
+        | Event::IterationCounted { .. }
+        | Event::TurnEnded { .. } => Role::Chosen,
+        Event::PromptReceived { .. }
+        | Event::SteerReceived { .. }
+        | Event::CancelReceived {}
+        | Event::ModeReceived { .. }
+        | Event::ApprovalAnswered { .. }
+        | Event::ToolAccessChanged { .. }
+        | Event::SessionOpened { .. }
+        | Event::RunCreated(_)
+        | Event::RunResumed {}
+        | Event::RunPaused { .. }
+        | Event::RunEnded { .. }
+        | Event::StepStarted { .. }
+        | Event::StepEnded { .. }
+        | Event::TurnStarted(_) => Role::Other,
+    }
+}

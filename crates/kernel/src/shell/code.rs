@@ -1,0 +1,204 @@
+//! Looks into the text that an interpreter of another language is given: obvious shell calls and deletions.
+//!
+//! The text is not parsed. What is found becomes commands of its own; the interpreter stays opaque in any case.
+//!
+//! Must never: make a text look harmless. It can only add to what is known.
+
+use super::lower::{Around, Input, Lowering};
+use super::program::interpreter;
+use super::{Simple, Word};
+use crate::limits::SHELL_LITERALS_MAX;
+
+/// Whether this is a form of awk.
+pub(super) fn is_awk(name: &str) -> bool {
+    matches!(name, "awk" | "gawk" | "mawk" | "nawk")
+}
+
+/// Adds what the code of this interpreter obviously does.
+pub(super) fn follow(lowering: &mut Lowering, simple: &Simple, input: Option<&Input>) {
+    let Some(name) = simple.program() else { return };
+    let written = inline(simple).map(|word| word.text().to_owned());
+    let reads_input = script(simple).is_none_or(|script| script == "-") && !is_awk(name);
+    let fed = input.filter(|_| reads_input).map(|input| input.text.clone());
+    let Some(text) = written.or(fed) else { return };
+    let mut wrappers = simple.wrappers.clone();
+    wrappers.push(name.to_owned());
+    let around = Around { wrappers, place: simple.place, ..Around::default() };
+    let literals = literals(&text);
+    if EXECUTES.iter().any(|call| text.contains(call)) {
+        for (_, literal) in &literals {
+            lowering.inner(literal, &around);
+        }
+        if let Some(list) = list_of_words(&text, &literals) {
+            lowering.settle(Simple { words: list, ..Simple::default() }, &around);
+        }
+    }
+    for call in DELETES {
+        for (at, _) in text.match_indices(call) {
+            let path = argument(&literals, at + call.len());
+            let words = ["rm", "-rf"].map(|word| Word::Literal(word.to_owned())).into_iter();
+            let words =
+                words.chain([path.unwrap_or_else(|| Word::Dynamic("…".to_owned()))]).collect();
+            lowering.settle(Simple { words, ..Simple::default() }, &around);
+        }
+    }
+    for call in WRITES {
+        for (at, _) in text.match_indices(call) {
+            let mode = literals.iter().filter(|(place, _)| *place >= at).nth(1);
+            let reads = *call == "open("
+                && !mode.is_some_and(|(_, mode)| mode.contains(['w', 'a', '>', '+']));
+            let writes: Vec<Word> = argument(&literals, at + call.len()).into_iter().collect();
+            if !reads && !writes.is_empty() {
+                lowering.settle(Simple { writes, ..Simple::default() }, &around);
+            }
+        }
+    }
+}
+
+/// Ways to hand text to a shell or start a program.
+const EXECUTES: &[&str] = &[
+    "system",
+    "exec",
+    "popen",
+    "subprocess",
+    "spawn",
+    "%x",
+    "qx",
+    "getoutput",
+    "`",
+    "do shell script",
+    "Command",
+    "check_call",
+    "| getline",
+];
+/// Calls that take something away, up to their argument.
+const DELETES: &[&str] = &[
+    "rmtree(",
+    "rm_rf(",
+    "rm_rf ",
+    "rm_r(",
+    "remove_dir_all(",
+    "rmSync(",
+    "rmdirSync(",
+    "unlinkSync(",
+    "os.remove(",
+    "os.unlink(",
+    "os.rmdir(",
+    "os.removedirs(",
+    "fs.rm(",
+    "fs.unlink(",
+    "fs.rmdir(",
+    "unlink(",
+    "unlink ",
+    "rmdir(",
+    "File.delete(",
+    "Dir.rmdir(",
+    "remove_entry_secure(",
+    "remove_tree(",
+];
+/// Calls that write the file they name first.
+const WRITES: &[&str] = &[
+    "open(",
+    "writeFileSync(",
+    "writeFile(",
+    "appendFileSync(",
+    "appendFile(",
+    "File.write(",
+    "file_put_contents(",
+];
+
+/// The code among the arguments, if there is any.
+pub(super) fn inline(simple: &Simple) -> Option<&Word> {
+    let name = simple.program()?;
+    let arguments = simple.arguments();
+    if is_awk(name) {
+        return awk_program(arguments);
+    }
+    let language = interpreter(name)?;
+    let at = arguments.iter().position(|word| is_code_option(language, word.text()))?;
+    let joined = arguments[at].text();
+    match joined.starts_with("--eval=")
+        || (language == "python" && joined.len() > 2 && joined.starts_with("-c"))
+    {
+        true => arguments.get(at),
+        false => arguments.get(at + 1),
+    }
+}
+
+fn is_code_option(language: &str, text: &str) -> bool {
+    let short = text.starts_with('-') && !text.starts_with("--");
+    match language {
+        "python" | "pypy" => short && text.contains('c') && !text.contains('m'),
+        "perl" | "ruby" => short && text.ends_with(['e', 'E']),
+        "node" | "nodejs" | "bun" => {
+            matches!(text, "-e" | "-p" | "-pe" | "--eval" | "--print")
+                || text.starts_with("--eval=")
+        }
+        "deno" => text == "eval",
+        "php" => text == "-r",
+        "pwsh" | "powershell" => {
+            text.eq_ignore_ascii_case("-c") || text.eq_ignore_ascii_case("-command")
+        }
+        _ => text == "-e",
+    }
+}
+
+fn awk_program(arguments: &[Word]) -> Option<&Word> {
+    let mut at = 0;
+    while let Some(word) = arguments.get(at) {
+        match word.text() {
+            "-F" | "-v" | "-f" | "-i" | "-e" | "-l" => at += 2,
+            text if text.len() > 1 && text.starts_with('-') => at += 1,
+            _ => return Some(word),
+        }
+    }
+    None
+}
+
+/// The file that an interpreter runs, if it runs one.
+pub(super) fn script(simple: &Simple) -> Option<&str> {
+    let language = simple.program().and_then(interpreter)?;
+    let mut arguments = simple.arguments().iter().map(Word::text);
+    let first =
+        arguments.find(|text| !text.starts_with('-') || *text == "-" || text.starts_with("-m"))?;
+    (language != "deno" || first != "run").then_some(first)
+}
+
+/// Texts in quotes, with the place where each begins.
+fn literals(text: &str) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    let mut chars = text.char_indices();
+    while let Some((start, quote)) = chars.next() {
+        if !matches!(quote, '\'' | '"' | '`') || found.len() >= SHELL_LITERALS_MAX {
+            continue;
+        }
+        let mut literal = String::new();
+        while let Some((_, c)) = chars.next() {
+            match c {
+                '\\' => literal.extend(chars.next().map(|(_, c)| c)),
+                c if c == quote => break,
+                c => literal.push(c),
+            }
+        }
+        found.push((start, literal));
+    }
+    found
+}
+
+/// The literal that begins right after this place, as an argument does.
+fn argument(literals: &[(usize, String)], from: usize) -> Option<Word> {
+    let (_, literal) = literals.iter().find(|(place, _)| *place >= from && *place <= from + 2)?;
+    Some(match literal.starts_with('~') {
+        true => Word::Dynamic(literal.clone()),
+        false => Word::Literal(literal.clone()),
+    })
+}
+
+/// `['rm', '-rf', '/']`: the words of a command as a list.
+fn list_of_words(text: &str, literals: &[(usize, String)]) -> Option<Vec<Word>> {
+    let open = text.find('[')?;
+    let close = open + text[open..].find(']')?;
+    let inside = literals.iter().filter(|(place, _)| (open..close).contains(place));
+    let words: Vec<Word> = inside.map(|(_, literal)| Word::Literal(literal.clone())).collect();
+    (words.len() > 1).then_some(words)
+}

@@ -1,0 +1,292 @@
+//! Options by which a program that only looks comes to write, delete or execute.
+//!
+//! Must never: let a word pass that might turn out to be such an option.
+
+use super::git::{Git, runs_something};
+use super::program::{tests_of_find, valued};
+use super::{Simple, Tag, Word, code, sed::sed};
+
+/// An argument that makes more of a program than its name says.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Escape {
+    /// Where it stands among the words.
+    pub(super) at: usize,
+    /// What it comes to.
+    pub(super) tag: Tag,
+    /// Why, for a person.
+    pub(super) why: &'static str,
+}
+
+/// The first such argument.
+pub(super) fn of(simple: &Simple) -> Option<Escape> {
+    let name = simple.program()?;
+    let at = |at: usize, tag: Tag, why: &'static str| Some(Escape { at, tag, why });
+    if let Some(git) = Git::of(simple) {
+        if let Some(place) = git.steered {
+            return at(place, Tag::Opaque, "an option that changes what git runs or where");
+        }
+        let greps = git.subcommand == Some("grep");
+        let opens = |text: &str| {
+            greps && text.starts_with('-') && !text.starts_with("--") && text.contains('O')
+        };
+        let place =
+            simple.words.iter().position(|word| runs_something(word.text()) || opens(word.text()));
+        return place.and_then(|place| {
+            at(place, Tag::Opaque, "an option by which git runs or writes something")
+        });
+    }
+    if let Some(place) = simple.words.iter().skip(1).position(may_be_option)
+        && carries_options(name)
+    {
+        return at(place + 1, Tag::Opaque, "a word that may turn out to be an option");
+    }
+    let texts: Vec<(usize, &str)> = match name {
+        "find" => tests_of_find(simple),
+        _ => simple.words.iter().map(Word::text).enumerate().skip(1).collect(),
+    };
+    for (place, text) in texts {
+        if let Some((tag, why)) = option(name, text).or_else(|| paging(name, text)) {
+            return at(place, tag, why);
+        }
+    }
+    let program = simple.words.iter().enumerate().skip(1);
+    match name {
+        "sed" => sed(simple),
+        "curl" => curl(simple),
+        name if code::is_awk(name) => awk(simple),
+        "uniq" | "xxd" => {
+            let operands = program.filter(|(_, word)| !word.text().starts_with('-'));
+            operands
+                .map(|(place, _)| place)
+                .nth(1)
+                .and_then(|place| at(place, Tag::WorkspaceWrite, "a file it writes"))
+        }
+        "hostname" => {
+            let operand = simple
+                .words
+                .iter()
+                .position(|word| !word.text().starts_with('-') && word.text() != name);
+            operand
+                .filter(|place| *place > 0)
+                .and_then(|place| at(place, Tag::Privilege, "a new name for the machine"))
+        }
+        _ => None,
+    }
+}
+
+/// Programs among those that only look which have options that act.
+fn carries_options(name: &str) -> bool {
+    matches!(
+        name,
+        "find"
+            | "fd"
+            | "fdfind"
+            | "sort"
+            | "sed"
+            | "rg"
+            | "tree"
+            | "uniq"
+            | "xxd"
+            | "date"
+            | "man"
+            | "hostname"
+            | "yq"
+            | "tar"
+            | "file"
+            | "less"
+            | "bat"
+            | "env"
+            | "set"
+            | "printf"
+            | "read"
+            | "test"
+            | "["
+            | "git"
+            | "shopt"
+    ) || code::is_awk(name)
+}
+
+/// Whether a word that is not known could come out as an option: it has no text of its own in front.
+fn may_be_option(word: &Word) -> bool {
+    let text = word.text();
+    word.literal().is_none()
+        && (text.contains(['$', '`']) && !text.starts_with(['/', '.'])
+            || text.starts_with(['*', '?', '[', '{', '-', '<']))
+}
+
+fn option(name: &str, text: &str) -> Option<(Tag, &'static str)> {
+    let long = text.split('=').next().unwrap_or(text);
+    let is_row = text.starts_with('-') && !text.starts_with("--");
+    let row_has = |letters: &[char]| is_row && text[1..].contains(letters);
+    // Programs accept long options shortened.
+    let shortened =
+        |options: &[&str]| long.len() > 3 && options.iter().any(|option| option.starts_with(long));
+    const RUNS: &str = "it runs a program";
+    const WRITES: &str = "it writes a file";
+    match name {
+        "find" if text == "-delete" => Some((Tag::Delete, "it deletes what it finds")),
+        "find" if text.starts_with("-fprint") || text == "-fls" => {
+            Some((Tag::OutsideWrite, "it writes what it finds"))
+        }
+        "fd" | "fdfind"
+            if (row_has(&['x', 'X']) && text.len() > 2)
+                || text.starts_with("--exec=")
+                || text.starts_with("--exec-batch=") =>
+        {
+            Some((Tag::Opaque, RUNS))
+        }
+        "sort" | "shuf" | "base64" | "base32" if row_has(&['o']) || shortened(&["--output"]) => {
+            Some((Tag::WorkspaceWrite, WRITES))
+        }
+        "sort" if shortened(&["--compress-program"]) => Some((Tag::Opaque, RUNS)),
+        "rg" if matches!(long, "--pre" | "--hostname-bin") => Some((Tag::Opaque, RUNS)),
+        "tree" if row_has(&['o', 'R']) => Some((Tag::WorkspaceWrite, WRITES)),
+        "date" if (row_has(&['s']) && !text.starts_with("-I")) || shortened(&["--set"]) => {
+            Some((Tag::Privilege, "it sets the clock"))
+        }
+        "file" if row_has(&['C']) || shortened(&["--compile"]) => {
+            Some((Tag::WorkspaceWrite, WRITES))
+        }
+        "yq" if row_has(&['i']) || shortened(&["--inplace", "--in-place"]) => {
+            Some((Tag::WorkspaceWrite, "it changes a file"))
+        }
+        "tar"
+            if row_has(&['I', 'F'])
+                || (!text.starts_with('-')
+                    && text.len() < 8
+                    && text.contains(['I', 'F'])
+                    && !text.contains('.')) =>
+        {
+            Some((Tag::Opaque, RUNS))
+        }
+        "tar"
+            if shortened(&[
+                "--checkpoint-action",
+                "--to-command",
+                "--use-compress-program",
+                "--rsh-command",
+                "--info-script",
+                "--new-volume-script",
+            ]) =>
+        {
+            Some((Tag::Opaque, RUNS))
+        }
+        "printf" if text.starts_with("-v") => Some((Tag::Opaque, "it sets a variable")),
+        "hash" if row_has(&['p']) => Some((Tag::Opaque, "it changes what names mean")),
+        "test" | "[" if text == "-v" || text.contains("[$") || text.contains("[`") => {
+            Some((Tag::Opaque, "a test that may execute text"))
+        }
+        _ => None,
+    }
+}
+
+/// Options of programs that show text a page at a time.
+fn paging(name: &str, text: &str) -> Option<(Tag, &'static str)> {
+    let long = text.split('=').next().unwrap_or(text);
+    let row_has = |letters: &[char]| {
+        text.starts_with('-') && !text.starts_with("--") && text[1..].contains(letters)
+    };
+    let shortened =
+        |options: &[&str]| long.len() > 3 && options.iter().any(|option| option.starts_with(long));
+    let acts = match name {
+        "man" => row_has(&['P', 'H']) || shortened(&["--pager", "--html"]),
+        "bat" => shortened(&["--pager"]),
+        "less" => {
+            text.starts_with('+')
+                || row_has(&['o', 'O', 'k'])
+                || shortened(&["--log-file", "--LOG-FILE", "--lesskey-file"])
+        }
+        _ => false,
+    };
+    acts.then_some((Tag::Opaque, "it runs or writes something"))
+}
+
+/// A request that is more than a question to a server, or an answer that goes to a file.
+fn curl(simple: &Simple) -> Option<Escape> {
+    let first = |names: &[&str]| valued(simple, names);
+    let method =
+        first(&["-X", "--request"]).map(|(at, name)| (at, name.text().to_ascii_uppercase()));
+    let deletes =
+        simple.arguments().iter().any(|word| word.text().to_ascii_lowercase().contains("delete"));
+    let body = [
+        "-d",
+        "-F",
+        "-T",
+        "--data",
+        "--data-raw",
+        "--data-binary",
+        "--data-urlencode",
+        "--json",
+        "--form",
+        "--upload-file",
+    ];
+    let files = [
+        "-o",
+        "--output",
+        "-c",
+        "--cookie-jar",
+        "-D",
+        "--dump-header",
+        "--trace",
+        "--trace-ascii",
+        "--etag-save",
+    ];
+    let saves = || {
+        simple.words.iter().position(|word| {
+            let text = word.text();
+            text == "--remote-name"
+                || (text.starts_with('-') && !text.starts_with("--") && text.contains('O'))
+        })
+    };
+    let (at, tag, why) = if let Some((at, _)) = first(&["-K", "--config"]) {
+        (at, Tag::Opaque, "options that are not seen")
+    } else if let Some((at, _)) =
+        method.filter(|(_, name)| !matches!(name.as_str(), "GET" | "HEAD" | "OPTIONS"))
+    {
+        (
+            at,
+            if deletes { Tag::Delete } else { Tag::OutsideWrite },
+            "a request that changes something",
+        )
+    } else if let Some((at, _)) = first(&body) {
+        (at, Tag::OutsideWrite, "it sends something")
+    } else if let Some(at) = first(&files).map(|(at, _)| at).or_else(saves) {
+        (at, Tag::WorkspaceWrite, "it writes a file")
+    } else {
+        return None;
+    };
+    Some(Escape { at, tag, why })
+}
+
+/// Only field separators and variables are known to be harmless; a program must be given, and be plain.
+fn awk(simple: &Simple) -> Option<Escape> {
+    let place = |at: usize, why| Some(Escape { at, tag: Tag::Opaque, why });
+    let program = code::inline(simple);
+    let at = program
+        .and_then(|program| simple.words.iter().position(|word| std::ptr::eq(word, program)));
+    let options = simple
+        .words
+        .iter()
+        .map(Word::text)
+        .enumerate()
+        .skip(1)
+        .take(at.unwrap_or(simple.words.len()).saturating_sub(1));
+    let strange = options.filter(|(_, text)| text.starts_with('-')).find(|(_, text)| {
+        !(text.starts_with("-F")
+            || text.starts_with("-v")
+            || matches!(*text, "--" | "--posix" | "--csv" | "--version"))
+    });
+    if let Some((at, _)) = strange {
+        return place(at, "a program that is not seen");
+    }
+    let (program, at) = (program?, at?);
+    let acts = ["system", "|", ">", "@", "/inet", "close("];
+    match program.literal() {
+        None => place(at, "a program that is not known"),
+        // A comparison is a harmless use of these signs; it is not worth telling apart here.
+        Some(text) if acts.iter().any(|act| text.contains(act)) => {
+            place(at, "a program that may run or write something")
+        }
+        Some(_) => None,
+    }
+}

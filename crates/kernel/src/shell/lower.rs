@@ -1,0 +1,441 @@
+//! From the syntax tree to simple commands: who runs, in which order, fed by whom, writing where.
+//!
+//! Both sides of a condition and every turn of a loop count as run.
+//!
+//! Must never: leave out a command that some path through the text would execute.
+
+use brush_parser::ast;
+use brush_parser::ast::{
+    AndOr, AssignmentName, AssignmentValue, Command, CommandPrefixOrSuffixItem as Item,
+    CompoundCommand, CompoundList, ExtendedTestExpr, SourceLocation,
+};
+
+use super::parse::{Parsed, parse};
+use super::word::{Kind, scan};
+use super::{Facts, Simple, Word, rough, unwrap};
+use crate::limits::{SHELL_CODE_DEPTH_MAX, SHELL_COMMANDS_MAX};
+
+/// The facts of a whole text, without tags.
+pub(super) fn whole(text: &str) -> Facts {
+    let mut lowering = Lowering { starts: starts(text), ..Lowering::default() };
+    lowering.code(text, &Around::default());
+    lowering.check_sums(text);
+    Facts { commands: lowering.commands, opaque: lowering.opaque, ..Facts::default() }
+}
+
+/// Byte offsets of characters; empty when they are the same.
+fn starts(text: &str) -> Vec<usize> {
+    let starts = text.char_indices().map(|(at, _)| at);
+    if text.is_ascii() { Vec::new() } else { starts.chain([text.len()]).collect() }
+}
+
+/// What is gathered on the way.
+#[derive(Default)]
+pub(super) struct Lowering {
+    pub(super) commands: Vec<Simple>,
+    pub(super) opaque: Option<String>,
+    dir: Option<Word>,
+    depth: usize,
+    starts: Vec<usize>,
+}
+
+/// What stands around a command: who runs it, what is fed to it.
+#[derive(Clone, Default)]
+pub(super) struct Around {
+    pub(super) wrappers: Vec<String>,
+    pub(super) fed_by: Vec<usize>,
+    /// Variables set for all inside.
+    pub(super) assigns: Vec<(String, Word)>,
+    /// The text on its standard input, if it stands in the command itself.
+    pub(super) input: Option<Input>,
+    /// The place of the outer command, for code inside of code.
+    pub(super) place: Option<(usize, usize)>,
+    pub(super) dir: Option<Word>,
+}
+
+/// A heredoc or here-string.
+#[derive(Clone)]
+pub(super) struct Input {
+    pub(super) text: String,
+    pub(super) exact: bool,
+}
+
+impl Lowering {
+    /// Notes why the text is not fully understood; the first reason stays.
+    pub(super) fn opaque(&mut self, why: impl Into<String>) {
+        self.opaque.get_or_insert_with(|| why.into());
+    }
+
+    /// A sum executes substitutions in the values of its variables, so values must not come from elsewhere.
+    fn check_sums(&mut self, text: &str) {
+        let sums = ["((", "$[", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "let ", "-v "];
+        let reads = self.commands.iter().any(|simple| simple.program() == Some("read"));
+        let executable = |word: &Word| word.text().contains("$(") || word.text().contains('`');
+        let mut values = self.commands.iter().flat_map(|simple| &simple.assigns);
+        if values.any(|(_, value)| value.literal().is_some() && executable(value)) {
+            self.opaque("a variable holds text that may be executed");
+        }
+        if reads && sums.iter().any(|sum| text.contains(sum)) {
+            self.opaque("a sum or test over what was read");
+        }
+    }
+
+    /// Lowers a piece of shell code and returns where its commands stand.
+    pub(super) fn code(&mut self, text: &str, around: &Around) -> Vec<usize> {
+        let start = self.commands.len();
+        if self.depth >= SHELL_CODE_DEPTH_MAX {
+            self.opaque(format!("code in code more than {SHELL_CODE_DEPTH_MAX} deep"));
+            return Vec::new();
+        }
+        self.depth += 1;
+        match parse(text) {
+            Ok(parsed) => {
+                for list in &parsed.program.complete_commands {
+                    self.list(&parsed, list, around);
+                }
+                if !parsed.is_whole() {
+                    self.rough(text, around, "a heredoc where none can be");
+                }
+            }
+            Err(why) => self.rough(text, around, why),
+        }
+        self.depth -= 1;
+        (start..self.commands.len()).collect()
+    }
+
+    /// Takes what can be had of a text that is not understood.
+    fn rough(&mut self, text: &str, around: &Around, why: impl Into<String>) {
+        self.opaque(why);
+        for words in rough::commands(text) {
+            self.settle(Simple { words, ..Simple::default() }, around);
+        }
+    }
+
+    /// Lowers code that runs in a shell of its own: its `cd` ends with it.
+    pub(super) fn inner(&mut self, text: &str, around: &Around) -> Vec<usize> {
+        let dir = self.dir.clone();
+        self.dir = around.dir.clone().or_else(|| dir.clone());
+        let commands = self.code(text, around);
+        self.dir = dir;
+        commands
+    }
+
+    fn list(&mut self, parsed: &Parsed, list: &CompoundList, around: &Around) {
+        for item in &list.0 {
+            self.pipeline(parsed, &item.0.first, around);
+            for next in &item.0.additional {
+                match next {
+                    AndOr::And(pipeline) | AndOr::Or(pipeline) => {
+                        self.pipeline(parsed, pipeline, around);
+                    }
+                }
+            }
+        }
+    }
+
+    fn pipeline(&mut self, parsed: &Parsed, pipeline: &ast::Pipeline, around: &Around) {
+        let mut around = around.clone();
+        for command in &pipeline.seq {
+            let start = self.commands.len();
+            self.command(parsed, command, &around);
+            // Each part gets the output of all that came before it in this pipe.
+            around.fed_by.extend(start..self.commands.len());
+            around.input = None;
+        }
+    }
+
+    fn command(&mut self, parsed: &Parsed, command: &Command, around: &Around) {
+        match command {
+            Command::Simple(simple) => self.simple(parsed, simple, around),
+            Command::Compound(compound, redirects) => {
+                let around = self.around_group(parsed, redirects.as_ref(), around);
+                self.compound(parsed, compound, &around);
+            }
+            Command::Function(function) => {
+                self.opaque("it defines a function");
+                let around = self.around_group(parsed, function.body.1.as_ref(), around);
+                self.note_recursion(parsed, function, &around);
+                self.compound(parsed, &function.body.0, &around);
+            }
+            Command::ExtendedTest(test, redirects) => {
+                let around = self.around_group(parsed, redirects.as_ref(), around);
+                self.test(parsed, &test.expr, &around);
+            }
+        }
+    }
+
+    /// A function is kept as a command of its own, so that rules can see one that calls itself.
+    fn note_recursion(
+        &mut self,
+        parsed: &Parsed,
+        function: &ast::FunctionDefinition,
+        around: &Around,
+    ) {
+        let words = vec![
+            Word::Literal("function".to_owned()),
+            Word::Literal(parsed.written(&function.fname.value)),
+        ];
+        self.push(Simple { words, wrappers: around.wrappers.clone(), ..Simple::default() });
+    }
+
+    /// Redirections of a group: files it writes are noted once, its input goes to all inside.
+    fn around_group(
+        &mut self,
+        parsed: &Parsed,
+        redirects: Option<&ast::RedirectList>,
+        around: &Around,
+    ) -> Around {
+        let mut around = around.clone();
+        let mut group = Simple { wrappers: around.wrappers.clone(), ..Simple::default() };
+        for redirect in redirects.map(|list| list.0.as_slice()).unwrap_or_default() {
+            self.redirect(parsed, redirect, &mut group, &mut around);
+        }
+        if !group.writes.is_empty() || !group.reads.is_empty() {
+            group.dir.clone_from(&self.dir);
+            self.push(group);
+        }
+        around
+    }
+
+    fn compound(&mut self, parsed: &Parsed, compound: &CompoundCommand, around: &Around) {
+        match compound {
+            CompoundCommand::Arithmetic(sum) => self.sum(parsed, &sum.expr.value, around),
+            CompoundCommand::ArithmeticForClause(clause) => {
+                for part in [&clause.initializer, &clause.condition, &clause.updater] {
+                    self.sum(parsed, part.as_ref().map_or("", |part| &part.value), around);
+                }
+                self.list(parsed, &clause.body.list, around);
+            }
+            CompoundCommand::BraceGroup(group) => self.list(parsed, &group.list, around),
+            CompoundCommand::Subshell(group) => {
+                let dir = self.dir.clone();
+                self.list(parsed, &group.list, around);
+                self.dir = dir;
+            }
+            CompoundCommand::ForClause(clause) => self.for_each(parsed, clause, around),
+            CompoundCommand::CaseClause(clause) => {
+                self.word(parsed, &clause.value.value, around);
+                for case in &clause.cases {
+                    for pattern in &case.patterns {
+                        self.word(parsed, &pattern.value, around);
+                    }
+                    case.cmd.iter().for_each(|list| self.list(parsed, list, around));
+                }
+            }
+            CompoundCommand::IfClause(clause) => {
+                self.list(parsed, &clause.condition, around);
+                self.list(parsed, &clause.then, around);
+                for other in clause.elses.iter().flatten() {
+                    other.condition.iter().for_each(|list| self.list(parsed, list, around));
+                    self.list(parsed, &other.body, around);
+                }
+            }
+            CompoundCommand::WhileClause(clause) | CompoundCommand::UntilClause(clause) => {
+                self.list(parsed, &clause.0, around);
+                self.list(parsed, &clause.1.list, around);
+            }
+            CompoundCommand::Coprocess(process) => self.command(parsed, &process.body, around),
+        }
+    }
+
+    /// The variable takes each value; so each value is noted as an assignment.
+    fn for_each(&mut self, parsed: &Parsed, clause: &ast::ForClauseCommand, around: &Around) {
+        let mut assigns = Vec::new();
+        let mut fed_by = Vec::new();
+        for value in clause.values.iter().flatten() {
+            let (word, fed) = self.word(parsed, &value.value, around);
+            assigns.push((clause.variable_name.clone(), word));
+            fed_by.extend(fed);
+        }
+        let wrappers = around.wrappers.clone();
+        self.push(Simple { assigns, wrappers, fed_by, ..Simple::default() });
+        self.list(parsed, &clause.body.list, around);
+    }
+
+    fn test(&mut self, parsed: &Parsed, test: &ExtendedTestExpr, around: &Around) {
+        match test {
+            ExtendedTestExpr::And(left, right) | ExtendedTestExpr::Or(left, right) => {
+                self.test(parsed, left, around);
+                self.test(parsed, right, around);
+            }
+            ExtendedTestExpr::Not(inner) | ExtendedTestExpr::Parenthesized(inner) => {
+                self.test(parsed, inner, around);
+            }
+            ExtendedTestExpr::UnaryTest(_, word) => self.operand(parsed, &word.value, around),
+            ExtendedTestExpr::BinaryTest(_, left, right) => {
+                self.operand(parsed, &left.value, around);
+                self.operand(parsed, &right.value, around);
+            }
+        }
+    }
+
+    /// An operand may be read as a sum, and the index of an array in a sum is executed.
+    fn operand(&mut self, parsed: &Parsed, written: &str, around: &Around) {
+        let (word, _) = self.word(parsed, written, around);
+        if word.literal().is_some_and(|text| text.contains("$(") || text.contains('`')) {
+            self.opaque("a test on text that may be executed");
+        }
+    }
+
+    fn sum(&mut self, parsed: &Parsed, written: &str, around: &Around) {
+        let scanned = scan(&parsed.written(written), Kind::Body);
+        for code in &scanned.code {
+            self.inner(code, around);
+        }
+        scanned.opaque.into_iter().for_each(|why| self.opaque(why));
+    }
+
+    fn simple(&mut self, parsed: &Parsed, command: &ast::SimpleCommand, around: &Around) {
+        let mut around = around.clone();
+        let mut simple = Simple { place: self.place(command, &around), ..Simple::default() };
+        around.place = simple.place;
+        let prefix = command.prefix.iter().flat_map(|prefix| &prefix.0);
+        let suffix = command.suffix.iter().flat_map(|suffix| &suffix.0);
+        for item in prefix {
+            self.item(parsed, item, &mut simple, &mut around);
+        }
+        if let Some(name) = &command.word_or_name {
+            self.argument(parsed, &name.value, &mut simple, &around);
+        }
+        for item in suffix {
+            self.item(parsed, item, &mut simple, &mut around);
+        }
+        self.settle(simple, &around);
+    }
+
+    fn place(&self, command: &ast::SimpleCommand, around: &Around) -> Option<(usize, usize)> {
+        if self.depth > 1 {
+            return around.place;
+        }
+        let span = command.location()?;
+        let byte = |at: usize| self.starts.get(at).copied().unwrap_or(at);
+        Some((byte(span.start.index), byte(span.end.index)))
+    }
+
+    fn item(&mut self, parsed: &Parsed, item: &Item, simple: &mut Simple, around: &mut Around) {
+        match item {
+            Item::IoRedirect(redirect) => self.redirect(parsed, redirect, simple, around),
+            Item::Word(word) => self.argument(parsed, &word.value, simple, around),
+            // After the name an assignment is an argument: what it means is for the program to say.
+            Item::AssignmentWord(_, word) if !simple.words.is_empty() => {
+                self.argument(parsed, &word.value, simple, around);
+            }
+            Item::AssignmentWord(assignment, _) => {
+                self.assignment(parsed, assignment, simple, around);
+            }
+            Item::ProcessSubstitution(_, process) => {
+                let fed = self.process(parsed, process, around);
+                simple.fed_by.extend(fed);
+                simple.words.push(Word::Dynamic("<(…)".to_owned()));
+            }
+        }
+    }
+
+    pub(super) fn process(
+        &mut self,
+        parsed: &Parsed,
+        process: &ast::SubshellCommand,
+        around: &Around,
+    ) -> Vec<usize> {
+        let start = self.commands.len();
+        let dir = self.dir.clone();
+        self.list(
+            parsed,
+            &process.list,
+            &Around { fed_by: Vec::new(), input: None, ..around.clone() },
+        );
+        self.dir = dir;
+        (start..self.commands.len()).collect()
+    }
+
+    fn argument(&mut self, parsed: &Parsed, written: &str, simple: &mut Simple, around: &Around) {
+        let (word, fed) = self.word(parsed, written, around);
+        simple.words.push(word);
+        simple.fed_by.extend(fed);
+    }
+
+    fn assignment(
+        &mut self,
+        parsed: &Parsed,
+        assignment: &ast::Assignment,
+        simple: &mut Simple,
+        around: &Around,
+    ) {
+        let name = match &assignment.name {
+            AssignmentName::VariableName(name) => name.clone(),
+            AssignmentName::ArrayElementName(name, index) => {
+                self.sum(parsed, index, around);
+                name.clone()
+            }
+        };
+        let values: Vec<&str> = match &assignment.value {
+            AssignmentValue::Scalar(word) => vec![&word.value],
+            AssignmentValue::Array(words) => words.iter().map(|(_, word)| &*word.value).collect(),
+        };
+        for value in values {
+            let (word, fed) = self.word(parsed, value, around);
+            simple.fed_by.extend(fed);
+            simple.assigns.push((name.clone(), word));
+        }
+    }
+
+    /// One word, and the commands whose output it is made of.
+    pub(super) fn word(
+        &mut self,
+        parsed: &Parsed,
+        written: &str,
+        around: &Around,
+    ) -> (Word, Vec<usize>) {
+        self.scanned(&parsed.written(written), Kind::Word, around)
+    }
+
+    pub(super) fn scanned(
+        &mut self,
+        written: &str,
+        kind: Kind,
+        around: &Around,
+    ) -> (Word, Vec<usize>) {
+        let scanned = scan(written, kind);
+        let mut fed = Vec::new();
+        for code in &scanned.code {
+            fed.extend(self.inner(code, &Around { input: None, ..around.clone() }));
+        }
+        scanned.opaque.into_iter().for_each(|why| self.opaque(why));
+        (scanned.word(), fed)
+    }
+
+    /// A command with all its words: wrappers come off, code inside is followed.
+    pub(super) fn settle(&mut self, mut simple: Simple, around: &Around) {
+        simple.wrappers.clone_from(&around.wrappers);
+        simple.fed_by.extend(&around.fed_by);
+        simple.assigns.extend(around.assigns.iter().cloned());
+        simple.place = simple.place.or(around.place);
+        simple.dir = simple.dir.or_else(|| self.dir.clone());
+        unwrap::settle(self, simple, around.input.as_ref());
+    }
+
+    /// Keeps a command, within the limit.
+    pub(super) fn push(&mut self, mut simple: Simple) {
+        if self.commands.len() >= SHELL_COMMANDS_MAX {
+            self.opaque(format!("more than {SHELL_COMMANDS_MAX} commands"));
+            return;
+        }
+        simple.fed_by.sort_unstable();
+        simple.fed_by.dedup();
+        if matches!(simple.program(), Some("cd" | "pushd" | "popd")) {
+            self.enter(&simple);
+        }
+        self.commands.push(simple);
+    }
+
+    fn enter(&mut self, simple: &Simple) {
+        let operand = simple.arguments().iter().find(|word| !word.text().starts_with('-'));
+        let target = operand.cloned().unwrap_or_else(|| Word::Dynamic("~".to_owned()));
+        let is_relative = target.literal().is_some_and(|text| !text.starts_with('/'));
+        self.dir = Some(match (&self.dir, is_relative) {
+            (Some(Word::Literal(dir)), true) => Word::Literal(format!("{dir}/{}", target.text())),
+            (Some(Word::Dynamic(dir)), true) => Word::Dynamic(format!("{dir}/{}", target.text())),
+            (Some(_) | None, _) => target,
+        });
+    }
+}

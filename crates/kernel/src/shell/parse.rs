@@ -1,0 +1,260 @@
+//! From text to a syntax tree, within bounds that the grammar itself does not have.
+//!
+//! The grammar reads nested words by trial, at a cost that can double with each level. So words that nest
+//! are put aside before it runs and are read by our own scanner (`word`) after. The bodies of heredocs
+//! that nobody expands are put aside even earlier: they are data, often long, and full of brackets.
+//!
+//! Must never: hand the grammar a text whose nesting nobody counted.
+
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use brush_parser::ast::Program;
+use brush_parser::{ParserOptions, Token, parse_tokens, uncached_tokenize_str};
+
+use crate::limits::{
+    SHELL_CASES_MAX, SHELL_COMMAND_BYTES_MAX, SHELL_EXPANSIONS_MAX, SHELL_GROUPS_MAX,
+    SHELL_PARENTHESES_DEPTH_MAX,
+};
+
+/// Stands for a word that was put aside. A private-use character, refused in the text itself.
+const ASIDE: char = '\u{f8ff}';
+
+/// A tree, and the texts that were put aside from it.
+pub(super) struct Parsed {
+    pub(super) program: Program,
+    /// Bodies first, then words.
+    aside: Vec<String>,
+    bodies: usize,
+    /// How many bodies were found where bodies belong.
+    restored: Cell<usize>,
+}
+
+impl Parsed {
+    /// The word as written.
+    pub(super) fn written(&self, word: &str) -> String {
+        let Some((head, number)) = word.split_once(ASIDE) else {
+            return word.to_owned();
+        };
+        let text = number_of(number).and_then(|at| self.aside.get(at)).map_or("", String::as_str);
+        match text.contains(ASIDE) {
+            true => format!("{head}{}", self.filled(text)),
+            false => format!("{head}{text}"),
+        }
+    }
+
+    /// The body of a heredoc as written.
+    pub(super) fn body(&self, body: &str) -> String {
+        let is_aside =
+            body.strip_prefix(ASIDE).and_then(number_of).is_some_and(|at| at < self.bodies);
+        self.restored.set(self.restored.get() + usize::from(is_aside));
+        self.written(body)
+    }
+
+    /// Whether every text that was taken for a heredoc is one.
+    pub(super) fn is_whole(&self) -> bool {
+        self.restored.get() == self.bodies
+    }
+
+    /// A word with the bodies put back that were inside of it.
+    fn filled(&self, text: &str) -> String {
+        let mut filled = String::new();
+        for (at, part) in text.split(ASIDE).enumerate() {
+            // A mark is a number, filled up with blanks to the length of what was there.
+            let (mark, after) = part.split_once('\n').filter(|_| at > 0).unwrap_or(("", part));
+            let body = number_of(mark).and_then(|at| self.aside.get(at));
+            self.restored.set(self.restored.get() + usize::from(body.is_some()));
+            filled.push_str(body.map_or(mark, String::as_str));
+            filled.push_str(after);
+        }
+        filled
+    }
+}
+
+fn number_of(mark: &str) -> Option<usize> {
+    mark.trim_end().parse().ok()
+}
+
+/// The tree of a text, or why there is none.
+pub(super) fn parse(text: &str) -> Result<Parsed, String> {
+    check_text(text)?;
+    let (text, mut aside) = without_bodies(text);
+    check_expansions(&text)?;
+    check_delimiters(&text)?;
+    let bodies = aside.len();
+    // The grammar is not ours, and there are texts on which it panics.
+    let program = catch_unwind(AssertUnwindSafe(|| program(&text, &mut aside)))
+        .unwrap_or_else(|_| Err("not a shell command: the grammar gave up".to_owned()))?;
+    Ok(Parsed { program, aside, bodies, restored: Cell::new(0) })
+}
+
+fn program(text: &str, aside: &mut Vec<String>) -> Result<Program, String> {
+    let options = ParserOptions::default();
+    let mut tokens = uncached_tokenize_str(text, &options.tokenizer_options())
+        .map_err(|error| format!("not a shell command: {error}"))?;
+    check_tokens(&tokens)?;
+    for token in &mut tokens {
+        if let Token::Word(value, _) = token {
+            put_aside(value, aside);
+        }
+    }
+    parse_tokens(&tokens, &options)
+        .map_err(|_| "not a shell command: the grammar does not know it".to_owned())
+}
+
+/// The text with a mark in place of each heredoc whose delimiter is quoted, and what was there. A line may only
+/// look like the start of one; `is_whole` tells in the end.
+fn without_bodies(text: &str) -> (Cow<'_, str>, Vec<String>) {
+    if !text.contains("<<") {
+        return (Cow::Borrowed(text), Vec::new());
+    }
+    let (mut kept, mut bodies) = (String::with_capacity(text.len()), Vec::new());
+    let mut rest = text;
+    while let Some(end) = rest.find('\n') {
+        let (line, after) = rest.split_at(end + 1);
+        kept.push_str(line);
+        rest = after;
+        let Some((delimiter, tabs)) = quoted_delimiter(line) else { continue };
+        let mut length = 0;
+        for line in rest.split_inclusive('\n') {
+            let bare = line.trim_end_matches('\n');
+            let bare = if tabs { bare.trim_start_matches('\t') } else { bare };
+            if bare == delimiter {
+                // The mark is as long as the body, so that every place stays where it is.
+                let width = rest[..length].chars().count();
+                let mark = format!("{ASIDE}{}", bodies.len());
+                if mark.chars().count() < width {
+                    kept.push_str(&format!("{mark:<0$}\n", width - 1));
+                    bodies.push(rest[..length].to_owned());
+                    rest = &rest[length..];
+                }
+                break;
+            }
+            length += line.len();
+        }
+    }
+    kept.push_str(rest);
+    (Cow::Owned(kept), bodies)
+}
+
+/// The delimiter, when a line starts exactly one heredoc and quotes it; and whether tabs before it count.
+fn quoted_delimiter(line: &str) -> Option<(&str, bool)> {
+    let (_, after) = line.split_once("<<")?;
+    if after.contains("<<") {
+        return None;
+    }
+    let tabs = after.starts_with('-');
+    let after = after.trim_start_matches('-').trim_start_matches([' ', '\t']);
+    let quote = after.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
+    let (delimiter, _) = after[1..].split_once(quote)?;
+    (!delimiter.is_empty() && !delimiter.contains(['\\', '$', '`'])).then_some((delimiter, tabs))
+}
+
+fn check_text(text: &str) -> Result<(), String> {
+    if text.len() > SHELL_COMMAND_BYTES_MAX {
+        return Err(format!("longer than {SHELL_COMMAND_BYTES_MAX} bytes"));
+    }
+    if let Some(strange) = text.chars().find(|c| is_strange(*c)) {
+        return Err(format!("a character that does not show: U+{:04X}", u32::from(strange)));
+    }
+    Ok(())
+}
+
+fn check_expansions(text: &str) -> Result<(), String> {
+    let opened = ["$(", "${", "$[", "`", "<(", ">("].iter().map(|open| text.matches(open).count());
+    if opened.sum::<usize>() > SHELL_EXPANSIONS_MAX {
+        return Err(format!("more than {SHELL_EXPANSIONS_MAX} substitutions"));
+    }
+    Ok(())
+}
+
+/// A character that a person does not see, or that shells disagree about.
+fn is_strange(c: char) -> bool {
+    let seen = matches!(c, '\n' | '\t' | ' ');
+    let hidden = matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | ASIDE);
+    !seen && (c.is_control() || c.is_whitespace() || hidden)
+}
+
+/// The tokenizer never ends on a heredoc whose delimiter comes out empty, so only plain ones reach it.
+fn check_delimiters(text: &str) -> Result<(), String> {
+    if !text.contains("<<") && !text.contains("<\\\n") {
+        return Ok(());
+    }
+    let text = text.replace("\\\n", "");
+    let mut rest = text.as_str();
+    while let Some(at) = rest.find("<<") {
+        let run = rest[at..].find(|c| c != '<').unwrap_or(rest.len() - at);
+        rest = &rest[at + run..];
+        // Three are a here-string, which has no delimiter.
+        if run != 3
+            && !is_plain_delimiter(rest.trim_start_matches('-').trim_start_matches([' ', '\t']))
+        {
+            return Err("a heredoc with a strange delimiter".to_owned());
+        }
+    }
+    Ok(())
+}
+
+/// Whether a text begins with a word in letters, or one in quotes, and nothing is joined to it.
+fn is_plain_delimiter(text: &str) -> bool {
+    let is_strange = |c: char| "'\"\\$`()<>\n".contains(c);
+    let (word, after) = match text.chars().next() {
+        Some(quote @ ('\'' | '"')) => match text[1..].split_once(quote) {
+            Some(parts) => parts,
+            None => return false,
+        },
+        Some('\\') => text[1..].split_at(text[1..].find(ends_word).unwrap_or(text.len() - 1)),
+        _ => text.split_at(text.find(ends_word).unwrap_or(text.len())),
+    };
+    !word.trim().is_empty()
+        && !word.contains(is_strange)
+        && after.chars().next().is_none_or(ends_word)
+}
+
+fn ends_word(c: char) -> bool {
+    c.is_whitespace() || ";|&<>)".contains(c)
+}
+
+fn check_tokens(tokens: &[Token]) -> Result<(), String> {
+    let (mut groups, mut cases, mut depth) = (0, 0, 0_usize);
+    for token in tokens {
+        match token.to_str() {
+            "case" => cases += 1,
+            "if" | "while" | "until" | "for" | "select" | "coproc" | "function" | "{" => {
+                groups += 1
+            }
+            "(" => {
+                groups += 1;
+                depth += 1;
+            }
+            ")" => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > SHELL_PARENTHESES_DEPTH_MAX {
+            return Err(format!("more than {SHELL_PARENTHESES_DEPTH_MAX} parentheses deep"));
+        }
+    }
+    if groups > SHELL_GROUPS_MAX || cases > SHELL_CASES_MAX {
+        return Err(format!("more than {SHELL_GROUPS_MAX} groups or {SHELL_CASES_MAX} cases"));
+    }
+    Ok(())
+}
+
+/// An assignment keeps its name, so that the grammar still sees an assignment.
+fn put_aside(value: &mut String, words: &mut Vec<String>) {
+    let is_mark = value.strip_prefix(ASIDE).is_some_and(|rest| number_of(rest).is_some());
+    let is_plain = !value.contains(['$', '`', '[', '(', '{', ASIDE]);
+    if is_plain || is_mark || matches!(value.as_str(), "[" | "[[" | "{") {
+        return;
+    }
+    let name = value.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(0);
+    let rest = &value[name..];
+    let equals = if rest.starts_with('=') { 1 } else { 2 * usize::from(rest.starts_with("+=")) };
+    let is_assignment = name > 0 && equals > 0 && !value.starts_with(|c: char| c.is_ascii_digit());
+    let kept = if is_assignment { name + equals } else { 0 };
+    words.push(value[kept..].to_owned());
+    value.truncate(kept);
+    value.push(ASIDE);
+    value.push_str(&(words.len() - 1).to_string());
+}

@@ -1,0 +1,285 @@
+//! What is known of programs by their names.
+//!
+//! Must never: list a program as looking only when an option of it acts and `escape` does not know that option.
+
+use super::Tag::{
+    self, Delete, Interactive, Network, OutsideWrite, Persistence, Privilege, ReadOnly,
+    WorkspaceWrite,
+};
+use super::{Simple, Word};
+
+/// The effects of a program, whatever its arguments; nothing for one that is not known.
+#[rustfmt::skip]
+pub(super) fn effects(name: &str) -> Option<&'static [Tag]> {
+    Some(match name {
+        "ls" | "cat" | "head" | "tail" | "wc" | "grep" | "egrep" | "fgrep" | "rg" | "echo" | "printf" | "pwd"
+        | "stat" | "file" | "du" | "df" | "sort" | "uniq" | "cut" | "tr" | "basename" | "dirname" | "realpath"
+        | "readlink" | "which" | "whereis" | "type" | "command" | "hash" | "test" | "[" | "true" | "false" | ":"
+        | "date" | "whoami" | "id" | "groups" | "uname" | "hostname" | "nproc" | "arch" | "uptime" | "free" | "ps"
+        | "pgrep" | "printenv" | "env" | "diff" | "cmp" | "comm" | "md5sum" | "sha1sum" | "sha224sum" | "sha256sum"
+        | "sha384sum" | "sha512sum" | "b2sum" | "cksum" | "sum" | "base64" | "base32" | "od" | "xxd" | "hexdump"
+        | "strings" | "nl" | "tac" | "rev" | "column" | "fold" | "fmt" | "expand" | "unexpand" | "paste" | "join"
+        | "seq" | "sleep" | "tree" | "find" | "fd" | "jq" | "awk" | "gawk" | "mawk" | "sed" | "cd" | "pushd"
+        | "popd" | "dirs" | "help" | "expr" | "factor" | "yes" | "tty" | "locale" | "getconf" | "lscpu" | "lsblk"
+        | "zcat" | "bzcat" | "xzcat" | "zgrep" | "exit" | "return" | "break" | "continue" | "shift" | "wait"
+        | "numfmt" | "tsort" | "shuf" | "cal" | "jobs" | "times" | "umask" | "ulimit" | "getopts" | "local"
+        | "declare" | "typeset" | "readonly" | "export" | "unset" | "let" | "set" | "shopt" | "function" | "read"
+            => &[ReadOnly],
+        "less" | "more" | "man" | "top" | "htop" => &[ReadOnly, Interactive],
+        "mkdir" | "touch" | "cp" | "mv" | "ln" | "tee" | "install" | "mkfifo" | "mktemp" | "truncate" | "chmod"
+        | "split" | "csplit" | "patch" | "gzip" | "gunzip" | "bzip2" | "bunzip2" | "xz" | "unxz" | "zstd" | "dd"
+            => &[WorkspaceWrite],
+        "rm" | "rmdir" | "unlink" | "shred" | "srm" | "trash" | "wipe" => &[Delete],
+        "curl" | "wget" | "aria2c" | "nc" | "ncat" | "netcat" | "socat" | "telnet" | "ftp" | "sftp" | "scp" | "ssh"
+        | "ping" | "dig" | "nslookup" | "host" | "whois" | "traceroute" | "http" | "https" | "xh" | "lynx"
+            => &[Network],
+        "rsync" => &[Network, OutsideWrite],
+        "sudo" | "su" | "doas" | "pkexec" | "run0" | "sudoedit" | "visudo" | "passwd" | "chown" | "chgrp" | "setcap"
+        | "setfacl" | "usermod" | "useradd" | "userdel" | "groupadd" | "chattr" | "mount" | "umount" | "insmod"
+        | "modprobe" | "rmmod" | "sysctl" | "chroot" | "nsenter" | "unshare" | "iptables" | "nft" | "ufw"
+            => &[Privilege],
+        "crontab" | "at" | "batch" | "launchctl" | "update-rc.d" | "chkconfig" | "systemctl" | "service"
+            => &[Persistence],
+        "vim" | "vi" | "nvim" | "nano" | "emacs" | "ed" | "ex" | "tmux" | "screen" => &[Interactive, Tag::Opaque],
+        _ => return None,
+    })
+}
+
+/// Programs that get text from elsewhere.
+pub(super) fn is_downloader(name: &str) -> bool {
+    matches!(
+        name,
+        "curl"
+            | "wget"
+            | "aria2c"
+            | "nc"
+            | "ncat"
+            | "netcat"
+            | "http"
+            | "https"
+            | "xh"
+            | "lynx"
+            | "fetch"
+            | "ftp"
+    )
+}
+
+/// Shells: they execute their `-c`, their file or their input.
+pub(super) fn is_shell(name: &str) -> bool {
+    matches!(
+        name,
+        "sh" | "bash"
+            | "zsh"
+            | "dash"
+            | "ksh"
+            | "ash"
+            | "fish"
+            | "mksh"
+            | "rbash"
+            | "yash"
+            | "csh"
+            | "tcsh"
+    )
+}
+
+/// Interpreters of other languages, by the name without its version.
+pub(super) fn interpreter(name: &str) -> Option<&'static str> {
+    let bare = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let known = [
+        "python",
+        "pypy",
+        "perl",
+        "ruby",
+        "node",
+        "nodejs",
+        "bun",
+        "deno",
+        "php",
+        "lua",
+        "luajit",
+        "Rscript",
+        "osascript",
+        "pwsh",
+        "powershell",
+        "tclsh",
+    ];
+    known.into_iter().find(|known| *known == bare)
+}
+
+/// The words that name what a program writes, changes or takes away.
+pub(crate) fn targets(simple: &Simple) -> Vec<Word> {
+    let operands = || operands(simple).into_iter().cloned();
+    let option = |names: &[&str]| valued(simple, names).map(|(_, value)| value);
+    match simple.program() {
+        Some("cp" | "ln" | "install") => {
+            let into = option(&["-t", "--target-directory"]);
+            into.or_else(|| operands().next_back()).into_iter().collect()
+        }
+        Some("gzip" | "gunzip" | "bzip2" | "bunzip2" | "xz" | "unxz" | "zstd")
+            if ['c', 't', 'l'].into_iter().any(|short| has_option(simple, short, "--stdout")) =>
+        {
+            Vec::new()
+        }
+        Some(
+            "mv" | "rm" | "rmdir" | "unlink" | "shred" | "srm" | "wipe" | "mkdir" | "touch" | "tee"
+            | "mkfifo" | "truncate" | "gzip" | "gunzip" | "bzip2" | "bunzip2" | "xz" | "unxz"
+            | "zstd" | "trash" | "chattr" | "sudoedit",
+        ) => operands().collect(),
+        Some("chmod" | "chown" | "chgrp" | "setfacl" | "setcap") => operands().skip(1).collect(),
+        Some("dd") => {
+            let output = |word: &Word| word.text().strip_prefix("of=").map(|file| word.with(file));
+            simple.arguments().iter().filter_map(output).collect()
+        }
+        Some("sed") if has_option(simple, 'i', "--in-place") => operands().skip(1).collect(),
+        Some("curl" | "sort" | "shuf") => option(&["-o", "--output"]).into_iter().collect(),
+        Some("wget") => option(&["-O", "--output-document"])
+            .filter(|file| file.text() != "-")
+            .into_iter()
+            .collect(),
+        Some("rsync" | "scp") => operands().next_back().into_iter().collect(),
+        Some("tar" | "unzip") => option(&["-C", "--directory", "-d"]).into_iter().collect(),
+        Some(_) | None => Vec::new(),
+    }
+}
+
+/// The arguments that are not options.
+pub(crate) fn operands(simple: &Simple) -> Vec<&Word> {
+    let mut ended = false;
+    let mut operands = Vec::new();
+    for word in simple.arguments() {
+        let text = word.text();
+        match () {
+            () if !ended && text == "--" => ended = true,
+            () if !ended && text.len() > 1 && text.starts_with('-') => {}
+            () => operands.push(word),
+        }
+    }
+    operands
+}
+
+/// Whether a short option, alone or among others, or a long one (also shortened) is given.
+pub(crate) fn has_option(simple: &Simple, short: char, long: &str) -> bool {
+    let arguments = simple.arguments().iter().map(Word::text).take_while(|text| *text != "--");
+    arguments.into_iter().any(|text| match text.strip_prefix("--") {
+        Some(_) => {
+            let name = text.split('=').next().unwrap_or(text);
+            name.len() > 3 && long.starts_with(name)
+        }
+        None => text.starts_with('-') && text[1..].contains(short),
+    })
+}
+
+/// The value of an option and where it stands: in the next word, after `=`, or joined to a short one that
+/// may end a row of others.
+pub(super) fn valued(simple: &Simple, names: &[&str]) -> Option<(usize, Word)> {
+    simple.words.iter().enumerate().skip(1).find_map(|(at, word)| {
+        let text = word.text();
+        let value = names.iter().find_map(|name| match name.strip_prefix("--") {
+            Some(_) if text == *name => Some(""),
+            Some(_) => text.strip_prefix(name)?.strip_prefix('='),
+            None if text.starts_with("--") || !text.starts_with('-') => None,
+            None => text.split_once(&name[1..]).map(|(_, joined)| joined),
+        })?;
+        match value.is_empty() {
+            true => Some((at, simple.words.get(at + 1)?.clone())),
+            false => Some((at, word.with(value))),
+        }
+    })
+}
+
+/// The words of a `find` that are not those of a command it runs, each with its place.
+pub(crate) fn tests_of_find(simple: &Simple) -> Vec<(usize, &str)> {
+    let mut inside = false;
+    let mut tests = Vec::new();
+    for (at, word) in simple.words.iter().enumerate().skip(1) {
+        match word.text() {
+            ";" | "+" if inside => inside = false,
+            text if !inside => {
+                inside = matches!(text, "-exec" | "-execdir" | "-ok" | "-okdir");
+                tests.push((at, text));
+            }
+            _ => {}
+        }
+    }
+    tests
+}
+
+/// Variables that decide what programs run, or what they load.
+pub(super) fn is_dangerous_variable(name: &str) -> bool {
+    let exact = [
+        "PATH",
+        "IFS",
+        "ENV",
+        "BASH_ENV",
+        "PROMPT_COMMAND",
+        "SHELLOPTS",
+        "BASHOPTS",
+        "PS4",
+        "CDPATH",
+        "HOME",
+        "SHELL",
+        "EDITOR",
+        "VISUAL",
+        "PAGER",
+        "MANPAGER",
+        "BROWSER",
+        "LESSOPEN",
+        "LESSCLOSE",
+        "LESS",
+        "CC",
+        "CXX",
+        "MAKEFLAGS",
+        "NODE_OPTIONS",
+        "PERL5OPT",
+        "PERL5LIB",
+        "RUBYOPT",
+        "RUBYLIB",
+        "JAVA_TOOL_OPTIONS",
+        "_JAVA_OPTIONS",
+        "RUSTC_WRAPPER",
+        "RUSTFLAGS",
+        "TAR_OPTIONS",
+        "GREP_OPTIONS",
+        "RIPGREP_CONFIG_PATH",
+        "SUDO_ASKPASS",
+        "SSH_ASKPASS",
+        "GLOBIGNORE",
+        "EXECIGNORE",
+        "HISTFILE",
+        "TMPDIR",
+        "KUBECONFIG",
+        "DOCKER_HOST",
+    ];
+    let prefixes = [
+        "LD_",
+        "DYLD_",
+        "GIT_",
+        "PYTHON",
+        "BASH_FUNC",
+        "NPM_CONFIG_",
+        "npm_config_",
+        "CARGO_",
+        "SSH_",
+    ];
+    exact.contains(&name) || prefixes.iter().any(|prefix| name.starts_with(prefix))
+}
+
+/// Variables that change how output looks and nothing else.
+pub(super) fn is_harmless_variable(name: &str) -> bool {
+    let exact = [
+        "LANG",
+        "LANGUAGE",
+        "TZ",
+        "TERM",
+        "COLUMNS",
+        "LINES",
+        "NO_COLOR",
+        "CLICOLOR",
+        "FORCE_COLOR",
+        "CLICOLOR_FORCE",
+        "RUST_BACKTRACE",
+        "RUST_LOG",
+        "CI",
+    ];
+    exact.contains(&name) || name.starts_with("LC_")
+}

@@ -1,0 +1,84 @@
+//! Redirections of a command: files read, files written, text on the standard input.
+//!
+//! Must never: take a file for a descriptor; `>& name` writes a file.
+
+use brush_parser::ast::{IoFileRedirectKind, IoFileRedirectTarget, IoRedirect};
+
+use super::Simple;
+use super::lower::{Around, Input, Lowering};
+use super::parse::Parsed;
+use super::word::Kind;
+
+impl Lowering {
+    pub(super) fn redirect(
+        &mut self,
+        parsed: &Parsed,
+        redirect: &IoRedirect,
+        simple: &mut Simple,
+        around: &mut Around,
+    ) {
+        match redirect {
+            IoRedirect::File(_, kind, target) => {
+                self.file(parsed, (kind, target), simple, around);
+            }
+            IoRedirect::OutputAndError(word, _) => {
+                let (word, fed) = self.word(parsed, &word.value, around);
+                simple.fed_by.extend(fed);
+                simple.writes.push(word);
+            }
+            IoRedirect::HereDocument(_, document) => {
+                let body = parsed.body(&document.doc.value);
+                if document.requires_expansion {
+                    let (word, fed) = self.scanned(&body, Kind::Body, around);
+                    simple.fed_by.extend(fed);
+                    let exact = word.literal().is_some();
+                    around.input = Some(Input { text: word.text().to_owned(), exact });
+                } else {
+                    around.input = Some(Input { text: body, exact: true });
+                }
+            }
+            IoRedirect::HereString(_, word) => {
+                let (word, fed) = self.word(parsed, &word.value, around);
+                simple.fed_by.extend(fed);
+                let exact = word.literal().is_some();
+                around.input = Some(Input { text: word.text().to_owned(), exact });
+            }
+        }
+    }
+
+    fn file(
+        &mut self,
+        parsed: &Parsed,
+        (kind, target): (&IoFileRedirectKind, &IoFileRedirectTarget),
+        simple: &mut Simple,
+        around: &mut Around,
+    ) {
+        let word = match target {
+            IoFileRedirectTarget::Fd(_) => return,
+            IoFileRedirectTarget::ProcessSubstitution(_, process) => {
+                let fed = self.process(parsed, process, around);
+                simple.fed_by.extend(fed);
+                return;
+            }
+            IoFileRedirectTarget::Filename(word) | IoFileRedirectTarget::Duplicate(word) => {
+                let (word, fed) = self.word(parsed, &word.value, around);
+                simple.fed_by.extend(fed);
+                word
+            }
+        };
+        let text = word.text();
+        let is_descriptor =
+            !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || c == '-');
+        match kind {
+            IoFileRedirectKind::Read => simple.reads.push(word),
+            IoFileRedirectKind::DuplicateInput | IoFileRedirectKind::DuplicateOutput
+                if is_descriptor => {}
+            IoFileRedirectKind::DuplicateInput => simple.reads.push(word),
+            IoFileRedirectKind::Write
+            | IoFileRedirectKind::Append
+            | IoFileRedirectKind::Clobber
+            | IoFileRedirectKind::ReadAndWrite
+            | IoFileRedirectKind::DuplicateOutput => simple.writes.push(word),
+        }
+    }
+}

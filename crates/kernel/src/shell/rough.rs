@@ -1,0 +1,35 @@
+//! Words of a text that the grammar does not know, by splitting alone.
+//!
+//! Good enough to refuse by, never to allow by: the text stays opaque.
+//!
+//! Must never: be used for a text that parses.
+
+use super::Word;
+use crate::limits::{SHELL_COMMAND_BYTES_MAX, SHELL_COMMANDS_MAX};
+
+/// What look like simple commands.
+pub(super) fn commands(text: &str) -> Vec<Vec<Word>> {
+    let end = text
+        .char_indices()
+        .map(|(at, _)| at)
+        .take_while(|at| *at <= SHELL_COMMAND_BYTES_MAX)
+        .last();
+    let text = if text.len() > SHELL_COMMAND_BYTES_MAX { &text[..end.unwrap_or(0)] } else { text };
+    text.split(['\n', ';', '&', '|', '(', ')', '`', '{', '}'])
+        .map(|piece| piece.split_whitespace().filter_map(word).collect::<Vec<_>>())
+        .filter(|words| !words.is_empty())
+        .take(SHELL_COMMANDS_MAX)
+        .collect()
+}
+
+fn word(piece: &str) -> Option<Word> {
+    let text: String =
+        piece.chars().filter(|c| !matches!(c, '\'' | '"' | '\\') && !c.is_control()).collect();
+    let is_keyword =
+        matches!(text.as_str(), "" | "if" | "then" | "else" | "do" | "while" | "until");
+    match text.contains(['$', '*', '?', '~', '[']) {
+        _ if is_keyword => None,
+        true => Some(Word::Dynamic(text)),
+        false => Some(Word::Literal(text)),
+    }
+}

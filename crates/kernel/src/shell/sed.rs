@@ -1,0 +1,107 @@
+//! Scripts of sed: which are known only to look.
+//!
+//! Must never: call a script plain when some sed would write or execute by it.
+
+use super::escape::Escape;
+use super::{Simple, Tag};
+
+/// Only scripts of the plainest kind are known not to write or execute.
+pub(super) fn sed(simple: &Simple) -> Option<Escape> {
+    let escape = |at: usize, tag, why| Some(Escape { at, tag, why });
+    let mut given = Vec::new();
+    let mut first = None;
+    let mut words = simple.words.iter().enumerate().skip(1);
+    while let Some((at, word)) = words.next() {
+        match word.text() {
+            "--" | "--quiet" | "--silent" | "--regexp-extended" | "--posix" | "--separate"
+            | "--unbuffered" | "--null-data" | "--debug" | "--sandbox" | "--help" | "--version" => {
+            }
+            "--expression" => given.extend(words.next()),
+            text if text.starts_with("--in-p") => {
+                return escape(at, Tag::WorkspaceWrite, "it changes files");
+            }
+            text if text.starts_with("--") => {
+                return escape(at, Tag::Opaque, "an option that is not known");
+            }
+            text if text.starts_with('-') && text.len() > 1 => {
+                let row = text[1..].strip_suffix('e');
+                if row.is_some() {
+                    given.extend(words.next());
+                }
+                let letters = row.unwrap_or(&text[1..]);
+                if letters.contains('i') {
+                    return escape(at, Tag::WorkspaceWrite, "it changes files");
+                }
+                if !letters.chars().all(|letter| "nErsuz".contains(letter)) {
+                    return escape(at, Tag::Opaque, "a script that is not seen");
+                }
+            }
+            _ => first = first.or(Some((at, word))),
+        }
+    }
+    let scripts = if given.is_empty() { first.into_iter().collect() } else { given };
+    let strange = scripts.into_iter().find(|(_, word)| !word.literal().is_some_and(is_plain_sed));
+    strange.and_then(|(at, _)| escape(at, Tag::Opaque, "a script that may write or execute"))
+}
+
+fn is_plain_sed(script: &str) -> bool {
+    // Whether a delimiter inside of brackets ends the pattern depends on the sed.
+    let inside = |from: usize| match script.contains("[[:") {
+        true => script[from..].rsplit_once(']').map_or("", |(inside, _)| inside),
+        false => script[from..].split(']').next().unwrap_or_default(),
+    };
+    if script.match_indices('[').any(|(at, _)| inside(at).contains(['/', '|', ',', '#', '@'])) {
+        return false;
+    }
+    let mut rest = script.trim();
+    while !rest.is_empty() {
+        let Some(command) = after_addresses(rest) else { return false };
+        let Some(after) = after_command(command) else { return false };
+        rest = after.trim_start_matches([';', '\n', ' ', '}']);
+    }
+    true
+}
+
+/// Skips `1,$`, `/pattern/` and `!`.
+fn after_addresses(mut text: &str) -> Option<&str> {
+    loop {
+        text = text.trim_start();
+        text = match text.chars().next()? {
+            '0'..='9' | '$' | ',' | '!' | '~' | '+' | '{' => &text[1..],
+            '/' => after_delimited(&text[1..], '/')?,
+            'I' => &text[1..],
+            _ => return Some(text),
+        };
+    }
+}
+
+fn after_command(text: &str) -> Option<&str> {
+    let command = text.chars().next().filter(char::is_ascii)?;
+    let rest = &text[1..];
+    match command {
+        'p' | 'd' | 'q' | 'D' | 'P' | 'n' | 'N' | 'g' | 'G' | 'h' | 'H' | 'x' | '=' | 'l' => {
+            Some(rest)
+        }
+        's' | 'y' => {
+            let delimiter = rest.chars().next().filter(|c| "/|,#@".contains(*c))?;
+            let after = after_delimited(after_delimited(&rest[1..], delimiter)?, delimiter)?;
+            let flags =
+                after.find(|c: char| !"gpiIMm0123456789".contains(c)).unwrap_or(after.len());
+            Some(&after[flags..])
+        }
+        _ => None,
+    }
+    .filter(|after| after.is_empty() || after.starts_with([';', '\n', ' ', '}']))
+}
+
+fn after_delimited(text: &str, delimiter: char) -> Option<&str> {
+    let mut chars = text.char_indices();
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '\\' => drop(chars.next()),
+            c if c == delimiter => return Some(&text[at + 1..]),
+            _ => {}
+        }
+    }
+    None
+}

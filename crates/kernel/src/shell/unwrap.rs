@@ -1,0 +1,492 @@
+//! Takes wrappers off a command and follows code that a program is given to execute.
+//!
+//! `env X=1 timeout 5 sh -c 'ls'` comes out as `ls`, with its wrappers beside it.
+//!
+//! Must never: take off a wrapper and lose what it would execute.
+
+use super::lower::{Around, Input, Lowering};
+use super::program::{interpreter, is_shell};
+use super::{Simple, Word, code};
+use crate::limits::SHELL_CODE_DEPTH_MAX;
+
+/// Standing for words that come from the standard input or from a search.
+pub(super) const FROM_INPUT: &str = "{}";
+
+/// What became of a command that was looked into.
+enum Step {
+    /// A wrapper came off; look again.
+    Again(Simple),
+    /// It is a command of its own.
+    Plain(Simple),
+    /// All of it was followed.
+    Done,
+}
+
+/// Follows one command to the commands it executes.
+pub(super) fn settle(lowering: &mut Lowering, mut simple: Simple, input: Option<&Input>) {
+    for _ in 0..=2 * SHELL_CODE_DEPTH_MAX {
+        if simple.words.first().is_some_and(|name| name.literal().is_none()) {
+            lowering.opaque("the name of a program is not known");
+        }
+        match step(lowering, simple, input) {
+            Step::Again(inner) => simple = inner,
+            Step::Plain(simple) => return lowering.push(simple),
+            Step::Done => return,
+        }
+    }
+    lowering.opaque("wrappers in wrappers without end");
+    lowering.push(simple);
+}
+
+fn step(lowering: &mut Lowering, simple: Simple, input: Option<&Input>) -> Step {
+    let Some(name) = simple.program().map(str::to_owned) else { return Step::Plain(simple) };
+    match name.as_str() {
+        "eval" => eval(lowering, simple),
+        "trap" => {
+            let handler = simple.arguments().iter().find(|word| word.text() != "--").cloned();
+            if handler.as_ref().is_some_and(|word| !matches!(word.text(), "-" | "-l" | "-p" | "")) {
+                run(lowering, &simple, handler.as_ref(), "trap");
+            }
+            Step::Plain(simple)
+        }
+        "source" | "." => {
+            if simple.arguments().first().is_some_and(|word| word.literal().is_none()) {
+                lowering.opaque("it runs text that is not known");
+            }
+            Step::Plain(simple)
+        }
+        "alias" | "enable" | "bind" | "complete" if !simple.arguments().is_empty() => {
+            lowering.opaque("it changes what names mean");
+            Step::Plain(simple)
+        }
+        "export" | "declare" | "typeset" | "local" | "readonly" => {
+            let mut simple = simple;
+            simple.assigns = simple.arguments().iter().filter_map(assignment).collect();
+            Step::Plain(simple)
+        }
+        "find" | "fd" | "fdfind" => search(lowering, simple, input),
+        "xargs" | "parallel" => each(lowering, simple),
+        "git" => git(lowering, simple),
+        "command" if given(&simple, &["-v", "-V"]) => Step::Plain(simple),
+        "watch" | "script" | "ssh" | "su" | "runuser" | "sg" | "flock" | "env"
+            if code_option(&name, &simple).is_some() =>
+        {
+            let code = code_option(&name, &simple);
+            run(lowering, &simple, code.as_ref(), &name);
+            if name == "env" { Step::Done } else { Step::Plain(simple) }
+        }
+        name if is_shell(name) => shell(lowering, simple, input),
+        name if interpreter(name).is_some() || code::is_awk(name) => {
+            code::follow(lowering, &simple, input);
+            Step::Plain(simple)
+        }
+        name => match wrapper(name) {
+            Some(wrapper) => strip(lowering, simple, wrapper),
+            None => Step::Plain(simple),
+        },
+    }
+}
+
+fn given(simple: &Simple, options: &[&str]) -> bool {
+    simple.arguments().first().is_some_and(|word| options.contains(&word.text()))
+}
+
+/// A program that runs another: which options take a value, which take none, and how many words come before
+/// the command.
+#[derive(Clone, Copy)]
+struct Wrapper {
+    valued: &'static [&'static str],
+    flags: &'static [&'static str],
+    operands: usize,
+}
+
+#[rustfmt::skip]
+fn wrapper(name: &str) -> Option<Wrapper> {
+    type Names = &'static [&'static str];
+    let (valued, flags, operands): (Names, Names, usize) = match name {
+        "env" => (&["-u", "--unset", "-C", "--chdir", "-a", "--argv0"], &["-i", "-", "-0", "-v", "--ignore-environment", "--null", "--debug"], 0),
+        "sudo" => (&["-u", "-g", "-h", "-p", "-C", "-T", "-r", "-t", "-R", "-D", "-U", "--user", "--group", "--host",
+            "--prompt", "--chdir", "--chroot", "--role", "--type"], &["-n", "-S", "-E", "-H", "-i", "-s", "-k", "-b", "-A", "-P", "-l", "-v"], 0),
+        "doas" => (&["-u", "-C"], &["-n", "-s", "-L"], 0),
+        "pkexec" | "run0" => (&["--user", "-u"], &["--disable-internal-agent", "--keep-cwd"], 0),
+        "command" => (&[], &["-p"], 0),
+        "setsid" => (&[], &["-c", "-f", "-w", "--wait", "--fork", "--ctty"], 0),
+        "builtin" | "nohup" | "unbuffer" | "eatmydata" | "fakeroot" | "caffeinate" | "busybox" | "toybox" | "catchsegv" => (&[], &[], 0),
+        "exec" => (&["-a"], &["-c", "-l"], 0),
+        "nice" => (&["-n", "--adjustment"], &["-0", "-1", "-5", "-10", "-15", "-19", "-20"], 0),
+        "ionice" => (&["-c", "-n", "--class", "--classdata"], &["-t", "--ignore"], 0),
+        "chrt" => (&[], &["-b", "-f", "-i", "-o", "-r", "-a", "-v"], 1),
+        "taskset" => (&[], &["-a", "-c"], 1),
+        "stdbuf" => (&["-i", "-o", "-e", "--input", "--output", "--error"], &[], 0),
+        "timeout" | "gtimeout" => (&["-s", "-k", "--signal", "--kill-after"], &["-v", "--verbose", "--foreground", "--preserve-status", "-f", "-p"], 1),
+        "time" => (&["-f", "-o", "--format", "--output"], &["-p", "-v", "-a", "-l", "--portability", "--verbose", "--append"], 0),
+        "strace" | "ltrace" => (&["-o", "-e", "-p", "-s", "-u", "-E", "-S", "-a", "-b", "-P"], &["-f", "-ff", "-c", "-t", "-tt", "-T", "-v", "-y", "-q", "-r"], 0),
+        "chroot" => (&["--userspec", "--groups"], &["--skip-chdir"], 1),
+        "flock" => (&["-w", "--timeout", "-E"], &["-n", "-x", "-s", "-e", "-u", "-o", "-F", "--nonblock", "--exclusive", "--shared"], 1),
+        "unshare" | "nsenter" | "systemd-run" | "xvfb-run" | "dbus-run-session" | "rlwrap" | "proxychains" | "proxychains4"
+        | "tsocks" | "torsocks" => (&[], &["-a", "-m", "-n", "-r", "-u", "-p", "-f", "--user", "--scope", "-q"], 0),
+        _ => return None,
+    };
+    Some(Wrapper { valued, flags, operands })
+}
+
+/// Notes options that are not known: one may take the next word, and then another word is the command.
+fn check_options(lowering: &mut Lowering, words: &[Word], wrapper: Wrapper) {
+    let name = words.first().map_or("", Word::text);
+    let strange = words
+        .iter()
+        .skip(1)
+        .map(Word::text)
+        .filter(|text| text.starts_with(['-', '+']) && *text != "--")
+        .find(|text| {
+            let long = text.split('=').next().unwrap_or(text);
+            let joined = wrapper
+                .valued
+                .iter()
+                .any(|valued| !valued.starts_with("--") && text.starts_with(valued));
+            let letters = !text.starts_with("--")
+                && text.chars().skip(1).all(|letter| {
+                    wrapper.flags.iter().any(|flag| flag.len() == 2 && flag.ends_with(letter))
+                });
+            !(wrapper.flags.contains(text) || wrapper.valued.contains(&long) || joined || letters)
+        });
+    if let Some(option) = strange {
+        lowering.opaque(format!("an option of `{name}` that is not known: `{option}`"));
+    }
+}
+
+fn strip(lowering: &mut Lowering, simple: Simple, wrapper: Wrapper) -> Step {
+    let name = simple.program().unwrap_or_default().to_owned();
+    let mut inner = simple.clone();
+    let mut at = after_options(&simple.words, wrapper.valued);
+    check_options(lowering, &simple.words[..at.min(simple.words.len())], wrapper);
+    while let Some((variable, value)) = simple.words.get(at).and_then(assignment) {
+        inner.assigns.push((variable, value));
+        at += 1;
+    }
+    at += wrapper.operands;
+    if at >= simple.words.len() {
+        return Step::Plain(simple);
+    }
+    if writes_a_file(&name, &simple.words[..at]) {
+        inner.writes.push(Word::Dynamic(format!("$({name})")));
+    }
+    if let Some(dir) =
+        simple.words[..at].windows(2).find(|pair| name == "env" && is_chdir(&pair[0]))
+    {
+        inner.dir = Some(dir[1].clone());
+    }
+    inner.words = simple.words[at..].to_vec();
+    inner.wrappers.push(name.clone());
+    Step::Again(inner)
+}
+
+fn is_chdir(word: &Word) -> bool {
+    matches!(word.text(), "-C" | "--chdir")
+}
+
+/// `time -o` and `strace -o` write what they measure.
+fn writes_a_file(name: &str, options: &[Word]) -> bool {
+    matches!(name, "time" | "strace" | "ltrace")
+        && options
+            .iter()
+            .any(|word| word.text().starts_with("-o") || word.text().starts_with("--output"))
+}
+
+fn assignment(word: &Word) -> Option<(String, Word)> {
+    let (name, value) = word.text().split_once('=')?;
+    let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let value = match word {
+        Word::Literal(_) => Word::Literal(value.to_owned()),
+        Word::Dynamic(_) => Word::Dynamic(value.to_owned()),
+    };
+    is_name.then(|| (name.to_owned(), value))
+}
+
+/// Where the words after the options begin.
+fn after_options(words: &[Word], valued: &[&str]) -> usize {
+    let mut at = 1;
+    while let Some(text) = words.get(at).and_then(Word::literal) {
+        match text {
+            "--" => return at + 1,
+            text if valued.contains(&text) => at += 2,
+            text if text.len() > 1 && text.starts_with(['-', '+']) => at += 1,
+            _ => break,
+        }
+    }
+    at
+}
+
+/// What stands around code that this command executes.
+fn around(simple: &Simple, wrapper: &str) -> Around {
+    let mut wrappers = simple.wrappers.clone();
+    wrappers.push(wrapper.to_owned());
+    Around {
+        wrappers,
+        fed_by: simple.fed_by.clone(),
+        assigns: simple.assigns.clone(),
+        input: None,
+        place: simple.place,
+        dir: simple.dir.clone(),
+    }
+}
+
+/// Follows code that a shell of its own executes.
+fn run(lowering: &mut Lowering, simple: &Simple, code: Option<&Word>, wrapper: &str) {
+    let Some(code) = code else { return };
+    if code.literal().is_none() {
+        lowering.opaque(format!("`{wrapper}` executes text that is not known"));
+    }
+    lowering.inner(code.text(), &around(simple, wrapper));
+}
+
+fn eval(lowering: &mut Lowering, simple: Simple) -> Step {
+    let exact = simple.arguments().iter().all(|word| word.literal().is_some());
+    let texts: Vec<&str> = simple.arguments().iter().map(Word::text).collect();
+    if !exact {
+        lowering.opaque("`eval` executes text that is not known");
+    }
+    lowering.code(&texts.join(" "), &around(&simple, "eval"));
+    keep(lowering, simple, exact)
+}
+
+/// A command whose code was followed is kept only for what is left of it.
+fn keep(lowering: &mut Lowering, mut simple: Simple, followed: bool) -> Step {
+    if !followed {
+        return Step::Plain(simple);
+    }
+    if !simple.writes.is_empty() || !simple.reads.is_empty() {
+        simple.words.clear();
+        simple.assigns.clear();
+        lowering.push(simple);
+    }
+    Step::Done
+}
+
+fn shell(lowering: &mut Lowering, simple: Simple, input: Option<&Input>) -> Step {
+    let name = simple.program().unwrap_or_default().to_owned();
+    let at = after_shell_options(&simple.words);
+    let has = |flag: char| {
+        let mut options = simple.words[1..at.min(simple.words.len())].iter().map(Word::text);
+        options.any(|text| text.starts_with('-') && !text.starts_with("--") && text.contains(flag))
+    };
+    if simple.words.iter().any(|word| matches!(word.text(), "--rcfile" | "--init-file")) {
+        lowering.opaque("a shell that reads a file first");
+    }
+    if has('c') {
+        let code = simple.words.get(at).cloned();
+        let exact = code.as_ref().is_none_or(|code| code.literal().is_some());
+        run(lowering, &simple, code.as_ref(), &format!("{name} -c"));
+        return keep(lowering, simple, exact);
+    }
+    let script = simple.words.get(at).filter(|_| !has('s'));
+    match (script, input) {
+        (Some(script), _) if script.literal().is_none_or(|text| text == "-") => {
+            lowering.opaque("a shell runs text that is not known");
+            Step::Plain(simple)
+        }
+        (Some(_), _) => Step::Plain(simple),
+        (None, Some(input)) => {
+            let word = match input.exact {
+                true => Word::Literal(input.text.clone()),
+                false => Word::Dynamic(input.text.clone()),
+            };
+            run(lowering, &simple, Some(&word), &name);
+            keep(lowering, simple, input.exact)
+        }
+        (None, None) => {
+            fed_shell(lowering, &simple, &name);
+            Step::Plain(simple)
+        }
+    }
+}
+
+/// A row of short options that ends with `o` takes the next word: `-euo pipefail`.
+fn after_shell_options(words: &[Word]) -> usize {
+    let mut at = 1;
+    while let Some(text) = words
+        .get(at)
+        .and_then(Word::literal)
+        .filter(|text| text.starts_with(['-', '+']) && text.len() > 1)
+    {
+        if text == "--" {
+            return at + 1;
+        }
+        let is_row = !text.starts_with("--");
+        let takes_next =
+            (is_row && text.ends_with(['o', 'O'])) || matches!(text, "--rcfile" | "--init-file");
+        at += 1 + usize::from(takes_next);
+    }
+    at
+}
+
+/// A shell at the end of a pipe: what `echo` prints into it is code.
+fn fed_shell(lowering: &mut Lowering, simple: &Simple, name: &str) {
+    if simple.fed_by.is_empty() {
+        return;
+    }
+    lowering.opaque("a shell runs what it is fed");
+    let printed: Vec<String> = simple
+        .fed_by
+        .iter()
+        .filter_map(|at| lowering.commands.get(*at))
+        .filter(|producer| matches!(producer.program(), Some("echo" | "printf")))
+        .map(|producer| {
+            let texts =
+                producer.arguments().iter().map(Word::text).filter(|text| !text.starts_with('-'));
+            texts.collect::<Vec<_>>().join(" ").replace("\\n", "\n")
+        })
+        .collect();
+    for code in printed {
+        lowering.inner(&code, &Around { fed_by: Vec::new(), ..around(simple, name) });
+    }
+}
+
+/// `find … -exec … ;` and `fd … -x …`.
+fn search(lowering: &mut Lowering, simple: Simple, input: Option<&Input>) -> Step {
+    const RUNS: [&str; 8] =
+        ["-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"];
+    let is_find = simple.program() == Some("find");
+    let mut at = 1;
+    while at < simple.words.len() {
+        let option = simple.words[at].text();
+        at += 1;
+        if !RUNS.contains(&option)
+            || is_find
+                == (option.starts_with("-x")
+                    || option.starts_with("-X")
+                    || option.starts_with("--"))
+        {
+            continue;
+        }
+        let rest = &simple.words[at..];
+        let end =
+            rest.iter().position(|word| matches!(word.text(), ";" | "+")).unwrap_or(rest.len());
+        let words: Vec<Word> = rest[..end].iter().map(|word| replaced(word, FROM_INPUT)).collect();
+        at += end;
+        let mut inner = Simple { words, ..simple.clone() };
+        inner.writes.clear();
+        inner.reads.clear();
+        inner.wrappers.push(format!("{} {option}", simple.program().unwrap_or_default()));
+        settle(lowering, inner, input);
+    }
+    Step::Plain(simple)
+}
+
+/// A word that holds the mark is not known.
+fn replaced(word: &Word, mark: &str) -> Word {
+    match word.text().contains(mark) {
+        true => Word::Dynamic(word.text().to_owned()),
+        false => word.clone(),
+    }
+}
+
+/// `xargs`: the words end with what comes from the input.
+fn each(lowering: &mut Lowering, simple: Simple) -> Step {
+    let name = simple.program().unwrap_or_default().to_owned();
+    let options = Wrapper {
+        valued: &[
+            "-I",
+            "-n",
+            "-P",
+            "-L",
+            "-d",
+            "-E",
+            "-s",
+            "-a",
+            "--max-args",
+            "--max-procs",
+            "--delimiter",
+            "--arg-file",
+            "-j",
+            "--jobs",
+        ],
+        flags: &[
+            "-0",
+            "-r",
+            "-t",
+            "-x",
+            "-o",
+            "--null",
+            "--no-run-if-empty",
+            "--verbose",
+            "--exit",
+        ],
+        operands: 0,
+    };
+    let at = after_options(&simple.words, options.valued);
+    check_options(lowering, &simple.words[..at.min(simple.words.len())], options);
+    let mut inner = simple.clone();
+    inner.wrappers.push(name.clone());
+    inner.words = simple.words.get(at..).unwrap_or_default().to_vec();
+    if inner.words.is_empty() {
+        inner.words.push(Word::Literal("echo".to_owned()));
+        if name == "parallel" {
+            lowering.opaque("`parallel` executes its input");
+            return Step::Plain(simple);
+        }
+    }
+    let options = &simple.words[..at.min(simple.words.len())];
+    let mark = options.windows(2).find(|pair| pair[0].text() == "-I").map(|pair| pair[1].text());
+    let joined = options
+        .iter()
+        .find_map(|word| word.text().strip_prefix("-I").filter(|mark| !mark.is_empty()));
+    let mark = mark.or(joined);
+    if name == "parallel" {
+        lowering.opaque("`parallel` executes text made of its input");
+    }
+    match mark {
+        Some(mark) => inner.words = inner.words.iter().map(|word| replaced(word, mark)).collect(),
+        None => inner.words.push(Word::Dynamic(FROM_INPUT.to_owned())),
+    }
+    Step::Again(inner)
+}
+
+/// Parts of git that execute what they are given.
+fn git(lowering: &mut Lowering, simple: Simple) -> Step {
+    let texts: Vec<&str> = simple.arguments().iter().map(Word::text).collect();
+    let code = match texts.as_slice() {
+        ["bisect", "run", ..] => Some((3, simple.words.len())),
+        ["submodule", "foreach", "--recursive", ..] => Some((4, simple.words.len())),
+        ["submodule", "foreach", ..] => Some((3, simple.words.len())),
+        ["rebase" | "filter-branch" | "difftool", ..] => texts
+            .iter()
+            .position(|text| {
+                matches!(*text, "-x" | "--exec" | "--extcmd") || text.ends_with("-filter")
+            })
+            .map(|at| (at + 2, at + 3)),
+        _ => None,
+    };
+    if let Some(words) = code.and_then(|(from, to)| simple.words.get(from..to)) {
+        let exact = words.iter().all(|word| word.literal().is_some());
+        let text = words.iter().map(Word::text).collect::<Vec<_>>().join(" ");
+        let code = if exact { Word::Literal(text) } else { Word::Dynamic(text) };
+        run(lowering, &simple, Some(&code), "git");
+    }
+    Step::Plain(simple)
+}
+
+/// The code among the arguments of a program that hands it to a shell.
+fn code_option(name: &str, simple: &Simple) -> Option<Word> {
+    let after = |option: &str| {
+        let at = simple.words.iter().position(|word| word.text() == option)?;
+        simple.words.get(at + 1).cloned()
+    };
+    let joined = |from: usize| {
+        let words = simple.words.get(from..).filter(|words| !words.is_empty())?;
+        let exact = words.iter().all(|word| word.literal().is_some());
+        let text = words.iter().map(Word::text).collect::<Vec<_>>().join(" ");
+        Some(if exact { Word::Literal(text) } else { Word::Dynamic(text) })
+    };
+    match name {
+        "watch" => joined(after_options(&simple.words, &["-n", "--interval"])),
+        "ssh" => joined(
+            1 + after_options(
+                &simple.words,
+                &["-p", "-i", "-o", "-l", "-F", "-J", "-L", "-R", "-D", "-b", "-c", "-m"],
+            ),
+        ),
+        "env" => after("-S").or_else(|| after("--split-string")),
+        _ => after("-c").or_else(|| after("--command")),
+    }
+}

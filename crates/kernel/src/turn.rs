@@ -1,0 +1,464 @@
+//! One turn: events in, moves out.
+//!
+//! A turn is a behavioral program. Each concern is a small thread in a file of its own that asks, waits
+//! and objects; none knows the others. This file brings them together and keeps what they only have
+//! numbers for: the calls, the talk with the model, what was spent.
+//!
+//! Must never: wait, look at a clock, or choose a move that the program did not choose.
+
+mod budget;
+mod call;
+mod cancel;
+mod check;
+mod concern;
+mod danger;
+mod gate;
+mod ledger_form;
+mod one_by_one;
+pub mod signal;
+mod steering;
+pub mod talk;
+mod think_act;
+
+use std::collections::BTreeMap;
+
+use agentry_agentfile::source::Origin;
+use agentry_agentfile::tool_access::ToolAccess;
+use agentry_bthread::{Halt, Lane, Program};
+use agentry_protocol::approval::{Answer, Reach};
+use agentry_protocol::call::{OutcomeStatus, Repeat, ToolCall, ToolOutcome};
+use agentry_protocol::event::{Ending, Event, TurnPlan};
+use agentry_protocol::message::{Message, ModelFailure, ModelReply, ModelRequest, Usage};
+use agentry_protocol::verdict::{Ruling, Verdict};
+use agentry_protocol::{ApprovalId, CallId, ContentHash, SkillId};
+
+pub use self::concern::{Concern, concerns};
+use crate::charter::Charter;
+use crate::moves::Move;
+use ledger_form::{digest, loaded_skill, said, says_done};
+use signal::{CheckResult, Limit, Signal, Subject, Why};
+use talk::Talk;
+
+/// A turn.
+pub struct Turn {
+    charter: Charter,
+    plan: Plan,
+    program: Program<Concern>,
+    talk: Talk,
+    calls: Vec<CallRecord>,
+    // Requests to the model that are not answered yet.
+    asked: BTreeMap<u32, Asked>,
+    check: Option<u32>,
+    steps: u32,
+    steers: Vec<String>,
+    skills: Vec<SkillId>,
+    usage: Usage,
+    ended: Option<(Ending, Why)>,
+    failure: Option<ModelFailure>,
+}
+
+struct Plan {
+    parent_hash: Option<ContentHash>,
+    standing: BTreeMap<String, ApprovalId>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asked {
+    Think(u64),
+    Check(u64),
+}
+
+struct CallRecord {
+    call: ToolCall,
+    ruling: Ruling,
+    danger: Option<String>,
+    digest: ContentHash,
+    // A question that waits for its answer.
+    asked: Option<ApprovalId>,
+    answered: Option<ApprovalId>,
+    no: Option<String>,
+    running: bool,
+    outcome: Option<ToolOutcome>,
+    said: bool,
+}
+
+/// How a turn stands when it has nothing to choose.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Something that it began is under way.
+    Working,
+    /// Only people can bring it on.
+    Waiting(Vec<ApprovalId>),
+    /// It is over.
+    Over(Ending),
+    /// It waits for nothing and nobody: a defect. In words.
+    Stuck(String),
+}
+
+/// The question of a check, when a model is asked.
+pub const CHECK_QUESTION: &str =
+    "Are you done? Reply with JSON only: {\"done\": true} or {\"done\": false}.";
+
+impl Turn {
+    /// Begins a turn. The moves are the first ones.
+    pub fn begin(
+        charter: Charter,
+        plan: &TurnPlan,
+        history: Vec<Message>,
+    ) -> Result<(Self, Vec<Move>), Halt> {
+        let mut talk = Talk::new(&charter, history);
+        talk.say(Message::User { content: plan.prompt.clone() });
+        let mut turn = Self {
+            program: Program::new(concerns(charter.mode, &charter.limits)),
+            plan: Plan { parent_hash: plan.parent_hash.clone(), standing: plan.standing.clone() },
+            charter,
+            talk,
+            calls: Vec::new(),
+            asked: BTreeMap::new(),
+            check: None,
+            steps: 0,
+            steers: Vec::new(),
+            skills: Vec::new(),
+            usage: Usage::default(),
+            ended: None,
+            failure: None,
+        };
+        let moves = turn.advance()?;
+        Ok((turn, moves))
+    }
+
+    /// Tells the turn what happened. The moves are what it does about it, in order.
+    pub fn tell(&mut self, event: &Event) -> Result<Vec<Move>, Halt> {
+        if self.ended.is_some() {
+            return Ok(Vec::new());
+        }
+        match event {
+            Event::ModelReplied { step, reply } => self.hear_reply(*step, reply),
+            Event::ModelFailed { step, failure } => self.hear_failure(*step, failure),
+            Event::CallFinished { call, outcome } => self.hear_outcome(call, outcome),
+            Event::CheckFinished { iteration, outcome } => self.hear_check(*iteration, outcome),
+            Event::SteerReceived { content } => {
+                self.steers.push(content.clone());
+                self.program.offer(Lane::Normal, Signal::Steered);
+            }
+            Event::CancelReceived {} => self.program.offer(Lane::Urgent, Signal::Cancelled),
+            Event::ModeReceived { mode, max_iterations } => {
+                self.program.offer(Lane::Normal, Signal::ModeWanted(*mode, *max_iterations));
+            }
+            Event::ApprovalAnswered { approval, answer } => {
+                let at = self.calls.iter().position(|one| one.asked.as_ref() == Some(approval));
+                if let Some(at) = at {
+                    self.hear_answer(at, approval, answer);
+                }
+            }
+            Event::ToolAccessChanged { access } => self.hear_access(access),
+            Event::PromptReceived { .. }
+            | Event::SessionOpened { .. }
+            | Event::RunCreated(_)
+            | Event::RunResumed {}
+            | Event::RunPaused { .. }
+            | Event::RunEnded { .. }
+            | Event::StepStarted { .. }
+            | Event::StepEnded { .. }
+            | Event::TurnStarted(_)
+            | Event::InputTaken { .. }
+            | Event::ModelAsked { .. }
+            | Event::CallProposed { .. }
+            | Event::ApprovalAsked(_)
+            | Event::CallStarted { .. }
+            | Event::CallRefused { .. }
+            | Event::CallStopped { .. }
+            | Event::CheckStarted { .. }
+            | Event::IterationCounted { .. }
+            | Event::TurnEnded { .. } => {}
+        }
+        self.advance()
+    }
+
+    /// The request that the model is to be asked now.
+    pub fn request(&self) -> ModelRequest {
+        self.talk.request(&self.charter)
+    }
+
+    /// The length of that request.
+    pub fn request_bytes(&self) -> u64 {
+        self.talk.digest().1
+    }
+
+    /// How many requests there were.
+    pub fn steps(&self) -> u32 {
+        self.steps
+    }
+
+    /// What the turn was given.
+    pub fn charter(&self) -> &Charter {
+        &self.charter
+    }
+
+    /// Why the turn stopped at a limit, or why the model did not answer, in words.
+    pub fn trouble(&self) -> Option<String> {
+        let limits = &self.charter.limits;
+        match self.ended?.1 {
+            Why::Limit(Limit::Steps) => Some(format!("{} requests to the model", limits.steps_max)),
+            Why::Limit(Limit::Calls) => Some(format!("{} tool calls", limits.calls_max)),
+            Why::Limit(Limit::Iterations) => Some("the iteration limit".to_owned()),
+            Why::Limit(Limit::Tokens) => {
+                Some(format!("{} tokens", limits.tokens_max.unwrap_or_default()))
+            }
+            Why::Unanswered => self.failure.as_ref().map(|failure| failure.message.clone()),
+            Why::Done | Why::Cancelled => None,
+        }
+    }
+
+    /// How the turn stands.
+    pub fn standing(&self) -> Standing {
+        if let Some((ending, _)) = self.ended {
+            return Standing::Over(ending);
+        }
+        if !self.asked.is_empty()
+            || self.check.is_some()
+            || self.calls.iter().any(|one| one.running)
+        {
+            return Standing::Working;
+        }
+        let waiting: Vec<ApprovalId> =
+            self.calls.iter().filter_map(|one| one.asked.clone()).collect();
+        if waiting.is_empty() {
+            Standing::Stuck(self.program.waiting().to_string())
+        } else {
+            Standing::Waiting(waiting)
+        }
+    }
+
+    /// The moves that were made and whose results are not there: what a new process finds undone.
+    pub fn undone(&self) -> Vec<Undone> {
+        let asked = self.asked.iter().map(|(step, asked)| Undone::Model {
+            step: *step,
+            check: matches!(asked, Asked::Check(_)),
+        });
+        let calls = self.calls.iter().filter(|one| one.running);
+        let calls = calls.map(|one| Undone::Call(one.call.clone()));
+        let check = self.check.map(|iteration| Undone::Check { iteration });
+        asked.chain(calls).chain(check).collect()
+    }
+}
+
+/// A move whose result is not there.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Undone {
+    /// The model was asked.
+    Model {
+        /// Which request.
+        step: u32,
+        /// Whether it was only a check.
+        check: bool,
+    },
+    /// A call was made.
+    Call(ToolCall),
+    /// A check command was started.
+    Check {
+        /// Which check.
+        iteration: u32,
+    },
+}
+
+/// What happens to a turn that is told something, and what its choices mean.
+impl Turn {
+    fn hear_reply(&mut self, step: u32, reply: &ModelReply) {
+        self.usage = self.usage.plus(reply.usage);
+        let tokens = reply.usage.input_tokens.saturating_add(reply.usage.output_tokens);
+        // An answer that nobody waits for any more was paid for, and changes nothing.
+        match self.asked.remove(&step) {
+            Some(Asked::Think(pass)) => {
+                self.talk.say(said(reply));
+                let first = self.calls.len();
+                for call in &reply.calls {
+                    self.calls.push(self.judged(call));
+                }
+                let numbers = first..self.calls.len();
+                let subjects = numbers.map(|number| self.subject(number)).collect();
+                self.program.offer(Lane::Normal, Signal::Replied(pass, subjects, tokens));
+            }
+            Some(Asked::Check(number)) => {
+                self.talk.say(Message::Assistant {
+                    content: reply.text.clone(),
+                    thinking: reply.thinking.clone(),
+                    calls: Vec::new(),
+                });
+                let result =
+                    if says_done(&reply.text) { CheckResult::Done } else { CheckResult::NotDone };
+                self.program.offer(Lane::Normal, Signal::Checked(number, result));
+            }
+            None => {}
+        }
+    }
+
+    fn hear_failure(&mut self, step: u32, failure: &ModelFailure) {
+        let signal = match self.asked.remove(&step) {
+            Some(Asked::Think(pass)) => Signal::Unanswered(pass),
+            Some(Asked::Check(number)) => Signal::Checked(number, CheckResult::Unanswered),
+            None => return,
+        };
+        self.failure = Some(failure.clone());
+        self.program.offer(Lane::Normal, signal);
+    }
+
+    fn hear_outcome(&mut self, call: &CallId, outcome: &ToolOutcome) {
+        let Some(at) = self.calls.iter().position(|one| one.call.id == *call && one.running) else {
+            return;
+        };
+        let record = &mut self.calls[at];
+        record.running = false;
+        record.outcome = Some(outcome.clone());
+        if outcome.status == OutcomeStatus::Done
+            && let Some(skill) = loaded_skill(&record.call)
+            && !self.skills.contains(&skill)
+        {
+            self.skills.push(skill);
+        }
+        self.program.offer(Lane::Normal, Signal::Finished(at as u64));
+    }
+
+    fn hear_check(&mut self, iteration: u32, outcome: &ToolOutcome) {
+        if self.check != Some(iteration) {
+            return;
+        }
+        self.check = None;
+        let result = match outcome.status {
+            OutcomeStatus::Done => CheckResult::Done,
+            OutcomeStatus::Failed
+            | OutcomeStatus::Refused
+            | OutcomeStatus::Stopped
+            | OutcomeStatus::Uncertain => {
+                let content = format!("The check did not pass:\n{}", outcome.text);
+                self.talk.say(Message::User { content });
+                CheckResult::NotDone
+            }
+        };
+        self.program.offer(Lane::Normal, Signal::Checked(u64::from(iteration), result));
+    }
+
+    fn hear_answer(&mut self, at: usize, approval: &ApprovalId, answer: &Answer) {
+        let record = &mut self.calls[at];
+        record.asked = None;
+        record.answered = Some(approval.clone());
+        if answer.allow {
+            if answer.reach == Reach::Session {
+                self.plan.standing.insert(record.digest.as_str().to_owned(), approval.clone());
+            }
+        } else {
+            record.no = Some(answer.reason.clone().unwrap_or_default());
+        }
+        self.program.offer(Lane::Normal, Signal::Decided(at as u64, answer.allow));
+    }
+
+    /// What is not allowed any more is not made; what is newly allowed still waits for its answer.
+    fn hear_access(&mut self, access: &serde_json::Value) {
+        match serde_json::from_value::<ToolAccess>(access.clone()) {
+            Ok(access) => self.charter.authority.set_access(access),
+            // Written by another version: nothing is on until the file is read again.
+            Err(error) => {
+                let mut access = self.charter.authority.access.clone();
+                access.broken = Some(Origin::named(format!("tool-access.json ({error})")));
+                self.charter.authority.set_access(access);
+            }
+        }
+        for at in 0..self.calls.len() {
+            let record = &self.calls[at];
+            if record.running || record.outcome.is_some() {
+                continue;
+            }
+            let ruling = self.charter.authority.rule(&record.call, &self.skills);
+            if ruling.verdict == Verdict::Deny {
+                self.calls[at].ruling = ruling;
+                self.program.offer(Lane::Normal, Signal::Forbidden(at as u64));
+            }
+        }
+    }
+
+    fn judged(&self, call: &ToolCall) -> CallRecord {
+        let authority = &self.charter.authority;
+        CallRecord {
+            ruling: authority.rule(call, &self.skills),
+            danger: authority.danger(call).map(|finding| finding.why),
+            digest: digest(call),
+            call: call.clone(),
+            asked: None,
+            answered: None,
+            no: None,
+            running: false,
+            outcome: None,
+            said: false,
+        }
+    }
+
+    fn subject(&self, number: usize) -> Subject {
+        let record = &self.calls[number];
+        Subject {
+            call: number as u64,
+            verdict: record.ruling.verdict,
+            standing: self.plan.standing.contains_key(record.digest.as_str()),
+            dangerous: record.danger.is_some(),
+            changes: self.changes(&record.call),
+        }
+    }
+
+    /// What nobody knows may change something.
+    fn changes(&self, call: &ToolCall) -> bool {
+        let spec = self.charter.tools.iter().find(|spec| spec.name == call.tool);
+        spec.is_none_or(|spec| spec.repeat == Repeat::Uncertain)
+    }
+
+    fn advance(&mut self) -> Result<Vec<Move>, Halt> {
+        let chosen = self.program.run()?;
+        let mut moves = Vec::new();
+        for one in chosen {
+            if self.ended.is_none() {
+                self.act_on(&one.event, &mut moves);
+            }
+        }
+        Ok(moves)
+    }
+
+    fn act_on(&mut self, signal: &Signal, moves: &mut Vec<Move>) {
+        match signal {
+            Signal::Think(pass) => moves.push(self.ask_model(Asked::Think(*pass))),
+            Signal::Check(number) => moves.push(self.begin_check(*number)),
+            Signal::Iterate(count) => {
+                moves.push(Move::CountIteration {
+                    count: u32::try_from(*count).unwrap_or(u32::MAX),
+                });
+            }
+            Signal::Propose(subject) => {
+                let record = self.record(subject.call);
+                let (call, ruling) = (record.call.clone(), record.ruling.clone());
+                moves.push(Move::Propose { call, ruling });
+            }
+            Signal::Ask(call) => moves.push(self.ask_person(*call)),
+            Signal::Execute(subject) => moves.push(self.run_call(subject)),
+            Signal::Reject(call, why) => moves.push(self.refuse(*call, *why)),
+            Signal::Abort(call) => {
+                moves.push(Move::StopCall { call: self.record(*call).call.id.clone() });
+            }
+            Signal::Settle(call) => moves.extend(self.settle(*call)),
+            Signal::Pass(_) => self.say_outcomes(),
+            // Late answers do not count any more.
+            Signal::Stop(_) => {
+                self.asked.clear();
+                self.check = None;
+            }
+            Signal::End(why) => moves.push(self.end(*why)),
+            Signal::Cancelled
+            | Signal::ModeWanted(..)
+            | Signal::Steered
+            | Signal::Replied(..)
+            | Signal::Unanswered(_)
+            | Signal::Finished(_)
+            | Signal::Decided(..)
+            | Signal::Checked(..)
+            | Signal::Forbidden(_)
+            | Signal::GoOn
+            | Signal::Finish => {}
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! One call, from the table to its outcome.
+//!
+//! Wants to be made; is refused, made, or stopped; and on every way it is settled exactly once.
+//!
+//! Must never: be made twice, or leave without being settled.
+
+use agentry_bthread::{Bid, Flow, Pattern};
+use serde::{Deserialize, Serialize};
+
+use super::signal::{Kind, Signal, Subject};
+
+/// The concern.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Call {
+    subject: Subject,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+enum State {
+    Wanted,
+    Running,
+    Aborting,
+    Dying,
+    Over,
+}
+
+impl Call {
+    /// A call that was put on the table.
+    pub fn new(subject: Subject) -> Self {
+        Self { subject, state: State::Wanted }
+    }
+
+    /// Which call.
+    pub fn number(&self) -> u64 {
+        self.subject.call
+    }
+
+    pub(super) fn bid(&self) -> Bid<Signal> {
+        let call = self.subject.call;
+        let bid = Bid::new();
+        let own = |kind| Pattern::kind(kind).key(call);
+        match self.state {
+            State::Wanted => bid
+                .request(Signal::Execute(self.subject))
+                .wait(own(Kind::Reject))
+                .wait(Pattern::kind(Kind::Stop)),
+            State::Running => bid.wait(own(Kind::Finished)).wait(Pattern::kind(Kind::Stop)),
+            State::Aborting => bid.request(Signal::Abort(call)).wait(own(Kind::Finished)),
+            State::Dying => bid.wait(own(Kind::Finished)),
+            State::Over => bid.request(Signal::Settle(call)),
+        }
+    }
+
+    pub(super) fn on(&mut self, signal: &Signal) -> Flow {
+        self.state = match (self.state, signal) {
+            (State::Wanted, Signal::Execute(_)) => State::Running,
+            (State::Running, Signal::Stop(_)) => State::Aborting,
+            (State::Aborting, Signal::Abort(_)) => State::Dying,
+            (State::Over, Signal::Settle(_)) => return Flow::End,
+            // Refused or stopped before it was made, or finished.
+            (State::Wanted | State::Running | State::Aborting | State::Dying | State::Over, _) => {
+                State::Over
+            }
+        };
+        Flow::Go
+    }
+}

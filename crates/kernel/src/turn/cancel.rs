@@ -1,0 +1,50 @@
+//! When somebody asks the turn to end, nothing new begins, from that moment on.
+//!
+//! Must never: wait for anything before it holds new work back.
+
+use agentry_bthread::{Bid, Flow, Pattern};
+use serde::{Deserialize, Serialize};
+
+use super::signal::{Kind, Signal, Why};
+
+/// The concern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Cancel {
+    /// Nobody asked.
+    Armed,
+    /// Somebody asked; the turn is still to be stopped.
+    Stopping,
+    /// The turn is stopped.
+    Stopped,
+}
+
+impl Cancel {
+    pub(super) fn bid(&self) -> Bid<Signal> {
+        let hold = |bid: Bid<Signal>| {
+            [Kind::Think, Kind::Propose, Kind::Ask, Kind::Execute, Kind::Check]
+                .into_iter()
+                .fold(bid, |bid, kind| bid.block(Pattern::kind(kind)))
+        };
+        // Asked once or many times: it is heard, and changes nothing more.
+        let bid = Bid::new().wait(Pattern::kind(Kind::Cancelled));
+        match self {
+            Self::Armed => bid,
+            Self::Stopping => hold(bid)
+                .block(Pattern::kind(Kind::GoOn))
+                .block(Pattern::kind(Kind::Finish))
+                .request(Signal::Stop(Why::Cancelled))
+                .wait(Pattern::kind(Kind::Stop)),
+            Self::Stopped => hold(bid),
+        }
+    }
+
+    pub(super) fn on(&mut self, signal: &Signal) -> Flow {
+        *self = match (&self, signal) {
+            (Self::Armed, _) => Self::Stopping,
+            (Self::Stopping, Signal::Stop(_)) => Self::Stopped,
+            (Self::Stopping, _) => Self::Stopping,
+            (Self::Stopped, _) => Self::Stopped,
+        };
+        Flow::Go
+    }
+}

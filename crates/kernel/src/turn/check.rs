@@ -1,0 +1,138 @@
+//! In the autonomous mode the work is done when a check says so, and not before.
+//!
+//! Counts the iterations, and after each looks whether the work is done. Until the check has answered,
+//! the turn neither goes on nor finishes.
+//!
+//! Must never: take the model's silence, or an answer that nobody understands, for a yes.
+
+use agentry_bthread::{Bid, Flow, Pattern};
+use agentry_protocol::event::Mode;
+use serde::{Deserialize, Serialize};
+
+use super::signal::{CheckResult, Kind, Signal, Why};
+
+/// The concern.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Check {
+    mode: Mode,
+    iteration: u64,
+    // How many checks there were in this turn: an answer to an earlier one must not count for a later one.
+    checks: u64,
+    // Somebody said something that the model has not read.
+    unread: bool,
+    // All outcomes of a reply are there, and what comes of it is not decided.
+    open: bool,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+enum State {
+    Idle,
+    // A reply is there and is not counted yet.
+    Counting,
+    // All outcomes are there; the check is still to begin.
+    Wanted,
+    Checking,
+    Passed,
+    NotPassed,
+    Unanswered,
+}
+
+impl Check {
+    /// The concern at the beginning of a turn.
+    pub fn new(mode: Mode) -> Self {
+        Self { mode, iteration: 0, checks: 0, unread: false, open: false, state: State::Idle }
+    }
+
+    pub(super) fn bid(&self) -> Bid<Signal> {
+        let kind = Pattern::kind;
+        let bid = Bid::new()
+            .wait(kind(Kind::ModeWanted))
+            .wait(kind(Kind::Steered))
+            .wait(kind(Kind::Think))
+            .wait(kind(Kind::GoOn))
+            .wait(kind(Kind::Finish))
+            .wait(kind(Kind::Stop));
+        let hold = |bid: Bid<Signal>| bid.block(kind(Kind::GoOn)).block(kind(Kind::Finish));
+        match self.state {
+            State::Idle => bid.wait(kind(Kind::Replied)).wait(kind(Kind::Pass)),
+            State::Counting => bid
+                .block(kind(Kind::Propose))
+                .block(kind(Kind::Pass))
+                .request(Signal::Iterate(self.iteration + 1)),
+            State::Wanted => hold(bid).request(Signal::Check(self.checks + 1)),
+            State::Checking => hold(bid).wait(kind(Kind::Checked).key(self.checks)),
+            State::Passed => bid.block(kind(Kind::GoOn)).request(Signal::Finish),
+            State::NotPassed => bid.block(kind(Kind::Finish)).request(Signal::GoOn),
+            State::Unanswered => hold(bid).request(Signal::Stop(Why::Unanswered)),
+        }
+    }
+
+    pub(super) fn on(&mut self, signal: &Signal) -> Flow {
+        match signal {
+            Signal::Replied(..) => {
+                if self.mode == Mode::Autonomous {
+                    self.state = State::Counting;
+                }
+            }
+            Signal::Iterate(count) => {
+                self.iteration = *count;
+                self.state = State::Idle;
+            }
+            Signal::Pass(_) => {
+                self.open = true;
+                self.want();
+            }
+            Signal::Check(number) => {
+                self.checks = *number;
+                self.state = State::Checking;
+            }
+            Signal::Checked(_, CheckResult::Done) => self.state = State::Passed,
+            Signal::Checked(_, CheckResult::NotDone) => self.state = State::NotPassed,
+            Signal::Checked(_, CheckResult::Unanswered) => self.state = State::Unanswered,
+            Signal::ModeWanted(mode, _) => {
+                self.mode = *mode;
+                self.iteration = 0;
+                self.state = State::Idle;
+                self.want();
+            }
+            Signal::Steered => self.hear(),
+            Signal::Think(_) => self.unread = false,
+            Signal::GoOn | Signal::Finish | Signal::Stop(_) => {
+                self.open = false;
+                self.state = State::Idle;
+            }
+            Signal::Cancelled
+            | Signal::Unanswered(_)
+            | Signal::Finished(_)
+            | Signal::Decided(..)
+            | Signal::Forbidden(_)
+            | Signal::Propose(_)
+            | Signal::Ask(_)
+            | Signal::Execute(_)
+            | Signal::Reject(..)
+            | Signal::Abort(_)
+            | Signal::Settle(_)
+            | Signal::End(_) => {}
+        }
+        Flow::Go
+    }
+    /// Something unread comes first: the model goes on without a check.
+    fn want(&mut self) {
+        if self.open && self.mode == Mode::Autonomous && !self.unread {
+            self.state = State::Wanted;
+        }
+    }
+
+    /// A word from outside makes the answer of a check worthless; a reply is still to be counted.
+    fn hear(&mut self) {
+        self.unread = true;
+        self.state = match self.state {
+            State::Counting => State::Counting,
+            State::Unanswered => State::Unanswered,
+            State::Idle | State::Wanted | State::Checking | State::Passed | State::NotPassed => {
+                State::Idle
+            }
+        };
+    }
+}

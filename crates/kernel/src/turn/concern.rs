@@ -1,0 +1,113 @@
+//! The concerns of a turn, side by side.
+//!
+//! One closed enum, so that a program can be compared, stored and explored, and so that a new concern must
+//! be named here.
+//!
+//! Must never: hold a rule of its own; each concern has its file.
+
+use std::borrow::Cow;
+
+use agentry_bthread::{Bid, Flow, Spawner, Thread};
+use agentry_protocol::event::{Mode, RunLimits};
+use serde::{Deserialize, Serialize};
+
+use super::budget::Budget;
+use super::call::Call;
+use super::cancel::Cancel;
+use super::check::Check;
+use super::danger::{Guard, GuardReject};
+use super::gate::Gate;
+use super::one_by_one::OneByOne;
+use super::signal::Signal;
+use super::steering::Steering;
+use super::think_act::ThinkAct;
+
+/// One concern of a turn.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Concern {
+    /// Nothing new begins once somebody asked the turn to end.
+    Cancel(Cancel),
+    /// Dangerous calls are held back.
+    Guard(Guard),
+    /// Dangerous calls are refused.
+    GuardReject(GuardReject),
+    /// So much and no more.
+    Budget(Budget),
+    /// Done is what a check says.
+    Check(Check),
+    /// What is said meanwhile is read.
+    Steering(Steering),
+    /// No call without a rule or a person.
+    Gate(Gate),
+    /// What changes something is done one by one.
+    OneByOne(OneByOne),
+    /// Think, act, think again.
+    ThinkAct(ThinkAct),
+    /// One call.
+    Call(Call),
+}
+
+impl Thread for Concern {
+    type Event = Signal;
+
+    fn name(&self) -> Cow<'static, str> {
+        match self {
+            Self::Cancel(_) => "cancel".into(),
+            Self::Guard(_) => "danger guard".into(),
+            Self::GuardReject(_) => "danger refusal".into(),
+            Self::Budget(_) => "budget".into(),
+            Self::Check(_) => "check".into(),
+            Self::Steering(_) => "steering".into(),
+            Self::Gate(_) => "gate".into(),
+            Self::OneByOne(_) => "one by one".into(),
+            Self::ThinkAct(_) => "think and act".into(),
+            Self::Call(call) => format!("call {}", call.number()).into(),
+        }
+    }
+
+    fn bid(&self) -> Bid<Signal> {
+        match self {
+            Self::Cancel(concern) => concern.bid(),
+            Self::Guard(concern) => concern.bid(),
+            Self::GuardReject(concern) => concern.bid(),
+            Self::Budget(concern) => concern.bid(),
+            Self::Check(concern) => concern.bid(),
+            Self::Steering(concern) => concern.bid(),
+            Self::Gate(concern) => concern.bid(),
+            Self::OneByOne(concern) => concern.bid(),
+            Self::ThinkAct(concern) => concern.bid(),
+            Self::Call(concern) => concern.bid(),
+        }
+    }
+
+    fn on(&mut self, signal: &Signal, spawner: &mut Spawner<Self>) -> Flow {
+        match self {
+            Self::Cancel(concern) => concern.on(signal),
+            Self::Guard(_) => Flow::Go,
+            Self::GuardReject(concern) => concern.on(signal),
+            Self::Budget(concern) => concern.on(signal),
+            Self::Check(concern) => concern.on(signal),
+            Self::Steering(concern) => concern.on(signal),
+            Self::Gate(concern) => concern.on(signal),
+            Self::OneByOne(concern) => concern.on(signal),
+            Self::ThinkAct(concern) => concern.on(signal, spawner),
+            Self::Call(concern) => concern.on(signal),
+        }
+    }
+}
+
+/// The concerns of a turn, most urgent first. The order is for speed only: what holds, holds in every
+/// order.
+pub fn concerns(mode: Mode, limits: &RunLimits) -> Vec<Concern> {
+    vec![
+        Concern::Cancel(Cancel::Armed),
+        Concern::Guard(Guard),
+        Concern::GuardReject(GuardReject::default()),
+        Concern::Budget(Budget::new(limits, mode)),
+        Concern::Check(Check::new(mode)),
+        Concern::Steering(Steering::Read),
+        Concern::Gate(Gate::new(mode)),
+        Concern::OneByOne(OneByOne::default()),
+        Concern::ThinkAct(ThinkAct::new()),
+    ]
+}

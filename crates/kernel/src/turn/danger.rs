@@ -1,0 +1,52 @@
+//! A dangerous call is not made, in any mode and whatever a person says.
+//!
+//! Two concerns: the guard holds the call back by itself, and its companion asks for the refusal, so that
+//! the turn does not wait for ever. The guard looks at what the call carries when it is about to be made.
+//!
+//! Must never: decide what is dangerous. See the kernel's `danger`.
+
+use std::collections::BTreeSet;
+
+use agentry_bthread::{Bid, Flow, Pattern};
+use serde::{Deserialize, Serialize};
+
+use super::signal::{Condition, Kind, Refusal, Signal};
+
+/// Holds dangerous calls back.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Guard;
+
+impl Guard {
+    pub(super) fn bid(&self) -> Bid<Signal> {
+        Bid::new().block(Pattern::kind(Kind::Execute).guarded(Condition::Dangerous))
+    }
+}
+
+/// Asks that dangerous calls be refused.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct GuardReject {
+    calls: BTreeSet<u64>,
+}
+
+impl GuardReject {
+    pub(super) fn bid(&self) -> Bid<Signal> {
+        let mut bid = Bid::new()
+            .wait(Pattern::kind(Kind::Propose).guarded(Condition::Dangerous))
+            .wait(Pattern::kind(Kind::Settle))
+            .wait(Pattern::kind(Kind::Reject));
+        for call in &self.calls {
+            bid = bid.request(Signal::Reject(*call, Refusal::Danger));
+        }
+        bid
+    }
+
+    pub(super) fn on(&mut self, signal: &Signal) -> Flow {
+        if let Signal::Propose(subject) = signal {
+            self.calls.insert(subject.call);
+        }
+        if let Signal::Settle(call) | Signal::Reject(call, _) = signal {
+            self.calls.remove(call);
+        }
+        Flow::Go
+    }
+}

@@ -1,0 +1,136 @@
+//! No call is made unless a rule allows it or a person said yes.
+//!
+//! Closed from the start: every call is held back until it is on the list of those that may. In the
+//! autonomous mode a call that would be asked about goes on the list at once; a call that the rules deny
+//! never does, in either mode.
+//!
+//! Must never: open because it does not know a call.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use agentry_bthread::{Bid, Flow, Pattern};
+use agentry_protocol::event::Mode;
+use agentry_protocol::verdict::Verdict;
+use serde::{Deserialize, Serialize};
+
+use super::signal::{Kind, Refusal, Signal};
+
+/// The concern.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Gate {
+    mode: Mode,
+    calls: BTreeMap<u64, Pass>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+enum Pass {
+    // A person is to be asked.
+    Asking,
+    // A person was asked.
+    Waiting,
+    // A person was asked; the mode lets it go ahead meanwhile.
+    Waived,
+    // It may, whatever the mode.
+    Granted,
+    // It may, because of the mode.
+    Trusted,
+    Denied(Refusal),
+}
+
+impl Gate {
+    /// The gate at the beginning of a turn.
+    pub fn new(mode: Mode) -> Self {
+        Self { mode, calls: BTreeMap::new() }
+    }
+
+    pub(super) fn bid(&self) -> Bid<Signal> {
+        let kind = Pattern::kind;
+        let open: BTreeSet<u64> = self
+            .calls
+            .iter()
+            .filter(|(_, pass)| matches!(pass, Pass::Granted | Pass::Trusted | Pass::Waived))
+            .map(|(call, _)| *call)
+            .collect();
+        let mut bid = Bid::new()
+            .block(kind(Kind::Execute).keys_not_in(open))
+            .wait(kind(Kind::Propose))
+            .wait(kind(Kind::Settle))
+            .wait(kind(Kind::Reject))
+            .wait(kind(Kind::Forbidden))
+            .wait(kind(Kind::ModeWanted))
+            .wait(kind(Kind::Stop));
+        for (call, pass) in &self.calls {
+            bid = match pass {
+                Pass::Asking => bid.request(Signal::Ask(*call)),
+                // An answer may come when it is not needed any more; it must not be left lying.
+                Pass::Waiting | Pass::Waived => bid.wait(kind(Kind::Decided).key(*call)),
+                Pass::Denied(why) => bid.request(Signal::Reject(*call, *why)),
+                Pass::Granted | Pass::Trusted => bid,
+            };
+        }
+        bid
+    }
+
+    pub(super) fn on(&mut self, signal: &Signal) -> Flow {
+        match signal {
+            Signal::Propose(subject) => {
+                let pass = match subject.verdict {
+                    Verdict::Allow => Pass::Granted,
+                    Verdict::Deny => Pass::Denied(Refusal::Rules),
+                    Verdict::Ask if subject.standing => Pass::Granted,
+                    Verdict::Ask => match self.mode {
+                        Mode::Supervised => Pass::Asking,
+                        Mode::Autonomous => Pass::Trusted,
+                    },
+                };
+                self.calls.insert(subject.call, pass);
+            }
+            Signal::Ask(call) => self.set(*call, Pass::Waiting),
+            Signal::Decided(call, true) => self.set(*call, Pass::Granted),
+            Signal::Decided(call, false) => self.set(*call, Pass::Denied(Refusal::Person)),
+            Signal::Forbidden(call) => self.set(*call, Pass::Denied(Refusal::Rules)),
+            Signal::Settle(call) | Signal::Reject(call, _) => {
+                self.calls.remove(call);
+            }
+            Signal::ModeWanted(mode, _) => self.switch(*mode),
+            // Nobody is asked about a call that will not be made.
+            Signal::Stop(_) => self.calls.clear(),
+            Signal::Cancelled
+            | Signal::Steered
+            | Signal::Replied(..)
+            | Signal::Unanswered(_)
+            | Signal::Finished(_)
+            | Signal::Checked(..)
+            | Signal::Think(_)
+            | Signal::Iterate(_)
+            | Signal::Execute(_)
+            | Signal::Abort(_)
+            | Signal::Pass(_)
+            | Signal::Check(_)
+            | Signal::GoOn
+            | Signal::Finish
+            | Signal::End(_) => {}
+        }
+        Flow::Go
+    }
+
+    fn set(&mut self, call: u64, to: Pass) {
+        if let Some(pass) = self.calls.get_mut(&call) {
+            *pass = to;
+        }
+    }
+
+    /// What only the mode let through is asked about again when the mode goes.
+    fn switch(&mut self, mode: Mode) {
+        self.mode = mode;
+        for pass in self.calls.values_mut() {
+            *pass = match (mode, *pass) {
+                (Mode::Autonomous, Pass::Asking) => Pass::Trusted,
+                (Mode::Autonomous, Pass::Waiting) => Pass::Waived,
+                (Mode::Supervised, Pass::Trusted) => Pass::Asking,
+                (Mode::Supervised, Pass::Waived) => Pass::Waiting,
+                (Mode::Autonomous | Mode::Supervised, same) => same,
+            };
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! What the choices of a turn's program mean: moves with their texts, outcomes and hashes.
+//!
+//! Must never: choose.
+
+use agentry_protocol::approval::Approval;
+use agentry_protocol::call::{OutcomeStatus, ToolCall, ToolOutcome};
+use agentry_protocol::event::{Ending, Permit};
+use agentry_protocol::message::{Message, ModelReply};
+use agentry_protocol::verdict::Verdict;
+use agentry_protocol::{ApprovalId, ContentHash, ContentHasher, SkillId};
+
+use super::signal::{Refusal, Subject, Why};
+use super::{Asked, CHECK_QUESTION, CallRecord, Turn};
+use crate::moves::Move;
+
+/// The tool by which a model loads a skill.
+pub(super) const LOAD_SKILL: &str = "load_skill";
+
+impl Turn {
+    pub(super) fn record(&mut self, number: u64) -> &mut CallRecord {
+        let at = usize::try_from(number).expect("a call's number is its place in a list");
+        &mut self.calls[at]
+    }
+
+    pub(super) fn ask_model(&mut self, asked: Asked) -> Move {
+        for content in self.steers.drain(..) {
+            self.talk.say(Message::User { content });
+        }
+        let check = matches!(asked, Asked::Check(_));
+        if check {
+            self.talk.say(Message::User { content: CHECK_QUESTION.to_owned() });
+        }
+        self.steps += 1;
+        self.asked.insert(self.steps, asked);
+        let (request, bytes) = self.talk.digest();
+        Move::AskModel { step: self.steps, request, bytes, check }
+    }
+
+    pub(super) fn begin_check(&mut self, number: u64) -> Move {
+        let Some(command) = self.charter.check.clone() else {
+            return self.ask_model(Asked::Check(number));
+        };
+        let iteration = u32::try_from(number).unwrap_or(u32::MAX);
+        self.check = Some(iteration);
+        Move::RunCheck { iteration, command }
+    }
+
+    pub(super) fn ask_person(&mut self, number: u64) -> Move {
+        let record = self.record(number);
+        let id = approval_id(&record.call);
+        record.asked = Some(id.clone());
+        let (call, ruling) = (record.call.clone(), record.ruling.clone());
+        let digest = record.digest.clone();
+        Move::AskApproval(Box::new(Approval { id, call, ruling, digest }))
+    }
+
+    pub(super) fn run_call(&mut self, subject: &Subject) -> Move {
+        let standing = self.plan.standing.clone();
+        let record = self.record(subject.call);
+        record.running = true;
+        record.asked = None;
+        let earlier = standing.get(record.digest.as_str());
+        let by = match (record.ruling.verdict, &record.answered, earlier) {
+            (Verdict::Allow, _, _) => {
+                let rule = record.ruling.deciding().and_then(|finding| finding.rule.clone());
+                Permit::Rule { rule: rule.unwrap_or_else(|| "built-in".to_owned()) }
+            }
+            (Verdict::Ask | Verdict::Deny, Some(approval), _) => {
+                Permit::Approval { approval: approval.clone() }
+            }
+            (Verdict::Ask | Verdict::Deny, None, Some(approval)) if subject.standing => {
+                Permit::Earlier { approval: approval.clone() }
+            }
+            (Verdict::Ask | Verdict::Deny, None, _) => Permit::Mode {},
+        };
+        Move::RunCall { call: record.call.clone(), by }
+    }
+
+    pub(super) fn refuse(&mut self, number: u64, refusal: Refusal) -> Move {
+        let record = self.record(number);
+        let why = match refusal {
+            Refusal::Rules => {
+                let why = record.ruling.deciding().map(|finding| finding.why.as_str());
+                format!("Refused: {}", why.unwrap_or("the rules do not allow it"))
+            }
+            Refusal::Person => match record.no.as_deref() {
+                Some(reason) if !reason.is_empty() => format!("A person said no: {reason}"),
+                Some(_) | None => "A person said no.".to_owned(),
+            },
+            Refusal::Danger => {
+                let why = record.danger.as_deref().unwrap_or("the call is dangerous");
+                format!("Refused as dangerous, in every mode: {why}")
+            }
+        };
+        self.refused(number, why)
+    }
+
+    /// A call that was stopped before it was made has an outcome too.
+    pub(super) fn settle(&mut self, number: u64) -> Option<Move> {
+        let record = self.record(number);
+        record.asked = None;
+        match record.outcome {
+            Some(_) => None,
+            None => Some(self.refused(number, "Not made: the turn was stopped.".to_owned())),
+        }
+    }
+
+    fn refused(&mut self, number: u64, why: String) -> Move {
+        let record = self.record(number);
+        record.asked = None;
+        record.outcome = Some(ToolOutcome::refused(why.clone()));
+        Move::Refuse { call: record.call.id.clone(), why }
+    }
+
+    /// Outcomes are told in the order of the calls, not in the order in which they came.
+    pub(super) fn say_outcomes(&mut self) {
+        for record in self.calls.iter_mut().filter(|record| !record.said) {
+            let Some(outcome) = &record.outcome else { continue };
+            record.said = true;
+            self.talk.say(Message::Tool {
+                call: record.call.id.clone(),
+                content: outcome.text.clone(),
+                ok: outcome.status == OutcomeStatus::Done,
+            });
+        }
+    }
+
+    pub(super) fn end(&mut self, why: Why) -> Move {
+        self.say_outcomes();
+        for content in self.steers.drain(..) {
+            self.talk.say(Message::User { content });
+        }
+        let refused = |record: &CallRecord| {
+            record.outcome.as_ref().is_some_and(|one| one.status == OutcomeStatus::Refused)
+        };
+        let all_denied = !self.calls.is_empty() && self.calls.iter().all(refused);
+        let ending = match why {
+            Why::Done if all_denied => Ending::Denied,
+            Why::Done | Why::Cancelled | Why::Unanswered | Why::Limit(_) => why.ending(),
+        };
+        self.ended = Some((ending, why));
+        let messages = self.talk.own();
+        let hash = self.hash(&messages, ending);
+        Move::EndTurn { ending, hash, usage: self.usage, result: self.talk.last_said(), messages }
+    }
+
+    fn hash(&self, messages: &[Message], ending: Ending) -> ContentHash {
+        let parent = self.plan.parent_hash.as_ref().map_or("", |hash| hash.as_str());
+        let body = serde_json::to_vec(&(messages, ending)).expect("messages are plain JSON");
+        let mut hasher = ContentHasher::default();
+        hasher.part(parent.as_bytes()).part(&body).finish()
+    }
+}
+
+/// The model's reply as a message.
+pub(super) fn said(reply: &ModelReply) -> Message {
+    Message::Assistant {
+        content: reply.text.clone(),
+        thinking: reply.thinking.clone(),
+        calls: reply.calls.clone(),
+    }
+}
+
+/// The hash of what exactly is to be done: an answer is for this and nothing else.
+pub(super) fn digest(call: &ToolCall) -> ContentHash {
+    let input = serde_json::to_vec(&call.input).expect("a call's input is JSON");
+    ContentHasher::default().part(call.tool.as_str().as_bytes()).part(&input).finish()
+}
+
+/// The same call gives the same question in every replay.
+fn approval_id(call: &ToolCall) -> ApprovalId {
+    let hash = ContentHash::of(call.id.as_str().as_bytes());
+    let hex = hash.as_str().trim_start_matches("blake3:").get(..32).unwrap_or_default();
+    ApprovalId::from_number(u128::from_str_radix(hex, 16).unwrap_or_default())
+}
+
+pub(super) fn loaded_skill(call: &ToolCall) -> Option<SkillId> {
+    let name = call.input.get("name")?.as_str()?;
+    (call.tool.as_str() == LOAD_SKILL).then(|| SkillId::new(name))
+}
+
+/// Whether a model says that the work is done. It may wrap its answer in prose or a fence; what cannot be
+/// understood is a no.
+pub(super) fn says_done(text: &str) -> bool {
+    let starts = text.match_indices('{').map(|(at, _)| at);
+    let found = starts.filter_map(|at| {
+        let mut values = serde_json::Deserializer::from_str(&text[at..]).into_iter();
+        let value: serde_json::Value = values.next()?.ok()?;
+        value.get("done")?.as_bool()
+    });
+    let answers: Vec<bool> = found.collect();
+    // Two answers that contradict each other are no answer.
+    !answers.is_empty() && answers.iter().all(|done| *done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::says_done;
+
+    #[test]
+    fn only_a_clear_yes_is_a_yes() {
+        for (text, done) in [
+            ("{\"done\": true}", true),
+            ("```json\n{\"done\": true}\n```", true),
+            ("I think so: {\"done\":true, \"why\":\"tests pass\"}.", true),
+            ("{\"done\": false}", false),
+            ("{\"done\": \"true\"}", false),
+            ("{\"done\": true", false),
+            ("done", false),
+            ("", false),
+            ("true", false),
+            ("{\"finished\": true}", false),
+            ("{\"done\": true} or {\"done\": false}", false),
+        ] {
+            assert_eq!(says_done(text), done, "{text}");
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The talk of a turn with its model: what was said, in order, and its hash.
+//!
+//! Only ever grows, so each request begins with the bytes of the one before, and hashing a request costs
+//! only what is new in it. The bytes of a request are one line of JSON for what stays the same (model,
+//! settings, system prompt, tools) and one line for each message.
+//!
+//! Must never: change or drop a message.
+
+use std::sync::Arc;
+
+use agentry_protocol::message::{Message, ModelRequest};
+use agentry_protocol::{ContentHash, ContentHasher};
+
+use crate::charter::Charter;
+
+/// What was said.
+#[derive(Clone, Debug)]
+pub struct Talk {
+    messages: Vec<Arc<Message>>,
+    // Where the messages of this turn begin.
+    own_from: usize,
+    hasher: ContentHasher,
+    bytes: u64,
+}
+
+impl Talk {
+    /// The talk before the turn says anything.
+    pub fn new(charter: &Charter, history: Vec<Message>) -> Self {
+        let mut talk = Self {
+            messages: Vec::with_capacity(history.len() + 1),
+            own_from: history.len(),
+            hasher: ContentHasher::default(),
+            bytes: 0,
+        };
+        talk.hash(&line(&talk.request(charter)));
+        for message in history {
+            talk.say(message);
+        }
+        talk
+    }
+
+    /// Adds a message.
+    pub fn say(&mut self, message: Message) {
+        self.hash(&line(&message));
+        self.messages.push(Arc::new(message));
+    }
+
+    /// The whole request.
+    pub fn request(&self, charter: &Charter) -> ModelRequest {
+        ModelRequest {
+            model: charter.model.to_string(),
+            temperature: charter.temperature,
+            max_tokens: charter.max_tokens,
+            system: charter.system.clone(),
+            tools: charter.tools.clone(),
+            messages: self.messages.clone(),
+        }
+    }
+
+    /// The hash and the length of the whole request.
+    pub fn digest(&self) -> (ContentHash, u64) {
+        (self.hasher.finish(), self.bytes)
+    }
+
+    /// What this turn added.
+    pub fn own(&self) -> Vec<Message> {
+        self.messages[self.own_from..].iter().map(|message| Message::clone(message)).collect()
+    }
+
+    /// The last thing the model said in this turn.
+    pub fn last_said(&self) -> Option<String> {
+        self.messages[self.own_from..].iter().rev().find_map(|message| match &**message {
+            Message::Assistant { content, .. } if !content.is_empty() => Some(content.clone()),
+            Message::Assistant { .. } | Message::User { .. } | Message::Tool { .. } => None,
+        })
+    }
+
+    fn hash(&mut self, line: &[u8]) {
+        self.bytes += line.len() as u64;
+        self.hasher.piece(line);
+    }
+}
+
+/// The bytes of a request, as they are hashed.
+pub fn bytes(request: &ModelRequest) -> Vec<u8> {
+    let head = ModelRequest { messages: Vec::new(), ..request.clone() };
+    let mut bytes = line(&head);
+    for message in &request.messages {
+        bytes.extend(line(&**message));
+    }
+    bytes
+}
+
+fn line(value: &impl serde::Serialize) -> Vec<u8> {
+    let mut line = serde_json::to_vec(value).expect("messages and requests are plain JSON");
+    line.push(b'\n');
+    line
+}

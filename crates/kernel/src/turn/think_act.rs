@@ -1,0 +1,157 @@
+//! Think, act, look at what came of it, think again, until there is nothing left to do.
+//!
+//! Asks the model, puts the calls of its reply on the table one by one, waits until each has its
+//! outcome, and then wants to go on (there were calls) or to finish (there were none). It makes no call
+//! itself: each call on the table is a concern of its own (see `call`).
+//!
+//! Must never: know about approval, danger, limits, steering or checks.
+
+use std::collections::BTreeSet;
+
+use agentry_bthread::{Bid, Flow, Pattern, Spawner};
+use serde::{Deserialize, Serialize};
+
+use super::call::Call;
+use super::concern::Concern;
+use super::signal::{Kind, Signal, Subject, Why};
+
+/// The concern.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ThinkAct {
+    pass: u64,
+    // Calls on the table that have no outcome yet.
+    open: BTreeSet<u64>,
+    state: State,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+enum State {
+    Thinking,
+    Awaiting,
+    // The calls that are still to be put on the table, last first.
+    Proposing { rest: Vec<Subject>, calls: bool },
+    Passing { calls: bool },
+    Deciding { calls: bool },
+    Draining(Why),
+    Ending(Why),
+    Over,
+}
+
+impl ThinkAct {
+    /// At the beginning of a turn.
+    pub fn new() -> Self {
+        Self { pass: 1, open: BTreeSet::new(), state: State::Thinking }
+    }
+
+    pub(super) fn bid(&self) -> Bid<Signal> {
+        let kind = Pattern::kind;
+        let bid = Bid::new();
+        // Going on or finishing is nobody's to ask for before all outcomes are there.
+        let bid = match &self.state {
+            State::Deciding { .. } => bid,
+            State::Thinking
+            | State::Awaiting
+            | State::Proposing { .. }
+            | State::Passing { .. }
+            | State::Draining(_)
+            | State::Ending(_)
+            | State::Over => bid.block(kind(Kind::GoOn)).block(kind(Kind::Finish)),
+        };
+        match &self.state {
+            State::Thinking => bid.request(Signal::Think(self.pass)).wait(kind(Kind::Stop)),
+            State::Awaiting => bid
+                .wait(kind(Kind::Replied).key(self.pass))
+                .wait(kind(Kind::Unanswered).key(self.pass))
+                .wait(kind(Kind::Stop)),
+            State::Proposing { rest, .. } => {
+                let bid = match rest.last() {
+                    Some(subject) => bid.request(Signal::Propose(*subject)),
+                    None => bid,
+                };
+                bid.wait(kind(Kind::Settle)).wait(kind(Kind::Stop))
+            }
+            State::Passing { .. } => bid.request(Signal::Pass(self.pass)).wait(kind(Kind::Stop)),
+            State::Deciding { calls } => {
+                let (own, other) = match calls {
+                    true => (Signal::GoOn, Kind::Finish),
+                    false => (Signal::Finish, Kind::GoOn),
+                };
+                bid.request(own).wait(kind(other)).wait(kind(Kind::Stop))
+            }
+            State::Draining(_) => bid.wait(kind(Kind::Settle)),
+            State::Ending(why) => bid.request(Signal::End(*why)),
+            State::Over => bid,
+        }
+    }
+
+    pub(super) fn on(&mut self, signal: &Signal, spawner: &mut Spawner<Concern>) -> Flow {
+        match signal {
+            Signal::Think(_) => self.state = State::Awaiting,
+            Signal::Replied(_, calls, _) => {
+                let rest: Vec<Subject> = calls.iter().rev().copied().collect();
+                self.state = State::Proposing { calls: !rest.is_empty(), rest };
+                self.pass_if_settled();
+            }
+            Signal::Unanswered(_) => self.state = State::Ending(Why::Unanswered),
+            Signal::Propose(subject) => {
+                if let State::Proposing { rest, .. } = &mut self.state {
+                    rest.pop();
+                }
+                self.open.insert(subject.call);
+                spawner.spawn(Concern::Call(Call::new(*subject)));
+            }
+            Signal::Settle(call) => {
+                self.open.remove(call);
+                self.pass_if_settled();
+            }
+            Signal::Pass(_) => {
+                if let State::Passing { calls } = self.state {
+                    self.state = State::Deciding { calls };
+                }
+            }
+            Signal::GoOn => {
+                self.pass += 1;
+                self.state = State::Thinking;
+            }
+            Signal::Finish => self.state = State::Ending(Why::Done),
+            Signal::Stop(why) => {
+                self.state = State::Draining(*why);
+                self.pass_if_settled();
+            }
+            Signal::End(_) => self.state = State::Over,
+            Signal::Cancelled
+            | Signal::ModeWanted(..)
+            | Signal::Steered
+            | Signal::Finished(_)
+            | Signal::Decided(..)
+            | Signal::Checked(..)
+            | Signal::Forbidden(_)
+            | Signal::Iterate(_)
+            | Signal::Ask(_)
+            | Signal::Execute(_)
+            | Signal::Reject(..)
+            | Signal::Abort(_)
+            | Signal::Check(_) => {}
+        }
+        Flow::Go
+    }
+
+    fn pass_if_settled(&mut self) {
+        if !self.open.is_empty() {
+            return;
+        }
+        match &self.state {
+            State::Proposing { rest, calls } if rest.is_empty() => {
+                self.state = State::Passing { calls: *calls };
+            }
+            State::Draining(why) => self.state = State::Ending(*why),
+            State::Thinking
+            | State::Awaiting
+            | State::Proposing { .. }
+            | State::Passing { .. }
+            | State::Deciding { .. }
+            | State::Ending(_)
+            | State::Over => {}
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! Room tests of the kernel: values in, decisions out.
+
+mod approval;
+mod authority;
+mod shell;
+mod turn_explore;

@@ -1,0 +1,48 @@
+//! The shell reader, its allowlist and the danger guard, by examples and by properties.
+//!
+//! Must never: run any of the commands it shows.
+
+mod allowlist;
+mod facts;
+mod guard;
+mod properties;
+
+use agentry_kernel::danger::{self, Place};
+use agentry_kernel::shell;
+
+const PLACE: Place<'static> = Place { workspace: "/people/dev/project", home: Some("/people/dev") };
+
+/// The examples: what is expected, and the command.
+fn corpus() -> Vec<(&'static str, String)> {
+    let lines = include_str!("shell/corpus.txt").lines();
+    let examples = lines.filter(|line| !line.is_empty() && !line.starts_with("# "));
+    let parts = examples.map(|line| line.split_once('\t').expect("a tab after what is expected"));
+    parts.map(|(expected, command)| (expected, command.replace('⏎', "\n"))).collect()
+}
+
+fn judged(command: &str) -> &'static str {
+    match danger::of_command(command, &PLACE) {
+        Some(_) => "danger",
+        None if shell::read(command).is_read_only() => "safe",
+        None => "ask",
+    }
+}
+
+#[test]
+fn every_example_is_judged_as_written() {
+    let corpus = corpus();
+    assert!(corpus.len() > 200, "{} examples", corpus.len());
+    let wrong: Vec<String> = corpus
+        .iter()
+        .filter(|(expected, command)| judged(command) != *expected)
+        .map(|(expected, command)| {
+            let facts = shell::read(command);
+            let danger = danger::of_command(command, &PLACE);
+            format!(
+                "{expected} expected: {command:?}\n   {danger:?} {:?} {:?}",
+                facts.tags, facts.opaque
+            )
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}

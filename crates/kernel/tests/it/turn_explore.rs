@@ -1,0 +1,520 @@
+//! Every state that a turn can reach, under every order of what its concerns want and the world says.
+//!
+//! The world is adversarial: any reply of up to three calls of any kind, answers in any order, cancel,
+//! steering, mode switches and withdrawn permissions at any moment. The same concerns run in production;
+//! only the calls are reduced to what the concerns look at. Each property is a monitor in `Outside::saw`.
+
+use std::collections::BTreeMap;
+
+use agentry_bthread::explore::{
+    ALWAYS_CAN_END, Broken, Exploration, Explorer, NEVER_STUCK, Offer, World, explore,
+};
+use agentry_bthread::{Choice, Lane, Program};
+use agentry_kernel::turn::signal::{CheckResult, Signal, Subject, Why};
+use agentry_kernel::turn::{Concern, concerns};
+use agentry_protocol::event::{Mode, RunLimits};
+use agentry_protocol::verdict::Verdict;
+
+const GATE: &str = "no act without a rule or an approval";
+const RULES: &str = "no act that the rules deny";
+const DANGER: &str = "no dangerous act";
+const CANCEL: &str = "nothing new after a cancel";
+const HEARD: &str = "a cancel is heard";
+const ONCE: &str = "each call is made at most once";
+const SETTLED: &str = "each call has exactly one outcome";
+const READ: &str = "what is said is read";
+const CHECKED: &str = "autonomous work is done when a check says so";
+const COUNTED: &str = "every autonomous iteration is counted";
+const LIMIT: &str = "limits hold";
+const ALONE: &str = "what changes something is done one by one";
+const NAMED: &str = "a turn waits for something named";
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Outside {
+    plan: Plan,
+    mode: Mode,
+    thinking: Option<u64>,
+    checking: Option<u64>,
+    calls: BTreeMap<u64, Seen>,
+    cancel: Word,
+    unread: bool,
+    passed: bool,
+    counted: bool,
+    thinks: u32,
+    iterations: u32,
+    executed: u32,
+    ended: Option<Why>,
+}
+
+/// What the world may still do.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Plan {
+    replies: u8,
+    calls: u64,
+    cancels: u8,
+    steers: u8,
+    modes: u8,
+    forbids: u8,
+    unasked: u8,
+    /// How many of the kinds of calls there are.
+    kinds: usize,
+    limits: (u32, u32, u32),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Seen {
+    subject: Subject,
+    asked: bool,
+    answer: Option<bool>,
+    forbidden: bool,
+    state: CallState,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum CallState {
+    Proposed,
+    Running,
+    Finished,
+    Settled,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Word {
+    NotSaid,
+    Said,
+    Heard,
+}
+
+fn broken(property: &'static str, why: impl Into<String>) -> Result<(), Broken> {
+    Err(Broken { property, why: why.into() })
+}
+
+impl Outside {
+    fn new(mode: Mode, plan: Plan) -> Self {
+        Self {
+            plan,
+            mode,
+            thinking: None,
+            checking: None,
+            calls: BTreeMap::new(),
+            cancel: Word::NotSaid,
+            unread: false,
+            passed: false,
+            counted: true,
+            thinks: 0,
+            iterations: 0,
+            executed: 0,
+            ended: None,
+        }
+    }
+
+    /// Every reply of so many calls. The calls of a reply are alike but for their kind, so their order
+    /// in it makes no difference.
+    fn replies(&self, pass: u64) -> Vec<Signal> {
+        let mut lists: Vec<Vec<usize>> = vec![Vec::new()];
+        let left = self.plan.calls - self.calls.len() as u64;
+        if self.plan.replies > 0 {
+            let mut grown = lists.clone();
+            for _ in 0..left.min(3) {
+                let longer = grown.iter().flat_map(|list| {
+                    let from = list.last().copied().unwrap_or(0);
+                    let kinds = from..self.plan.kinds;
+                    kinds.map(|kind| [list.as_slice(), &[kind]].concat())
+                });
+                grown = longer.collect();
+                lists.extend(grown.iter().cloned());
+            }
+        }
+        let first = self.calls.len() as u64;
+        let subjects = |list: Vec<usize>| {
+            list.into_iter().zip(first..).map(|(kind, call)| subject(call, kind)).collect()
+        };
+        lists.into_iter().map(|list| Signal::Replied(pass, subjects(list), 0)).collect()
+    }
+
+    fn execute(&mut self, subject: &Subject) -> Result<(), Broken> {
+        let mode = self.mode;
+        if self.cancel == Word::Heard {
+            return broken(CANCEL, format!("call {} is made", subject.call));
+        }
+        if subject.dangerous {
+            return broken(DANGER, format!("call {} is made", subject.call));
+        }
+        if self.calls.values().any(|seen| seen.state == CallState::Running) {
+            return broken(ALONE, format!("call {} is made beside another", subject.call));
+        }
+        let Some(seen) = self.calls.get_mut(&subject.call) else {
+            return broken(SETTLED, "a call is made that was not proposed");
+        };
+        if seen.state != CallState::Proposed {
+            return broken(ONCE, format!("call {}: {:?}", subject.call, seen.state));
+        }
+        if subject.verdict == Verdict::Deny || seen.forbidden || seen.answer == Some(false) {
+            return broken(RULES, format!("call {} is made", subject.call));
+        }
+        let permitted =
+            subject.verdict == Verdict::Allow || subject.standing || seen.answer == Some(true);
+        if mode == Mode::Supervised && !permitted {
+            return broken(GATE, format!("call {} is made", subject.call));
+        }
+        seen.state = CallState::Running;
+        self.executed += 1;
+        if self.executed > self.plan.limits.1 {
+            return broken(LIMIT, "one call more than the limit");
+        }
+        Ok(())
+    }
+
+    fn think(&mut self, pass: u64) -> Result<(), Broken> {
+        self.new_work("thinking")?;
+        self.thinking = Some(pass);
+        self.unread = false;
+        self.passed = false;
+        self.thinks += 1;
+        if self.thinks > self.plan.limits.0 {
+            return broken(LIMIT, "one step more than the limit");
+        }
+        if self.mode == Mode::Autonomous && self.iterations >= self.plan.limits.2 {
+            return broken(LIMIT, "one iteration more than the limit");
+        }
+        Ok(())
+    }
+
+    fn propose(&mut self, subject: &Subject) -> Result<(), Broken> {
+        self.new_work("a call")?;
+        if !self.counted {
+            return broken(COUNTED, "a call of an iteration that was not counted");
+        }
+        let seen = Seen {
+            subject: *subject,
+            asked: false,
+            answer: None,
+            forbidden: false,
+            state: CallState::Proposed,
+        };
+        if self.calls.insert(subject.call, seen).is_some() {
+            return broken(ONCE, "a call is proposed twice");
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, why: Why) -> Result<(), Broken> {
+        self.ended = Some(why);
+        if let Some((call, _)) =
+            self.calls.iter().find(|(_, seen)| seen.state != CallState::Settled)
+        {
+            return broken(SETTLED, format!("the turn ends and call {call} has no outcome"));
+        }
+        Ok(())
+    }
+
+    fn finish(&self) -> Result<(), Broken> {
+        if self.unread {
+            return broken(READ, "the turn finishes with something unread");
+        }
+        if self.mode == Mode::Autonomous && !self.passed {
+            return broken(CHECKED, "the turn finishes without a check that passed");
+        }
+        Ok(())
+    }
+
+    fn new_work(&self, what: &str) -> Result<(), Broken> {
+        if self.cancel == Word::Heard {
+            return broken(CANCEL, format!("{what} begins"));
+        }
+        Ok(())
+    }
+}
+
+/// Allowed, asked about, dangerous although allowed, denied, dangerous although allowed earlier.
+const KINDS: [(Verdict, bool, bool); 5] = [
+    (Verdict::Allow, false, false),
+    (Verdict::Ask, false, false),
+    (Verdict::Allow, false, true),
+    (Verdict::Deny, false, false),
+    (Verdict::Ask, true, true),
+];
+
+fn subject(call: u64, kind: usize) -> Subject {
+    let (verdict, standing, dangerous) = KINDS[kind];
+    Subject { call, verdict, standing, dangerous, changes: true }
+}
+
+impl World<Concern> for Outside {
+    /// One at a time: it may be heard at any moment, so a queue of several adds nothing.
+    fn offers(&self, program: &Program<Concern>) -> Vec<Offer<Signal>> {
+        let lies_about = |choice: &Choice<Signal>| !matches!(choice, Choice::Internal { .. });
+        if self.ended.is_some() || program.choices().iter().any(lies_about) {
+            return Vec::new();
+        }
+        let mut offers = Vec::new();
+        let mut owed = |event| offers.push(Offer { event, lane: Lane::Normal, owed: true });
+        if let Some(pass) = self.thinking {
+            owed(Signal::Unanswered(pass));
+            self.replies(pass).into_iter().for_each(&mut owed);
+        }
+        if let Some(number) = self.checking {
+            for result in [CheckResult::Done, CheckResult::NotDone, CheckResult::Unanswered] {
+                owed(Signal::Checked(number, result));
+            }
+        }
+        for (call, seen) in &self.calls {
+            if seen.state == CallState::Running {
+                owed(Signal::Finished(*call));
+            }
+            if seen.asked && seen.answer.is_none() && seen.state == CallState::Proposed {
+                owed(Signal::Decided(*call, true));
+                owed(Signal::Decided(*call, false));
+            }
+        }
+        let mut free = |event, lane| offers.push(Offer { event, lane, owed: false });
+        if self.plan.cancels > 0 {
+            free(Signal::Cancelled, Lane::Urgent);
+        }
+        if self.plan.steers > 0 {
+            free(Signal::Steered, Lane::Normal);
+        }
+        if self.plan.modes > 0 {
+            for mode in [Mode::Supervised, Mode::Autonomous] {
+                free(Signal::ModeWanted(mode, None), Lane::Normal);
+            }
+        }
+        for (call, seen) in &self.calls {
+            if self.plan.forbids > 0 && seen.state == CallState::Proposed && !seen.forbidden {
+                free(Signal::Forbidden(*call), Lane::Normal);
+            }
+            if self.plan.unasked > 0 && !seen.asked && seen.state == CallState::Proposed {
+                free(Signal::Decided(*call, true), Lane::Normal);
+            }
+        }
+        offers
+    }
+
+    fn offered(&mut self, event: &Signal) {
+        match event {
+            Signal::Replied(pass, calls, _) => {
+                self.thinking = self.thinking.filter(|thinking| thinking != pass);
+                self.plan.replies -= u8::from(!calls.is_empty());
+            }
+            Signal::Unanswered(_) => self.thinking = None,
+            Signal::Checked(..) => self.checking = None,
+            Signal::Finished(call) => self.set(*call, CallState::Finished),
+            Signal::Decided(call, _) => {
+                let Some(seen) = self.calls.get_mut(call) else { return };
+                match seen.asked {
+                    // Spent here; counted when it is heard.
+                    true => seen.asked = false,
+                    false => self.plan.unasked -= 1,
+                }
+            }
+            Signal::Cancelled => {
+                self.plan.cancels -= 1;
+                self.cancel = self.cancel.max_said();
+            }
+            Signal::Steered => self.plan.steers -= 1,
+            Signal::ModeWanted(..) => self.plan.modes -= 1,
+            Signal::Forbidden(_) => self.plan.forbids -= 1,
+            _ => {}
+        }
+    }
+
+    fn saw(&mut self, event: &Signal) -> Result<(), Broken> {
+        if let (Some(_), Signal::Execute(_) | Signal::Think(_) | Signal::Check(_)) =
+            (self.ended, event)
+        {
+            return broken(CANCEL, "something begins after the end");
+        }
+        match event {
+            Signal::Cancelled => self.cancel = Word::Heard,
+            Signal::Steered => self.unread = true,
+            Signal::ModeWanted(mode, _) => {
+                self.mode = *mode;
+                self.iterations = 0;
+                self.passed = false;
+                self.counted = true;
+            }
+            Signal::Think(pass) => self.think(*pass)?,
+            Signal::Replied(..) => self.counted = self.mode == Mode::Supervised,
+            Signal::Iterate(_) => {
+                self.counted = true;
+                self.iterations += 1;
+            }
+            Signal::Propose(subject) => self.propose(subject)?,
+            Signal::Ask(call) => {
+                self.new_work("a question")?;
+                if let Some(seen) = self.calls.get_mut(call) {
+                    seen.asked = true;
+                }
+            }
+            Signal::Decided(call, allow) => {
+                if let Some(seen) = self.calls.get_mut(call) {
+                    seen.answer = Some(*allow);
+                }
+            }
+            Signal::Forbidden(call) => {
+                if let Some(seen) = self.calls.get_mut(call) {
+                    seen.forbidden |= seen.state == CallState::Proposed;
+                }
+            }
+            Signal::Execute(subject) => self.execute(subject)?,
+            Signal::Settle(call) => {
+                if self.calls.get(call).is_none_or(|seen| seen.state == CallState::Settled) {
+                    return broken(SETTLED, format!("call {call} is settled twice"));
+                }
+                self.set(*call, CallState::Settled);
+            }
+            Signal::Check(number) => {
+                self.new_work("a check")?;
+                self.checking = Some(*number);
+            }
+            Signal::Checked(_, result) => self.passed = *result == CheckResult::Done,
+            Signal::Finish => self.finish()?,
+            Signal::Stop(_) => {
+                self.thinking = None;
+                self.checking = None;
+            }
+            Signal::End(why) => self.end(*why)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn quiet(&self, program: &Program<Concern>) -> Result<(), Broken> {
+        if self.ended.is_some() || !program.choices().is_empty() {
+            return Ok(());
+        }
+        if self.cancel == Word::Said {
+            return broken(HEARD, "a cancel lies about and nothing else happens");
+        }
+        let asked = self.calls.values().any(|seen| seen.asked);
+        let running = self.calls.values().any(|seen| seen.state == CallState::Running);
+        if self.thinking.is_none() && self.checking.is_none() && !asked && !running {
+            return broken(NAMED, "nothing is asked, nothing runs");
+        }
+        Ok(())
+    }
+
+    fn ended(&self, _: &Program<Concern>) -> bool {
+        self.ended.is_some()
+    }
+}
+
+impl Outside {
+    fn set(&mut self, call: u64, state: CallState) {
+        if let Some(seen) = self.calls.get_mut(&call) {
+            seen.state = state;
+        }
+    }
+}
+
+impl Word {
+    fn max_said(self) -> Self {
+        match self {
+            Self::NotSaid | Self::Said => Self::Said,
+            Self::Heard => Self::Heard,
+        }
+    }
+}
+
+fn walk(concerns: Vec<Concern>, mode: Mode, plan: &Plan) -> Exploration {
+    explore(Program::new(concerns), Outside::new(mode, plan.clone()), Explorer::default())
+}
+
+fn limits(plan: &Plan) -> RunLimits {
+    let (steps_max, calls_max, iterations_max) = plan.limits;
+    RunLimits { steps_max, calls_max, iterations_max, tokens_max: None }
+}
+
+fn full(mode: Mode, plan: &Plan) -> Exploration {
+    walk(concerns(mode, &limits(plan)), mode, plan)
+}
+
+fn without(name: &str, mode: Mode, plan: &Plan) -> Exploration {
+    use agentry_bthread::Thread;
+    let all = concerns(mode, &limits(plan));
+    let rest: Vec<Concern> = all.iter().filter(|concern| concern.name() != name).cloned().collect();
+    assert_eq!(rest.len() + 1, all.len(), "there is no concern {name}");
+    walk(rest, mode, plan)
+}
+
+const NOTHING: Plan = Plan {
+    replies: 0,
+    calls: 0,
+    cancels: 0,
+    steers: 0,
+    modes: 0,
+    forbids: 0,
+    unasked: 0,
+    kinds: KINDS.len(),
+    limits: (3, 3, 2),
+};
+
+/// One reply of up to three calls of any kind, a cancel and a switch of the mode at any moment.
+const THREE_CALLS: Plan =
+    Plan { replies: 1, calls: 3, cancels: 1, modes: 1, limits: (2, 3, 1), ..NOTHING };
+
+/// Two replies with calls, and everything that can be said meanwhile.
+const TWO_ROUNDS: Plan = Plan {
+    replies: 2,
+    calls: 2,
+    cancels: 1,
+    steers: 1,
+    modes: 1,
+    kinds: 3,
+    limits: (3, 2, 2),
+    ..NOTHING
+};
+
+/// Permissions that are withdrawn, answers that nobody asked for, and too many calls.
+const WITHDRAWN: Plan =
+    Plan { replies: 1, calls: 2, cancels: 1, forbids: 1, unasked: 1, limits: (2, 1, 1), ..NOTHING };
+
+/// Small, and enough to find out that a concern is missing.
+const SMALL: Plan =
+    Plan { replies: 1, calls: 2, cancels: 1, steers: 1, limits: (2, 1, 1), ..NOTHING };
+
+const ROOMY: Plan = Plan { limits: (2, 2, 1), ..SMALL };
+
+#[test]
+fn all_properties_hold_in_every_state_and_every_order() {
+    let both = [Mode::Supervised, Mode::Autonomous];
+    let walks = [
+        ("three calls", THREE_CALLS, &both[..]),
+        ("two rounds", TWO_ROUNDS, &[Mode::Supervised]),
+        ("two rounds, steered", Plan { modes: 0, ..TWO_ROUNDS }, &[Mode::Autonomous]),
+        ("two rounds, switched", Plan { steers: 0, ..TWO_ROUNDS }, &[Mode::Autonomous]),
+        ("withdrawn", WITHDRAWN, &both),
+    ];
+    let mut states = 0;
+    for (name, plan, modes) in walks {
+        for mode in modes {
+            let found = full(*mode, &plan);
+            println!("{name}, {}: {} states, {} edges", mode.as_str(), found.states, found.edges);
+            assert!(found.complete && found.broken.is_empty(), "{name}, {mode:?}: {found}");
+            states += found.states;
+        }
+    }
+    println!("explored states: {states}");
+}
+
+#[test]
+fn no_concern_can_be_left_out_unnoticed() {
+    for (name, mode, plan, properties) in [
+        ("gate", Mode::Supervised, SMALL, &[GATE][..]),
+        ("danger guard", Mode::Autonomous, SMALL, &[DANGER]),
+        ("danger refusal", Mode::Supervised, SMALL, &[NEVER_STUCK, NAMED]),
+        ("cancel", Mode::Supervised, SMALL, &[HEARD]),
+        ("budget", Mode::Supervised, SMALL, &[LIMIT]),
+        ("steering", Mode::Supervised, SMALL, &[READ]),
+        ("check", Mode::Autonomous, SMALL, &[CHECKED]),
+        ("one by one", Mode::Supervised, ROOMY, &[ALONE]),
+        ("think and act", Mode::Supervised, SMALL, &[NAMED, ALWAYS_CAN_END]),
+    ] {
+        let found = without(name, mode, &plan);
+        let named: Vec<&str> = found.broken.iter().map(|one| one.property).collect();
+        println!("without {name}: {} states, broken: {named:?}", found.states);
+        for property in properties {
+            assert!(found.violation(property).is_some(), "without {name}: {found}");
+        }
+    }
+}
