@@ -19,6 +19,8 @@ pub(crate) struct Environment {
     pub(crate) home: Option<PathBuf>,
     /// The user's settings.
     pub(crate) config: Option<PathBuf>,
+    /// Where the ledger lives: `AGENTRY_HOME`, else below the XDG state directory.
+    pub(crate) state: Option<PathBuf>,
 }
 
 impl Environment {
@@ -37,11 +39,17 @@ impl Environment {
             |name: &str| all.get(name).filter(|path| path.starts_with('/')).map(PathBuf::from);
         let home = directory("HOME");
         let config = directory("XDG_CONFIG_HOME").or_else(|| Some(home.as_ref()?.join(".config")));
+        let state =
+            directory("XDG_STATE_HOME").or_else(|| Some(home.as_ref()?.join(".local/state")));
+        // A relative one is taken from where the command was given.
+        let own = all.get("AGENTRY_HOME").filter(|path| !path.is_empty());
+        let own = own.and_then(|path| std::path::absolute(path).ok());
         Self {
             settings: beginning_with(&["AGENTRY_"]),
             tools: beginning_with(&TOOL_KNOBS),
             home,
             config: config.map(|directory| directory.join("agentry/agentry.toml")),
+            state: own.or_else(|| Some(state?.join("agentry"))),
         }
     }
 }

@@ -42,18 +42,39 @@ impl Fault {
         self
     }
 
+    /// The same, where a definition that is broken is a wrong use: nothing can run.
+    pub(crate) fn in_a_definition(mut self) -> Self {
+        if self.blame == Blame::Agent {
+            self.blame = Blame::Caller;
+        }
+        self
+    }
+
     /// Whether there is anything to say to a person.
     pub(crate) fn is_worth_saying(&self) -> bool {
         self.blame != Blame::Reader
     }
 
     /// 2 for a wrong command, 1 for a wrong definition or machine, 70 for a defect of ours.
-    pub(crate) fn exit_code(&self) -> ExitCode {
-        ExitCode::from(match self.blame {
+    pub(crate) fn code(&self) -> u8 {
+        match self.blame {
             Blame::Caller => 2,
             Blame::Agent | Blame::Machine | Blame::Reader => 1,
             Blame::Us => 70,
-        })
+        }
+    }
+
+    /// The same for the system.
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        ExitCode::from(self.code())
+    }
+
+    /// What happened and what to do, without color.
+    pub(crate) fn plain(&self) -> String {
+        match &self.hint {
+            Some(hint) => format!("{} ({hint})", self.message),
+            None => self.message.clone(),
+        }
     }
 }
 

@@ -16,6 +16,7 @@ use agentry_agentfile::layout;
 use agentry_agentfile::library::{self, Input, Library, TemplateDefect, Trial};
 use agentry_agentfile::skill::SkillLevel;
 use agentry_agentfile::source::{Source, Sourced};
+use agentry_kernel::approval;
 use agentry_kernel::prompt::{self, Moment};
 use agentry_kernel::template::{Outcome, Request};
 use agentry_protocol::tool::{self, Needs, ToolName};
@@ -125,6 +126,7 @@ impl Host {
             host: offered(),
             level,
             try_templates: &|trial| self.try_templates(trial),
+            try_examples: approval::try_examples,
         };
         let library = library::read(input, &mut findings);
         let asked = place.asked_agent(&library);

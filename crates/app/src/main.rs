@@ -2,11 +2,16 @@
 //!
 //! Must never: hold logic. What a verb does stands in its file; what is decided stands in the kernel.
 
+mod engine;
 mod env;
 mod fault;
 mod host;
+mod interrupt;
 mod limits;
+mod lines;
+mod progress;
 mod render;
+mod stage;
 mod verb;
 
 use std::io::Write;

@@ -10,14 +10,26 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::fault::Fault;
 use crate::host::Host;
 
+mod answer;
+mod cancel;
 mod check;
 mod completions;
 mod config;
 mod explain;
+mod fork;
 mod init;
+mod ledger;
+mod policy;
+mod replay;
+mod resume;
+mod run;
 mod schema;
 mod show_agent;
 mod show_prompt;
+mod show_record;
+mod stdio;
+
+pub(crate) use run::record_cancel;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -68,11 +80,32 @@ impl Color {
 enum Verb {
     /// Make an agent in a new directory, with git history
     Init(init::Options),
+    /// Run a task or a prompt to its end
+    Run(run::Options),
+    /// Talk with an agent in JSON lines
+    Stdio(stdio::Options),
     /// Say everything that is wrong with agents, skills, tasks and settings
     Check(check::Options),
-    /// Show what files resolve to
+    /// Take up runs that a process left
+    Resume(resume::Options),
+    /// Ask a run to end
+    Cancel(cancel::Options),
+    /// List what waits for an answer
+    Approvals(answer::ListOptions),
+    /// Answer an approval
+    Answer(answer::Options),
+    /// Begin a new session from a turn
+    Fork(fork::Options),
+    /// Play a recorded run to today's program and files
+    Replay(replay::Options),
+    /// Look after the record
     #[command(subcommand)]
+    Ledger(LedgerVerb),
+    /// Show a run, a session or a turn, or what files resolve to
     Show(Show),
+    /// Look at what decides about calls
+    #[command(subcommand)]
+    Policy(Policy),
     /// Explain the code of a finding
     Explain(explain::Options),
     /// Print the JSON Schema of a definition file, for editors
@@ -84,12 +117,39 @@ enum Verb {
     Completions(completions::Options),
 }
 
+#[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
+struct Show {
+    #[command(subcommand)]
+    what: Option<ShowWhat>,
+    #[command(flatten)]
+    record: show_record::Options,
+}
+
 #[derive(Subcommand)]
-enum Show {
+enum ShowWhat {
     /// The resolved agent, with the origin of each value
     Agent(show_agent::Options),
     /// The prompt: its sections, their size, and the text
     Prompt(show_prompt::Options),
+    /// A run: its steps, calls and outcomes
+    Run(show_record::Options),
+    /// A session: all that happened in it
+    Session(show_record::Options),
+    /// A turn: what was told and what was chosen
+    Turn(show_record::Options),
+}
+
+#[derive(Subcommand)]
+enum LedgerVerb {
+    /// Say whether the record is what was written
+    Verify(ledger::Options),
+}
+
+#[derive(Subcommand)]
+enum Policy {
+    /// What each stage says about a call, and which rule decides
+    Explain(policy::Options),
 }
 
 #[derive(Subcommand)]
@@ -123,12 +183,33 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, Fault> {
     let host = Host::new(cli.config)?;
     match cli.verb {
         Verb::Init(options) => init::run(&host, options),
+        Verb::Run(options) => run::run(&host, options),
+        Verb::Stdio(options) => stdio::run(&host, &options),
         Verb::Check(options) => check::run(&host, &options),
-        Verb::Show(Show::Agent(options)) => show_agent::run(&host, &options),
-        Verb::Show(Show::Prompt(options)) => show_prompt::run(&host, &options),
+        Verb::Resume(options) => resume::run(&host, &options),
+        Verb::Cancel(options) => cancel::run(&host, &options),
+        Verb::Approvals(options) => answer::list(&host, &options),
+        Verb::Answer(options) => answer::run(&host, &options),
+        Verb::Fork(options) => fork::run(&host, &options),
+        Verb::Replay(options) => replay::run(&host, &options),
+        Verb::Ledger(LedgerVerb::Verify(options)) => ledger::run(&host, &options),
+        Verb::Show(show) => run_show(&host, &show),
+        Verb::Policy(Policy::Explain(options)) => policy::run(&host, &options),
         Verb::Explain(options) => explain::run(&options),
         Verb::Schema(options) => schema::run(&options),
         Verb::Config(Config::Show(options)) => config::run(&host, &options),
         Verb::Completions(options) => completions::run(&options),
+    }
+}
+
+fn run_show(host: &Host, show: &Show) -> Result<ExitCode, Fault> {
+    use show_record::Kind;
+    match &show.what {
+        None => show_record::run(host, Kind::Any, &show.record),
+        Some(ShowWhat::Agent(options)) => show_agent::run(host, options),
+        Some(ShowWhat::Prompt(options)) => show_prompt::run(host, options),
+        Some(ShowWhat::Run(options)) => show_record::run(host, Kind::Run, options),
+        Some(ShowWhat::Session(options)) => show_record::run(host, Kind::Session, options),
+        Some(ShowWhat::Turn(options)) => show_record::run(host, Kind::Turn, options),
     }
 }

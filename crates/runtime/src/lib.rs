@@ -1,8 +1,28 @@
-//! Does what was decided: reads directories into snapshots, renders templates in a confined process.
+//! Does what was decided: reads directories, drives turns, calls models and tools, keeps the record.
+//!
+//! Read `session.rs` first: take, tell, record, perform.
 //!
 //! Must never: print, read the command line, or decide what the kernel can decide.
 #![deny(clippy::print_stdout, clippy::print_stderr, clippy::wildcard_enum_match_arm)]
 
 pub mod agents;
+mod canonical;
+mod define;
+mod error;
+mod history;
+mod host;
 pub mod limits;
+mod load_skill;
+mod perform;
+pub mod plan;
+mod rebuild;
+pub mod replay;
+pub mod run;
+mod session;
 pub mod template;
+
+pub use define::{Definitions, Terms};
+pub use error::Error;
+pub use host::{Host, Witness};
+pub use load_skill::spec as load_skill_spec;
+pub use session::{Attendance, Handle};

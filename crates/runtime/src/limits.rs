@@ -23,3 +23,12 @@ pub const TEMPLATE_MEMORY_BYTES_MAX: u64 = 256 * 1024 * 1024;
 pub const TEMPLATE_CPU_SECONDS_MAX: u64 = 2;
 /// How long one template may take by the clock on the wall, whatever the load.
 pub const TEMPLATE_TIME_MAX: Duration = Duration::from_secs(20);
+
+/// What a model is shown of earlier turns, in bytes.
+pub const HISTORY_BYTES_MAX: usize = 512 * 1024;
+/// How many earlier turns are looked at for that.
+pub const HISTORY_TURNS_MAX: usize = 2_000;
+/// How many entries of a turn are read when it is taken up again.
+pub const TURN_ENTRIES_MAX: usize = 1_000_000;
+/// How long a look at the ledger waits before it sees whether anybody still wants it.
+pub const TAIL_LOOK_TIME_MAX: Duration = Duration::from_millis(200);

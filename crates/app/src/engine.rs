@@ -1,0 +1,174 @@
+//! Brings together what a run needs: the ledger, the tools, the definitions.
+//!
+//! Every verb that runs, resumes or replays works from the project's directory, so that files have the same
+//! names each time.
+//!
+//! Must never: print.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use agentry_agentfile::skill::SkillLevel;
+use agentry_protocol::call::ToolSpec;
+use agentry_protocol::event::{Ending, RunLimits};
+use agentry_runtime::run::{End, Outcome};
+use agentry_runtime::template::Renderer;
+use agentry_runtime::{Definitions, Error, Host as Parts};
+use agentry_store::Ledger;
+use agentry_tools::{FetchRules, Toolset};
+
+use crate::fault::{Blame, Fault};
+use crate::host::{Host, Loaded};
+use crate::limits::{CALLS_MAX, ITERATIONS_MAX, STEPS_MAX};
+
+/// What a run needs, and what was read for it.
+pub(crate) struct Engine {
+    pub(crate) parts: Arc<Parts>,
+    pub(crate) definitions: Definitions,
+    pub(crate) loaded: Loaded,
+    /// The project's directory, in full.
+    pub(crate) project: PathBuf,
+}
+
+/// The ledger of this user.
+pub(crate) fn open_ledger(host: &Host) -> Result<Ledger, Fault> {
+    let Some(home) = &host.environment.state else {
+        return Err(Fault::new(
+            Blame::Machine,
+            "there is no place for the ledger: HOME is not set",
+        )
+        .hint("set AGENTRY_HOME to a directory"));
+    };
+    Ledger::open(home, Arc::new(now)).map_err(store_fault)
+}
+
+/// Milliseconds since 1970.
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// A time as people and programs write it.
+pub(crate) fn rfc3339(milliseconds: u64) -> String {
+    let time =
+        i64::try_from(milliseconds).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+    time.map_or_else(String::new, |time| time.to_string())
+}
+
+/// A number that nobody else has, later ones larger.
+pub(crate) fn new_number() -> u128 {
+    uuid::Uuid::now_v7().as_u128()
+}
+
+/// The tools that this host offers.
+pub(crate) fn specs() -> Vec<ToolSpec> {
+    Toolset::builtin().specs().cloned().collect()
+}
+
+/// Goes to a project's directory and reads it. `workspace` is where the run works; none means there.
+pub(crate) fn engine(
+    host: &Host,
+    project: &Path,
+    workspace: Option<&Path>,
+) -> Result<Engine, Fault> {
+    let cannot = |path: &Path, error: std::io::Error| {
+        Fault::new(Blame::Caller, format!("cannot work in {}: {error}", path.display()))
+            .hint("name a directory that exists")
+    };
+    let workspace = workspace.map(|path| path.canonicalize().map_err(|error| cannot(path, error)));
+    let workspace = workspace.transpose()?;
+    let project = project.canonicalize().map_err(|error| cannot(project, error))?;
+    std::env::set_current_dir(&project).map_err(|error| cannot(&project, error))?;
+    let loaded = host.load(Path::new("."), SkillLevel::Extended)?;
+    if let Some(fault) = loaded.settings_fault() {
+        return Err(fault.in_a_definition());
+    }
+    let binary = std::env::current_exe().map_err(|error| {
+        Fault::new(Blame::Machine, format!("cannot find this program's own file: {error}"))
+    })?;
+    let definitions = Definitions {
+        library: loaded.library.clone(),
+        workspace: workspace.unwrap_or_else(|| project.clone()),
+        home: host.environment.home.as_ref().map(|home| home.display().to_string()),
+        environment: host.environment.tools.clone(),
+        specs: specs(),
+        renderer: Mutex::new(Renderer::new(&binary)),
+    };
+    let parts = Parts {
+        ledger: open_ledger(host)?,
+        tools: Toolset::builtin(),
+        fetch: FetchRules::default(),
+        env: Vec::new(),
+        new_number,
+    };
+    Ok(Engine { parts: Arc::new(parts), definitions, loaded, project })
+}
+
+/// How much a run may do, from the settings.
+pub(crate) fn limits(loaded: &Loaded, iterations: Option<u32>) -> RunLimits {
+    let said = &loaded.library.settings.config.limits;
+    let or = |said: Option<u64>, default: u32| {
+        said.map_or(default, |said| u32::try_from(said).unwrap_or(u32::MAX))
+    };
+    RunLimits {
+        steps_max: or(said.steps, STEPS_MAX),
+        calls_max: or(said.calls, CALLS_MAX),
+        iterations_max: iterations.unwrap_or_else(|| or(said.iterations, ITERATIONS_MAX)),
+        tokens_max: said.tokens,
+    }
+}
+
+/// The exit code of a run that left this process.
+pub(crate) fn exit_code(outcome: &Outcome) -> u8 {
+    match &outcome.end {
+        End::Paused(_) => 4,
+        End::Ended { ending, .. } => match ending {
+            Ending::Done => 0,
+            Ending::Failed => 1,
+            Ending::Denied => 3,
+            Ending::LimitReached => 5,
+            Ending::ModelFailed => 6,
+            Ending::Cancelled => 7,
+        },
+    }
+}
+
+/// What a person can do about a run that cannot begin or go on.
+pub(crate) fn fault(error: Error) -> Fault {
+    match error {
+        Error::Ledger(error) => store_fault(error),
+        Error::Model(error) => Fault::new(Blame::Caller, error.to_string())
+            .hint("name a model with --model, such as scripted:answers.jsonl"),
+        Error::Workspace { .. } | Error::Definition(_) | Error::Ended { .. } => {
+            Fault::new(Blame::Caller, error.to_string())
+        }
+        Error::Diverged { .. } => Fault::new(Blame::Machine, error.to_string()),
+        Error::Halted(_) => Fault::new(Blame::Us, error.to_string())
+            .hint("`agentry show` has the record; the run can be resumed"),
+    }
+}
+
+/// What a person can do about the ledger.
+pub(crate) fn store_fault(error: agentry_store::Error) -> Fault {
+    use agentry_store::Error as Store;
+    let blame = match &error {
+        Store::Unknown { .. }
+        | Store::Ambiguous { .. }
+        | Store::NotWaiting { .. }
+        | Store::Busy { .. }
+        | Store::SessionExists { .. } => Blame::Caller,
+        Store::Unstorable { .. } | Store::HeadMoved { .. } => Blame::Us,
+        Store::File { .. }
+        | Store::Read { .. }
+        | Store::Upgrade { .. }
+        | Store::FromTheFuture { .. }
+        | Store::Unreadable { .. }
+        | Store::Artifact { .. }
+        | Store::Locked { .. }
+        | Store::DiskFull { .. }
+        | Store::OutcomeUnknown { .. }
+        | Store::Broken { .. } => Blame::Machine,
+    };
+    Fault::new(blame, error.to_string())
+}

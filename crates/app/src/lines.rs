@@ -1,0 +1,223 @@
+//! From entries of the ledger to the lines that programs read.
+//!
+//! Must never: make up a line that no entry stands for.
+
+use std::collections::BTreeMap;
+
+use agentry_model::Delta;
+use agentry_protocol::agent_event::{AgentEvent, AgentLine, ResultStatus, StopReason};
+use agentry_protocol::approval::Approval;
+use agentry_protocol::call::{OutcomeStatus, ToolOutcome};
+use agentry_protocol::envelope::{About, Envelope};
+use agentry_protocol::event::{Ending, Event};
+use agentry_protocol::message::Usage;
+use agentry_protocol::{ApprovalId, RunId, TurnId};
+use serde_json::{Value, json};
+
+/// What confines the processes of a run. There is no sandbox yet, and it says so.
+pub(crate) const CONFINEMENT: &str = "none";
+
+/// Remembers of each run what its last line needs.
+#[derive(Default)]
+pub(crate) struct Lines {
+    runs: BTreeMap<RunId, Sum>,
+}
+
+#[derive(Clone, Default)]
+struct Sum {
+    usage: Usage,
+    result: Option<String>,
+    iterations: Option<u32>,
+    init: Option<AgentEvent>,
+    turn: Option<TurnId>,
+}
+
+impl Lines {
+    /// The lines for an entry; most have one, some none.
+    pub(crate) fn of(&mut self, envelope: &Envelope) -> Vec<AgentLine> {
+        let events = self.events(envelope);
+        let last_turn = || self.runs.get(envelope.about.run.as_ref()?)?.turn.clone();
+        let turn = envelope.about.turn.clone().or_else(last_turn);
+        let about = About { turn, ..envelope.about.clone() };
+        let line = |event| AgentLine { event, seq: Some(envelope.seq), about: about.clone() };
+        events.into_iter().map(line).collect()
+    }
+
+    fn events(&mut self, envelope: &Envelope) -> Vec<AgentEvent> {
+        let run = envelope.about.run.clone();
+        let mut nothing = Sum::default();
+        let sum = match run {
+            Some(run) => self.runs.entry(run).or_default(),
+            None => &mut nothing,
+        };
+        sum.turn = envelope.about.turn.clone().or(sum.turn.take());
+        match &envelope.event {
+            Event::RunCreated(plan) => {
+                sum.init = Some(AgentEvent::Init {
+                    model: plan.model.clone(),
+                    agent: plan.agent.to_string(),
+                    mode: plan.mode.as_str().to_owned(),
+                    confinement: CONFINEMENT.to_owned(),
+                });
+                Vec::new()
+            }
+            // Said with the first turn, so that it names all there is to name.
+            Event::TurnStarted(_) => sum.init.take().into_iter().collect(),
+            Event::ModelReplied { reply, .. } => {
+                let thinking = (!reply.thinking.is_empty())
+                    .then(|| AgentEvent::Thinking { content: reply.thinking.clone() });
+                let text = (!reply.text.is_empty())
+                    .then(|| AgentEvent::Text { content: reply.text.clone(), is_partial: false });
+                thinking.into_iter().chain(text).collect()
+            }
+            Event::CallProposed { call, .. } => vec![AgentEvent::ToolUse {
+                tool_call_id: call.id.to_string(),
+                tool_name: call.tool.to_string(),
+                input: call.input.clone(),
+            }],
+            Event::ApprovalAsked(approval) => vec![gate(approval)],
+            Event::CallFinished { call, outcome } => vec![result(call.as_str(), outcome)],
+            Event::CallRefused { call, why } => {
+                vec![result(call.as_str(), &ToolOutcome::refused(why.clone()))]
+            }
+            Event::IterationCounted { count } => {
+                sum.iterations = Some(*count);
+                vec![AgentEvent::Iteration { count: *count }]
+            }
+            Event::TurnEnded { usage, result, .. } => {
+                sum.usage = sum.usage.plus(*usage);
+                sum.result = result.clone().or(sum.result.take());
+                Vec::new()
+            }
+            Event::RunPaused { approvals } => vec![paused(approvals)],
+            Event::RunEnded { ending, message } => ended(sum, *ending, message.as_deref()),
+            Event::PromptReceived { .. }
+            | Event::SteerReceived { .. }
+            | Event::CancelReceived {}
+            | Event::ModeReceived { .. }
+            | Event::ApprovalAnswered { .. }
+            | Event::ToolAccessChanged { .. }
+            | Event::SessionOpened { .. }
+            | Event::RunResumed {}
+            | Event::StepStarted { .. }
+            | Event::StepEnded { .. }
+            | Event::InputTaken { .. }
+            | Event::ModelAsked { .. }
+            | Event::ModelFailed { .. }
+            | Event::CallStarted { .. }
+            | Event::CallStopped { .. }
+            | Event::CheckStarted { .. }
+            | Event::CheckFinished { .. } => Vec::new(),
+        }
+    }
+}
+
+/// The line for a piece of a reply; thinking is shown when it is whole.
+pub(crate) fn of_delta(about: &About, asked: u64, delta: &Delta) -> Option<AgentLine> {
+    match delta {
+        Delta::Text(text) => Some(AgentLine {
+            event: AgentEvent::Text { content: text.clone(), is_partial: true },
+            seq: Some(asked),
+            about: about.clone(),
+        }),
+        Delta::Thinking(_) => None,
+    }
+}
+
+/// A line about something that is not in the ledger because it did not get so far.
+pub(crate) fn trouble(code: &str, message: String, recoverable: bool) -> AgentLine {
+    let event = AgentEvent::Error { code: code.to_owned(), message, recoverable };
+    AgentLine { event, seq: None, about: About::default() }
+}
+
+fn gate(approval: &Approval) -> AgentEvent {
+    AgentEvent::ApprovalGate {
+        gate_id: approval.id.to_string(),
+        tool_name: approval.call.tool.to_string(),
+        input: approval.call.input.clone(),
+        tool_call_id: approval.call.id.to_string(),
+        reason: approval.ruling.deciding().map_or_else(String::new, |one| one.why.clone()),
+    }
+}
+
+fn paused(approvals: &[ApprovalId]) -> AgentEvent {
+    let ids: Vec<&str> = approvals.iter().map(|id| id.as_str()).collect();
+    AgentEvent::Error {
+        code: "waiting_for_approval".to_owned(),
+        message: format!("waiting for approval: {}", ids.join(", ")),
+        recoverable: true,
+    }
+}
+
+fn result(call: &str, outcome: &ToolOutcome) -> AgentEvent {
+    let (status, word) = match outcome.status {
+        OutcomeStatus::Done => (ResultStatus::Completed, "done"),
+        OutcomeStatus::Failed => (ResultStatus::Failed, "failed"),
+        OutcomeStatus::Refused => (ResultStatus::Failed, "refused"),
+        OutcomeStatus::Stopped => (ResultStatus::Failed, "stopped"),
+        OutcomeStatus::Uncertain => (ResultStatus::Failed, "uncertain"),
+    };
+    AgentEvent::ToolResult {
+        tool_call_id: call.to_owned(),
+        status,
+        output: Some(Value::String(outcome.text.clone())),
+        outcome: Some(word.to_owned()),
+        exit_code: outcome.measured.exit_code,
+    }
+}
+
+/// The last lines of a run: what went wrong, if anything did, and the end.
+fn ended(sum: &Sum, ending: Ending, message: Option<&str>) -> Vec<AgentEvent> {
+    let (code, recoverable) = match ending {
+        Ending::Done | Ending::Cancelled => (None, false),
+        Ending::Failed => (Some("failed"), false),
+        Ending::Denied => (Some("denied"), true),
+        Ending::LimitReached => match message {
+            Some("the iteration limit") => (Some("max_iterations"), true),
+            Some(_) | None => (Some("limit_reached"), true),
+        },
+        Ending::ModelFailed => (Some("model_failed"), true),
+    };
+    let error = code.map(|code| AgentEvent::Error {
+        code: code.to_owned(),
+        message: in_words(ending, message),
+        recoverable,
+    });
+    let stop_reason = match ending {
+        Ending::Done => StopReason::EndTurn,
+        Ending::Cancelled => StopReason::Cancelled,
+        Ending::Failed | Ending::Denied | Ending::LimitReached | Ending::ModelFailed => {
+            StopReason::Error
+        }
+    };
+    let done = AgentEvent::Done {
+        stop_reason,
+        result: sum.result.clone(),
+        iterations: sum.iterations,
+        usage: sum.usage.into(),
+    };
+    error.into_iter().chain([done]).collect()
+}
+
+/// How a run ended, as a sentence.
+pub(crate) fn in_words(ending: Ending, message: Option<&str>) -> String {
+    let what = match ending {
+        Ending::Done => "done",
+        Ending::Failed => "failed",
+        Ending::Denied => "every call was denied",
+        Ending::LimitReached => "stopped at a limit",
+        Ending::ModelFailed => "the model did not answer",
+        Ending::Cancelled => "cancelled",
+    };
+    match message {
+        Some(message) => format!("{what}: {message}"),
+        None => what.to_owned(),
+    }
+}
+
+/// A line as text.
+pub(crate) fn text(line: &AgentLine) -> String {
+    serde_json::to_string(line).unwrap_or_else(|error| {
+        json!({ "type": "error", "message": error.to_string() }).to_string()
+    })
+}

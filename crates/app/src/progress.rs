@@ -1,0 +1,146 @@
+//! A run as text: what the model says on standard output, what happens on standard error.
+//!
+//! Must never: mix the two; standard output is what the agent said, and nothing else.
+
+use std::io::{self, Write};
+
+use agentry_model::Delta;
+use agentry_protocol::call::{OutcomeStatus, ToolOutcome};
+use agentry_protocol::envelope::Envelope;
+use agentry_protocol::event::{Ending, Event};
+use agentry_protocol::tool::ToolName;
+use serde_json::Value;
+
+use crate::limits::PROGRESS_CHARS_MAX;
+use crate::lines;
+use crate::render::{escaped, visible};
+
+/// Writes a run as it goes.
+pub(crate) struct Progress {
+    /// Whether pieces are shown as they come, or only whole texts.
+    live: bool,
+    streamed: bool,
+    result: io::Result<()>,
+}
+
+impl Progress {
+    pub(crate) fn new(live: bool) -> Self {
+        Self { live, streamed: false, result: Ok(()) }
+    }
+
+    /// Whether everything could be written.
+    pub(crate) fn result(self) -> io::Result<()> {
+        self.result
+    }
+
+    pub(crate) fn piece(&mut self, delta: &Delta) {
+        if let (true, Delta::Text(text)) = (self.live, delta) {
+            self.streamed = true;
+            self.out(|out| {
+                write!(out, "{}", visible(text))?;
+                out.flush()
+            });
+        }
+    }
+
+    pub(crate) fn note(&mut self, text: &str) {
+        // With nowhere left to write to, the exit code is all that can be said.
+        writeln!(anstream::stderr().lock(), "{}", escaped(text)).unwrap_or_default();
+    }
+
+    pub(crate) fn entry(&mut self, envelope: &Envelope) {
+        match &envelope.event {
+            Event::RunCreated(plan) => {
+                let run = envelope.about.run.as_ref().map_or("", |run| run.as_str());
+                let mode = plan.mode.as_str();
+                self.note(&format!("{run}: {} with {}, {mode}", plan.agent, plan.model));
+                self.note("warning: commands run without a sandbox");
+            }
+            Event::RunResumed {} => {
+                let run = envelope.about.run.as_ref().map_or("", |run| run.as_str());
+                self.note(&format!("{run}: resumed"));
+            }
+            Event::ModelReplied { reply, .. } => self.said(&reply.text),
+            Event::CallProposed { call, .. } => self.note(&proposed(&call.tool, &call.input)),
+            Event::CallFinished { outcome, .. } => self.note(&finished(outcome)),
+            Event::CallRefused { why, .. } => self.note(&format!("  ✗ {why}")),
+            Event::CheckStarted { command, .. } => self.note(&format!("check: {command}")),
+            Event::CheckFinished { outcome, .. } => self.note(&finished(outcome)),
+            Event::IterationCounted { count } => self.note(&format!("iteration {count}")),
+            Event::RunPaused { approvals } => {
+                let run = envelope.about.run.as_ref().map_or("", |run| run.as_str());
+                for approval in approvals {
+                    self.note(&format!("waiting for approval: {approval}"));
+                    self.note(&format!("  agentry answer {approval} yes|no"));
+                }
+                self.note(&format!("  agentry resume {run}"));
+            }
+            Event::RunEnded { ending: Ending::Done, .. } => {}
+            Event::RunEnded { ending, message } => {
+                self.note(&format!("error: {}", lines::in_words(*ending, message.as_deref())));
+            }
+            Event::ModelFailed { .. }
+            | Event::PromptReceived { .. }
+            | Event::SteerReceived { .. }
+            | Event::CancelReceived {}
+            | Event::ModeReceived { .. }
+            | Event::ApprovalAnswered { .. }
+            | Event::ToolAccessChanged { .. }
+            | Event::SessionOpened { .. }
+            | Event::StepStarted { .. }
+            | Event::StepEnded { .. }
+            | Event::TurnStarted(_)
+            | Event::InputTaken { .. }
+            | Event::ModelAsked { .. }
+            | Event::ApprovalAsked(_)
+            | Event::CallStarted { .. }
+            | Event::CallStopped { .. }
+            | Event::TurnEnded { .. } => {}
+        }
+    }
+
+    fn said(&mut self, text: &str) {
+        let streamed = std::mem::take(&mut self.streamed);
+        if text.is_empty() {
+            return;
+        }
+        self.out(|out| match streamed {
+            // Its pieces are there already.
+            true => writeln!(out),
+            false => writeln!(out, "{}", visible(text)),
+        });
+    }
+
+    fn out(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
+        if self.result.is_ok() {
+            self.result = write(&mut anstream::stdout().lock());
+        }
+    }
+}
+
+fn proposed(tool: &ToolName, input: &Value) -> String {
+    let telling = ["command", "path", "pattern", "url", "name"];
+    let fields = input.as_object();
+    let shown = fields.and_then(|fields| telling.iter().find_map(|key| fields.get(*key)?.as_str()));
+    let shown = shown.map_or_else(|| input.to_string(), str::to_owned);
+    format!("● {tool} {}", short(&shown))
+}
+
+fn finished(outcome: &ToolOutcome) -> String {
+    let mark = match outcome.status {
+        OutcomeStatus::Done => "✓",
+        OutcomeStatus::Failed | OutcomeStatus::Refused => "✗",
+        OutcomeStatus::Stopped => "■",
+        OutcomeStatus::Uncertain => "?",
+    };
+    let first = outcome.text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    format!("  {mark} {}", short(first))
+}
+
+fn short(text: &str) -> String {
+    let line: String = text.chars().map(|c| if c == '\n' { ' ' } else { c }).collect();
+    match line.char_indices().nth(PROGRESS_CHARS_MAX) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line,
+    }
+}

@@ -1,0 +1,216 @@
+//! Shows a run while it goes: lines for programs, text for people, questions to whoever sits there.
+//!
+//! One thread shows everything in the order in which it was recorded. A question holds up only what is
+//! shown, never the run: other calls of the same reply go on.
+//!
+//! Must never: show something that is not in the ledger, but for pieces of a reply.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::{self, JoinHandle};
+
+use agentry_model::Delta;
+use agentry_protocol::approval::{Answer, Approval, Reach};
+use agentry_protocol::envelope::{About, Draft, Envelope};
+use agentry_protocol::event::Event;
+use agentry_runtime::{Host as Parts, Witness};
+use agentry_sandbox::Stop;
+use agentry_tools::{ToolBounds, ToolContext, Workspace};
+
+use crate::lines::{self, Lines};
+use crate::progress::Progress;
+use crate::render::escaped;
+
+/// How a run is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// One JSON object on each line.
+    Lines,
+    /// Text; nobody is asked.
+    Text,
+    /// Text; whoever sits at the terminal is asked.
+    Terminal,
+}
+
+/// Something to show.
+enum Shown {
+    Entry(Box<Envelope>),
+    Piece(About, u64, Delta),
+    Line(String),
+}
+
+/// Hands on what is to be shown; never waits.
+pub(crate) struct Stage {
+    sender: Sender<Shown>,
+}
+
+impl Witness for Stage {
+    fn recorded(&self, envelope: &Envelope) {
+        self.sender.send(Shown::Entry(Box::new(envelope.clone()))).unwrap_or_default();
+    }
+
+    fn heard(&self, about: &About, asked: u64, delta: &Delta) {
+        let piece = Shown::Piece(about.clone(), asked, delta.clone());
+        self.sender.send(piece).unwrap_or_default();
+    }
+}
+
+impl Stage {
+    /// A line of its own, between those of runs.
+    pub(crate) fn say(&self, line: String) {
+        self.sender.send(Shown::Line(line)).unwrap_or_default();
+    }
+}
+
+/// Opens a stage; when all its senders are gone, the thread ends, and says whether it could write.
+pub(crate) fn open(
+    look: Look,
+    parts: &Arc<Parts>,
+    workspace: &std::path::Path,
+) -> (Arc<Stage>, JoinHandle<io::Result<()>>) {
+    let (sender, receiver) = mpsc::channel();
+    let parts = parts.clone();
+    let workspace = Workspace::open(workspace).ok();
+    let shower = thread::spawn(move || match look {
+        Look::Lines => show_lines(&receiver),
+        Look::Text => show_text(&receiver, None),
+        Look::Terminal => show_text(&receiver, Some(&Desk { parts, workspace })),
+    });
+    (Arc::new(Stage { sender }), shower)
+}
+
+fn show_lines(receiver: &Receiver<Shown>) -> io::Result<()> {
+    let mut lines = Lines::default();
+    let mut out = io::stdout().lock();
+    let mut result = Ok(());
+    for shown in receiver {
+        let texts: Vec<String> = match shown {
+            Shown::Entry(envelope) => lines.of(&envelope).iter().map(lines::text).collect(),
+            Shown::Piece(about, asked, delta) => {
+                lines::of_delta(&about, asked, &delta).iter().map(lines::text).collect()
+            }
+            Shown::Line(line) => vec![line],
+        };
+        // A reader that went away does not stop the run; it is told at the end.
+        for text in texts {
+            result = result.and_then(|()| writeln!(out, "{text}")).and_then(|()| out.flush());
+        }
+    }
+    result
+}
+
+fn show_text(receiver: &Receiver<Shown>, desk: Option<&Desk>) -> io::Result<()> {
+    let mut progress = Progress::new(io::stdout().is_terminal());
+    for shown in receiver {
+        match shown {
+            Shown::Entry(envelope) => {
+                progress.entry(&envelope);
+                if let (Some(desk), Event::ApprovalAsked(approval)) = (desk, &envelope.event) {
+                    desk.ask(approval, &envelope.about);
+                }
+            }
+            Shown::Piece(_, _, delta) => progress.piece(&delta),
+            Shown::Line(line) => progress.note(&line),
+        }
+    }
+    progress.result()
+}
+
+/// Where a person is asked.
+struct Desk {
+    parts: Arc<Parts>,
+    workspace: Option<Workspace>,
+}
+
+impl Desk {
+    fn ask(&self, approval: &Approval, about: &About) {
+        let mut err = anstream::stderr().lock();
+        let asked = self.show(approval, &mut err).and_then(|()| read_answer(&mut err));
+        drop(err);
+        // Nobody answers: the question stays, and the run can be taken up again.
+        let Ok(Some(answer)) = asked else { return };
+        let event = Event::ApprovalAnswered { approval: approval.id.clone(), answer };
+        let draft = Draft { cause: None, about: about.clone(), event };
+        if let Err(error) = self.parts.ledger.append(vec![draft]) {
+            let mut err = anstream::stderr().lock();
+            writeln!(err, "the answer was not taken: {error}").unwrap_or_default();
+        }
+    }
+
+    /// The exact payload, the reason, the rule that asked, and a diff for writes.
+    fn show(&self, approval: &Approval, out: &mut dyn Write) -> io::Result<()> {
+        let bold = anstyle::Style::new().bold();
+        let call = &approval.call;
+        writeln!(out, "\n{bold}May `{}` be called?{bold:#}  {}", call.tool, approval.id)?;
+        let input = serde_json::to_string_pretty(&call.input).unwrap_or_default();
+        for line in escaped(&unquoted(&call.input).unwrap_or(input)).lines() {
+            writeln!(out, "  {line}")?;
+        }
+        if let Some(finding) = approval.ruling.deciding() {
+            let rule = finding.rule.as_deref().unwrap_or("built-in");
+            writeln!(out, "  why: {} ({rule})", escaped(&finding.why))?;
+        }
+        if let Some(diff) = self.preview(approval) {
+            writeln!(out, "{}", escaped(&diff))?;
+        }
+        Ok(())
+    }
+
+    fn preview(&self, approval: &Approval) -> Option<String> {
+        let context = ToolContext {
+            workspace: self.workspace.as_ref()?,
+            stop: &Stop::new(),
+            bounds: ToolBounds::default(),
+            fetch: &self.parts.fetch,
+            env: &[],
+        };
+        self.parts.tools.preview(&approval.call, &context)
+    }
+}
+
+/// A command is easier to judge as it will be run than as JSON.
+fn unquoted(input: &serde_json::Value) -> Option<String> {
+    let fields = input.as_object()?;
+    let command = fields.get("command")?.as_str()?;
+    (fields.len() == 1).then(|| format!("$ {command}"))
+}
+
+/// `None` means that there is nobody to answer.
+fn read_answer(out: &mut dyn Write) -> io::Result<Option<Answer>> {
+    let mut input = io::stdin().lock();
+    loop {
+        write!(out, "[y] once  [s] the same call for this session  [n] no: ")?;
+        out.flush()?;
+        let mut line = String::new();
+        if input.read_line(&mut line)? == 0 {
+            return Ok(None);
+        }
+        let word = line.trim();
+        let (letter, rest) = word.split_at(word.chars().next().map_or(0, char::len_utf8));
+        let answer = match letter {
+            "y" | "Y" => Answer { allow: true, reach: Reach::Once, reason: None },
+            "s" | "S" => Answer { allow: true, reach: Reach::Session, reason: None },
+            "n" | "N" => {
+                let given = rest.trim_start_matches(['o', 'O', ':', ',']).trim();
+                let reason = match given {
+                    "" => {
+                        write!(out, "why (told to the agent; empty for nothing): ")?;
+                        out.flush()?;
+                        let mut reason = String::new();
+                        input.read_line(&mut reason)?;
+                        reason.trim().to_owned()
+                    }
+                    given => given.to_owned(),
+                };
+                Answer {
+                    allow: false,
+                    reach: Reach::Once,
+                    reason: (!reason.is_empty()).then_some(reason),
+                }
+            }
+            _ => continue,
+        };
+        return Ok(Some(answer));
+    }
+}

@@ -1,0 +1,61 @@
+//! `agentry cancel`: asks a run to end.
+//!
+//! A run that some process works on is told; a run that nobody works on is ended here.
+//!
+//! Must never: say that a run is cancelled before it is recorded.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+use agentry_protocol::envelope::About;
+use agentry_runtime::{Error, plan, run};
+use agentry_store::Error as Store;
+use clap::Args;
+
+use super::record_cancel;
+use super::run::show;
+use crate::engine;
+use crate::fault::Fault;
+use crate::host::Host;
+use crate::stage::Look;
+
+#[derive(Args)]
+pub(crate) struct Options {
+    /// The run, by its id or a part of it
+    run: String,
+}
+
+pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
+    let ledger = engine::open_ledger(host)?;
+    let run = ledger.find_run(&options.run).map_err(engine::store_fault)?;
+    let plan = plan::recorded(&ledger, &run).map_err(engine::fault)?;
+    let session = ledger.run(&run).map_err(engine::store_fault)?.and_then(|row| row.session);
+    drop(ledger);
+    let engine = engine::engine(host, Path::new(&plan.project), Some(Path::new(&plan.workspace)))?;
+    let about = About { session, run: Some(run.clone()), turn: None };
+    let mut told = false;
+    let code = show(&engine, Look::Text, |runner| match runner.cancel(&run) {
+        Err(Error::Ledger(Store::Busy { .. })) => {
+            record_cancel(&runner.host, &about)?;
+            told = true;
+            Ok(run::Outcome {
+                run: run.clone(),
+                session: about
+                    .session
+                    .clone()
+                    .unwrap_or_else(|| agentry_protocol::SessionId::from_number(0)),
+                end: run::End::Paused(Vec::new()),
+            })
+        }
+        other => other,
+    })?;
+    let mut out = anstream::stdout().lock();
+    if told {
+        writeln!(out, "{run}: asked to end; the process that works on it will")?;
+    } else {
+        writeln!(out, "{run}: cancelled")?;
+    }
+    // It was asked for, so it is no failure of this command.
+    Ok(if told || code == ExitCode::from(7) { ExitCode::SUCCESS } else { code })
+}

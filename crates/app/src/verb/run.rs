@@ -1,0 +1,258 @@
+//! `agentry run`: one run to its end, or to where a person must answer.
+//!
+//! Must never: exit 0 when the work was not done.
+
+use std::collections::BTreeMap;
+use std::io::{self, IsTerminal, Read};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use agentry_agentfile::agent::Agent;
+use agentry_protocol::SessionKey;
+use agentry_protocol::envelope::{About, Draft};
+use agentry_protocol::event::{Event, Mode};
+use agentry_runtime::run::{Order, Outcome, Post, Runner};
+use agentry_runtime::{Attendance, Error, Host as Parts, Terms, Witness};
+use clap::{Args, ValueEnum};
+
+use super::{Which, show_agent};
+use crate::engine::{self, Engine};
+use crate::fault::{Blame, Fault};
+use crate::host::{Host, Loaded};
+use crate::interrupt;
+use crate::stage::{self, Look};
+
+#[derive(Args)]
+pub(crate) struct Options {
+    /// What to do: a prompt, or the id of a task (`-` reads the prompt from standard input)
+    #[arg(value_name = "PROMPT|TASK")]
+    what: String,
+    #[command(flatten)]
+    pub(super) work: Work,
+    /// An input of the task (may be given several times)
+    #[arg(long = "input", value_name = "NAME=VALUE")]
+    inputs: Vec<String>,
+    /// Print one JSON event on each line
+    #[arg(long)]
+    json: bool,
+}
+
+/// What every verb that begins runs can be told.
+#[derive(Args)]
+pub(crate) struct Work {
+    /// The directory of the definitions, and where the work is done
+    #[arg(short = 'C', long = "dir", value_name = "DIR", default_value = ".")]
+    pub(super) dir: PathBuf,
+    /// Do the work in another directory
+    #[arg(long, value_name = "DIR")]
+    pub(super) workspace: Option<PathBuf>,
+    /// The agent, if the directory holds several
+    #[arg(long, value_name = "ID")]
+    pub(super) agent: Option<String>,
+    /// The model, such as scripted:answers.jsonl
+    #[arg(short, long, value_name = "MODEL")]
+    pub(super) model: Option<String>,
+    /// Ask a person (structured), or go on until a check says done (wiggum)
+    #[arg(long, value_enum, default_value_t = ModeWord::Structured)]
+    pub(super) mode: ModeWord,
+    /// The most iterations in wiggum mode
+    #[arg(long, value_name = "N")]
+    pub(super) max_iterations: Option<u32>,
+    /// In wiggum mode, the command whose success means done
+    #[arg(long, value_name = "COMMAND")]
+    pub(super) check: Option<String>,
+    /// The session to go on with, by its name
+    #[arg(long, value_name = "KEY")]
+    pub(super) session: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ModeWord {
+    /// A person is asked
+    #[value(alias = "supervised")]
+    Structured,
+    /// Until a check says done
+    #[value(alias = "autonomous")]
+    Wiggum,
+}
+
+impl ModeWord {
+    pub(crate) fn mode(self) -> Mode {
+        match self {
+            Self::Structured => Mode::Supervised,
+            Self::Wiggum => Mode::Autonomous,
+        }
+    }
+}
+
+pub(crate) fn run(host: &Host, options: Options) -> Result<ExitCode, Fault> {
+    let Options { what, work, inputs, json } = options;
+    let what = if what == "-" { read_prompt()? } else { what };
+    let model = work.model.as_deref().map(absolute_model).transpose()?;
+    let engine = engine::engine(host, &work.dir, work.workspace.as_deref())?;
+    let agent = choose(&engine.loaded, &work)?;
+    let task = task(&engine.loaded, &what)?;
+    let agent_id = match (&work.agent, task) {
+        // The task says who, unless somebody says otherwise.
+        (None, Some(task)) => {
+            let first = task.steps.first().and_then(|step| step.agent.as_ref());
+            first.map(|agent| agent.value.clone()).or_else(|| Some(agent.as_ref().ok()?.id.clone()))
+        }
+        _ => None,
+    };
+    let agent = match agent_id {
+        Some(id) => engine.definitions.agent(&id).map_err(engine::fault)?,
+        None => agent?,
+    };
+    let order = Order {
+        agent: agent.id.clone(),
+        task: task.map(|task| task.id.clone()),
+        prompt: what,
+        inputs: parse_inputs(&inputs)?,
+        terms: terms(&engine.loaded, agent, &work, model)?,
+        session: work.session.as_deref().map(SessionKey::new),
+        project: engine.project.display().to_string(),
+    };
+    let look = look(json);
+    show(&engine, look, |runner| {
+        let parts = runner.host.clone();
+        runner.start(order, &mut |about| interrupt::cancels(&parts, about))
+    })
+}
+
+/// How a run is shown, and whether there is somebody to ask.
+pub(crate) fn look(json: bool) -> Look {
+    match json {
+        true => Look::Lines,
+        false if io::stdin().is_terminal() && io::stderr().is_terminal() => Look::Terminal,
+        false => Look::Text,
+    }
+}
+
+/// Runs something with a stage to look at, and turns what came of it into an exit code.
+pub(crate) fn show(
+    engine: &Engine,
+    look: Look,
+    work: impl FnOnce(&Runner<'_>) -> Result<Outcome, Error>,
+) -> Result<ExitCode, Fault> {
+    let (stage, shower) = stage::open(look, &engine.parts, &engine.definitions.workspace);
+    let attendance = match look {
+        Look::Terminal => Attendance::Present,
+        Look::Lines | Look::Text => Attendance::Absent,
+    };
+    let witness: Arc<dyn Witness> = stage;
+    let runner = Runner {
+        host: engine.parts.clone(),
+        definitions: &engine.definitions,
+        witness,
+        attendance,
+        post: Post::default(),
+    };
+    let outcome = work(&runner);
+    drop(runner);
+    let shown = shower.join().unwrap_or_else(|_| Err(io::Error::other("the output broke down")));
+    let outcome = outcome.map_err(engine::fault)?;
+    shown?;
+    Ok(ExitCode::from(engine::exit_code(&outcome)))
+}
+
+/// The agent that is meant.
+pub(crate) fn choose<'a>(
+    loaded: &'a Loaded,
+    work: &Work,
+) -> Result<Result<&'a Agent, Fault>, Fault> {
+    let which = Which { dir: PathBuf::from("."), agent: work.agent.clone() };
+    Ok(show_agent::choose(loaded, &which).map_err(Fault::in_a_definition))
+}
+
+fn task<'a>(
+    loaded: &'a Loaded,
+    what: &str,
+) -> Result<Option<&'a agentry_agentfile::task::Task>, Fault> {
+    if let Some(file) = loaded.library.broken_tasks.get(what) {
+        let text = format!("the task `{what}` ({file}) does not load");
+        return Err(Fault::new(Blame::Caller, text).hint("`agentry check` shows why"));
+    }
+    Ok(loaded.library.tasks.get(what))
+}
+
+/// Model, mode and limits.
+pub(crate) fn terms(
+    loaded: &Loaded,
+    agent: &Agent,
+    work: &Work,
+    model: Option<String>,
+) -> Result<Terms, Fault> {
+    let model = match model {
+        Some(model) => {
+            check_model(agent, &model)?;
+            model
+        }
+        None => {
+            let set = loaded.library.settings.config.agent.model.clone();
+            let own = agent.models.candidates.first().map(|one| one.value.clone());
+            set.or(own).ok_or_else(|| {
+                Fault::new(Blame::Caller, format!("the agent `{}` names no model", agent.id))
+                    .hint("name one with --model, or in its file")
+            })?
+        }
+    };
+    Ok(Terms {
+        model,
+        mode: work.mode.mode(),
+        limits: engine::limits(loaded, work.max_iterations),
+        check: work.check.clone(),
+    })
+}
+
+/// An agent that names models takes no other. A script is no model: it is what a test says.
+fn check_model(agent: &Agent, model: &str) -> Result<(), Fault> {
+    let models = &agent.models;
+    let mut named = models.candidates.iter().chain(&models.allowed).map(|one| one.value.as_str());
+    let fits = model.starts_with("scripted:")
+        || models.candidates.is_empty()
+        || named.clone().any(|one| one == model);
+    if fits {
+        return Ok(());
+    }
+    let known: Vec<&str> = named.by_ref().collect();
+    let text = format!("the agent `{}` may not use the model `{model}`", agent.id);
+    Err(Fault::new(Blame::Caller, text).hint(format!("it may use: {}", known.join(", "))))
+}
+
+/// A script is found again from any directory.
+pub(crate) fn absolute_model(model: &str) -> Result<String, Fault> {
+    let Some(file) = model.strip_prefix("scripted:") else { return Ok(model.to_owned()) };
+    let path = std::path::absolute(Path::new(file)).map_err(|error| {
+        Fault::new(Blame::Caller, format!("`{file}` is not a file name: {error}"))
+    })?;
+    Ok(format!("scripted:{}", path.display()))
+}
+
+fn parse_inputs(inputs: &[String]) -> Result<BTreeMap<String, String>, Fault> {
+    let mut all = BTreeMap::new();
+    for input in inputs {
+        let Some((name, value)) = input.split_once('=') else {
+            return Err(Fault::new(Blame::Caller, format!("`--input {input}` has no `=`"))
+                .hint("write --input name=value"));
+        };
+        if all.insert(name.to_owned(), value.to_owned()).is_some() {
+            return Err(Fault::new(Blame::Caller, format!("the input `{name}` is given twice")));
+        }
+    }
+    Ok(all)
+}
+
+fn read_prompt() -> Result<String, Fault> {
+    let mut text = String::new();
+    let read = io::stdin().take(crate::limits::LINE_BYTES_MAX as u64).read_to_string(&mut text);
+    read.map_err(|error| Fault::new(Blame::Caller, format!("cannot read the prompt: {error}")))?;
+    Ok(text)
+}
+
+/// Records that somebody wants a run to end.
+pub(crate) fn record_cancel(parts: &Parts, about: &About) -> Result<(), agentry_store::Error> {
+    let draft = Draft { cause: None, about: about.clone(), event: Event::CancelReceived {} };
+    parts.ledger.append(vec![draft]).map(|_| ())
+}

@@ -1,0 +1,338 @@
+//! `agentry show`, `show run`, `show session`, `show turn`: what the ledger says.
+//!
+//! Must never: show what is not recorded.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use agentry_protocol::envelope::Envelope;
+use agentry_protocol::event::Event;
+use agentry_protocol::{RunId, SessionId, TurnId};
+use agentry_store::{Filter, Ledger, RunRow};
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::Format;
+use crate::engine::{self, store_fault};
+use crate::fault::Fault;
+use crate::host::Host;
+use crate::limits::{SHOWN_ENTRIES_MAX, SHOWN_RUNS_MAX};
+use crate::lines::in_words;
+use crate::render::{escaped, visible_line};
+
+#[derive(Args)]
+pub(crate) struct Options {
+    /// A run, a session or a turn, by its id or a part of it; nothing lists the latest runs
+    #[arg(value_name = "ID")]
+    pub(super) id: Option<String>,
+    /// Go on showing what is added
+    #[arg(long)]
+    pub(super) follow: bool,
+    /// How it is printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(super) format: Format,
+}
+
+/// What is looked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Any,
+    Run,
+    Session,
+    Turn,
+}
+
+enum Found {
+    Run(RunId),
+    Session(SessionId),
+    Turn(TurnId),
+}
+
+pub(crate) fn run(host: &Host, kind: Kind, options: &Options) -> Result<ExitCode, Fault> {
+    let ledger = engine::open_ledger(host)?;
+    let mut out = anstream::stdout().lock();
+    let Some(text) = &options.id else {
+        match kind {
+            Kind::Session => list_sessions(&ledger, options.format, &mut out)?,
+            Kind::Any | Kind::Run | Kind::Turn => list_runs(&ledger, options.format, &mut out)?,
+        }
+        return Ok(ExitCode::SUCCESS);
+    };
+    let found = find(&ledger, kind, text)?;
+    let filter = match &found {
+        Found::Run(id) => Filter { run: Some(id.clone()), ..Filter::default() },
+        Found::Session(id) => Filter { session: Some(id.clone()), ..Filter::default() },
+        Found::Turn(id) => Filter { turn: Some(id.clone()), ..Filter::default() },
+    };
+    match (options.format, &found) {
+        (Format::Json, Found::Run(id)) if !options.follow => {
+            let record = run_record(&ledger, id)?;
+            writeln!(out, "{}", serde_json::to_string_pretty(&record)?)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        (Format::Text, Found::Run(id)) => {
+            if let Some(row) = ledger.run(id).map_err(store_fault)? {
+                write_run(&mut out, &row)?;
+            }
+        }
+        _ => {}
+    }
+    let mut after = 0;
+    loop {
+        let entries = ledger.read_from(after, &filter, SHOWN_ENTRIES_MAX).map_err(store_fault)?;
+        let Some(last) = entries.last() else { break };
+        after = last.seq;
+        write_entries(&mut out, &entries, options.format)?;
+    }
+    if options.follow {
+        follow(&ledger, &found, (after, filter), options.format, &mut out)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Until the run or the turn is over; a session is followed for ever.
+fn follow(
+    ledger: &Ledger,
+    found: &Found,
+    (after, filter): (u64, Filter),
+    format: Format,
+    out: &mut dyn Write,
+) -> Result<(), Fault> {
+    let over = |event: &Event| match found {
+        Found::Run(_) => matches!(event, Event::RunEnded { .. }),
+        Found::Turn(_) => matches!(event, Event::TurnEnded { .. }),
+        Found::Session(_) => false,
+    };
+    let already = match found {
+        Found::Run(id) => {
+            ledger.run(id).map_err(store_fault)?.is_some_and(|row| row.ended.is_some())
+        }
+        Found::Turn(id) => {
+            ledger.turn(id).map_err(store_fault)?.is_some_and(|row| row.ended_seq.is_some())
+        }
+        Found::Session(_) => false,
+    };
+    if already {
+        return Ok(());
+    }
+    let mut tail = ledger.tail(after, filter).map_err(store_fault)?;
+    loop {
+        let entries = tail.next(Duration::from_secs(3600)).map_err(store_fault)?;
+        write_entries(out, &entries, format)?;
+        out.flush()?;
+        if entries.iter().any(|envelope| over(&envelope.event)) {
+            return Ok(());
+        }
+    }
+}
+
+fn find(ledger: &Ledger, kind: Kind, text: &str) -> Result<Found, Fault> {
+    let run = || ledger.find_run(text).map(Found::Run).map_err(store_fault);
+    let session = || ledger.find_session(text).map(Found::Session).map_err(store_fault);
+    let turn = || ledger.find_turn(text).map(Found::Turn).map_err(store_fault);
+    match kind {
+        Kind::Run => run(),
+        Kind::Session => session(),
+        Kind::Turn => turn(),
+        Kind::Any if text.starts_with("trn") => turn(),
+        Kind::Any if text.starts_with("ses") => session(),
+        Kind::Any if text.starts_with("run") => run(),
+        Kind::Any => session().or_else(|_| run()).or_else(|_| turn()),
+    }
+}
+
+fn write_entries(out: &mut dyn Write, entries: &[Envelope], format: Format) -> Result<(), Fault> {
+    for envelope in entries {
+        match format {
+            Format::Json => writeln!(out, "{}", serde_json::to_string(envelope)?)?,
+            Format::Text => writeln!(out, "{:>6}  {}", envelope.seq, in_one_line(&envelope.event))?,
+        }
+    }
+    Ok(())
+}
+
+/// An entry for people.
+fn in_one_line(event: &Event) -> String {
+    let words = match event {
+        Event::PromptReceived { content } => format!("prompt: {content}"),
+        Event::SteerReceived { content } => format!("steer: {content}"),
+        Event::CancelReceived {} => "somebody asked it to end".to_owned(),
+        Event::ModeReceived { mode, .. } => format!("mode wanted: {}", mode.as_str()),
+        Event::ApprovalAnswered { approval, answer } => {
+            let word = if answer.allow { "yes" } else { "no" };
+            let reason = answer.reason.as_ref().map_or_else(String::new, |why| format!(": {why}"));
+            format!("{approval} answered: {word}{reason}")
+        }
+        Event::ToolAccessChanged { .. } => "tool-access.json changed".to_owned(),
+        Event::SessionOpened { key, agent, .. } => format!("session `{key}` with {agent}"),
+        Event::RunCreated(plan) => format!(
+            "run of {} with {}, {}, {} steps",
+            plan.agent,
+            plan.model,
+            plan.mode.as_str(),
+            plan.steps.len()
+        ),
+        Event::RunResumed {} => "resumed".to_owned(),
+        Event::RunPaused { approvals } => {
+            format!("paused, waiting for {} answers", approvals.len())
+        }
+        Event::RunEnded { ending, message } => {
+            format!("run over: {}", in_words(*ending, message.as_deref()))
+        }
+        Event::StepStarted { index } => format!("step {} begins", index + 1),
+        Event::StepEnded { index, status } => format!("step {} {}", index + 1, status.as_str()),
+        Event::TurnStarted(plan) => format!("turn begins: {}", plan.prompt),
+        Event::InputTaken { input } => format!("took notice of entry {input}"),
+        Event::ModelAsked { step, bytes, check, .. } => {
+            let what = if *check { "is asked whether it is done" } else { "is asked" };
+            format!("the model {what} (request {step}, {bytes} bytes)")
+        }
+        Event::ModelReplied { reply, .. } => {
+            format!("the model replies with {} calls: {}", reply.calls.len(), reply.text)
+        }
+        Event::ModelFailed { failure, .. } => format!("the model fails: {}", failure.message),
+        Event::CallProposed { call, ruling } => {
+            let by = ruling.deciding().and_then(|finding| finding.rule.clone());
+            let by = by.map_or_else(String::new, |rule| format!(" ({rule})"));
+            format!("{} {} → {}{by}", call.tool, call.input, ruling.verdict)
+        }
+        Event::ApprovalAsked(approval) => {
+            format!("{} asked about {}", approval.id, approval.call.tool)
+        }
+        Event::CallStarted { call, by } => {
+            format!("{call} is made: {}", serde_json::to_string(by).unwrap_or_default())
+        }
+        Event::CallFinished { call, outcome } => {
+            format!("{call} {}: {}", format!("{:?}", outcome.status).to_lowercase(), outcome.text)
+        }
+        Event::CallRefused { call, why } => format!("{call} refused: {why}"),
+        Event::CallStopped { call } => format!("{call} is stopped"),
+        Event::CheckStarted { iteration, command } => format!("check {iteration}: {command}"),
+        Event::CheckFinished { outcome, .. } => {
+            format!("check {}", format!("{:?}", outcome.status).to_lowercase())
+        }
+        Event::IterationCounted { count } => format!("iteration {count}"),
+        Event::TurnEnded { ending, usage, .. } => format!(
+            "turn over: {}, {} tokens in, {} out",
+            in_words(*ending, None),
+            usage.input_tokens,
+            usage.output_tokens
+        ),
+    };
+    cut(&visible_line(&escaped(&words)))
+}
+
+fn cut(line: &str) -> String {
+    match line.char_indices().nth(crate::limits::SHOWN_LINE_CHARS_MAX) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line.to_owned(),
+    }
+}
+
+fn list_runs(ledger: &Ledger, format: Format, out: &mut dyn Write) -> Result<(), Fault> {
+    let runs = ledger.runs(SHOWN_RUNS_MAX).map_err(store_fault)?;
+    match format {
+        Format::Json => {
+            let all: Result<Vec<Value>, Fault> =
+                runs.iter().map(|run| run_record(ledger, &run.id)).collect();
+            writeln!(out, "{}", serde_json::to_string_pretty(&all?)?)?;
+        }
+        Format::Text if runs.is_empty() => writeln!(out, "there is no run yet")?,
+        Format::Text => {
+            for run in &runs {
+                write_run(out, run)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn list_sessions(ledger: &Ledger, format: Format, out: &mut dyn Write) -> Result<(), Fault> {
+    let sessions = ledger.sessions().map_err(store_fault)?;
+    match format {
+        Format::Json => {
+            let all: Vec<Value> = sessions
+                .iter()
+                .map(|one| {
+                    json!({
+                        "id": one.id, "key": one.key, "agent": one.agent, "head": one.head,
+                        "turns": one.turns, "created": one.created, "updated": one.updated,
+                    })
+                })
+                .collect();
+            writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
+        }
+        Format::Text => {
+            for one in &sessions {
+                writeln!(out, "{}  {}  {}  {} turns", one.id, one.key, one.agent, one.turns)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn write_run(out: &mut dyn Write, run: &RunRow) -> io::Result<()> {
+    let what = run.task.as_ref().map_or(run.prompt.as_str(), |task| task.as_str());
+    let what: String = visible_line(&escaped(what)).chars().take(60).collect();
+    writeln!(out, "{}  {:<20}  {}  {what}", run.id, run.status.as_str(), run.agent)
+}
+
+/// The record of a run, as seed 001 writes it.
+fn run_record(ledger: &Ledger, id: &RunId) -> Result<Value, Fault> {
+    let plan = agentry_runtime::plan::recorded(ledger, id).map_err(engine::fault)?;
+    let row = ledger.run(id).map_err(store_fault)?;
+    let steps = ledger.steps(id).map_err(store_fault)?;
+    let filter = Filter { run: Some(id.clone()), ..Filter::default() };
+    let entries = ledger.read_from(0, &filter, usize::MAX >> 1).map_err(store_fault)?;
+    let step_values: Vec<Value> = steps
+        .iter()
+        .map(|step| {
+            let of_step = |one: &&Envelope| step.turn.is_some() && one.about.turn == step.turn;
+            let calls: Vec<Value> = tool_calls(entries.iter().filter(of_step));
+            let output = entries.iter().filter(of_step).find_map(|one| match &one.event {
+                Event::TurnEnded { result, .. } => result.clone(),
+                _ => None,
+            });
+            json!({
+                "step_id": step.id, "uses": step.uses, "agent": { "id": step.agent },
+                "status": step.status.as_str(), "input": plan.inputs, "output": output,
+                "tool_calls": calls,
+            })
+        })
+        .collect();
+    let status = row.as_ref().map_or("unknown", |row| row.status.as_str());
+    let created = row.as_ref().map_or(0, |row| row.created);
+    Ok(json!({
+        "run_id": id, "session_id": row.as_ref().and_then(|row| row.session.clone()),
+        "task": plan.task.as_ref().map(|task| json!({ "id": task })),
+        "agent": { "id": plan.agent }, "model": plan.model, "mode": plan.mode.as_str(),
+        "status": status, "ending": row.as_ref().and_then(|row| row.ending),
+        "created_at": engine::rfc3339(created), "prompt": plan.prompt, "inputs": plan.inputs,
+        "workspace": plan.workspace, "files": plan.files, "steps": step_values,
+    }))
+}
+
+fn tool_calls<'a>(entries: impl Iterator<Item = &'a Envelope> + Clone) -> Vec<Value> {
+    let proposed = entries.clone().filter_map(|one| match &one.event {
+        Event::CallProposed { call, ruling } => Some((call, ruling)),
+        _ => None,
+    });
+    proposed
+        .map(|(call, ruling)| {
+            let outcome = entries.clone().find_map(|one| match &one.event {
+                Event::CallFinished { call: id, outcome } if *id == call.id => Some(json!(outcome)),
+                Event::CallRefused { call: id, why } if *id == call.id => {
+                    Some(json!({ "status": "refused", "text": why }))
+                }
+                _ => None,
+            });
+            let by = entries.clone().find_map(|one| match &one.event {
+                Event::CallStarted { call: id, by } if *id == call.id => Some(json!(by)),
+                _ => None,
+            });
+            json!({ "id": call.id, "tool": call.tool, "input": call.input, "ruling": ruling,
+                    "permit": by, "outcome": outcome })
+        })
+        .collect()
+}

@@ -1,0 +1,273 @@
+//! `agentry stdio`: one JSON object on each line, in and out.
+//!
+//! Prompts are worked on one after the other, in one session. What else comes in is for the run under
+//! way. A line that cannot be used is answered with an error that names its number, and the next is read.
+//!
+//! Must never: stop because of a bad line, or take an answer for a run that it is not about.
+
+use std::io::{self, BufRead, BufReader, Read};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use agentry_protocol::approval::{Answer, Reach};
+use agentry_protocol::envelope::{About, Draft};
+use agentry_protocol::event::{Event, Mode};
+use agentry_protocol::{ApprovalId, RunId, SessionKey};
+use agentry_runtime::run::{Order, Post, Runner};
+use agentry_runtime::{Attendance, Handle, Host as Parts, Terms, Witness};
+use clap::Args;
+use serde::Deserialize;
+
+use super::run::{self, Work};
+use crate::engine;
+use crate::fault::Fault;
+use crate::host::Host;
+use crate::interrupt;
+use crate::limits::LINE_BYTES_MAX;
+use crate::lines;
+use crate::stage::{self, Look, Stage};
+
+#[derive(Args)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    work: Work,
+}
+
+/// What a line can say.
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
+enum Inbound {
+    Prompt {
+        prompt: String,
+    },
+    ApprovalResponse {
+        gate_id: String,
+        allow: bool,
+        reason: Option<String>,
+        #[serde(default)]
+        session: bool,
+    },
+    Cancel {},
+    #[serde(rename = "setMode", alias = "set_mode")]
+    SetMode {
+        new_mode: Mode,
+        max_iterations: Option<u32>,
+    },
+    Steer {
+        content: String,
+    },
+}
+
+/// A prompt that waits for its turn, with the mode that was asked for by then.
+struct Waiting {
+    prompt: String,
+}
+
+/// What the reader of lines and the runs share.
+struct Desk {
+    parts: Arc<Parts>,
+    stage: Arc<Stage>,
+    /// The run under way, and a way to its session.
+    now: Mutex<Option<(About, Handle)>>,
+    /// The mode that the next run begins with.
+    mode: Mutex<(Mode, Option<u32>)>,
+    alone: AtomicBool,
+}
+
+pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
+    let work = &options.work;
+    let model = work.model.as_deref().map(run::absolute_model).transpose()?;
+    let engine = engine::engine(host, &work.dir, work.workspace.as_deref())?;
+    let agent = run::choose(&engine.loaded, work)??;
+    let terms = run::terms(&engine.loaded, agent, work, model)?;
+    let (stage, shower) = stage::open(Look::Lines, &engine.parts, &engine.definitions.workspace);
+    let desk = Arc::new(Desk {
+        parts: engine.parts.clone(),
+        stage: stage.clone(),
+        now: Mutex::default(),
+        mode: Mutex::new((terms.mode, None)),
+        alone: AtomicBool::new(false),
+    });
+    let (sender, prompts) = mpsc::channel();
+    let reader = desk.clone();
+    thread::spawn(move || read_lines(&reader, &sender));
+    let key = work.session.clone().unwrap_or_else(|| {
+        RunId::from_number((engine.parts.new_number)()).as_str().replacen("run", "stdio", 1)
+    });
+    let key = SessionKey::new(key);
+    let mut code = 0;
+    for Waiting { prompt } in prompts {
+        let post = Post::default();
+        let handle = post.handle();
+        let witness: Arc<dyn Witness> = stage.clone();
+        let runner = Runner {
+            host: engine.parts.clone(),
+            definitions: &engine.definitions,
+            witness,
+            attendance: Attendance::Present,
+            post,
+        };
+        let order = Order {
+            agent: agent.id.clone(),
+            task: None,
+            prompt,
+            inputs: std::collections::BTreeMap::new(),
+            terms: desk.terms(&terms),
+            session: Some(key.clone()),
+            project: engine.project.display().to_string(),
+        };
+        let outcome = runner.start(order, &mut |about| {
+            interrupt::cancels(&engine.parts, about);
+            desk.begin(about, &handle);
+        });
+        *lock(&desk.now) = None;
+        match outcome {
+            Ok(outcome) => code = code.max(engine::exit_code(&outcome)),
+            Err(error) => {
+                let fault = engine::fault(error);
+                code = code.max(fault.code());
+                stage.say(lines::text(&lines::trouble("run_failed", fault.plain(), false)));
+            }
+        }
+    }
+    drop((desk, stage));
+    shower.join().unwrap_or_else(|_| Err(io::Error::other("the output broke down")))?;
+    Ok(ExitCode::from(code))
+}
+
+fn read_lines(desk: &Desk, prompts: &Sender<Waiting>) {
+    let mut input = BufReader::new(io::stdin().lock());
+    let mut number = 0;
+    loop {
+        let mut line = Vec::new();
+        let limit = LINE_BYTES_MAX as u64 + 1;
+        number += 1;
+        match (&mut input).take(limit).read_until(b'\n', &mut line) {
+            Ok(0) | Err(_) => break,
+            Ok(_) if line.len() > LINE_BYTES_MAX && !line.ends_with(b"\n") => {
+                desk.bad_line(number, &format!("it is longer than {LINE_BYTES_MAX} bytes"));
+                if !skip_line(&mut input) {
+                    break;
+                }
+            }
+            Ok(_) if line.iter().all(u8::is_ascii_whitespace) => {}
+            Ok(_) => match parse(&line) {
+                Ok(Inbound::Prompt { prompt }) => {
+                    prompts.send(Waiting { prompt }).unwrap_or_default()
+                }
+                Ok(inbound) => {
+                    if let Err(why) = desk.take(inbound) {
+                        desk.bad_line(number, &why);
+                    }
+                }
+                Err(why) => desk.bad_line(number, &why),
+            },
+        }
+    }
+    // Nobody can answer from now on; what waits for an answer lets go.
+    desk.alone.store(true, Ordering::SeqCst);
+    if let Some((_, handle)) = &*lock(&desk.now) {
+        handle.leave_alone();
+    }
+}
+
+fn skip_line(input: &mut impl BufRead) -> bool {
+    loop {
+        let (found, used) = match input.fill_buf() {
+            Ok([]) | Err(_) => return false,
+            Ok(bytes) => match bytes.iter().position(|byte| *byte == b'\n') {
+                Some(at) => (true, at + 1),
+                None => (false, bytes.len()),
+            },
+        };
+        input.consume(used);
+        if found {
+            return true;
+        }
+    }
+}
+
+/// A line is tagged by `type`, or names itself by its one key; `{"prompt": …}` needs neither.
+fn parse(line: &[u8]) -> Result<Inbound, String> {
+    let mut value: serde_json::Value =
+        serde_json::from_slice(line).map_err(|error| format!("it is not JSON: {error}"))?;
+    let Some(fields) = value.as_object_mut() else {
+        return Err("it is not a JSON object".to_owned());
+    };
+    if !fields.contains_key("type") {
+        let named = ["approval_response", "cancel", "setMode", "set_mode", "steer"];
+        let name = named.into_iter().find(|name| fields.contains_key(*name));
+        match name {
+            Some(name) if fields.len() == 1 => {
+                let inner = fields.remove(name).unwrap_or_default();
+                *fields = inner.as_object().cloned().unwrap_or_default();
+                fields.insert("type".to_owned(), name.into());
+            }
+            Some(_) | None => {
+                fields.insert("type".to_owned(), "prompt".into());
+            }
+        }
+    }
+    serde_json::from_value(value).map_err(|error| {
+        format!("{error}; a line is {{\"prompt\": …}}, or has a type: approval_response, cancel, setMode, steer")
+    })
+}
+
+impl Desk {
+    fn terms(&self, terms: &Terms) -> Terms {
+        let (mode, iterations) = *lock(&self.mode);
+        let mut terms = Terms { mode, ..terms.clone() };
+        terms.limits.iterations_max = iterations.unwrap_or(terms.limits.iterations_max);
+        terms
+    }
+
+    fn begin(&self, about: &About, handle: &Handle) {
+        *lock(&self.now) = Some((about.clone(), handle.clone()));
+        if self.alone.load(Ordering::SeqCst) {
+            handle.leave_alone();
+        }
+    }
+
+    fn take(&self, inbound: Inbound) -> Result<(), String> {
+        match inbound {
+            Inbound::Prompt { .. } => Ok(()),
+            Inbound::ApprovalResponse { gate_id, allow, reason, session } => {
+                let approval: ApprovalId =
+                    gate_id.parse().map_err(|error| format!("gateId `{gate_id}` is {error}"))?;
+                let reach = if session { Reach::Session } else { Reach::Once };
+                let answer = Answer { allow, reach, reason };
+                self.record(Event::ApprovalAnswered { approval, answer })
+            }
+            Inbound::Cancel {} => self.record(Event::CancelReceived {}),
+            Inbound::SetMode { new_mode, max_iterations } => {
+                *lock(&self.mode) = (new_mode, max_iterations);
+                // With no run under way it is for the next.
+                match lock(&self.now).is_some() {
+                    true => self.record(Event::ModeReceived { mode: new_mode, max_iterations }),
+                    false => Ok(()),
+                }
+            }
+            Inbound::Steer { content } => self.record(Event::SteerReceived { content }),
+        }
+    }
+
+    /// On disk, then heard.
+    fn record(&self, event: Event) -> Result<(), String> {
+        let about = lock(&self.now).as_ref().map(|(about, _)| about.clone());
+        let about = about.ok_or("no run is under way")?;
+        let draft = Draft { cause: None, about, event };
+        self.parts.ledger.append(vec![draft]).map(|_| ()).map_err(|error| error.to_string())
+    }
+
+    fn bad_line(&self, number: usize, why: &str) {
+        let message = format!("line {number}: {why}");
+        self.stage.say(lines::text(&lines::trouble("bad_line", message, true)));
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|one| one.into_inner())
+}

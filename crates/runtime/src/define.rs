@@ -1,0 +1,239 @@
+//! From an agent's definition to the charter of a turn.
+//!
+//! Must never: keep anything between turns; an agent is read when a turn begins.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use agentry_agentfile::agent::Agent;
+use agentry_agentfile::diagnostic::Findings;
+use agentry_agentfile::file_tree::{Entry, File, FileTree};
+use agentry_agentfile::library::Library;
+use agentry_agentfile::scope::Rule;
+use agentry_agentfile::skill::{Skill, SkillForm};
+use agentry_agentfile::source::Origin;
+use agentry_agentfile::task::Task;
+use agentry_agentfile::tool_access::{self, ToolAccess};
+use agentry_kernel::authority::{self, Authority, Place};
+use agentry_kernel::charter::Charter;
+use agentry_kernel::prompt::{self, Material, Moment};
+use agentry_kernel::template::Outcome;
+use agentry_protocol::AgentId;
+use agentry_protocol::call::ToolSpec;
+use agentry_protocol::event::{Mode, RunLimits};
+
+use crate::canonical::canonical;
+use crate::error::Error;
+use crate::load_skill::{self, Skills};
+use crate::template::Renderer;
+
+/// What was read of a project, and where a run of it works.
+pub struct Definitions {
+    /// What the project defines.
+    pub library: Library,
+    /// The directory that commands and file tools work in.
+    pub workspace: PathBuf,
+    /// The user's home.
+    pub home: Option<String>,
+    /// The variables that bound the tools.
+    pub environment: BTreeMap<String, String>,
+    /// What the host's tools look like.
+    pub specs: Vec<ToolSpec>,
+    /// Renders templates.
+    pub renderer: Mutex<Renderer>,
+}
+
+/// What a run settles beside the definitions.
+#[derive(Clone, Debug)]
+pub struct Terms {
+    /// The model.
+    pub model: String,
+    /// The mode.
+    pub mode: Mode,
+    /// How much it may do.
+    pub limits: RunLimits,
+    /// The command that checks whether the work is done.
+    pub check: Option<String>,
+}
+
+impl Definitions {
+    /// The agent of this id.
+    pub fn agent(&self, id: &AgentId) -> Result<&Agent, Error> {
+        self.library.agents.get(id.as_str()).ok_or_else(|| {
+            let known: Vec<&str> = self.library.agents.keys().map(String::as_str).collect();
+            Error::Definition(format!("there is no agent `{id}`; there are: {}", known.join(", ")))
+        })
+    }
+
+    /// The charter of a turn of this agent, perhaps within a step of a task.
+    pub fn charter(
+        &self,
+        id: &AgentId,
+        step: Option<(&Task, usize)>,
+        terms: &Terms,
+        moment: &Moment<'_>,
+    ) -> Result<Charter, Error> {
+        let agent = self.agent(id)?;
+        let skills = self.skills(agent, step);
+        let authority = self.authority(agent, step, &skills);
+        let system = self.system_prompt(agent, &skills, moment)?;
+        let tools = offered(&authority);
+        let charter = Charter {
+            agent: agent.id.clone(),
+            agent_hash: agent.hash.clone(),
+            model: terms.model.as_str().into(),
+            temperature: agent.models.temperature.as_ref().map(|one| one.value),
+            max_tokens: agent.models.max_tokens.as_ref().map(|one| one.value),
+            system: system.into(),
+            tools: tools.into(),
+            authority,
+            mode: terms.mode,
+            limits: terms.limits,
+            check: terms.check.clone(),
+        };
+        // As it will be read again: the record is what counts.
+        let recorded = canonical(serde_json::to_value(&charter).expect("a charter is plain JSON"));
+        Ok(serde_json::from_value(recorded).expect("a charter is read as it was written"))
+    }
+
+    /// The skills that can be loaded on request, with their texts.
+    pub(crate) fn loadable(&self, id: &AgentId) -> Result<Skills, Error> {
+        let agent = self.agent(id)?;
+        let skills = self.skills(agent, None);
+        let folders = skills.iter().filter(|skill| skill.form == SkillForm::Folder);
+        Ok(folders.map(|skill| (skill.id.as_str().to_owned(), told(skill))).collect())
+    }
+
+    /// What the tool-access file says now.
+    pub(crate) fn access_now(&self, id: &AgentId) -> Result<ToolAccess, Error> {
+        let directory = &self.agent(id)?.directory;
+        let mut tree = FileTree::new(directory.as_str());
+        let path = Path::new(directory).join(tool_access::FILE);
+        match std::fs::read(&path) {
+            Ok(bytes) => tree.insert(tool_access::FILE, Entry::File(File::new(bytes, false))),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            // There and not readable: it must not pass for absent.
+            Err(_) => tree.insert(tool_access::FILE, Entry::File(File::new(Vec::new(), false))),
+        }
+        Ok(tool_access::read(&tree, &[], &self.environment, &mut Findings::default()))
+    }
+
+    /// An agent's skills, or only those that a step names.
+    fn skills(&self, agent: &Agent, step: Option<(&Task, usize)>) -> Vec<&Skill> {
+        let own = agent.skills.iter().map(|skill| skill.value.as_str());
+        let own = own.filter_map(|id| self.library.skill(agent, id));
+        let choice = step.and_then(|(task, at)| Some(&task.steps.get(at)?.scope.skills));
+        match choice {
+            Some(choice) if !choice.inherit => own
+                .filter(|skill| choice.names.iter().any(|name| name.value == skill.id.as_str()))
+                .collect(),
+            Some(choice) => {
+                let mut all: Vec<&Skill> = own.collect();
+                let named = choice.names.iter().map(|name| name.value.as_str());
+                let named = named.filter_map(|id| self.library.skill(agent, id));
+                let new: Vec<&Skill> =
+                    named.filter(|skill| all.iter().all(|one| one.id != skill.id)).collect();
+                all.extend(new);
+                all
+            }
+            None => own.collect(),
+        }
+    }
+
+    fn authority(
+        &self,
+        agent: &Agent,
+        step: Option<(&Task, usize)>,
+        skills: &[&Skill],
+    ) -> Authority {
+        let folders = skills.iter().filter(|skill| skill.form == SkillForm::Folder);
+        let names: Vec<&str> = folders.map(|skill| skill.id.as_str()).collect();
+        let mut authority = authority::of_agent(agent, &self.library, &self.specs, step);
+        authority.place =
+            Place { workspace: self.workspace.display().to_string(), home: self.home.clone() };
+        authority.tools.retain(|spec| spec.name.as_str() != "load_skill");
+        if !names.is_empty() {
+            let spec = load_skill::spec(&names);
+            authority.known.push(spec.name.clone());
+            authority.tools.push(spec);
+            let scopes = authority.scope.iter_mut().chain(authority.skills.values_mut());
+            for scope in scopes {
+                scope.tools.iter_mut().for_each(|tools| {
+                    tools.push(agentry_protocol::tool::ToolName::canonical("load_skill"));
+                });
+                scope.rules.iter_mut().for_each(|rules| rules.push(may_load_skills()));
+            }
+            authority.agent_rules.push(may_load_skills());
+        }
+        authority
+    }
+
+    fn system_prompt(
+        &self,
+        agent: &Agent,
+        skills: &[&Skill],
+        moment: &Moment<'_>,
+    ) -> Result<String, Error> {
+        let persona = agent.personas.default.as_ref();
+        let persona = persona
+            .and_then(|id| agent.personas.available.iter().find(|persona| persona.id == id.value));
+        let template = match prompt::template_request(agent, persona, moment) {
+            Some(request) => {
+                let mut renderer = self.renderer.lock().unwrap_or_else(|one| one.into_inner());
+                let outcome = renderer.render(&request).map_err(|error| {
+                    Error::Definition(format!("the template process does not start: {error}"))
+                })?;
+                match outcome {
+                    Outcome::Rendered { text, .. } => Some(text),
+                    Outcome::Syntax { message, .. } | Outcome::Failed { message, .. } => {
+                        let why =
+                            format!("the template of `{}` does not render: {message}", agent.id);
+                        return Err(Error::Definition(why));
+                    }
+                    Outcome::Budget { what } => {
+                        let why = format!("the template of `{}` costs too much: {what}", agent.id);
+                        return Err(Error::Definition(why));
+                    }
+                }
+            }
+            None => None,
+        };
+        let prompt = prompt::assemble(&Material {
+            agent,
+            persona,
+            skills: skills.to_vec(),
+            template: template.as_deref(),
+            hook_output: None,
+        });
+        Ok(prompt.text())
+    }
+}
+
+/// What a model sees: the tools of the agent, without those that a step leaves out.
+fn offered(authority: &Authority) -> Vec<ToolSpec> {
+    let list = authority.scope.as_ref().and_then(|scope| scope.tools.as_ref());
+    let in_scope = |spec: &&ToolSpec| list.is_none_or(|names| names.contains(&spec.name));
+    authority.tools.iter().filter(in_scope).cloned().collect()
+}
+
+/// An agent's own skills are its own words; loading one shows them to it.
+fn may_load_skills() -> Rule {
+    Rule {
+        subject: "load_skill".to_owned(),
+        allow: true,
+        when: BTreeMap::new(),
+        examples: Vec::new(),
+        origin: Origin::named("built-in"),
+    }
+}
+
+/// A skill as the model gets it.
+fn told(skill: &Skill) -> String {
+    let mut text = format!("<skill name=\"{}\">\n{}\n</skill>", skill.id, skill.body.value.trim());
+    if !skill.resources.is_empty() {
+        text.push_str("\nFiles beside it: ");
+        text.push_str(&skill.resources.join(", "));
+    }
+    text
+}

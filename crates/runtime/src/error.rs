@@ -1,0 +1,51 @@
+//! Why a run cannot begin or go on.
+//!
+//! Must never: stand for a failing tool or model; those are answers, and are recorded.
+
+use agentry_protocol::RunId;
+
+/// What went wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The ledger did not take or give something.
+    #[error(transparent)]
+    Ledger(#[from] agentry_store::Error),
+    /// There is no such model.
+    #[error(transparent)]
+    Model(#[from] agentry_model::NoModel),
+    /// The directory to work in cannot be used.
+    #[error("cannot work in {path}: {why}")]
+    Workspace {
+        /// The directory.
+        path: String,
+        /// Why.
+        why: String,
+    },
+    /// The definitions do not give what the run needs.
+    #[error("{0}")]
+    Definition(String),
+    /// The run is over.
+    #[error("{run} has ended: {status}")]
+    Ended {
+        /// The run.
+        run: RunId,
+        /// How.
+        status: &'static str,
+    },
+    /// The record and the program do not agree, so nobody can say what would happen next.
+    #[error(
+        "{run} cannot go on: its record says\n  {recorded}\nand this program would do\n  {chosen}\n\
+         it was recorded by another version of agentry; use that one, or fork the turn before"
+    )]
+    Diverged {
+        /// The run.
+        run: RunId,
+        /// What was recorded.
+        recorded: String,
+        /// What would be done.
+        chosen: String,
+    },
+    /// The turn's program stopped working. A defect of ours.
+    #[error("the turn stopped working: {0}")]
+    Halted(String),
+}

@@ -1,0 +1,36 @@
+//! What the program is made of, handed in at the start.
+//!
+//! Must never: be reached for from elsewhere; there is no other way to a clock, an id or the ledger.
+
+use std::sync::Arc;
+
+use agentry_model::Delta;
+use agentry_protocol::envelope::{About, Envelope};
+use agentry_store::Ledger;
+use agentry_tools::{FetchRules, Toolset};
+
+/// The parts.
+pub struct Host {
+    /// Where everything is recorded.
+    pub ledger: Ledger,
+    /// What can be called.
+    pub tools: Toolset,
+    /// Which private addresses may be fetched.
+    pub fetch: FetchRules,
+    /// What commands get in their environment beside the minimum.
+    pub env: Vec<(String, String)>,
+    /// A number that nobody else has, later ones larger.
+    pub new_number: fn() -> u128,
+}
+
+/// Somebody who looks on: told what was recorded, in order, and pieces of replies as they come.
+pub trait Witness: Send + Sync {
+    /// Something was recorded.
+    fn recorded(&self, envelope: &Envelope);
+
+    /// A piece of a reply to the request that was recorded as `asked`. Safe to miss.
+    fn heard(&self, about: &About, asked: u64, delta: &Delta);
+}
+
+/// Shared by the threads of a run.
+pub(crate) type SharedHost = Arc<Host>;

@@ -1,0 +1,208 @@
+//! Does the moves of a turn: each in a thread of its own, each with a way to stop it.
+//!
+//! A move is recorded before it comes here. What comes of it goes back to the session as news.
+//!
+//! Must never: record, or tell the turn.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::thread;
+use std::time::Instant;
+
+use agentry_kernel::tokens;
+use agentry_model::{Answer, Model, Question};
+use agentry_protocol::CallId;
+use agentry_protocol::call::{Measured, OutcomeStatus, ToolCall, ToolOutcome};
+use agentry_protocol::envelope::About;
+use agentry_protocol::event::Event;
+use agentry_protocol::message::{ModelReply, ModelRequest, Usage};
+use agentry_protocol::tool::ToolName;
+use agentry_sandbox::Stop;
+use agentry_tools::{ToolBounds, ToolContext, Workspace, normalised};
+
+use crate::canonical::canonical;
+use crate::host::{SharedHost, Witness};
+use crate::load_skill::{self, Skills};
+use crate::session::News;
+
+/// Those who do the moves of one turn.
+pub(crate) struct Workers {
+    pub(crate) host: SharedHost,
+    pub(crate) model: Arc<dyn Model>,
+    pub(crate) workspace: Arc<Workspace>,
+    pub(crate) skills: Arc<Skills>,
+    pub(crate) witness: Arc<dyn Witness>,
+    pub(crate) news: Sender<News>,
+    pub(crate) about: About,
+    under_way: HashMap<Work, Stop>,
+}
+
+/// Something under way.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Work {
+    /// A request to the model.
+    Step(u32),
+    /// A call.
+    Call(CallId),
+    /// A check.
+    Check(u32),
+}
+
+/// One request to the model.
+pub(crate) struct Asking {
+    pub(crate) step: u32,
+    /// Which request of the run it is.
+    pub(crate) number: u64,
+    /// The entry it was recorded as.
+    pub(crate) seq: u64,
+    pub(crate) request: ModelRequest,
+    pub(crate) bytes: u64,
+}
+
+impl Workers {
+    pub(crate) fn new(
+        host: SharedHost,
+        (model, workspace): (Arc<dyn Model>, Arc<Workspace>),
+        skills: Skills,
+        (witness, news): (Arc<dyn Witness>, Sender<News>),
+        about: About,
+    ) -> Self {
+        let skills = Arc::new(skills);
+        let under_way = HashMap::new();
+        Self { host, model, workspace, skills, witness, news, about, under_way }
+    }
+
+    pub(crate) fn ask_model(&mut self, asking: Asking) {
+        let stop = self.begin(Work::Step(asking.step));
+        let (model, witness) = (self.model.clone(), self.witness.clone());
+        let (news, about) = (self.news.clone(), self.about.clone());
+        let new_number = self.host.new_number;
+        let name = format!("model {}", asking.step);
+        self.spawn(name, move || {
+            let answer = model.ask(&Question {
+                request: &asking.request,
+                number: asking.number,
+                hear: &|delta| witness.heard(&about, asking.seq, &delta),
+                wait: &|time| !stop.wait(time),
+            });
+            let event = match answer {
+                Ok(answer) => Event::ModelReplied {
+                    step: asking.step,
+                    reply: reply(answer, asking.bytes, new_number),
+                },
+                Err(failure) => Event::ModelFailed { step: asking.step, failure },
+            };
+            tell(&news, event);
+        });
+    }
+
+    pub(crate) fn run_call(&mut self, call: ToolCall, bounds: ToolBounds) {
+        let stop = self.begin(Work::Call(call.id.clone()));
+        let (host, workspace) = (self.host.clone(), self.workspace.clone());
+        let (skills, news) = (self.skills.clone(), self.news.clone());
+        self.spawn(format!("call {}", call.tool), move || {
+            let outcome = match call.tool.as_str() {
+                "load_skill" => load_skill::run(&skills, &call.input),
+                _ => run(&host, &workspace, &stop, bounds, &call),
+            };
+            tell(&news, Event::CallFinished { call: call.id, outcome });
+        });
+    }
+
+    pub(crate) fn run_check(&mut self, iteration: u32, command: String, bounds: ToolBounds) {
+        let stop = self.begin(Work::Check(iteration));
+        let (host, workspace, news) =
+            (self.host.clone(), self.workspace.clone(), self.news.clone());
+        self.spawn(format!("check {iteration}"), move || {
+            let call = ToolCall {
+                id: CallId::from_number((host.new_number)()),
+                tool: ToolName::canonical("bash"),
+                input: serde_json::json!({ "command": command }),
+            };
+            let outcome = run(&host, &workspace, &stop, bounds, &call);
+            tell(&news, Event::CheckFinished { iteration, outcome });
+        });
+    }
+
+    /// Asks something that is under way to end. What comes of it is news as always.
+    pub(crate) fn stop(&mut self, work: &Work) {
+        if let Some(stop) = self.under_way.get(work) {
+            stop.stop();
+        }
+    }
+
+    /// Whatever is under way and not wanted any more ends.
+    pub(crate) fn stop_all_but(&mut self, wanted: &[Work]) {
+        for (work, stop) in &self.under_way {
+            if !wanted.contains(work) {
+                stop.stop();
+            }
+        }
+    }
+
+    pub(crate) fn over(&mut self, work: &Work) {
+        self.under_way.remove(work);
+    }
+
+    fn begin(&mut self, work: Work) -> Stop {
+        let stop = Stop::new();
+        self.under_way.insert(work, stop.clone());
+        stop
+    }
+
+    fn spawn(&self, name: String, work: impl FnOnce() + Send + 'static) {
+        let spawned = thread::Builder::new().name(name).spawn(work);
+        if let Err(error) = spawned {
+            let why = format!("the machine gives no more threads: {error}");
+            self.news.send(News::Broken(why)).unwrap_or_default();
+        }
+    }
+}
+
+/// The session may be over; then nobody wants to know.
+fn tell(news: &Sender<News>, event: Event) {
+    news.send(News::Result(Box::new(event))).unwrap_or_default();
+}
+
+fn run(
+    host: &SharedHost,
+    workspace: &Workspace,
+    stop: &Stop,
+    bounds: ToolBounds,
+    call: &ToolCall,
+) -> ToolOutcome {
+    let context = ToolContext { workspace, stop, bounds, fetch: &host.fetch, env: &host.env };
+    let begun = Instant::now();
+    let mut outcome = host.tools.run(call, &context);
+    let duration = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+    if outcome.measured.duration_ms.is_none() {
+        outcome.measured = Measured { duration_ms: Some(duration), ..outcome.measured };
+    }
+    if stop.is_stopped() && outcome.status != OutcomeStatus::Done {
+        outcome.status = OutcomeStatus::Stopped;
+    }
+    outcome
+}
+
+/// Gives the calls their ids and their one form, and counts what the provider did not count.
+fn reply(answer: Answer, bytes: u64, new_number: fn() -> u128) -> ModelReply {
+    let Answer { text, thinking, calls, usage } = answer;
+    let calls = calls.into_iter().map(|call| {
+        let tool = ToolName::canonical(&call.name);
+        let input = canonical(normalised(&tool, call.input));
+        ToolCall { id: CallId::from_number(new_number()), tool, input }
+    });
+    let calls: Vec<ToolCall> = calls.collect();
+    let usage = usage.unwrap_or_else(|| {
+        let asked: usize = calls.iter().map(|call| call.input.to_string().len()).sum();
+        let written = tokens::estimate(&text) + tokens::estimate(&thinking) + asked / 4;
+        Usage {
+            input_tokens: bytes / 4,
+            output_tokens: written as u64,
+            cached_tokens: 0,
+            estimated: true,
+        }
+    });
+    ModelReply { text, thinking, calls, usage }
+}

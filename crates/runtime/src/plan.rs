@@ -1,0 +1,138 @@
+//! What a run is going to do: steps, inputs, hashes of what defines it.
+//!
+//! Must never: do any of it.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use agentry_agentfile::task::Task;
+use agentry_protocol::event::{Event, RunPlan, StepPlan};
+use agentry_protocol::{ContentHash, RunId, TaskId};
+use agentry_store::{Filter, Ledger};
+
+use crate::define::{Definitions, Terms};
+use crate::error::Error;
+use crate::run::Order;
+
+/// The plan of a run, as it was recorded.
+pub fn recorded(ledger: &Ledger, run: &RunId) -> Result<RunPlan, Error> {
+    let filter = Filter { run: Some(run.clone()), ..Filter::default() };
+    let entries = ledger.read_from(0, &filter, 8)?;
+    let plan = entries.into_iter().find_map(|envelope| {
+        if let Event::RunCreated(plan) = envelope.event { Some(*plan) } else { None }
+    });
+    plan.ok_or_else(|| Error::Halted(format!("{run} has no plan in the ledger")))
+}
+
+/// What a run is going to do.
+pub(crate) fn of_order(definitions: &Definitions, order: &Order) -> Result<RunPlan, Error> {
+    let library = &definitions.library;
+    let task = order.task.as_ref().map(|id| task_named(definitions, id)).transpose()?;
+    let mut agent = order.agent.clone();
+    let steps: Vec<StepPlan> = match task {
+        None => {
+            vec![StepPlan { id: "s1".to_owned(), uses: "prompt".to_owned(), agent: agent.clone() }]
+        }
+        Some(task) => task
+            .steps
+            .iter()
+            .enumerate()
+            .map(|(at, step)| {
+                agent = step.agent.as_ref().map_or(agent.clone(), |one| one.value.clone());
+                let uses = format!("step:{}", step.file);
+                StepPlan { id: format!("s{}", at + 1), uses, agent: agent.clone() }
+            })
+            .collect(),
+    };
+    let mut files: BTreeMap<String, ContentHash> = BTreeMap::new();
+    for step in &steps {
+        let agent = definitions.agent(&step.agent)?;
+        files.insert(agent.directory.clone(), agent.hash.clone());
+        let skills = agent.skills.iter();
+        for skill in skills.filter_map(|id| library.skill(agent, id.value.as_str())) {
+            files.insert(skill.body.origin.file.to_string(), skill.hash.clone());
+        }
+    }
+    if let Some(task) = task {
+        let file = task.steps.first().map(|step| step.body.origin.file.to_string());
+        files.insert(file.unwrap_or_else(|| task.id.to_string()), task.hash.clone());
+    }
+    Ok(RunPlan {
+        agent: order.agent.clone(),
+        task: order.task.clone(),
+        prompt: order.prompt.clone(),
+        inputs: inputs(task, &order.inputs)?,
+        model: order.terms.model.clone(),
+        mode: order.terms.mode,
+        limits: order.terms.limits,
+        check: order.terms.check.clone(),
+        workspace: definitions.workspace.display().to_string(),
+        project: order.project.clone(),
+        steps,
+        files,
+    })
+}
+
+/// The task of a plan, as it is defined now.
+pub(crate) fn task<'a>(
+    definitions: &'a Definitions,
+    plan: &RunPlan,
+) -> Result<Option<&'a Task>, Error> {
+    plan.task.as_ref().map(|id| task_named(definitions, id)).transpose()
+}
+
+fn task_named<'a>(definitions: &'a Definitions, id: &TaskId) -> Result<&'a Task, Error> {
+    let tasks = &definitions.library.tasks;
+    tasks.get(id.as_str()).ok_or_else(|| Error::Definition(format!("there is no task `{id}`")))
+}
+
+/// What of a plan goes into every charter.
+pub(crate) fn terms(plan: &RunPlan) -> Terms {
+    Terms {
+        model: plan.model.clone(),
+        mode: plan.mode,
+        limits: plan.limits,
+        check: plan.check.clone(),
+    }
+}
+
+/// What a turn is asked: the prompt, or the text of a step with its inputs.
+pub(crate) fn prompt(plan: &RunPlan, task: Option<&Task>, at: usize) -> String {
+    let Some(step) = task.and_then(|task| task.steps.get(at)) else { return plan.prompt.clone() };
+    let mut text = step.body.value.trim().to_owned();
+    for (name, value) in &plan.inputs {
+        for form in [format!("{{{{input.{name}}}}}"), format!("{{{{ input.{name} }}}}")] {
+            text = text.replace(&form, value);
+        }
+    }
+    if !plan.inputs.is_empty() {
+        let inputs = serde_json::to_string_pretty(&plan.inputs).unwrap_or_default();
+        write!(text, "\n\nInputs:\n```json\n{inputs}\n```").expect("a string takes everything");
+    }
+    text
+}
+
+fn inputs(
+    task: Option<&Task>,
+    given: &BTreeMap<String, String>,
+) -> Result<BTreeMap<String, String>, Error> {
+    let declared = task.map(|task| task.inputs.as_slice()).unwrap_or_default();
+    let names: Vec<&str> = declared.iter().map(|one| one.value.name.as_str()).collect();
+    if let Some(unknown) = given.keys().find(|name| !names.contains(&name.as_str())) {
+        let known = match names.as_slice() {
+            [] => "it takes none".to_owned(),
+            names => format!("it takes: {}", names.join(", ")),
+        };
+        return Err(Error::Definition(format!("there is no input `{unknown}`; {known}")));
+    }
+    let mut all = BTreeMap::new();
+    for input in declared.iter().map(|one| &one.value) {
+        let value = given.get(&input.name).cloned().or_else(|| input.default.clone());
+        let value = value.ok_or_else(|| {
+            let name = &input.name;
+            Error::Definition(format!("the input `{name}` is missing; give --input {name}=…"))
+        })?;
+        all.insert(input.name.clone(), value);
+    }
+    Ok(all)
+}

@@ -1,0 +1,134 @@
+//! A turn as its record tells it.
+//!
+//! The turn begins again with the charter it began with, is told what it was told, in the same order, and
+//! must choose what it chose. Where it does not, nobody goes on.
+//!
+//! Must never: do a move, or write.
+
+use std::collections::BTreeSet;
+
+use agentry_kernel::charter::Charter;
+use agentry_kernel::moves::{Move, Role, role};
+use agentry_kernel::turn::Turn;
+use agentry_protocol::envelope::Envelope;
+use agentry_protocol::event::{Event, TurnPlan};
+use agentry_protocol::message::Message;
+use agentry_protocol::{RunId, TurnId};
+use agentry_store::{Filter, Ledger};
+
+use crate::error::Error;
+use crate::history;
+use crate::limits::TURN_ENTRIES_MAX;
+use crate::session::halted;
+
+/// All that is recorded of a turn.
+pub(crate) struct Record {
+    pub(crate) plan: TurnPlan,
+    pub(crate) history: Vec<Message>,
+    /// The entries after the one that began it.
+    pub(crate) entries: Vec<Envelope>,
+}
+
+/// Reads a turn.
+pub(crate) fn record(ledger: &Ledger, turn: &TurnId) -> Result<Record, Error> {
+    let filter = Filter { turn: Some(turn.clone()), ..Filter::default() };
+    let mut entries = ledger.read_from(0, &filter, TURN_ENTRIES_MAX)?.into_iter();
+    let plan = entries.find_map(|envelope| {
+        if let Event::TurnStarted(plan) = envelope.event { Some(*plan) } else { None }
+    });
+    let plan = plan.ok_or_else(|| Error::Halted(format!("{turn} has no beginning")))?;
+    let history = history::as_given(ledger, plan.parent.as_ref(), plan.history_from.as_ref())?;
+    Ok(Record { plan, history, entries: entries.collect() })
+}
+
+/// The charter that a turn began with.
+pub(crate) fn charter(plan: &TurnPlan) -> Result<Charter, Error> {
+    serde_json::from_value(plan.charter.clone()).map_err(|error| {
+        Error::Halted(format!("the turn was recorded by another version of agentry: {error}"))
+    })
+}
+
+/// A difference between the record and the program.
+pub(crate) struct Difference {
+    pub(crate) recorded: Option<Event>,
+    pub(crate) chosen: Option<Event>,
+}
+
+/// What came of playing a record.
+pub(crate) struct Played {
+    pub(crate) turn: Turn,
+    pub(crate) moves: u64,
+    pub(crate) taken: BTreeSet<u64>,
+    pub(crate) difference: Option<Difference>,
+}
+
+/// Plays a record to a turn with this charter.
+pub(crate) fn play(
+    ledger: &Ledger,
+    record: &Record,
+    charter: Charter,
+    same: fn(&Event, &Event) -> bool,
+) -> Result<Played, Error> {
+    let (turn, moves) =
+        Turn::begin(charter, &record.plan, record.history.clone()).map_err(halted)?;
+    let mut played = Played { turn, moves: 0, taken: BTreeSet::new(), difference: None };
+    let mut chosen: std::collections::VecDeque<Event> = moves.iter().map(Move::event).collect();
+    for envelope in &record.entries {
+        let told = match role(&envelope.event) {
+            Role::Other => continue,
+            Role::Chosen => {
+                let next = chosen.pop_front();
+                if next.as_ref().is_some_and(|next| same(&envelope.event, next)) {
+                    played.moves += 1;
+                    continue;
+                }
+                let recorded = Some(envelope.event.clone());
+                played.difference = Some(Difference { recorded, chosen: next });
+                return Ok(played);
+            }
+            Role::Told => envelope.event.clone(),
+            Role::Pointer(input) => {
+                played.taken.insert(input);
+                let entry = ledger.entry(input)?;
+                entry.ok_or_else(|| Error::Halted(format!("entry {input} is gone")))?.event
+            }
+        };
+        if let Some(next) = chosen.pop_front() {
+            played.difference = Some(Difference { recorded: None, chosen: Some(next) });
+            return Ok(played);
+        }
+        let moves = played.turn.tell(&told).map_err(halted)?;
+        chosen.extend(moves.iter().map(Move::event));
+    }
+    if let Some(next) = chosen.pop_front() {
+        played.difference = Some(Difference { recorded: None, chosen: Some(next) });
+    }
+    Ok(played)
+}
+
+/// A turn that goes on where it was left.
+pub(crate) fn rebuild(
+    ledger: &Ledger,
+    run: &RunId,
+    turn: &TurnId,
+) -> Result<(Turn, BTreeSet<u64>), Error> {
+    let record = record(ledger, turn)?;
+    let charter = charter(&record.plan)?;
+    let played = play(ledger, &record, charter, |recorded, chosen| recorded == chosen)?;
+    match played.difference {
+        None => Ok((played.turn, played.taken)),
+        Some(difference) => Err(Error::Diverged {
+            run: run.clone(),
+            recorded: shown(difference.recorded.as_ref()),
+            chosen: shown(difference.chosen.as_ref()),
+        }),
+    }
+}
+
+/// A move in one line.
+pub(crate) fn shown(event: Option<&Event>) -> String {
+    match event {
+        Some(event) => serde_json::to_string(event).unwrap_or_else(|error| error.to_string()),
+        None => "nothing".to_owned(),
+    }
+}

@@ -1,0 +1,78 @@
+//! Plays a recorded run to today's program and files, and says where they differ.
+//!
+//! Must never: do a move, ask a model or write.
+
+use agentry_kernel::prompt::Moment;
+use agentry_protocol::RunId;
+use agentry_protocol::event::{Event, Permit};
+use agentry_store::Ledger;
+
+use crate::define::Definitions;
+use crate::error::Error;
+use crate::plan;
+use crate::rebuild;
+
+/// What came of a replay.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Replayed {
+    /// Every move is the same.
+    Identical {
+        /// How many.
+        moves: u64,
+    },
+    /// The first difference.
+    Different {
+        /// Moves that are the same before it.
+        moves: u64,
+        /// What was recorded.
+        recorded: String,
+        /// What would be done today.
+        today: String,
+    },
+}
+
+/// Plays a run.
+pub fn replay(ledger: &Ledger, run: &RunId, definitions: &Definitions) -> Result<Replayed, Error> {
+    let run_plan = plan::recorded(ledger, run)?;
+    let task = plan::task(definitions, &run_plan)?;
+    let mut moves = 0;
+    for row in ledger.turns_of_run(run)? {
+        let record = rebuild::record(ledger, &row.id)?;
+        let session = row.session.as_ref().map(|session| session.as_str());
+        let moment = Moment { session, turn: Some(row.id.as_str()) };
+        let at = row.step as usize;
+        let agent = &run_plan.steps.get(at).map_or(&run_plan.agent, |step| &step.agent);
+        let charter = definitions.charter(
+            agent,
+            task.map(|task| (task, at)),
+            &plan::terms(&run_plan),
+            &moment,
+        )?;
+        let played = rebuild::play(ledger, &record, charter, is_same_move)?;
+        moves += played.moves;
+        if let Some(difference) = played.difference {
+            let recorded = rebuild::shown(difference.recorded.as_ref());
+            let today = rebuild::shown(difference.chosen.as_ref());
+            return Ok(Replayed::Different { moves, recorded, today });
+        }
+    }
+    Ok(Replayed::Identical { moves })
+}
+
+/// A rule that moved to another line still is the same rule.
+fn is_same_move(recorded: &Event, chosen: &Event) -> bool {
+    match (recorded, chosen) {
+        (
+            Event::CallStarted { call, by: Permit::Rule { .. } },
+            Event::CallStarted { call: other, by: Permit::Rule { .. } },
+        ) => call == other,
+        (
+            Event::CallProposed { call, ruling },
+            Event::CallProposed { call: other, ruling: today },
+        ) => call == other && ruling.verdict == today.verdict,
+        (Event::ApprovalAsked(one), Event::ApprovalAsked(other)) => {
+            one.id == other.id && one.digest == other.digest
+        }
+        (recorded, chosen) => recorded == chosen,
+    }
+}

@@ -1,0 +1,332 @@
+//! The loop of a session: take, tell, record, perform.
+//!
+//! One turn at a time. News comes in (a reply, an outcome, a word from outside), the turn is told, what it
+//! chose is recorded together with the news, and then it is done. Nothing is done that was not recorded.
+//!
+//! Must never: match on anything but news and moves. If it wants to, a concern is missing.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender};
+use std::thread;
+
+use agentry_agentfile::tool_access::Shell;
+use agentry_kernel::moves::Move;
+use agentry_kernel::turn::{Standing, Turn, Undone};
+use agentry_protocol::call::{OutcomeStatus, Repeat, ToolOutcome};
+use agentry_protocol::envelope::{Draft, Envelope, Stream};
+use agentry_protocol::event::{Ending, Event};
+use agentry_protocol::{ApprovalId, SessionId};
+use agentry_store::{Filter, Ledger};
+use agentry_tools::ToolBounds;
+
+use crate::define::Definitions;
+use crate::error::Error;
+use crate::limits::TAIL_LOOK_TIME_MAX;
+use crate::perform::{Asking, Work, Workers};
+
+/// Something that the session must know.
+pub(crate) enum News {
+    /// What came of a move. Not recorded yet.
+    Result(Box<Event>),
+    /// Something that came in. Recorded already.
+    Input(Box<Envelope>),
+    /// Nobody is there to answer any more.
+    Alone,
+    /// The machine or the ledger does not do its part.
+    Broken(String),
+}
+
+/// Whether somebody is there to answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attendance {
+    /// A person or a program may answer while the run waits.
+    Present,
+    /// A run that waits for an answer lets go, and is taken up again later.
+    Absent,
+}
+
+/// A way to say something to a session that is under way.
+#[derive(Clone)]
+pub struct Handle(pub(crate) Sender<News>);
+
+impl Handle {
+    /// Nobody is there to answer any more.
+    pub fn leave_alone(&self) {
+        // The session may be over already.
+        self.0.send(News::Alone).unwrap_or_default();
+    }
+}
+
+/// How a turn left the loop.
+pub(crate) enum Left {
+    /// It is over.
+    Over(Ending),
+    /// It waits for these, and nobody is there.
+    Paused(Vec<ApprovalId>),
+}
+
+/// A turn with all that it needs to go on.
+pub(crate) struct Session<'a> {
+    pub(crate) ledger: &'a Ledger,
+    pub(crate) definitions: &'a Definitions,
+    pub(crate) workers: Workers,
+    pub(crate) inbox: &'a Receiver<News>,
+    pub(crate) attendance: Attendance,
+    /// How many requests to the model the run has made before this turn.
+    pub(crate) asked_before: u64,
+    /// What came in and was taken.
+    pub(crate) taken: BTreeSet<u64>,
+}
+
+impl Session<'_> {
+    /// Brings a turn to its end, or to where only people can bring it on.
+    pub(crate) fn drive(&mut self, turn: &mut Turn) -> Result<Left, Error> {
+        loop {
+            match turn.standing() {
+                Standing::Over(ending) => return Ok(Left::Over(ending)),
+                Standing::Stuck(why) => return Err(Error::Halted(why)),
+                Standing::Waiting(approvals) if self.attendance == Attendance::Absent => {
+                    // What came in meanwhile may be the answer.
+                    match self.inbox.try_recv() {
+                        Ok(news) => self.take(turn, news)?,
+                        Err(_) => return Ok(Left::Paused(approvals)),
+                    }
+                    continue;
+                }
+                Standing::Waiting(_) | Standing::Working => {}
+            }
+            let news = self.inbox.recv().expect("the session holds a sender of its own");
+            self.take(turn, news)?;
+        }
+    }
+
+    fn take(&mut self, turn: &mut Turn, news: News) -> Result<(), Error> {
+        match news {
+            News::Result(event) => {
+                if let Some(work) = work_of(&event) {
+                    self.workers.over(&work);
+                }
+                self.look_at_access(turn)?;
+                self.tell(turn, *event)
+            }
+            News::Input(envelope) => self.take_input(turn, &envelope),
+            News::Alone => {
+                self.attendance = Attendance::Absent;
+                Ok(())
+            }
+            News::Broken(why) => Err(Error::Halted(why)),
+        }
+    }
+
+    /// Tells the turn something that is recorded in the same breath.
+    pub(crate) fn tell(&mut self, turn: &mut Turn, event: Event) -> Result<(), Error> {
+        let moves = turn.tell(&event).map_err(halted)?;
+        self.record_and_perform(turn, Some(event), None, moves)
+    }
+
+    fn take_input(&mut self, turn: &mut Turn, envelope: &Envelope) -> Result<(), Error> {
+        if !is_for_turn(&envelope.event) || !self.taken.insert(envelope.seq) {
+            return Ok(());
+        }
+        self.look_at_access(turn)?;
+        let moves = turn.tell(&envelope.event).map_err(halted)?;
+        let taken = Event::InputTaken { input: envelope.seq };
+        self.record_and_perform(turn, Some(taken), Some(envelope.seq), moves)
+    }
+
+    /// Records what happened and what was chosen, all or nothing; then does it.
+    pub(crate) fn record_and_perform(
+        &mut self,
+        turn: &mut Turn,
+        event: Option<Event>,
+        cause: Option<u64>,
+        moves: Vec<Move>,
+    ) -> Result<(), Error> {
+        let about = &self.workers.about;
+        let draft = |event| Draft { cause, about: about.clone(), event };
+        let told = usize::from(event.is_some());
+        let drafts: Vec<Draft> =
+            event.into_iter().chain(moves.iter().map(Move::event)).map(draft).collect();
+        if drafts.is_empty() {
+            return Ok(());
+        }
+        let recorded = self.ledger.append(drafts)?;
+        for envelope in &recorded {
+            self.workers.witness.recorded(envelope);
+        }
+        for (next, envelope) in moves.into_iter().zip(&recorded[told..]) {
+            self.perform(turn, next, envelope.seq);
+        }
+        let wanted: Vec<Work> = turn.undone().iter().map(work_undone).collect();
+        self.workers.stop_all_but(&wanted);
+        Ok(())
+    }
+
+    fn perform(&mut self, turn: &Turn, next: Move, seq: u64) {
+        match next {
+            Move::AskModel { step, bytes, .. } => self.ask_model(turn, step, seq, bytes),
+            Move::RunCall { call, .. } => self.workers.run_call(call, bounds(turn)),
+            Move::StopCall { call } => self.workers.stop(&Work::Call(call)),
+            Move::RunCheck { iteration, command } => {
+                self.workers.run_check(iteration, command, bounds(turn));
+            }
+            // Recorded, and that is all there is to do.
+            Move::Propose { .. }
+            | Move::AskApproval(_)
+            | Move::Refuse { .. }
+            | Move::CountIteration { .. }
+            | Move::EndTurn { .. } => {}
+        }
+    }
+
+    fn ask_model(&mut self, turn: &Turn, step: u32, seq: u64, bytes: u64) {
+        let number = self.asked_before + u64::from(step);
+        let request = turn.request();
+        self.workers.ask_model(Asking { step, number, seq, request, bytes });
+    }
+
+    /// Takes up what an earlier process left: asks the model again, and calls what nobody knows uncertain.
+    pub(crate) fn take_up(&mut self, turn: &mut Turn) -> Result<(), Error> {
+        if let Standing::Over(_) = turn.standing() {
+            return Ok(());
+        }
+        for undone in turn.undone() {
+            match undone {
+                Undone::Model { step, .. } => {
+                    let seq = self.ledger.last_seq()?;
+                    let bytes = turn.request_bytes();
+                    self.ask_model(turn, step, seq, bytes);
+                }
+                Undone::Call(call) => {
+                    let spec = turn.charter().tools.iter().find(|spec| spec.name == call.tool);
+                    let outcome = uncertain(spec.map(|spec| spec.repeat));
+                    self.tell(turn, Event::CallFinished { call: call.id, outcome })?;
+                }
+                Undone::Check { iteration } => {
+                    let outcome = uncertain(None);
+                    self.tell(turn, Event::CheckFinished { iteration, outcome })?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The tool-access file is live: it is looked at before anything may come of what is told next.
+    pub(crate) fn look_at_access(&mut self, turn: &mut Turn) -> Result<(), Error> {
+        let charter = turn.charter();
+        let now = self.definitions.access_now(&charter.agent)?;
+        if now == charter.authority.access {
+            return Ok(());
+        }
+        let access = serde_json::to_value(&now).expect("tool access is plain JSON");
+        let event = Event::ToolAccessChanged { access };
+        let draft = Draft { cause: None, about: self.workers.about.clone(), event };
+        let recorded = self.ledger.append(vec![draft])?;
+        for envelope in recorded {
+            self.workers.witness.recorded(&envelope);
+            self.taken.insert(envelope.seq);
+            let moves = turn.tell(&envelope.event).map_err(halted)?;
+            let taken = Event::InputTaken { input: envelope.seq };
+            self.record_and_perform(turn, Some(taken), Some(envelope.seq), moves)?;
+        }
+        Ok(())
+    }
+}
+
+/// Follows the ledger for a session and passes on what comes in, until nobody listens.
+pub(crate) fn follow(
+    ledger: &Ledger,
+    session: &SessionId,
+    after_seq: u64,
+    news: Sender<News>,
+) -> Result<Following, Error> {
+    let filter = Filter { session: Some(session.clone()), ..Filter::default() };
+    let mut tail = ledger.tail(after_seq, filter)?;
+    let over = Arc::new(AtomicBool::new(false));
+    let flag = over.clone();
+    let work = move || {
+        while !flag.load(Ordering::SeqCst) {
+            let sent = match tail.next(TAIL_LOOK_TIME_MAX) {
+                Ok(envelopes) => envelopes
+                    .into_iter()
+                    .filter(|envelope| envelope.stream == Stream::World)
+                    .try_for_each(|envelope| news.send(News::Input(Box::new(envelope)))),
+                Err(error) => news.send(News::Broken(error.to_string())),
+            };
+            if sent.is_err() {
+                return;
+            }
+        }
+    };
+    thread::Builder::new()
+        .name("inputs".to_owned())
+        .spawn(work)
+        .map_err(|error| Error::Halted(format!("the machine gives no more threads: {error}")))?;
+    Ok(Following(over))
+}
+
+/// Ends the following when it goes.
+pub(crate) struct Following(Arc<AtomicBool>);
+
+impl Drop for Following {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+/// What of the world a turn under way is told.
+pub(crate) fn is_for_turn(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::SteerReceived { .. }
+            | Event::CancelReceived {}
+            | Event::ModeReceived { .. }
+            | Event::ApprovalAnswered { .. }
+    )
+}
+
+pub(crate) fn halted(halt: agentry_bthread::Halt) -> Error {
+    Error::Halted(halt.to_string())
+}
+
+fn uncertain(repeat: Option<Repeat>) -> ToolOutcome {
+    let what = match repeat {
+        Some(Repeat::Harmless) => "It only looks; it is safe to make it again.",
+        Some(Repeat::Uncertain) | None => {
+            "Nobody knows whether it took effect. Look before you make it again."
+        }
+    };
+    let text = format!("The process stopped while this was under way. {what}");
+    ToolOutcome::new(OutcomeStatus::Uncertain, text)
+}
+
+fn work_of(event: &Event) -> Option<Work> {
+    if let Event::ModelReplied { step, .. } | Event::ModelFailed { step, .. } = event {
+        return Some(Work::Step(*step));
+    }
+    if let Event::CheckFinished { iteration, .. } = event {
+        return Some(Work::Check(*iteration));
+    }
+    if let Event::CallFinished { call, .. } = event { Some(Work::Call(call.clone())) } else { None }
+}
+
+fn work_undone(undone: &Undone) -> Work {
+    match undone {
+        Undone::Model { step, .. } => Work::Step(*step),
+        Undone::Call(call) => Work::Call(call.id.clone()),
+        Undone::Check { iteration } => Work::Check(*iteration),
+    }
+}
+
+fn bounds(turn: &Turn) -> ToolBounds {
+    let Shell { timeout_ms, max_output_chars, allow_any_cwd, .. } =
+        &turn.charter().authority.access.shell;
+    ToolBounds {
+        shell_timeout_ms: timeout_ms.value,
+        shell_output_chars: max_output_chars.value,
+        shell_any_cwd: allow_any_cwd.value,
+        ..ToolBounds::default()
+    }
+}
