@@ -1,44 +1,82 @@
-//! `cargo xtask bench`: what `agentry check` costs per file, and how that grows.
+//! `cargo xtask bench`: what the product costs, beside a measure that is taken in the same run.
 //!
-//! It also runs the reference validator of the Agent Skills specification over the same skills, in
-//! the same run, on the same machine. Numbers are printed, never asserted: machines differ.
+//! Each part is one file in `bench/`, or a bench target of the crate it is about. Numbers are printed,
+//! never asserted: machines differ.
 //!
-//! Must never: measure a run that found a mistake, or leave its trees behind.
+//! Must never: measure a run that failed, or leave files behind.
 
+mod check;
 mod corpus;
 mod measure;
+mod project;
 mod reference;
+mod runs;
+mod sessions;
+mod usage;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::{
-    bench::measure::Cost,
-    child,
-    failure::Failure,
-    limits::{BENCH_RUNS_MAX, BENCH_RUNS_MIN, BENCH_SKILLS_MAX},
-};
+use tempfile::TempDir;
+
+use crate::{child, failure::Failure, limits::BENCH_SKILLS_MAX};
 
 const SIZES: [usize; 3] = [100, 1_000, 10_000];
-const REFERENCE_RATIO_TARGET: f64 = 20.0;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Part {
+    Check,
+    Run,
+    Ledger,
+    Session,
+    Program,
+}
+
+const PARTS: [(&str, Part); 5] = [
+    ("check", Part::Check),
+    ("run", Part::Run),
+    ("ledger", Part::Ledger),
+    ("session", Part::Session),
+    ("program", Part::Program),
+];
 
 pub(crate) fn run(root: &Path, options: &[&str]) -> Result<(), Failure> {
-    let sizes = sizes(options)?;
+    let Wanted { parts, sizes } = wanted(options)?;
     let binary = child::build_agentry(root)?;
-    let scratch = tempfile::tempdir()
-        .map_err(|error| Failure::new(format!("Could not make a temporary directory: {error}.")))?;
-
-    let mut trees = Vec::new();
-    for &skills in &sizes {
-        let dir = scratch.path().join(skills.to_string());
-        corpus::write(&dir, skills)?;
-        trees.push(GeneratedTree { dir, skills });
+    for part in parts {
+        match part {
+            Part::Check => check::run(root, &binary, &sizes)?,
+            Part::Run => runs::run(&binary)?,
+            Part::Ledger => bench_target(root, "agentry-store", &["ledger", "--", "append"])?,
+            Part::Session => sessions::run(root, &binary)?,
+            Part::Program => bench_target(root, "agentry-bthread", &["program"])?,
+        }
     }
-
-    measure_sizes(&binary, &trees)?;
-    if let Some(largest) = trees.last() {
-        measure_beside_the_reference(root, &binary, largest)?;
-    }
+    println!("\n{} cores; load {}.", measure::cores(), measure::load());
     Ok(())
+}
+
+#[derive(PartialEq, Eq, Debug)]
+struct Wanted {
+    parts: Vec<Part>,
+    sizes: Vec<usize>,
+}
+
+/// Names of parts, then the sizes for `check`. No name means all.
+fn wanted(options: &[&str]) -> Result<Wanted, Failure> {
+    let named = options.iter().take_while(|option| !option.starts_with('-')).count();
+    let (names, rest) = options.split_at(named);
+    let part = |name: &&str| {
+        let known = PARTS.iter().find(|(known, _)| known == name);
+        known.map(|(_, part)| *part).ok_or_else(|| {
+            let all = PARTS.map(|(name, _)| name).join(", ");
+            Failure::new(format!("`bench` has no part `{name}`. Name one or more of: {all}."))
+        })
+    };
+    let parts = match names {
+        [] => PARTS.map(|(_, part)| part).to_vec(),
+        names => names.iter().map(part).collect::<Result<_, Failure>>()?,
+    };
+    Ok(Wanted { parts, sizes: sizes(rest)? })
 }
 
 /// Ascending, each once.
@@ -49,7 +87,7 @@ fn sizes(options: &[&str]) -> Result<Vec<usize>, Failure> {
         [option] if option.starts_with("--sizes=") => option.trim_start_matches("--sizes="),
         [..] => {
             return Err(Failure::new(format!(
-                "`bench` does not know `{}`. Use `cargo xtask bench --sizes 100,1000,10000`.",
+                "`bench` does not know `{}`. Use `cargo xtask bench check --sizes 100,1000,10000`.",
                 options.join(" ")
             )));
         }
@@ -69,114 +107,20 @@ fn sizes(options: &[&str]) -> Result<Vec<usize>, Failure> {
     Ok(sizes)
 }
 
-struct GeneratedTree {
-    dir: PathBuf,
-    skills: usize,
+/// A bench target of one of our crates; it prints its own table.
+fn bench_target(root: &Path, package: &str, target: &[&str]) -> Result<(), Failure> {
+    let mut command = child::cargo(root);
+    command.args(["bench", "--quiet", "--profile", "fast", "--package", package, "--bench"]);
+    command.args(target);
+    if child::succeeds(&mut command)? {
+        return Ok(());
+    }
+    Err(Failure::new(format!("`{}` failed; it says why above.", child::spelled(&command))))
 }
 
-impl GeneratedTree {
-    fn files(&self) -> usize {
-        self.skills + corpus::agent_count(self.skills)
-    }
-}
-
-fn measure_sizes(binary: &Path, trees: &[GeneratedTree]) -> Result<(), Failure> {
-    println!(
-        "\n`agentry check --format json`, files in the page cache, {BENCH_RUNS_MIN} to \
-         {BENCH_RUNS_MAX} runs: the best wall time, the mean CPU time\n"
-    );
-    println!(
-        "{:>8} {:>10} {:>10} {:>12} {:>6}",
-        "files", "wall ms", "cpu ms", "µs per file", "runs"
-    );
-    let mut per_file = Vec::new();
-    for tree in trees {
-        let dir = tree.dir.as_os_str();
-        let arguments = ["check".as_ref(), "--format".as_ref(), "json".as_ref(), dir];
-        let cost = measure::cost(binary, &arguments)?;
-        let micros = cost.wall_micros() / count(tree.files());
-        per_file.push(micros);
-        println!(
-            "{:>8} {:>10.2} {:>10} {:>12.2} {:>6}",
-            tree.files(),
-            cost.wall_micros() / 1_000.0,
-            cpu_millis(&cost),
-            micros,
-            cost.runs
-        );
-    }
-    if let ([first, .., last], [smallest, .., largest]) = (per_file.as_slice(), trees) {
-        println!(
-            "\nA file of {} costs {:.2} times what a file of {} costs. Flat is 1.00 or less; \
-             start-up weighs on the small trees.",
-            largest.files(),
-            last / first,
-            smallest.files()
-        );
-    }
-    Ok(())
-}
-
-fn cpu_millis(cost: &Cost) -> String {
-    match cost.cpu_mean {
-        Some(cpu) => format!("{:.2}", cpu.as_secs_f64() * 1_000.0),
-        None => "unknown".to_owned(),
-    }
-}
-
-fn measure_beside_the_reference(
-    root: &Path,
-    binary: &Path,
-    tree: &GeneratedTree,
-) -> Result<(), Failure> {
-    println!(
-        "\nBeside the reference validator, {} over {} skills",
-        reference::PACKAGE,
-        tree.skills
-    );
-    let python = match reference::prepare(&child::target_directory(root)?.join("bench-venv")) {
-        Ok(python) => python,
-        Err(why) => {
-            println!("Skipped: the reference validator could not be installed. {why}");
-            return Ok(());
-        }
-    };
-    let skills_dir = corpus::skills_dir(&tree.dir);
-    let dir = skills_dir.as_os_str();
-    let arguments = ["check", "--skills", "spec", "--format", "json"].map(AsRef::as_ref);
-    let ours = measure::cost(binary, &[arguments.as_slice(), &[dir]].concat())?;
-    let theirs = reference::cost(&python, &skills_dir, tree.skills)?;
-
-    let skills = count(tree.skills);
-    let ours_per_file = ours.wall_micros() / skills;
-    println!("\n{:<36} {:>10} {:>12} {:>8}", "", "wall ms", "µs per file", "ratio");
-    println!(
-        "{:<36} {:>10.2} {:>12.2} {:>8}",
-        "agentry check --skills spec, best",
-        ours.wall_micros() / 1_000.0,
-        ours_per_file,
-        "1.0"
-    );
-    for (name, wall) in [
-        ("reference, the loop alone, one run", theirs.wall_loop),
-        ("reference, whole process, one run", theirs.wall),
-    ] {
-        let per_file = wall.as_secs_f64() * 1e6 / skills;
-        println!(
-            "{name:<36} {:>10.2} {per_file:>12.2} {:>8.1}",
-            wall.as_secs_f64() * 1_000.0,
-            per_file / ours_per_file
-        );
-    }
-    // The loop alone against our whole process: the comparison that is kinder to the reference.
-    let ratio = theirs.wall_loop.as_secs_f64() * 1e6 / skills / ours_per_file;
-    let word = if ratio >= REFERENCE_RATIO_TARGET { "meets" } else { "misses" };
-    println!(
-        "\nThe reference takes {ratio:.1} times as long per skill, which {word} the target of \
-         {REFERENCE_RATIO_TARGET:.0} times."
-    );
-    println!("CPU time of agentry: {} ms, on {} cores.", cpu_millis(&ours), measure::cores());
-    Ok(())
+fn scratch() -> Result<TempDir, Failure> {
+    tempfile::tempdir()
+        .map_err(|error| Failure::new(format!("Could not make a temporary directory: {error}.")))
 }
 
 /// Counts here stay far below what a float holds exactly.
@@ -200,5 +144,15 @@ mod tests {
         for options in [&["--sizes", "0"] as &[&str], &["--sizes", "ten"], &["--sizes"], &["9"]] {
             assert!(sizes(options).is_err(), "{options:?}");
         }
+    }
+
+    #[test]
+    fn parts_are_chosen_by_name_and_all_of_them_without_one() {
+        let parts = |options: &[&str]| wanted(options).map(|wanted| wanted.parts);
+        assert_eq!(parts(&[]).expect("there are defaults").len(), PARTS.len());
+        let two = parts(&["run", "check", "--sizes", "5"]).expect("these are parts");
+        assert_eq!(two, [Part::Run, Part::Check]);
+        let refusal = parts(&["rnu"]).expect_err("there is no such part").to_string();
+        assert!(refusal.contains("`rnu`") && refusal.contains("session"), "{refusal}");
     }
 }

@@ -50,6 +50,11 @@ pub(crate) fn succeeds(command: &mut Command) -> Result<bool, Failure> {
     command.status().map(|status| status.success()).map_err(|error| not_started(command, &error))
 }
 
+/// Runs to the end with our own output streams; its exit code, if it was not killed.
+pub(crate) fn exit_code(command: &mut Command) -> Result<Option<i32>, Failure> {
+    command.status().map(|status| status.code()).map_err(|error| not_started(command, &error))
+}
+
 /// What the program printed; a failing status is a failure that carries its complaint.
 pub(crate) fn stdout_of(command: &mut Command) -> Result<Vec<u8>, Failure> {
     let output =
@@ -81,9 +86,18 @@ pub(crate) fn spelled(command: &Command) -> String {
     let mut text = program.into_owned();
     for argument in command.get_args() {
         text.push(' ');
-        text.push_str(&argument.to_string_lossy());
+        text.push_str(&quoted(&argument.to_string_lossy()));
     }
     text
+}
+
+/// In quotes where a shell would make something else of it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./:=,@+%".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
 }
 
 /// Some of our dependencies hold C code, and Rust links with the C compiler.
@@ -134,6 +148,13 @@ mod tests {
             .expect_err("cc refuses")
             .to_string();
         assert!(failure.starts_with("`cc --no-such-option` failed"), "{failure}");
+    }
+
+    #[test]
+    fn a_word_with_spaces_can_be_typed_again() {
+        let mut command = Command::new("agentry");
+        command.args(["run", "--model", "scripted:a.jsonl", "Who's there?"]);
+        assert_eq!(spelled(&command), r"agentry run --model scripted:a.jsonl 'Who'\''s there?'");
     }
 
     #[test]

@@ -2,6 +2,8 @@
 //!
 //! Must never: hold a limit of the product; each crate keeps its own `limits.rs`.
 
+use std::time::Duration;
+
 /// A source file stays under 500 lines, its tests apart, so that one looks for the seam in time.
 pub(crate) const SOURCE_LINES_MAX: usize = 499;
 /// A test file stays under 800 lines; past that nobody reads it, they only append.
@@ -18,3 +20,11 @@ pub(crate) const BENCH_RUNS_MIN: u32 = 5;
 pub(crate) const BENCH_RUNS_MAX: u32 = 100;
 /// How much of a failed run's output is shown.
 pub(crate) const BENCH_COMPLAINT_LINES_MAX: usize = 20;
+
+pub(crate) const CRASH_KILLS_MAX: u32 = 100_000;
+/// A run of fifty calls takes seconds; one that takes so long hangs.
+pub(crate) const CRASH_LIFE_TIME_MAX: Duration = Duration::from_secs(120);
+/// A command that appends a line is over in milliseconds.
+pub(crate) const CRASH_ORPHAN_TIME_MAX: Duration = Duration::from_secs(30);
+/// How often one run is killed before it is called endless.
+pub(crate) const CRASH_LIVES_MAX: u32 = 1_000;

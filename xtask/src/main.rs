@@ -1,4 +1,4 @@
-//! The commands of the workshop: `cargo xtask test`, `quickstart`, `bench` and `tidy`.
+//! The commands of the workshop: `cargo xtask test`, `quickstart`, `bench`, `crash` and `tidy`.
 //!
 //! Each command is one file beside this one; here is only the choice between them.
 //!
@@ -6,6 +6,7 @@
 
 mod bench;
 mod child;
+mod crash;
 mod failure;
 mod limits;
 mod quickstart;
@@ -24,11 +25,15 @@ const USAGE: &str = "\
 Usage: cargo xtask <command>
 
 Commands:
-  quickstart [dir]   Build the binary, write an agent into dir (my-agent) and look at it.
+  quickstart [dir]   Build the binary, write an agent into dir (my-agent), look at it, let it work.
   test               Run everything that must pass: format, lints, tests, doc tests.
   tidy               Check the rules of the house that no compiler knows.
-  bench [--sizes 100,1000,10000]
-                     Measure `agentry check`, also beside the reference validator of skills.";
+  bench [part…] [--sizes 100,1000,10000]
+                     Measure, side by side in one run. Parts: check (also beside the reference
+                     validator of skills), run, ledger, session, program.
+  crash [--short] [--kills 500] [--seed N] [--binary FILE]
+                     Kill the binary at random moments, fill and break its disk, and let several
+                     race; see that nothing is lost and nothing is done twice.";
 
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
@@ -52,6 +57,7 @@ fn run(arguments: &[OsString]) -> Result<(), Failure> {
         ["quickstart"] => quickstart::run(&root()?, Path::new("my-agent")),
         ["quickstart", dir] if !dir.starts_with('-') => quickstart::run(&root()?, Path::new(dir)),
         ["bench", options @ ..] => bench::run(&root()?, options),
+        ["crash", options @ ..] => crash::run(&root()?, options),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             Ok(())

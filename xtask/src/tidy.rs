@@ -8,6 +8,7 @@ mod blobs;
 mod decisions;
 mod edges;
 mod error_pages;
+mod event_pages;
 #[cfg(test)]
 mod fixture;
 mod forgotten_tests;
@@ -84,6 +85,7 @@ const CHECKS: &[fn(&Tree) -> Vec<Finding>] = &[
     blobs::check,
     decisions::check,
     error_pages::check,
+    event_pages::check,
     forgotten_tests::check,
     headers::check,
     lengths::check,

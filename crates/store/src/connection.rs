@@ -35,20 +35,29 @@ pub(crate) fn open_writer(home: &Home) -> Result<Connection, Error> {
     let mut sql = open(&path)?;
     refuse_the_future(&sql, &path)?;
     let read = |source| Error::Read { path: path.clone(), source };
-    let mode = sql.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0));
-    let mode: String = mode.map_err(read)?;
-    // Where the disk fails, the database keeps its old journal and says so only in its answer.
-    if mode != "wal" {
-        let why =
-            format!("its journal stays `{mode}`, which means that the disk does not do its part");
-        return Err(Error::Upgrade { path, why });
-    }
+    keep_a_log(&sql, &path)?;
     if layout(&sql).map_err(read)? < LAYOUT_VERSION {
         upgrade(&mut sql, &path, &Artifacts::new(home))?;
     }
     // The database does not tell when the name of its log does not reach the disk.
     home::sync_directory(home.root())?;
     Ok(sql)
+}
+
+/// Where the disk fails, the database answers as if it had changed its journal, and complains only
+/// after its answer. So the question is asked to its end.
+fn keep_a_log(sql: &Connection, path: &Path) -> Result<(), Error> {
+    let mut mode = String::new();
+    let asked = sql.pragma(None, "journal_mode", "WAL", |row| {
+        mode = row.get(0)?;
+        Ok(())
+    });
+    asked.map_err(|source| Error::Read { path: path.to_owned(), source })?;
+    if mode == "wal" {
+        return Ok(());
+    }
+    let why = format!("its journal stays `{mode}`; `wal` is needed");
+    Err(Error::Upgrade { path: path.to_owned(), why })
 }
 
 /// A connection that only reads.

@@ -58,6 +58,12 @@ pub(crate) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
+/// How many processes wanted a core lately: what else was going on.
+pub(crate) fn load() -> String {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split_whitespace().next().unwrap_or("unknown").to_owned()
+}
+
 /// Fills the page cache, and shows what is wrong if the program objects to our input.
 fn warm_up(program: &Path, arguments: &[&OsStr]) -> Result<(), Failure> {
     let mut command = Command::new(program);

@@ -1,0 +1,101 @@
+//! A project to run in: one agent that may read, search and run commands, and scripts for its model.
+//!
+//! Must never: need a model that is not a file, or ask a person.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::{
+    bench::usage::{Usage, usage},
+    failure::Failure,
+};
+
+/// The name of the agent, and of the session in the histories that the bench target of the ledger writes.
+pub(crate) const AGENT: &str = "bench";
+
+const AGENT_FILE: &str = "---
+name: Bench
+description: Makes the calls of a script.
+model: scripted
+tools: [Read, Glob, Bash]
+tool_approvals:
+  default: approve
+  rules:
+    - { tool: Read, allow: true }
+    - { tool: Glob, allow: true }
+    - { tool: Bash, allow: true }
+---
+You make the calls of the script.
+";
+
+pub(crate) struct Project {
+    binary: PathBuf,
+    dir: TempDir,
+}
+
+impl Project {
+    pub(crate) fn write(binary: &Path) -> Result<Project, Failure> {
+        let project = Project { binary: binary.to_owned(), dir: super::scratch()? };
+        project.file(&format!(".agentry/agents/{AGENT}/AGENT.md"), AGENT_FILE)?;
+        let listing = "- one thing to know about this place\n".repeat(40);
+        project.file("notes.md", &listing)?;
+        project.file("src/main.rs", "fn main() {}\n")?;
+        Ok(project)
+    }
+
+    /// A script that makes `calls` at each of `steps` requests, and then says that it is done.
+    pub(crate) fn script(&self, name: &str, steps: usize, calls: &Value) -> Result<(), Failure> {
+        let asks = format!("{}\n", json!({ "tool_calls": calls }));
+        let says = format!("{}\n", json!({ "text": "All of it is done." }));
+        self.file(&script_file(name), &(asks.repeat(steps) + &says))
+    }
+
+    /// `agentry run` with that script, and what it printed as JSON lines.
+    pub(crate) fn run(&self, script: &str, more: &[&str]) -> Result<Usage, Failure> {
+        let model = format!("scripted:{}", script_file(script));
+        let arguments = ["run", "--json", "--agent", AGENT, "--model", &model];
+        self.agentry(script, &[&arguments, more, &["Do what the script says."]].concat())
+    }
+
+    /// `agentry` with a ledger of its own for each `home`.
+    pub(crate) fn agentry(&self, home: &str, arguments: &[&str]) -> Result<Usage, Failure> {
+        self.agentry_at(&self.dir.path().join("homes").join(home), arguments)
+    }
+
+    pub(crate) fn agentry_at(&self, home: &Path, arguments: &[&str]) -> Result<Usage, Failure> {
+        let mut command = Command::new(&self.binary);
+        command.args(arguments).current_dir(self.dir.path()).env("AGENTRY_HOME", home);
+        self.usage(&mut command)
+    }
+
+    pub(crate) fn usage(&self, command: &mut Command) -> Result<Usage, Failure> {
+        usage(command, &self.dir.path().join("complaint.txt"))
+    }
+
+    fn file(&self, name: &str, text: &str) -> Result<(), Failure> {
+        let path = self.dir.path().join(name);
+        let folder = path.parent().unwrap_or(self.dir.path());
+        fs::create_dir_all(folder).map_err(|error| Failure::file("create", folder, &error))?;
+        fs::write(&path, text).map_err(|error| Failure::file("write", &path, &error))
+    }
+}
+
+fn script_file(name: &str) -> String {
+    format!("{name}.jsonl")
+}
+
+/// The lines that `agentry run --json` printed.
+pub(crate) fn events(stdout: &str) -> Result<Vec<Value>, Failure> {
+    let parse = |line| {
+        serde_json::from_str(line).map_err(|error| {
+            Failure::new(format!("`agentry run --json` printed no JSON: {error}."))
+        })
+    };
+    stdout.lines().map(parse).collect()
+}

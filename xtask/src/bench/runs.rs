@@ -1,0 +1,194 @@
+//! What a run costs: each step of many calls, a single reply with the start of the process, and a replay.
+//!
+//! Everything is CPU time of the whole process with its children, divided by what it did; nothing is
+//! subtracted.
+//!
+//! Must never: count a run in which a call did not do what it should.
+
+use std::{path::Path, process::Command};
+
+use serde_json::{Value, json};
+
+use crate::{
+    bench::{
+        count,
+        project::{Project, events},
+        usage::{Middle, Usage},
+    },
+    failure::Failure,
+};
+
+const ROUNDS: usize = 5;
+const SINGLE_ROUNDS: usize = 20;
+
+struct Script {
+    name: &'static str,
+    steps: usize,
+    calls: Value,
+}
+
+impl Script {
+    fn calls(&self) -> usize {
+        self.steps * self.calls.as_array().map_or(0, Vec::len)
+    }
+}
+
+pub(crate) fn run(binary: &Path) -> Result<(), Failure> {
+    let project = Project::write(binary)?;
+    measure_single(&project)?;
+    let runs = measure_calls(&project)?;
+    measure_replays(&project, &runs)
+}
+
+fn measure_single(project: &Project) -> Result<(), Failure> {
+    project.script("single", 0, &json!([]))?;
+    let reply = || project.run("single", &[]);
+    let version = || project.agentry("single", &["--version"]);
+    let nothing = || project.usage(&mut Command::new("true"));
+    reply()?;
+    let (mut replies, mut versions, mut nothings) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..SINGLE_ROUNDS {
+        nothings.push(nothing()?);
+        versions.push(version()?);
+        replies.push(reply()?);
+    }
+    println!(
+        "\nA single reply with the start of the process: the median of {SINGLE_ROUNDS} in turns\n"
+    );
+    println!("{:<36} {:>10} {:>10} {:>12}", "", "wall ms", "cpu ms", "memory MiB");
+    for (name, runs) in [
+        ("`true`, for scale", &nothings),
+        ("agentry --version", &versions),
+        ("agentry run, one reply", &replies),
+    ] {
+        let Middle { wall_micros, cpu_micros, memory_mib } = Middle::of(runs);
+        let (wall, cpu) = (wall_micros / 1_000.0, cpu_micros / 1_000.0);
+        println!("{name:<36} {wall:>10.2} {cpu:>10.2} {memory_mib:>12.1}");
+    }
+    Ok(())
+}
+
+fn scripts() -> [Script; 5] {
+    let read = json!([{ "name": "Read", "input": { "path": "notes.md" } }]);
+    let glob = json!([{ "name": "Glob", "input": { "pattern": "**/*.rs" } }]);
+    let bash = json!([{ "name": "Bash", "input": { "command": "true" } }]);
+    let four = json!([read[0], glob[0], read[0], glob[0]]);
+    [
+        Script { name: "read-50", steps: 50, calls: read.clone() },
+        Script { name: "read-200", steps: 200, calls: read },
+        Script { name: "glob-200", steps: 200, calls: glob },
+        Script { name: "bash-200", steps: 200, calls: bash },
+        Script { name: "four-240", steps: 240, calls: four },
+    ]
+}
+
+/// A run that is in the ledger, to be replayed.
+struct Recorded {
+    name: &'static str,
+    run: String,
+}
+
+fn measure_calls(project: &Project) -> Result<Vec<Recorded>, Failure> {
+    let scripts = scripts();
+    for Script { name, steps, calls } in &scripts {
+        project.script(name, *steps, calls)?;
+    }
+    let mut used: Vec<Vec<Usage>> = scripts.iter().map(|_| Vec::new()).collect();
+    for _ in 0..ROUNDS {
+        for (script, used) in scripts.iter().zip(&mut used) {
+            used.push(project.run(script.name, &[])?);
+        }
+    }
+    println!("\nScripted tool calls, one process for each run: the median of {ROUNDS} in turns\n");
+    println!(
+        "{:<10} {:>6} {:>6} {:>10} {:>10} {:>13} {:>13} {:>11}",
+        "script", "steps", "calls", "wall ms", "cpu ms", "cpu µs/step", "cpu µs/call", "memory MiB"
+    );
+    let mut recorded = Vec::new();
+    for (script, used) in scripts.iter().zip(&used) {
+        let Middle { wall_micros, cpu_micros, memory_mib } = Middle::of(used);
+        println!(
+            "{:<10} {:>6} {:>6} {:>10.0} {:>10.0} {:>13.0} {:>13.0} {:>11.1}",
+            script.name,
+            script.steps,
+            script.calls(),
+            wall_micros / 1_000.0,
+            cpu_micros / 1_000.0,
+            cpu_micros / count(script.steps),
+            cpu_micros / count(script.calls()),
+            memory_mib
+        );
+        let last = used.last().map_or("", |used| &used.stdout);
+        recorded.push(Recorded { name: script.name, run: checked(last, script.calls())? });
+    }
+    Ok(recorded)
+}
+
+/// The id of a run that made so many calls, and all of them succeeded.
+fn checked(stdout: &str, calls: usize) -> Result<String, Failure> {
+    let events = events(stdout)?;
+    let done = events
+        .iter()
+        .filter(|event| event["type"] == "tool_result" && event["outcome"] == "done")
+        .count();
+    if done != calls {
+        let why = format!("{done} of {calls} calls succeeded, so the figures mean nothing.");
+        return Err(Failure::new(why));
+    }
+    let run = events.first().and_then(|event| event["runId"].as_str());
+    run.map(str::to_owned).ok_or_else(|| Failure::new("`agentry run` printed no run id."))
+}
+
+fn measure_replays(project: &Project, runs: &[Recorded]) -> Result<(), Failure> {
+    println!("\n`agentry replay` of these: the median of {ROUNDS} in turns, whole process\n");
+    println!(
+        "{:<10} {:>8} {:>10} {:>10} {:>14} {:>11}",
+        "script", "moves", "wall ms", "cpu ms", "moves/s of cpu", "memory MiB"
+    );
+    let mut used: Vec<Vec<Usage>> = runs.iter().map(|_| Vec::new()).collect();
+    for _ in 0..ROUNDS {
+        for (recorded, used) in runs.iter().zip(&mut used) {
+            used.push(project.agentry(recorded.name, &["replay", &recorded.run])?);
+        }
+    }
+    for (Recorded { name, .. }, used) in runs.iter().zip(&used) {
+        let moves = moves(used.last().map_or("", |used| &used.stdout))?;
+        let Middle { wall_micros, cpu_micros, memory_mib } = Middle::of(used);
+        println!(
+            "{name:<10} {moves:>8} {:>10.1} {:>10.1} {:>14.0} {memory_mib:>11.1}",
+            wall_micros / 1_000.0,
+            cpu_micros / 1_000.0,
+            count(moves) * 1e6 / cpu_micros
+        );
+    }
+    Ok(())
+}
+
+/// Of `identical: 801 moves`.
+fn moves(stdout: &str) -> Result<usize, Failure> {
+    let number = stdout.strip_prefix("identical: ").and_then(|rest| rest.split(' ').next());
+    number.and_then(|number| number.parse().ok()).ok_or_else(|| {
+        Failure::new(format!("`agentry replay` did not say how many moves it made: {stdout}"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_counts_only_if_every_call_succeeded() {
+        let lines = "{\"type\":\"init\",\"runId\":\"run_1\"}\n\
+                     {\"type\":\"tool_result\",\"outcome\":\"done\"}\n\
+                     {\"type\":\"tool_result\",\"outcome\":\"failed\"}\n";
+        assert_eq!(checked(lines, 1).expect("one succeeded"), "run_1");
+        let refusal = checked(lines, 2).expect_err("one did not").to_string();
+        assert!(refusal.contains("1 of 2"), "{refusal}");
+    }
+
+    #[test]
+    fn only_an_identical_replay_has_moves() {
+        assert_eq!(moves("identical: 801 moves\n").expect("it is identical"), 801);
+        assert!(moves("different after 3 moves\n").is_err());
+    }
+}

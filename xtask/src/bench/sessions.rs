@@ -1,0 +1,51 @@
+//! What a long past costs: opening its session, and the whole of a run in it.
+//!
+//! The bench target of the ledger writes the histories and measures the opening by itself; here the product
+//! goes on in each of them with one more turn.
+//!
+//! Must never: compare runs that were not made in turns.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::{
+    bench::{
+        bench_target,
+        project::{AGENT, Project},
+        scratch,
+        usage::{Middle, Usage},
+    },
+    failure::Failure,
+};
+
+/// As the bench target of the ledger names its homes.
+const TURNS: [&str; 2] = ["100", "10000"];
+const ROUNDS: usize = 10;
+
+pub(crate) fn run(root: &Path, binary: &Path) -> Result<(), Failure> {
+    let homes = scratch()?;
+    let place = homes.path().to_string_lossy();
+    bench_target(root, "agentry-store", &["ledger", "--", "session", &place])?;
+
+    let project = Project::write(binary)?;
+    project.script("session", 0, &json!([]))?;
+    let arguments = ["run", "--json", "--agent", AGENT, "--session", AGENT];
+    let arguments = [&arguments[..], &["--model", "scripted:session.jsonl", "And now?"]].concat();
+    let mut used: [Vec<Usage>; 2] = [Vec::new(), Vec::new()];
+    for _ in 0..ROUNDS {
+        for (turns, used) in TURNS.iter().zip(&mut used) {
+            used.push(project.agentry_at(&homes.path().join(turns), &arguments)?);
+        }
+    }
+    println!(
+        "\n`agentry run --session`, one reply, whole process: the median of {ROUNDS} in turns\n"
+    );
+    println!("{:<8} {:>10} {:>10} {:>12}", "turns", "wall ms", "cpu ms", "memory MiB");
+    for (turns, used) in TURNS.iter().zip(&used) {
+        let Middle { wall_micros, cpu_micros, memory_mib } = Middle::of(used);
+        let (wall, cpu) = (wall_micros / 1_000.0, cpu_micros / 1_000.0);
+        println!("{turns:<8} {wall:>10.2} {cpu:>10.2} {memory_mib:>12.1}");
+    }
+    Ok(())
+}

@@ -1,0 +1,211 @@
+//! `cargo xtask crash`: kills, fills the disk of, breaks the disk of and races the real binary.
+//!
+//! A run appends fifty lines to a file, each by a call of its own. Whatever happens to the process,
+//! the run must come to its end, and the file must say what the record says. Needs Linux, a C
+//! compiler, and `unshare` for a small disk of its own.
+//!
+//! Must never: pass over a case that it could not make happen, or leave a process behind.
+
+mod case;
+mod chance;
+mod disk_full;
+mod failing_sync;
+mod figures;
+mod kills;
+mod life;
+mod race;
+mod scene;
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+    time::{Instant, SystemTime, UNIX_EPOCH},
+};
+
+use crate::{
+    child,
+    crash::{chance::Chance, figures::Figures, kills::Undisturbed},
+    failure::Failure,
+    limits::CRASH_KILLS_MAX,
+};
+
+/// Says that this process is the one with a mount table of its own.
+const INSIDE: &str = "--inside";
+
+struct Options {
+    size: Size,
+    seed: u64,
+    binary: Option<PathBuf>,
+    inside: bool,
+}
+
+/// How often each thing is done to a process.
+#[derive(Clone, Copy)]
+struct Size {
+    kills: u32,
+    full_disks: u64,
+    /// None means every sync of a run.
+    failing_syncs: Option<u64>,
+    races: u32,
+}
+
+/// What is done to a process.
+#[derive(Clone, Copy)]
+enum Part {
+    Kills,
+    DiskFull,
+    FailingSync,
+    Races,
+}
+
+const PARTS: [Part; 4] = [Part::Kills, Part::DiskFull, Part::FailingSync, Part::Races];
+
+const WHOLE: Size = Size { kills: 500, full_disks: 12, failing_syncs: None, races: 20 };
+const SHORT: Size = Size { kills: 15, full_disks: 1, failing_syncs: Some(6), races: 2 };
+
+pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<(), Failure> {
+    let options = options(arguments)?;
+    let binary = match &options.binary {
+        Some(binary) => {
+            std::path::absolute(binary).map_err(|error| Failure::file("find", binary, &error))?
+        }
+        None => child::build_agentry(root)?,
+    };
+    if options.inside {
+        return crash(&binary, &options);
+    }
+    child::require_c_compiler()?;
+    enter(&binary, &options, arguments)
+}
+
+/// Starts this program again, with a mount table of its own.
+fn enter(binary: &Path, options: &Options, arguments: &[&str]) -> Result<(), Failure> {
+    let own = std::env::current_exe()
+        .map_err(|error| Failure::new(format!("This program does not find itself: {error}.")))?;
+    let apart = ["--map-root-user", "--mount"];
+    if !child::answers(Command::new("unshare").args(apart).arg("true")) {
+        return Err(Failure::new(
+            "`unshare --map-root-user --mount true` does not work here, so no small disk can be \
+             made. Install util-linux, and allow user namespaces on this machine.",
+        ));
+    }
+    let mut command = Command::new("unshare");
+    command.args(apart).arg(own).arg("crash").args(arguments).arg(INSIDE);
+    command.arg("--binary").arg(binary).arg("--seed").arg(options.seed.to_string());
+    match child::succeeds(&mut command)? {
+        true => Ok(()),
+        false => Err(Failure::new(format!(
+            "Not all held. `cargo xtask crash --seed {}` makes the same choices again.",
+            options.seed
+        ))),
+    }
+}
+
+fn crash(binary: &Path, options: &Options) -> Result<(), Failure> {
+    let Options { size, seed, .. } = options;
+    println!("seed {seed}, {}", binary.display());
+    let mut chance = Chance::new(*seed);
+    let started = Instant::now();
+    let mut all = Figures::default();
+    let undisturbed = kills::undisturbed(binary, &mut chance, &mut all)?;
+    for part in PARTS {
+        let begun = Instant::now();
+        let mut figures = Figures::default();
+        let name = part.run(binary, size, &undisturbed, (&mut chance, &mut figures))?;
+        println!("\n{name}, {:.1} s", begun.elapsed().as_secs_f64());
+        print!("{figures}");
+        all.violations.append(&mut figures.violations);
+    }
+    println!("\n{:.1} s, seed {seed}", started.elapsed().as_secs_f64());
+    match all.violations.len() {
+        0 => {
+            println!("All held.");
+            Ok(())
+        }
+        count => Err(Failure::new(format!("{count} times something did not hold."))),
+    }
+}
+
+impl Part {
+    /// Does it to as many processes as the size says; its name.
+    fn run(
+        self,
+        binary: &Path,
+        size: &Size,
+        undisturbed: &Undisturbed,
+        (chance, figures): (&mut Chance, &mut Figures),
+    ) -> Result<&'static str, Failure> {
+        match self {
+            Part::Kills => {
+                kills::run(binary, size.kills, undisturbed, chance, figures).map(|()| "kill -9")
+            }
+            Part::DiskFull => {
+                let bytes = undisturbed.home_bytes;
+                disk_full::run(binary, size.full_disks, bytes, chance, figures)
+                    .map(|()| "disk full")
+            }
+            Part::FailingSync => failing_sync::run(binary, size.failing_syncs, chance, figures)
+                .map(|()| "failing sync"),
+            Part::Races => race::run(binary, size.races, chance, figures).map(|()| "races"),
+        }
+    }
+}
+
+fn options(arguments: &[&str]) -> Result<Options, Failure> {
+    let mut options = Options { size: WHOLE, seed: seed(), binary: None, inside: false };
+    let mut rest = arguments.iter();
+    while let Some(&argument) = rest.next() {
+        let mut value = || {
+            rest.next().copied().ok_or_else(|| Failure::new(format!("`{argument}` needs a value.")))
+        };
+        match argument {
+            "--kills" => options.size.kills = number(value()?, CRASH_KILLS_MAX)?,
+            "--seed" => options.seed = number(value()?, u64::MAX)?,
+            "--binary" => options.binary = Some(PathBuf::from(value()?)),
+            "--short" => options.size = SHORT,
+            INSIDE => options.inside = true,
+            unknown => {
+                return Err(Failure::new(format!(
+                    "`crash` does not know `{unknown}`. Use `cargo xtask crash [--short] \
+                     [--kills 500] [--seed N] [--binary FILE]`."
+                )));
+            }
+        }
+    }
+    Ok(options)
+}
+
+fn number<T>(text: &str, most: T) -> Result<T, Failure>
+where
+    T: std::str::FromStr + PartialOrd + std::fmt::Display,
+{
+    match text.parse() {
+        Ok(number) if number <= most => Ok(number),
+        Ok(_) | Err(_) => Err(Failure::new(format!("`{text}` is no number from 0 to {most}."))),
+    }
+}
+
+/// Another one each time; it is printed, so that a run can be made again.
+fn seed() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::from(since.subsec_nanos()) ^ since.as_secs()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_word_about_a_thing_counts() {
+        let options =
+            options(&["--short", "--kills", "3", "--seed", "7"]).expect("these are known");
+        assert_eq!((options.size.kills, options.size.full_disks, options.seed), (3, 1, 7));
+    }
+
+    #[test]
+    fn what_is_no_option_is_refused() {
+        for wrong in [&["--kills"] as &[&str], &["--kills", "many"], &["--seed", "-1"], &["9"]] {
+            assert!(options(wrong).is_err(), "{wrong:?}");
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Lets one sync of the ledger fail, each in turn, and sees that nobody goes on as if it had worked.
+//!
+//! Must never: count a sync that did not fail.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use crate::{
+    child,
+    crash::{
+        case::{Case, told},
+        chance::Chance,
+        figures::Figures,
+        life::{End, Life, Moment},
+    },
+    failure::Failure,
+};
+
+const SHIM: &str = include_str!("failing_sync.c");
+const CALLS: usize = 8;
+
+/// What became of the cases.
+#[derive(Default)]
+struct Ends {
+    /// "nobody knows whether the last entries were written"
+    unknown: u32,
+    /// It did not even begin, or refused a part.
+    refused: u32,
+    /// What failed was not what the entries hang on.
+    went_on: u32,
+    /// That run waited for the disk less often.
+    did_not_come: u32,
+}
+
+pub(crate) fn run(
+    binary: &Path,
+    cases: Option<u64>,
+    chance: &mut Chance,
+    figures: &mut Figures,
+) -> Result<(), Failure> {
+    let dir = tempfile::tempdir()
+        .map_err(|error| Failure::new(format!("Could not make a temporary directory: {error}.")))?;
+    let shim = compile(dir.path())?;
+    let syncs = syncs_of_a_run(binary, &shim, chance, figures)?;
+    let cases = cases.unwrap_or(syncs).min(syncs);
+    let mut ends = Ends::default();
+    for case in 0..cases {
+        // From the first to the last, evenly.
+        let at = 1 + case * (syncs - 1) / (cases - 1).max(1);
+        fail(binary, &shim, at, (chance, figures, &mut ends))?;
+    }
+    let Ends { unknown, refused, went_on, did_not_come } = ends;
+    if unknown == 0 || refused == 0 {
+        figures.violated("no sync failed where the ledger hangs on it, so nothing was tried");
+    }
+    figures.notes.push(format!(
+        "{cases} of the {syncs} syncs of a run failed: {unknown} times nobody knew, {refused} times \
+         it was refused, {went_on} times the entries did not hang on it, {did_not_come} did not come"
+    ));
+    Ok(())
+}
+
+fn compile(dir: &Path) -> Result<PathBuf, Failure> {
+    let (source, shim) = (dir.join("failing_sync.c"), dir.join("failing_sync.so"));
+    fs::write(&source, SHIM).map_err(|error| Failure::file("write", &source, &error))?;
+    let mut compiler = Command::new("cc");
+    compiler.args(["-shared", "-fPIC", "-O1", "-o"]).arg(&shim).arg(&source);
+    child::stdout_of(&mut compiler)?;
+    Ok(shim)
+}
+
+/// How often a run that nobody disturbs waits for the disk.
+fn syncs_of_a_run(
+    binary: &Path,
+    shim: &Path,
+    chance: &mut Chance,
+    figures: &mut Figures,
+) -> Result<u64, Failure> {
+    let mut case = Case::new(binary, "s", CALLS, chance)?;
+    let (life, command) = live(&mut case, shim, 0, (chance, figures))?;
+    if life.end != End::Exited(0) {
+        figures.violated(told(&command, &life));
+    }
+    case.finish(chance, figures)?;
+    match synced(&case)?.len() {
+        0 => Err(Failure::new(
+            "Not one sync of the ledger was seen. Does the binary call the C library for it?",
+        )),
+        syncs => Ok(syncs as u64),
+    }
+}
+
+/// A life in which one sync fails.
+fn live(
+    case: &mut Case,
+    shim: &Path,
+    at: u64,
+    (chance, figures): (&mut Chance, &mut Figures),
+) -> Result<(Life, Command), Failure> {
+    let mut command = case.next(chance);
+    command.env("LD_PRELOAD", shim).env("CRASH_AT", at.to_string());
+    command.env("CRASH_BELOW", case.scene.home()).env("CRASH_LOG", log(case));
+    let life = case.live(&mut command, Moment::Never, figures)?;
+    Ok((life, command))
+}
+
+fn log(case: &Case) -> PathBuf {
+    case.scene.root.join("syncs")
+}
+
+/// The files that were synced, in order.
+fn synced(case: &Case) -> Result<Vec<String>, Failure> {
+    let path = log(case);
+    let text = fs::read_to_string(&path).map_err(|error| Failure::file("read", &path, &error))?;
+    let file = |line: &str| line.split_once(' ').map(|(_, file)| file.to_owned());
+    Ok(text.lines().filter_map(file).collect())
+}
+
+fn fail(
+    binary: &Path,
+    shim: &Path,
+    at: u64,
+    (chance, figures, ends): (&mut Chance, &mut Figures, &mut Ends),
+) -> Result<(), Failure> {
+    let mut case = Case::new(binary, &format!("f{at}"), CALLS, chance)?;
+    let (life, command) = live(&mut case, shim, at, (chance, figures))?;
+    let files = synced(&case)?;
+    let index = usize::try_from(at - 1).unwrap_or(usize::MAX);
+    let Some(file) = files.get(index).map(|file| file.rsplit('/').next().unwrap_or_default())
+    else {
+        ends.did_not_come += 1;
+        return case.finish(chance, figures);
+    };
+    let is_unknown = life.complaint.contains("nobody knows whether");
+    let is_refused = life.complaint.contains("cannot ");
+    match life.end {
+        End::Exited(1) if is_unknown => ends.unknown += 1,
+        End::Exited(1) if is_refused => ends.refused += 1,
+        // The log is copied into the database; what is not yet there is still in the log. And the
+        // names in the directory are synced once more before anything is written.
+        End::Exited(0) if ["ledger.sqlite3", "state"].contains(&file) => ends.went_on += 1,
+        End::Exited(_) | End::Killed | End::Signalled(_) | End::Endless => {
+            figures.violated(format!("sync {at}, of {file}, failed: {}", told(&command, &life)));
+        }
+    }
+    case.finish(chance, figures)
+}

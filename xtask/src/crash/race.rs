@@ -1,0 +1,173 @@
+//! Several processes at once want one session, or one run: only one at a time may act.
+//!
+//! Must never: pass when nobody was refused; then there was no race.
+
+use std::{collections::BTreeSet, path::Path, process::Command};
+
+use serde_json::Value;
+
+use crate::{
+    crash::{
+        case::{Case, judge_ledger, told},
+        chance::Chance,
+        figures::Figures,
+        life::{self, End, Life, Moment},
+        scene::{Scene, Script, command},
+    },
+    failure::Failure,
+};
+
+const RACERS: usize = 6;
+const CALLS: usize = 8;
+
+#[derive(Default)]
+struct Tally {
+    acted: u32,
+    refused: u32,
+}
+
+pub(crate) fn run(
+    binary: &Path,
+    races: u32,
+    chance: &mut Chance,
+    figures: &mut Figures,
+) -> Result<(), Failure> {
+    let (mut sessions, mut runs) = (Tally::default(), Tally::default());
+    for race in 0..races {
+        race_for_a_session(binary, (chance, figures, &mut sessions))?;
+        race_for_a_run(binary, race, (chance, figures, &mut runs))?;
+    }
+    for (what, tally) in [("one session", sessions), ("one run", runs)] {
+        let Tally { acted, refused } = tally;
+        if refused == 0 {
+            figures.violated(format!("nobody was refused {what}, so there was no race"));
+        }
+        figures.notes.push(format!(
+            "{races} times {RACERS} processes wanted {what}: {acted} acted, {refused} were refused"
+        ));
+    }
+    Ok(())
+}
+
+/// All of them begin a run of their own in a session of one name.
+fn race_for_a_session(
+    binary: &Path,
+    (chance, figures, tally): (&mut Chance, &mut Figures, &mut Tally),
+) -> Result<(), Failure> {
+    let scene = Scene::new(binary)?;
+    let mut scripts = Vec::new();
+    for racer in 0..RACERS {
+        scripts.push(scene.script(&format!("p{racer}"), CALLS, chance)?);
+    }
+    let mut commands: Vec<Command> = scripts.iter().map(|script| scene.run(script)).collect();
+    for command in &mut commands {
+        command.args(["--session", "one"]);
+    }
+    let lives = live_at_once(&mut commands, &scene, figures)?;
+    let lines = scene.lines()?;
+    let mut owners: Vec<&str> = lines.iter().filter_map(|line| owner(line)).collect();
+    owners.dedup();
+    if owners.len() != owners.iter().collect::<BTreeSet<_>>().len() {
+        figures.violated(format!("two processes acted at once in one session: {lines:?}"));
+    }
+    for ((life, command), script) in lives.iter().zip(&commands).zip(&scripts) {
+        match is_done(life) {
+            Some(true) => {
+                tally.acted += 1;
+                judge_own(&scene, script, life, &lines, figures)?;
+            }
+            Some(false) if script.marks.iter().any(|mark| lines.contains(mark)) => {
+                figures.violated(format!("refused, and it acted: {}", told(command, life)));
+            }
+            Some(false) => tally.refused += 1,
+            None => figures.violated(told(command, life)),
+        }
+    }
+    Ok(())
+}
+
+/// A run was killed; all of them take it up.
+fn race_for_a_run(
+    binary: &Path,
+    race: u32,
+    (chance, figures, tally): (&mut Chance, &mut Figures, &mut Tally),
+) -> Result<(), Failure> {
+    let mut case = Case::new(binary, &format!("c{race}"), CALLS, chance)?;
+    let mut command = case.next(chance);
+    let lines = usize::try_from(1 + chance.below(CALLS as u64)).unwrap_or(1);
+    case.live(&mut command, Moment::AtLine(lines), figures)?;
+    case.look(figures)?;
+    let Some(run) = case.run().map(str::to_owned) else {
+        figures.violated("the run was shown, and is not there");
+        return Ok(());
+    };
+    let resume = |_| case.scene.agentry(&["resume", "--json", &run]);
+    let mut commands: Vec<Command> = (0..RACERS).map(resume).collect();
+    let lives = live_at_once(&mut commands, &case.scene, figures)?;
+    let done = lives.iter().filter(|life| is_done(life) == Some(true)).count();
+    if done != 1 {
+        figures.violated(format!("{done} of {RACERS} processes brought {run} to its end"));
+    }
+    for (life, command) in lives.iter().zip(&commands) {
+        match is_done(life) {
+            Some(true) => tally.acted += 1,
+            Some(false) => tally.refused += 1,
+            None => figures.violated(told(command, life)),
+        }
+    }
+    case.finish(chance, figures)
+}
+
+fn live_at_once(
+    commands: &mut [Command],
+    scene: &Scene,
+    figures: &mut Figures,
+) -> Result<Vec<Life>, Failure> {
+    let living: Result<Vec<_>, Failure> = commands.iter_mut().map(life::start).collect();
+    let lives: Result<Vec<Life>, Failure> =
+        living?.into_iter().map(|one| one.until(Moment::Never)).collect();
+    let lives = lives?;
+    life::wait_for_orphans(&scene.project())?;
+    figures.lives += u32::try_from(lives.len()).unwrap_or(u32::MAX);
+    Ok(lives)
+}
+
+/// Whether it did its work; nothing if it ended in a way that it should not.
+fn is_done(life: &Life) -> Option<bool> {
+    // In use now, begun by another a moment ago, or over already.
+    let refusals = ["is in use", "has a session `one` already", "has ended", "unfinished turn"];
+    match life.end {
+        End::Exited(0) => Some(true),
+        End::Exited(2) if refusals.iter().any(|text| life.complaint.contains(text)) => Some(false),
+        End::Exited(_) | End::Killed | End::Signalled(_) | End::Endless => None,
+    }
+}
+
+fn owner(line: &str) -> Option<&str> {
+    line.split_once('-').map(|(owner, _)| owner)
+}
+
+/// A process that acted wrote each of its lines once, and its run says so.
+fn judge_own(
+    scene: &Scene,
+    script: &Script,
+    life: &Life,
+    lines: &[String],
+    figures: &mut Figures,
+) -> Result<(), Failure> {
+    figures.runs += 1;
+    for mark in &script.marks {
+        let written = lines.iter().filter(|line| *line == mark).count();
+        let is_done = life.lines.iter().any(|line| line["input"]["command"] == command(mark));
+        if written != 1 || !is_done {
+            figures.violated(format!("{mark} is there {written} times"));
+        }
+    }
+    match life.lines.iter().find_map(|line: &Value| line["runId"].as_str()) {
+        Some(run) => judge_ledger(scene, run, figures),
+        None => {
+            figures.violated("a run that ended well did not say its name");
+            Ok(())
+        }
+    }
+}
