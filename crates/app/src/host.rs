@@ -19,9 +19,10 @@ use agentry_agentfile::source::{Source, Sourced};
 use agentry_kernel::approval;
 use agentry_kernel::prompt::{self, Moment};
 use agentry_kernel::template::{Outcome, Request};
-use agentry_protocol::tool::{self, Needs, ToolName};
+use agentry_protocol::tool::ToolName;
 use agentry_runtime::agents;
 use agentry_runtime::template::Renderer;
+use agentry_tools::Toolset;
 
 use crate::env::Environment;
 use crate::fault::{Blame, Fault};
@@ -269,17 +270,11 @@ pub(crate) fn is_of_home(file: &str) -> bool {
     lies_in(file, HOME)
 }
 
-/// The tools that this host offers. What an agent lacks for one of them is decided with the agent.
+/// The tools that this host has: those that can be run, and the one that loads a skill.
 fn offered() -> BTreeSet<ToolName> {
-    tool::KNOWN
-        .iter()
-        .filter(|tool| match tool.needs {
-            Needs::Nothing | Needs::SelfModify | Needs::SpawnSubagents => true,
-            Needs::MacOs => cfg!(target_os = "macos"),
-            Needs::SearchService => false,
-        })
-        .map(|tool| ToolName::canonical(tool.name))
-        .collect()
+    let tools = Toolset::builtin();
+    let own = tools.specs().map(|spec| spec.name.clone());
+    own.chain([ToolName::canonical("load_skill")]).collect()
 }
 
 /// The user's packs and skills. A home that does not exist has none.

@@ -38,6 +38,7 @@ enum Shown {
     Entry(Box<Envelope>),
     Piece(About, u64, Delta),
     Line(String),
+    Past(Vec<Envelope>),
 }
 
 /// Hands on what is to be shown; never waits.
@@ -57,6 +58,11 @@ impl Witness for Stage {
 }
 
 impl Stage {
+    /// What was recorded before; it is not shown, but counts for what is.
+    pub(crate) fn recall(&self, past: Vec<Envelope>) {
+        self.sender.send(Shown::Past(past)).unwrap_or_default();
+    }
+
     /// A line of its own, between those of runs.
     pub(crate) fn say(&self, line: String) {
         self.sender.send(Shown::Line(line)).unwrap_or_default();
@@ -91,6 +97,10 @@ fn show_lines(receiver: &Receiver<Shown>) -> io::Result<()> {
                 lines::of_delta(&about, asked, &delta).iter().map(lines::text).collect()
             }
             Shown::Line(line) => vec![line],
+            Shown::Past(past) => {
+                past.iter().for_each(|envelope| drop(lines.of(envelope)));
+                Vec::new()
+            }
         };
         // A reader that went away does not stop the run; it is told at the end.
         for text in texts {
@@ -112,6 +122,7 @@ fn show_text(receiver: &Receiver<Shown>, desk: Option<&Desk>) -> io::Result<()> 
             }
             Shown::Piece(_, _, delta) => progress.piece(&delta),
             Shown::Line(line) => progress.note(&line),
+            Shown::Past(_) => {}
         }
     }
     progress.result()

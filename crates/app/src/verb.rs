@@ -35,6 +35,7 @@ const EXAMPLES: &str = "\
 Examples:
   agentry init my-agent --profile coder     make an agent from a bundled profile
   agentry check my-agent                    say what is wrong with it
+  agentry run -C my-agent \"List the files\"   run a prompt or a task
   agentry show agent my-agent               show what it resolves to, and why
   agentry show prompt my-agent              show its prompt, section by section
   agentry explain E0401                     explain a finding";

@@ -46,15 +46,21 @@ pub struct Turn {
     program: Program<Concern>,
     talk: Talk,
     calls: Vec<CallRecord>,
-    // Requests to the model that are not answered yet.
-    asked: BTreeMap<u32, Asked>,
-    check: Option<u32>,
-    steps: u32,
+    open: Open,
     steers: Vec<String>,
     skills: Vec<SkillId>,
     usage: Usage,
     ended: Option<(Ending, Why)>,
     failure: Option<ModelFailure>,
+}
+
+/// Requests and checks whose results are not there.
+#[derive(Default)]
+struct Open {
+    asked: BTreeMap<u32, Asked>,
+    check: Option<u32>,
+    // How many requests there were.
+    steps: u32,
 }
 
 struct Plan {
@@ -114,9 +120,7 @@ impl Turn {
             charter,
             talk,
             calls: Vec::new(),
-            asked: BTreeMap::new(),
-            check: None,
-            steps: 0,
+            open: Open::default(),
             steers: Vec::new(),
             skills: Vec::new(),
             usage: Usage::default(),
@@ -187,7 +191,7 @@ impl Turn {
 
     /// How many requests there were.
     pub fn steps(&self) -> u32 {
-        self.steps
+        self.open.steps
     }
 
     /// What the turn was given.
@@ -215,8 +219,8 @@ impl Turn {
         if let Some((ending, _)) = self.ended {
             return Standing::Over(ending);
         }
-        if !self.asked.is_empty()
-            || self.check.is_some()
+        if !self.open.asked.is_empty()
+            || self.open.check.is_some()
             || self.calls.iter().any(|one| one.running)
         {
             return Standing::Working;
@@ -232,13 +236,13 @@ impl Turn {
 
     /// The moves that were made and whose results are not there: what a new process finds undone.
     pub fn undone(&self) -> Vec<Undone> {
-        let asked = self.asked.iter().map(|(step, asked)| Undone::Model {
+        let asked = self.open.asked.iter().map(|(step, asked)| Undone::Model {
             step: *step,
             check: matches!(asked, Asked::Check(_)),
         });
         let calls = self.calls.iter().filter(|one| one.running);
         let calls = calls.map(|one| Undone::Call(one.call.clone()));
-        let check = self.check.map(|iteration| Undone::Check { iteration });
+        let check = self.open.check.map(|iteration| Undone::Check { iteration });
         asked.chain(calls).chain(check).collect()
     }
 }
@@ -268,7 +272,7 @@ impl Turn {
         self.usage = self.usage.plus(reply.usage);
         let tokens = reply.usage.input_tokens.saturating_add(reply.usage.output_tokens);
         // An answer that nobody waits for any more was paid for, and changes nothing.
-        match self.asked.remove(&step) {
+        match self.open.asked.remove(&step) {
             Some(Asked::Think(pass)) => {
                 self.talk.say(said(reply));
                 let first = self.calls.len();
@@ -294,7 +298,7 @@ impl Turn {
     }
 
     fn hear_failure(&mut self, step: u32, failure: &ModelFailure) {
-        let signal = match self.asked.remove(&step) {
+        let signal = match self.open.asked.remove(&step) {
             Some(Asked::Think(pass)) => Signal::Unanswered(pass),
             Some(Asked::Check(number)) => Signal::Checked(number, CheckResult::Unanswered),
             None => return,
@@ -320,10 +324,10 @@ impl Turn {
     }
 
     fn hear_check(&mut self, iteration: u32, outcome: &ToolOutcome) {
-        if self.check != Some(iteration) {
+        if self.open.check != Some(iteration) {
             return;
         }
-        self.check = None;
+        self.open.check = None;
         let result = match outcome.status {
             OutcomeStatus::Done => CheckResult::Done,
             OutcomeStatus::Failed
@@ -444,8 +448,8 @@ impl Turn {
             Signal::Pass(_) => self.say_outcomes(),
             // Late answers do not count any more.
             Signal::Stop(_) => {
-                self.asked.clear();
-                self.check = None;
+                self.open.asked.clear();
+                self.open.check = None;
             }
             Signal::End(why) => moves.push(self.end(*why)),
             Signal::Cancelled

@@ -61,6 +61,11 @@ impl Definitions {
     /// The agent of this id.
     pub fn agent(&self, id: &AgentId) -> Result<&Agent, Error> {
         self.library.agents.get(id.as_str()).ok_or_else(|| {
+            if let Some(file) = self.library.broken_agents.get(id.as_str()) {
+                let why =
+                    format!("the agent `{id}` ({file}) does not load; `agentry check` shows why");
+                return Error::Definition(why);
+            }
             let known: Vec<&str> = self.library.agents.keys().map(String::as_str).collect();
             Error::Definition(format!("there is no agent `{id}`; there are: {}", known.join(", ")))
         })
@@ -98,9 +103,13 @@ impl Definitions {
     }
 
     /// The skills that can be loaded on request, with their texts.
-    pub(crate) fn loadable(&self, id: &AgentId) -> Result<Skills, Error> {
+    pub(crate) fn loadable(
+        &self,
+        id: &AgentId,
+        step: Option<(&Task, usize)>,
+    ) -> Result<Skills, Error> {
         let agent = self.agent(id)?;
-        let skills = self.skills(agent, None);
+        let skills = self.skills(agent, step);
         let folders = skills.iter().filter(|skill| skill.form == SkillForm::Folder);
         Ok(folders.map(|skill| (skill.id.as_str().to_owned(), told(skill))).collect())
     }

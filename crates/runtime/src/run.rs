@@ -230,7 +230,7 @@ impl Runner<'_> {
         }
         let Some(turn) = latest else { return self.steps(underway, next) };
         let at = turn.step as usize;
-        match self.go_on(&mut underway, &turn.id)? {
+        match self.go_on(&mut underway, &turn.id, at)? {
             (Left::Over(Ending::Done), _) => {
                 self.step_ended(&underway, at, StepStatus::Succeeded)?;
                 self.steps(underway, at + 1)
@@ -240,10 +240,15 @@ impl Runner<'_> {
     }
 
     /// A turn that another process left, from its record.
-    fn go_on(&self, underway: &mut Underway, id: &TurnId) -> Result<(Left, Option<String>), Error> {
+    fn go_on(
+        &self,
+        underway: &mut Underway,
+        id: &TurnId,
+        at: usize,
+    ) -> Result<(Left, Option<String>), Error> {
         let ledger = &self.host.ledger;
         let (mut turn, taken) = rebuild::rebuild(ledger, &underway.id, id)?;
-        let mut session = self.session(underway, id, turn.charter().agent.clone())?;
+        let mut session = self.session(underway, id, at)?;
         session.taken = taken;
         for input in self.untaken(&underway.session, id, &session.taken)? {
             self.post.sender.send(News::Input(Box::new(input))).unwrap_or_default();
@@ -337,7 +342,7 @@ impl Runner<'_> {
         let (mut turn, moves) = Turn::begin(charter, &plan, history.messages).map_err(halted)?;
         let started = Event::StepStarted { index: plan.step };
         self.record(&underway.about(), vec![started])?;
-        let mut session = self.session(underway, &id, agent.clone())?;
+        let mut session = self.session(underway, &id, at)?;
         session.record_and_perform(
             &mut turn,
             Some(Event::TurnStarted(Box::new(plan))),
@@ -354,10 +359,12 @@ impl Runner<'_> {
         &'b self,
         underway: &Underway,
         turn: &TurnId,
-        agent: AgentId,
+        at: usize,
     ) -> Result<Session<'b>, Error> {
         let about = About { turn: Some(turn.clone()), ..underway.about() };
-        let skills = self.definitions.loadable(&agent)?;
+        let task = plan::task(self.definitions, &underway.plan)?;
+        let agent = &underway.plan.steps[at].agent;
+        let skills = self.definitions.loadable(agent, task.map(|task| (task, at)))?;
         let workers = Workers::new(
             self.host.clone(),
             (underway.model.clone(), underway.workspace.clone()),

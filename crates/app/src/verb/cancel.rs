@@ -35,7 +35,7 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     let engine = engine::engine(host, Path::new(&plan.project), Some(Path::new(&plan.workspace)))?;
     let about = About { session, run: Some(run.clone()), turn: None };
     let mut told = false;
-    let code = show(&engine, Look::Text, |runner| match runner.cancel(&run) {
+    let code = show(&engine, Look::Text, Vec::new(), |runner| match runner.cancel(&run) {
         Err(Error::Ledger(Store::Busy { .. })) => {
             record_cancel(&runner.host, &about)?;
             told = true;

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use agentry_protocol::RunId;
 use agentry_runtime::plan;
-use agentry_store::{Error as Store, RunStatus};
+use agentry_store::{Error as Store, Filter, RunStatus};
 use clap::Args;
 
 use super::run::{look, show};
@@ -64,7 +64,9 @@ fn resume(host: &Host, run: &RunId, json: bool) -> Result<ExitCode, Fault> {
         run: Some(run.clone()),
         turn: None,
     };
-    show(&engine, look(json), |runner| {
+    let filter = Filter { run: Some(run.clone()), ..Filter::default() };
+    let past = engine.parts.ledger.read_from(0, &filter, usize::MAX >> 1);
+    show(&engine, look(json), past.map_err(engine::store_fault)?, |runner| {
         interrupt::cancels(&runner.host, &about);
         runner.resume(run)
     })

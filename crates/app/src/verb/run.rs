@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use agentry_agentfile::agent::Agent;
 use agentry_protocol::SessionKey;
-use agentry_protocol::envelope::{About, Draft};
+use agentry_protocol::envelope::{About, Draft, Envelope};
 use agentry_protocol::event::{Event, Mode};
 use agentry_runtime::run::{Order, Outcome, Post, Runner};
 use agentry_runtime::{Attendance, Error, Host as Parts, Terms, Witness};
@@ -115,7 +115,7 @@ pub(crate) fn run(host: &Host, options: Options) -> Result<ExitCode, Fault> {
         project: engine.project.display().to_string(),
     };
     let look = look(json);
-    show(&engine, look, |runner| {
+    show(&engine, look, Vec::new(), |runner| {
         let parts = runner.host.clone();
         runner.start(order, &mut |about| interrupt::cancels(&parts, about))
     })
@@ -134,9 +134,11 @@ pub(crate) fn look(json: bool) -> Look {
 pub(crate) fn show(
     engine: &Engine,
     look: Look,
+    past: Vec<Envelope>,
     work: impl FnOnce(&Runner<'_>) -> Result<Outcome, Error>,
 ) -> Result<ExitCode, Fault> {
     let (stage, shower) = stage::open(look, &engine.parts, &engine.definitions.workspace);
+    stage.recall(past);
     let attendance = match look {
         Look::Terminal => Attendance::Present,
         Look::Lines | Look::Text => Attendance::Absent,

@@ -7,9 +7,9 @@
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Sender};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 
 use agentry_protocol::approval::{Answer, Reach};
@@ -72,6 +72,9 @@ struct Desk {
     stage: Arc<Stage>,
     /// The run under way, and a way to its session.
     now: Mutex<Option<(About, Handle)>>,
+    /// Prompts that are not over, and a bell that rings when a run begins or ends.
+    prompts: AtomicUsize,
+    changed: Condvar,
     /// The mode that the next run begins with.
     mode: Mutex<(Mode, Option<u32>)>,
     alone: AtomicBool,
@@ -88,6 +91,8 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
         parts: engine.parts.clone(),
         stage: stage.clone(),
         now: Mutex::default(),
+        prompts: AtomicUsize::new(0),
+        changed: Condvar::new(),
         mode: Mutex::new((terms.mode, None)),
         alone: AtomicBool::new(false),
     });
@@ -123,7 +128,7 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
             interrupt::cancels(&engine.parts, about);
             desk.begin(about, &handle);
         });
-        *lock(&desk.now) = None;
+        desk.end();
         match outcome {
             Ok(outcome) => code = code.max(engine::exit_code(&outcome)),
             Err(error) => {
@@ -156,7 +161,8 @@ fn read_lines(desk: &Desk, prompts: &Sender<Waiting>) {
             Ok(_) if line.iter().all(u8::is_ascii_whitespace) => {}
             Ok(_) => match parse(&line) {
                 Ok(Inbound::Prompt { prompt }) => {
-                    prompts.send(Waiting { prompt }).unwrap_or_default()
+                    desk.prompts.fetch_add(1, Ordering::SeqCst);
+                    prompts.send(Waiting { prompt }).unwrap_or_default();
                 }
                 Ok(inbound) => {
                     if let Err(why) = desk.take(inbound) {
@@ -226,9 +232,27 @@ impl Desk {
 
     fn begin(&self, about: &About, handle: &Handle) {
         *lock(&self.now) = Some((about.clone(), handle.clone()));
+        self.changed.notify_all();
         if self.alone.load(Ordering::SeqCst) {
             handle.leave_alone();
         }
+    }
+
+    fn end(&self) {
+        let mut now = lock(&self.now);
+        *now = None;
+        self.prompts.fetch_sub(1, Ordering::SeqCst);
+        self.changed.notify_all();
+    }
+
+    /// The run under way; one that was asked for a moment ago is waited for.
+    fn under_way(&self) -> Option<About> {
+        let coming = |now: &mut Option<(About, Handle)>| {
+            now.is_none() && self.prompts.load(Ordering::SeqCst) > 0
+        };
+        let now = self.changed.wait_while(lock(&self.now), coming);
+        let now = now.unwrap_or_else(PoisonError::into_inner);
+        now.as_ref().map(|(about, _)| about.clone())
     }
 
     fn take(&self, inbound: Inbound) -> Result<(), String> {
@@ -244,8 +268,9 @@ impl Desk {
             Inbound::Cancel {} => self.record(Event::CancelReceived {}),
             Inbound::SetMode { new_mode, max_iterations } => {
                 *lock(&self.mode) = (new_mode, max_iterations);
+                let under_way = lock(&self.now).is_some();
                 // With no run under way it is for the next.
-                match lock(&self.now).is_some() {
+                match under_way {
                     true => self.record(Event::ModeReceived { mode: new_mode, max_iterations }),
                     false => Ok(()),
                 }
@@ -256,8 +281,7 @@ impl Desk {
 
     /// On disk, then heard.
     fn record(&self, event: Event) -> Result<(), String> {
-        let about = lock(&self.now).as_ref().map(|(about, _)| about.clone());
-        let about = about.ok_or("no run is under way")?;
+        let about = self.under_way().ok_or("no run is under way")?;
         let draft = Draft { cause: None, about, event };
         self.parts.ledger.append(vec![draft]).map(|_| ()).map_err(|error| error.to_string())
     }

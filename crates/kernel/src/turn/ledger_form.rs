@@ -30,10 +30,10 @@ impl Turn {
         if check {
             self.talk.say(Message::User { content: CHECK_QUESTION.to_owned() });
         }
-        self.steps += 1;
-        self.asked.insert(self.steps, asked);
+        self.open.steps += 1;
+        self.open.asked.insert(self.open.steps, asked);
         let (request, bytes) = self.talk.digest();
-        Move::AskModel { step: self.steps, request, bytes, check }
+        Move::AskModel { step: self.open.steps, request, bytes, check }
     }
 
     pub(super) fn begin_check(&mut self, number: u64) -> Move {
@@ -41,7 +41,7 @@ impl Turn {
             return self.ask_model(Asked::Check(number));
         };
         let iteration = u32::try_from(number).unwrap_or(u32::MAX);
-        self.check = Some(iteration);
+        self.open.check = Some(iteration);
         Move::RunCheck { iteration, command }
     }
 

@@ -4,3 +4,4 @@ mod approval;
 mod authority;
 mod shell;
 mod turn_explore;
+mod turn_prefix;

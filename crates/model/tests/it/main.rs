@@ -10,9 +10,8 @@ use agentry_protocol::message::{FailureKind, ModelFailure, ModelRequest};
 fn script(text: &str) -> (tempfile::NamedTempFile, Result<Scripted, String>) {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(text.as_bytes()).unwrap();
-    let read = Scripted::read(file.path()).map_err(|error| {
-        error.to_string().replace(&file.path().display().to_string(), "script")
-    });
+    let read = Scripted::read(file.path())
+        .map_err(|error| error.to_string().replace(&file.path().display().to_string(), "script"));
     (file, read)
 }
 
