@@ -13,7 +13,7 @@ fn the_version_is_one_line() {
 
 #[test]
 fn help_ends_with_examples() {
-    insta::assert_snapshot!(Story::new("").run("--help"), @"
+    insta::assert_snapshot!(Story::new("").run("--help"), @r#"
     exit 0
     --- stdout
     Runs agents defined as files in git: governed, confined, durable, replayable
@@ -22,8 +22,18 @@ fn help_ends_with_examples() {
 
     Commands:
       init         Make an agent in a new directory, with git history
+      run          Run a task or a prompt to its end
+      stdio        Talk with an agent in JSON lines
       check        Say everything that is wrong with agents, skills, tasks and settings
-      show         Show what files resolve to
+      resume       Take up runs that a process left
+      cancel       Ask a run to end
+      approvals    List what waits for an answer
+      answer       Answer an approval
+      fork         Begin a new session from a turn
+      replay       Play a recorded run to today's program and files
+      ledger       Look after the record
+      show         Show a run, a session or a turn, or what files resolve to
+      policy       Look at what decides about calls
       explain      Explain the code of a finding
       schema       Print the JSON Schema of a definition file, for editors
       config       Look at the settings
@@ -53,10 +63,11 @@ fn help_ends_with_examples() {
     Examples:
       agentry init my-agent --profile coder     make an agent from a bundled profile
       agentry check my-agent                    say what is wrong with it
+      agentry run -C my-agent "List the files"   run a prompt or a task
       agentry show agent my-agent               show what it resolves to, and why
       agentry show prompt my-agent              show its prompt, section by section
       agentry explain E0401                     explain a finding
-    ");
+    "#);
 }
 
 #[test]

@@ -2,12 +2,18 @@
 //!
 //! A fenced block with `file=PATH` in its first line is written, `mode=755` makes it executable. Lines of a
 //! `console` block that begin with `$ agentry` are run; `# exit N` at the end says how they must end.
+//! `<run>`, `<turn>`, `<session>` and `<approval>` in a command stand for the id that was printed last, and
+//! `< PATH` at its end for the file that it reads.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::story::Story;
+
+/// `run_`, and so on, and 26 letters and digits.
+const ID_CHARS: usize = 30;
 
 #[test]
 fn every_page_of_the_guide_can_be_followed() {
@@ -28,19 +34,47 @@ fn follow(page: &Path) -> Vec<String> {
     let text = fs::read_to_string(page).expect("the page can be read");
     let name = page.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let story = Story::new("");
+    let mut ids = Ids::default();
     let mut wrong = Vec::new();
     for block in blocks(&text) {
         if let Some(path) = block.value("file") {
             write(&story, path, &block);
         } else if block.head.starts_with("console") {
             for (at, line) in block.lines.iter().enumerate() {
-                if let Err(what) = run(&story, line) {
+                if let Err(what) = run(&story, &mut ids, line) {
                     wrong.push(format!("{name}:{}: {what}", block.line + 1 + at));
                 }
             }
         }
     }
     wrong
+}
+
+/// The ids that were printed last, by what a page calls them.
+#[derive(Default)]
+struct Ids(BTreeMap<&'static str, String>);
+
+impl Ids {
+    fn put_into(&self, command: &str) -> String {
+        let put = |text: String, (name, id): (&&str, &String)| text.replace(*name, id);
+        self.0.iter().fold(command.to_owned(), put)
+    }
+
+    fn take_from(&mut self, text: &str) {
+        let is_inside = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        for word in text.split(|c| !is_inside(c)) {
+            let name = match word.split_once('_') {
+                Some(("run", _)) => "<run>",
+                Some(("trn", _)) => "<turn>",
+                Some(("ses", _)) => "<session>",
+                Some(("apr", _)) => "<approval>",
+                Some(_) | None => continue,
+            };
+            if word.len() == ID_CHARS {
+                self.0.insert(name, word.to_owned());
+            }
+        }
+    }
 }
 
 struct Block<'a> {
@@ -80,13 +114,23 @@ fn write(story: &Story, path: &str, block: &Block<'_>) {
     }
 }
 
-fn run(story: &Story, line: &str) -> Result<(), String> {
+fn run(story: &Story, ids: &mut Ids, line: &str) -> Result<(), String> {
     let Some(command) = line.strip_prefix("$ agentry") else { return Ok(()) };
     let (command, expected) = match command.split_once("  # exit ") {
         Some((command, code)) => (command, code.trim().parse().expect("an exit code is a number")),
         None => (command, 0),
     };
-    let ran = story.ran_in("", command);
+    let command = ids.put_into(command);
+    let ran = match command.split_once(" < ") {
+        Some((command, path)) => {
+            let mut talk = story.talk(command);
+            story.read(path.trim()).lines().for_each(|line| talk.say(line));
+            talk.end()
+        }
+        None => story.ran_in("", &command),
+    };
+    ids.take_from(&ran.err);
+    ids.take_from(&ran.out);
     if ran.code == Some(expected) {
         return Ok(());
     }

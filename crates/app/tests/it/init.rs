@@ -9,6 +9,18 @@ fn the_default_profile_is_written_committed_and_checked() {
     exit 0
     --- stdout
     made helper from default-assistant
+    note[E0410]: `memory_search` is left out: this host does not have it
+      --> helper/agent.yml:13:7
+       |
+    13 |     - memory_search
+       |       ^^^^^^^^^^^^^
+
+    note[E0410]: `memory_store` is left out: this host does not have it
+      --> helper/agent.yml:14:7
+       |
+    14 |     - memory_store
+       |       ^^^^^^^^^^^^
+
     note[E0410]: `web_search` is left out: it needs a search service, and none is configured
       --> helper/agent.yml:15:7
        |
@@ -57,6 +69,36 @@ fn the_coder_has_skills_and_a_persona() {
     exit 0
     --- stdout
     made helper from coder
+    note[E0410]: `git_status` is left out: this host does not have it
+      --> helper/agent.yml:20:7
+       |
+    20 |     - git_status
+       |       ^^^^^^^^^^
+
+    note[E0410]: `git_diff` is left out: this host does not have it
+      --> helper/agent.yml:21:7
+       |
+    21 |     - git_diff
+       |       ^^^^^^^^
+
+    note[E0410]: `git_log` is left out: this host does not have it
+      --> helper/agent.yml:22:7
+       |
+    22 |     - git_log
+       |       ^^^^^^^
+
+    note[E0410]: `git_show` is left out: this host does not have it
+      --> helper/agent.yml:23:7
+       |
+    23 |     - git_show
+       |       ^^^^^^^^
+
+    note[E0410]: `git_commit` is left out: this host does not have it
+      --> helper/agent.yml:24:7
+       |
+    24 |     - git_commit
+       |       ^^^^^^^^^^
+
     next: edit helper/AGENT.md, then `agentry check helper` and `agentry show prompt helper`
     ");
     insta::assert_snapshot!(story.tree("helper"), @"

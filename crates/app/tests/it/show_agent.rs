@@ -114,15 +114,15 @@ fn every_value_has_its_origin() {
     tools
       read_file            low risk  zodiac/agent.yml:7:11
       load_skill           low risk  zodiac/agent.yml:7:36
-      agent_read_self      low risk  zodiac/agent.yml:16:3
-      agent_write_self     medium risk  zodiac/agent.yml:16:3
-      agent_edit_self      medium risk  zodiac/agent.yml:16:3
-      agent_commit         medium risk  zodiac/agent.yml:16:3
-      agent_diff           low risk  zodiac/agent.yml:16:3
-      agent_revert         medium risk  zodiac/agent.yml:16:3
-      agent_log            low risk  zodiac/agent.yml:16:3
       fortune              high risk, custom, runs tools/fortune.sh  zodiac/agent.yml:8:12
       - run_shortcut       left out: it needs a macOS machine  zodiac/agent.yml:7:22
+      - agent_read_self    left out: this host does not have it  zodiac/agent.yml:16:3
+      - agent_write_self   left out: this host does not have it  zodiac/agent.yml:16:3
+      - agent_edit_self    left out: this host does not have it  zodiac/agent.yml:16:3
+      - agent_commit       left out: this host does not have it  zodiac/agent.yml:16:3
+      - agent_diff         left out: this host does not have it  zodiac/agent.yml:16:3
+      - agent_revert       left out: this host does not have it  zodiac/agent.yml:16:3
+      - agent_log          left out: this host does not have it  zodiac/agent.yml:16:3
     approval
       (anything else)      a person is asked
     access
@@ -191,15 +191,15 @@ fn json_has_the_same_values() {
     .models.candidates "claude-sonnet-4-20250514" zodiac/agent.yml:4:12
     .powers.toolset "read_file" zodiac/agent.yml:7:11
     .powers.toolset "load_skill" zodiac/agent.yml:7:36
-    .powers.toolset "agent_read_self" zodiac/agent.yml:16:3
-    .powers.toolset "agent_write_self" zodiac/agent.yml:16:3
-    .powers.toolset "agent_edit_self" zodiac/agent.yml:16:3
-    .powers.toolset "agent_commit" zodiac/agent.yml:16:3
-    .powers.toolset "agent_diff" zodiac/agent.yml:16:3
-    .powers.toolset "agent_revert" zodiac/agent.yml:16:3
-    .powers.toolset "agent_log" zodiac/agent.yml:16:3
     .powers.toolset "fortune" zodiac/agent.yml:8:12
     .powers.left_out "run_shortcut" zodiac/agent.yml:7:22
+    .powers.left_out "agent_read_self" zodiac/agent.yml:16:3
+    .powers.left_out "agent_write_self" zodiac/agent.yml:16:3
+    .powers.left_out "agent_edit_self" zodiac/agent.yml:16:3
+    .powers.left_out "agent_commit" zodiac/agent.yml:16:3
+    .powers.left_out "agent_diff" zodiac/agent.yml:16:3
+    .powers.left_out "agent_revert" zodiac/agent.yml:16:3
+    .powers.left_out "agent_log" zodiac/agent.yml:16:3
     .powers.hooks "before_inference" zodiac/agent.yml:13:21
     .powers.hooks "after_tool_call" zodiac/agent.yml:14:20
     .powers.capabilities.self_modify true zodiac/agent.yml:16:16
@@ -323,20 +323,8 @@ fn tool_access_and_the_environment_bound_the_tools() {
       - edit_file          left out: it is not in allowedTools (c/context/tool-access.json:2:40)  built-in
       - glob               left out: it is not in allowedTools (c/context/tool-access.json:2:40)  built-in
       - grep               left out: it is not in allowedTools (c/context/tool-access.json:2:40)  built-in
-      - code_execution     left out: it is not in allowedTools (c/context/tool-access.json:2:40)  built-in
       - web_fetch          left out: it is not in allowedTools (c/context/tool-access.json:2:40)  built-in
-      - memory_search      left out: it is not in allowedTools (c/context/tool-access.json:2:40)  built-in
-      - memory_store       left out: it is not in allowedTools (c/context/tool-access.json:2:40)  built-in
-      - memory_forget      left out: it is not in allowedTools (c/context/tool-access.json:2:40)  built-in
-      - git_status         left out: it is not in allowedTools (c/context/tool-access.json:2:40)  built-in
-      - git_diff           left out: it is not in allowedTools (c/context/tool-access.json:2:40)  built-in
-      - git_log            left out: it is not in allowedTools (c/context/tool-access.json:2:40)  built-in
-      - git_show           left out: it is not in allowedTools (c/context/tool-access.json:2:40)  built-in
-      - git_commit         left out: it is not in allowedTools (c/context/tool-access.json:2:40)  built-in
       - load_skill         left out: it is not in allowedTools (c/context/tool-access.json:2:40)  built-in
-      - discover_tools     left out: it is not in allowedTools (c/context/tool-access.json:2:40)  built-in
-      - discover_skills    left out: it is not in allowedTools (c/context/tool-access.json:2:40)  built-in
-      - discover_rules     left out: it is not in allowedTools (c/context/tool-access.json:2:40)  built-in
     approval
       (anything else)      a person is asked
     access

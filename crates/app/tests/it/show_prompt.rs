@@ -200,12 +200,12 @@ fn the_layers_of_a_context_folder_are_the_same_sections() {
       soul                86      22  yes     c/context/soul.json
       user                47      12  yes     c/context/user_profile.json
       template             -       -  -       no template
-      tools              958     240  yes     built
+      tools              386      97  yes     built
       skills               -       -  -       no skills
       rules                -       -  -       no AGENTS.md
       hook output          -       -  -       no hook ran
-      sum               1102     277
-      stable beginning: 1108 bytes, blake3:28c6801766a472a8efdb5a2eda1f0d102575f500dc62fde26ed62647c4a0bef4
+      sum                530     134
+      stable beginning: 536 bytes, blake3:bf477fe6586b46aecf611ae59822d97b059befcb84ce5e591e5aed26e9d96a09
 
     ──── instructions
     Be careful.
@@ -232,20 +232,8 @@ fn the_layers_of_a_context_folder_are_the_same_sections() {
     - glob: Find files by name pattern.
     - grep: Search file contents with a regular expression.
     - bash: Run a shell command in the sandbox.
-    - code_execution: Run a short program in the sandbox.
     - web_fetch: Fetch a web page as text.
-    - memory_search: Search what was remembered before.
-    - memory_store: Remember something for later.
-    - memory_forget: Forget something that was remembered.
-    - git_status: Show the state of the working tree.
-    - git_diff: Show changes as a patch.
-    - git_log: Show the history of commits.
-    - git_show: Show one commit.
-    - git_commit: Commit changes with a message.
     - load_skill: Load the full text of a skill by its name.
-    - discover_tools: Find tools that fit an intent.
-    - discover_skills: Find skills that fit an intent.
-    - discover_rules: Find rules that apply to a path or an intent.
     ");
 }
 

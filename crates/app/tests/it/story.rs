@@ -1,11 +1,13 @@
 //! One story: a temporary home and work directory, and commands that run there in a clean environment.
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use std::sync::mpsc;
-use std::thread;
+use std::process::{Child, ChildStdin, Command, Output, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use agentry_agentfile::file_tree::{Entry, FileTree};
@@ -128,19 +130,57 @@ impl Story {
         Ran { code: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }
     }
 
-    fn output(&self, directory: &str, words: &[String]) -> Output {
-        let child = Command::new(env!("CARGO_BIN_EXE_agentry"))
+    fn command(&self, directory: &str, words: &[String]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_agentry"));
+        command
             .args(words)
             .current_dir(self.path(directory))
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", self.home(""))
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
-            .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the binary starts");
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// Starts a command to talk with while it runs.
+    pub(crate) fn talk(&self, command: &str) -> Talk {
+        let mut started = self.command("", &words(command));
+        let mut child = started.stdin(Stdio::piped()).spawn().expect("the binary starts");
+        let out = child.stdout.take().expect("it has an output");
+        let mut err = child.stderr.take().expect("it has errors");
+        let (sender, lines) = mpsc::channel();
+        thread::spawn(move || {
+            BufReader::new(out).lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
+        });
+        let errors = thread::spawn(move || {
+            let mut text = String::new();
+            err.read_to_string(&mut text).expect("errors are text");
+            text
+        });
+        let input = child.stdin.take();
+        Talk { child, input, lines, errors, heard: Vec::new() }
+    }
+
+    /// Makes a named pipe below the work directory.
+    pub(crate) fn gate(&self, path: &str) {
+        let made = Command::new("mkfifo").arg(self.path(path)).status().expect("mkfifo runs");
+        assert!(made.success());
+    }
+
+    /// Waits until somebody reads a named pipe, and says something to them.
+    pub(crate) fn open_gate(&self, path: &str, content: &str) {
+        let (path, content) = (self.path(path), content.to_owned());
+        let (sender, receiver) = mpsc::channel();
+        thread::spawn(move || sender.send(fs::write(path, content)));
+        let written = receiver.recv_timeout(COMMAND_TIME_MAX).expect("somebody reads the pipe");
+        written.expect("the pipe can be written");
+    }
+
+    fn output(&self, directory: &str, words: &[String]) -> Output {
+        let mut command = self.command(directory, words);
+        let child = command.stdin(Stdio::null()).spawn().expect("the binary starts");
         let (sender, receiver) = mpsc::channel();
         thread::spawn(move || sender.send(child.wait_with_output()));
         let output = receiver.recv_timeout(COMMAND_TIME_MAX);
@@ -175,6 +215,125 @@ impl Story {
     pub(crate) fn read(&self, path: &str) -> String {
         fs::read_to_string(self.path(path)).expect("the file can be read")
     }
+}
+
+/// A command under way.
+pub(crate) struct Talk {
+    child: Child,
+    input: Option<ChildStdin>,
+    lines: Receiver<String>,
+    errors: JoinHandle<String>,
+    heard: Vec<String>,
+}
+
+impl Talk {
+    /// Says one line.
+    pub(crate) fn say(&mut self, line: &str) {
+        let input = self.input.as_mut().expect("it is still listened to");
+        writeln!(input, "{line}").expect("the line can be written");
+    }
+
+    /// Hears until an event of this kind, whole texts only.
+    pub(crate) fn hear(&mut self, kind: &str) -> Value {
+        loop {
+            let line = self.lines.recv_timeout(COMMAND_TIME_MAX);
+            let line = line.unwrap_or_else(|_| panic!("no {kind} after {:#?}", self.heard));
+            self.heard.push(line.clone());
+            let event: Value = serde_json::from_str(&line).expect("a line is JSON");
+            if event["type"] == kind && event["isPartial"] != true {
+                return event;
+            }
+        }
+    }
+
+    /// Hears until a line with this in it.
+    pub(crate) fn hear_line(&mut self, text: &str) {
+        while !self.heard.last().is_some_and(|line| line.contains(text)) {
+            let line = self.lines.recv_timeout(COMMAND_TIME_MAX);
+            self.heard.push(line.unwrap_or_else(|_| panic!("no {text} after {:#?}", self.heard)));
+        }
+    }
+
+    /// Says no more, hears the rest, and takes the exit code.
+    pub(crate) fn end(mut self) -> Ran {
+        drop(self.input.take());
+        loop {
+            match self.lines.recv_timeout(COMMAND_TIME_MAX) {
+                Ok(line) => self.heard.push(line),
+                Err(mpsc::RecvTimeoutError::Disconnected) => break,
+                Err(mpsc::RecvTimeoutError::Timeout) => panic!("it hangs after {:#?}", self.heard),
+            }
+        }
+        let status = self.child.wait().expect("it ends");
+        let err = self.errors.join().expect("errors are read");
+        let out = self.heard.iter().map(|line| format!("{line}\n")).collect();
+        Ran { code: status.code(), out, err }
+    }
+}
+
+/// Events as lines, without pieces of texts, and without what is the same on each.
+pub(crate) fn events(out: &str) -> String {
+    let mut lines = Vec::new();
+    for line in out.lines() {
+        let mut event: Value = serde_json::from_str(line).expect("a line is JSON");
+        if event["isPartial"] == true {
+            continue;
+        }
+        let fields = event.as_object_mut().expect("an event is an object");
+        let kind = fields.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let same =
+            ["type", "seq", "runId", "sessionId", "turnId", "usage", "toolCallId", "isPartial"];
+        fields.retain(|key, _| !same.contains(&key.as_str()) && (key != "model" || kind != "init"));
+        let rest: Vec<String> =
+            fields.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        lines.push(format!("{kind} {}", rest.join(" ")));
+    }
+    ids(&lines.join("\n"))
+}
+
+/// A text with its ids numbered as they come, and with no durations.
+pub(crate) fn ids(text: &str) -> String {
+    const ID_CHARS: usize = 26;
+    let mut known: BTreeMap<String, String> = BTreeMap::new();
+    let mut out = String::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let prefix = ["run_", "ses_", "trn_", "call_", "apr_", "stdio_"];
+        let prefix = prefix.into_iter().find(|prefix| rest.starts_with(prefix));
+        let id = prefix.and_then(|prefix| rest.get(..prefix.len() + ID_CHARS));
+        match (prefix, id) {
+            (Some(prefix), Some(id)) if id[prefix.len()..].chars().all(char::is_alphanumeric) => {
+                let count = known.keys().filter(|one| one.starts_with(prefix)).count() + 1;
+                let short = known.entry(id.to_owned()).or_insert(format!("{prefix}{count}"));
+                out.push_str(short);
+                rest = &rest[id.len()..];
+            }
+            _ => {
+                let next = rest.chars().next().expect("it is not empty");
+                out.push(next);
+                rest = &rest[next.len_utf8()..];
+            }
+        }
+    }
+    untimed(&out)
+}
+
+/// `[exit code 1, 0.02 s]` takes as long as it takes, and a process has the number it has.
+fn untimed(text: &str) -> String {
+    let words: Vec<&str> = text.split(' ').collect();
+    let is_measured = |at: usize| {
+        let seconds = words
+            .get(at + 1)
+            .is_some_and(|next| *next == "s" || next.starts_with("s]") || next.starts_with("s,"));
+        let process = at > 0 && words[at - 1] == "process";
+        (seconds && words[at].contains('.')) || process
+    };
+    let words = (0..words.len()).map(|at| match (is_measured(at), words[at].ends_with('\n')) {
+        (true, true) => "…\n",
+        (true, false) => "…",
+        (false, _) => words[at],
+    });
+    words.collect::<Vec<_>>().join(" ")
 }
 
 fn list(directory: &Path, below: &str, files: &mut Vec<String>) {

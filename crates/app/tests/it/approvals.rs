@@ -1,0 +1,183 @@
+//! Approvals without a terminal: a run stops, a person answers, the run goes on.
+
+use crate::record::{all_is_recorded, latest, line, script, story, waiting};
+use crate::story::{Story, ids};
+
+/// A run that waits for one answer.
+fn waits() -> (Story, String) {
+    let story = story();
+    script(&story, "s.jsonl", &[line("Trying.", &["touch made", "echo hi"]), line("Over.", &[])]);
+    let ran = story.ran_in("", "run --model scripted:s.jsonl hello");
+    assert_eq!(ran.code, Some(4));
+    let approval = waiting(&story).remove(0);
+    (story, approval)
+}
+
+#[test]
+fn a_call_that_asks_stops_the_run_and_the_other_goes_on() {
+    let story = story();
+    script(&story, "s.jsonl", &[line("Trying.", &["touch made", "echo hi"]), line("Over.", &[])]);
+    insta::assert_snapshot!(ids(&story.run("run --model scripted:s.jsonl hello")), @"
+    exit 4
+    --- stdout
+    Trying.
+    --- stderr
+    run_1: builder with scripted:[tmp]/work/s.jsonl, structured
+    warning: commands run without a sandbox
+    ● bash touch made
+    ● bash echo hi
+      ✓ hi
+    waiting for approval: apr_1
+      agentry answer apr_1 yes|no
+      agentry resume run_1
+    ");
+    insta::assert_snapshot!(ids(&story.run("approvals")), @r#"
+    exit 0
+    --- stdout
+    apr_1  waiting  bash  run_1
+      {"command":"touch made"}
+      why: no approval rule matches, so a person is asked (built-in)
+    "#);
+    assert!(!story.path("made").exists());
+    let id = waiting(&story).remove(0);
+    insta::assert_snapshot!(ids(&story.run(&format!("answer {id} yes"))), @"
+    exit 0
+    --- stdout
+    apr_1: yes
+      agentry resume run_1
+    ");
+    insta::assert_snapshot!(ids(&story.run("resume --last")), @"
+    exit 0
+    --- stdout
+    Over.
+    --- stderr
+    run_1: resumed
+      ✓ [no output]
+    ");
+    assert!(story.path("made").exists());
+    insta::assert_snapshot!(story.run("approvals"), @"
+    exit 0
+    --- stdout
+    nothing waits for an answer
+    ");
+    all_is_recorded(&story);
+}
+
+#[test]
+fn a_no_is_told_to_the_agent_with_its_reason() {
+    let (story, approval) = waits();
+    story.out(&format!("answer {approval} no --reason 'use the other file'"));
+    insta::assert_snapshot!(ids(&story.run("resume --last")), @"
+    exit 0
+    --- stdout
+    Over.
+    --- stderr
+    run_1: resumed
+      ✗ A person said no: use the other file
+    ");
+    assert!(!story.path("made").exists());
+    all_is_recorded(&story);
+}
+
+#[test]
+fn an_answer_is_given_once() {
+    let (story, approval) = waits();
+    story.out(&format!("answer {approval} no"));
+    let all: Vec<String> = [
+        format!("answer {approval} yes"),
+        "answer apr_nope yes".to_owned(),
+        format!("answer {approval} no --session"),
+    ]
+    .iter()
+    .map(|command| story.run(command))
+    .collect();
+    insta::assert_snapshot!(ids(&all.join("\n")), @"
+    exit 2
+    --- stderr
+    error: apr_1 does not wait for an answer: it was answered with no
+
+    exit 2
+    --- stderr
+    error: there is no approval `apr_nope`
+
+    exit 2
+    --- stderr
+    error: --session goes with yes only
+    ");
+}
+
+#[test]
+fn a_yes_for_the_session_holds_for_the_same_call_only() {
+    let story = story();
+    let lines = [line("", &["touch made"]), line("Over.", &[])];
+    script(&story, "s.jsonl", &lines);
+    script(&story, "other.jsonl", &[line("", &["touch other"]), line("Over.", &[])]);
+    let run = |script: &str| {
+        story.ran_in("", &format!("run --session desk --model scripted:{script}.jsonl hello")).code
+    };
+    assert_eq!(run("s"), Some(4));
+    story.out(&format!("answer {} yes --session", waiting(&story)[0]));
+    story.out("resume --last");
+    assert_eq!(run("s"), Some(0));
+    assert_eq!(run("other"), Some(4));
+    story.out(&format!("cancel {}", latest(&story)));
+    // Another session knows nothing of it.
+    assert_eq!(story.ran_in("", "run --model scripted:s.jsonl hello").code, Some(4));
+    all_is_recorded(&story);
+}
+
+#[test]
+fn a_yes_once_holds_once() {
+    let story = story();
+    let again = line("", &["touch made"]);
+    script(&story, "s.jsonl", &[again.clone(), again, line("Over.", &[])]);
+    let code = |command: &str| story.ran_in("", command).code;
+    assert_eq!(code("run --model scripted:s.jsonl hello"), Some(4));
+    story.out(&format!("answer {} yes", waiting(&story)[0]));
+    assert_eq!(code("resume --last"), Some(4));
+    story.out(&format!("answer {} yes", waiting(&story)[0]));
+    assert_eq!(code("resume --last"), Some(0));
+    all_is_recorded(&story);
+}
+
+#[test]
+fn what_tool_access_switched_off_meanwhile_is_refused_after_a_yes() {
+    let (story, approval) = waits();
+    story.out(&format!("answer {approval} yes"));
+    story.file(
+        ".agentry/agents/builder/context/tool-access.json",
+        br#"{"tools": {"bash": {"enabled": false}}}"#,
+    );
+    insta::assert_snapshot!(ids(&story.run("resume --last")), @"
+    exit 0
+    --- stdout
+    Over.
+    --- stderr
+    run_1: resumed
+      ✗ Refused: tool-access does not let `bash`: it is switched off
+    ");
+    assert!(!story.path("made").exists());
+}
+
+#[test]
+fn a_tool_access_file_that_is_broken_meanwhile_refuses_too() {
+    let (story, approval) = waits();
+    story.out(&format!("answer {approval} yes"));
+    story.file(".agentry/agents/builder/context/tool-access.json", b"{");
+    insta::assert_snapshot!(ids(&story.run("resume --last")), @"
+    exit 2
+    --- stderr
+    run_1: resumed
+    error: the agent `builder` (.agentry/agents/builder/AGENT.md) does not load; `agentry check` shows why
+    ");
+    assert!(!story.path("made").exists());
+}
+
+#[test]
+fn a_question_shows_control_characters_as_escapes() {
+    let story = story();
+    script(&story, "s.jsonl", &[line("", &["touch made\u{1b}[2K\u{202e}"])]);
+    story.run("run --model scripted:s.jsonl hello");
+    let shown = story.out("approvals");
+    assert!(!shown.contains('\u{1b}') && !shown.contains('\u{202e}'), "{shown:?}");
+}
