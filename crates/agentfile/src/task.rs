@@ -34,6 +34,8 @@ pub struct Task {
     pub name: Sourced<String>,
     /// What it does.
     pub description: Option<Sourced<String>>,
+    /// In wiggum mode, the command whose success means that the work is done.
+    pub check: Option<Sourced<String>>,
     /// What it is given.
     pub inputs: Vec<Sourced<Input>>,
     /// Its steps in order; the first is `TASK.md`.
@@ -137,10 +139,12 @@ pub fn resolve(draft: TaskDraft, index: &Index, findings: &mut Findings) -> Task
         });
     }
     let description = manifest.description.clone();
+    let check = manifest.check.clone();
     Task {
         id,
         name: first.sourced("/name", manifest.name.clone()),
         description: description.map(|text| first.sourced("/description", text)),
+        check: check.map(|command| first.sourced("/check", command)),
         inputs,
         steps,
         hash,

@@ -50,8 +50,24 @@ pub struct Turn {
     steers: Vec<String>,
     skills: Vec<SkillId>,
     usage: Usage,
+    end: End,
+}
+
+/// What is told at the end.
+#[derive(Default)]
+struct End {
     ended: Option<(Ending, Why)>,
     failure: Option<ModelFailure>,
+    // The last thing the model said, but for its answers to a check.
+    result: Option<String>,
+}
+
+impl End {
+    fn said(&mut self, reply: &ModelReply) {
+        if !reply.text.is_empty() {
+            self.result = Some(reply.text.clone());
+        }
+    }
 }
 
 /// Requests and checks whose results are not there.
@@ -61,6 +77,14 @@ struct Open {
     check: Option<u32>,
     // How many requests there were.
     steps: u32,
+}
+
+impl Open {
+    /// A word from outside makes the answer of a check worthless; it must not be heard later.
+    fn forget_checks(&mut self) {
+        self.asked.retain(|_, asked| matches!(asked, Asked::Think(_)));
+        self.check = None;
+    }
 }
 
 struct Plan {
@@ -124,8 +148,7 @@ impl Turn {
             steers: Vec::new(),
             skills: Vec::new(),
             usage: Usage::default(),
-            ended: None,
-            failure: None,
+            end: End::default(),
         };
         let moves = turn.advance()?;
         Ok((turn, moves))
@@ -133,7 +156,7 @@ impl Turn {
 
     /// Tells the turn what happened. The moves are what it does about it, in order.
     pub fn tell(&mut self, event: &Event) -> Result<Vec<Move>, Halt> {
-        if self.ended.is_some() {
+        if self.end.ended.is_some() {
             return Ok(Vec::new());
         }
         match event {
@@ -143,10 +166,12 @@ impl Turn {
             Event::CheckFinished { iteration, outcome } => self.hear_check(*iteration, outcome),
             Event::SteerReceived { content } => {
                 self.steers.push(content.clone());
+                self.open.forget_checks();
                 self.program.offer(Lane::Normal, Signal::Steered);
             }
             Event::CancelReceived {} => self.program.offer(Lane::Urgent, Signal::Cancelled),
             Event::ModeReceived { mode, max_iterations } => {
+                self.open.forget_checks();
                 self.program.offer(Lane::Normal, Signal::ModeWanted(*mode, *max_iterations));
             }
             Event::ApprovalAnswered { approval, answer } => {
@@ -202,21 +227,21 @@ impl Turn {
     /// Why the turn stopped at a limit, or why the model did not answer, in words.
     pub fn trouble(&self) -> Option<String> {
         let limits = &self.charter.limits;
-        match self.ended?.1 {
+        match self.end.ended?.1 {
             Why::Limit(Limit::Steps) => Some(format!("{} requests to the model", limits.steps_max)),
             Why::Limit(Limit::Calls) => Some(format!("{} tool calls", limits.calls_max)),
             Why::Limit(Limit::Iterations) => Some("the iteration limit".to_owned()),
             Why::Limit(Limit::Tokens) => {
                 Some(format!("{} tokens", limits.tokens_max.unwrap_or_default()))
             }
-            Why::Unanswered => self.failure.as_ref().map(|failure| failure.message.clone()),
+            Why::Unanswered => self.end.failure.as_ref().map(|failure| failure.message.clone()),
             Why::Done | Why::Cancelled => None,
         }
     }
 
     /// How the turn stands.
     pub fn standing(&self) -> Standing {
-        if let Some((ending, _)) = self.ended {
+        if let Some((ending, _)) = self.end.ended {
             return Standing::Over(ending);
         }
         if !self.open.asked.is_empty()
@@ -275,6 +300,7 @@ impl Turn {
         match self.open.asked.remove(&step) {
             Some(Asked::Think(pass)) => {
                 self.talk.say(said(reply));
+                self.end.said(reply);
                 let first = self.calls.len();
                 for call in &reply.calls {
                     self.calls.push(self.judged(call));
@@ -303,7 +329,7 @@ impl Turn {
             Some(Asked::Check(number)) => Signal::Checked(number, CheckResult::Unanswered),
             None => return,
         };
-        self.failure = Some(failure.clone());
+        self.end.failure = Some(failure.clone());
         self.program.offer(Lane::Normal, signal);
     }
 
@@ -417,7 +443,7 @@ impl Turn {
         let chosen = self.program.run()?;
         let mut moves = Vec::new();
         for one in chosen {
-            if self.ended.is_none() {
+            if self.end.ended.is_none() {
                 self.act_on(&one.event, &mut moves);
             }
         }

@@ -114,9 +114,14 @@ impl Definitions {
         Ok(folders.map(|skill| (skill.id.as_str().to_owned(), told(skill))).collect())
     }
 
-    /// What the tool-access file says now.
-    pub(crate) fn access_now(&self, id: &AgentId) -> Result<ToolAccess, Error> {
-        let directory = &self.agent(id)?.directory;
+    /// What the tool-access file says now. An agent that does not load any more may nothing.
+    pub(crate) fn access_now(&self, charter: &Charter) -> ToolAccess {
+        let Some(agent) = self.library.agents.get(charter.agent.as_str()) else {
+            let why = format!("the agent `{}` does not load any more", charter.agent);
+            let broken = Some(Origin::named(why));
+            return ToolAccess { broken, ..charter.authority.access.clone() };
+        };
+        let directory = &agent.directory;
         let mut tree = FileTree::new(directory.as_str());
         let path = Path::new(directory).join(tool_access::FILE);
         match std::fs::read(&path) {
@@ -125,7 +130,7 @@ impl Definitions {
             // There and not readable: it must not pass for absent.
             Err(_) => tree.insert(tool_access::FILE, Entry::File(File::new(Vec::new(), false))),
         }
-        Ok(tool_access::read(&tree, &[], &self.environment, &mut Findings::default()))
+        tool_access::read(&tree, &[], &self.environment, &mut Findings::default())
     }
 
     /// An agent's skills, or only those that a step names.

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use agentry_agentfile::task::Task;
+use agentry_kernel::danger;
 use agentry_protocol::event::{Event, RunPlan, StepPlan};
 use agentry_protocol::{ContentHash, RunId, TaskId};
 use agentry_store::{Filter, Ledger};
@@ -65,7 +66,7 @@ pub(crate) fn of_order(definitions: &Definitions, order: &Order) -> Result<RunPl
         model: order.terms.model.clone(),
         mode: order.terms.mode,
         limits: order.terms.limits,
-        check: order.terms.check.clone(),
+        check: check(definitions, order, task)?,
         workspace: definitions.workspace.display().to_string(),
         project: order.project.clone(),
         steps,
@@ -84,6 +85,25 @@ pub(crate) fn task<'a>(
 fn task_named<'a>(definitions: &'a Definitions, id: &TaskId) -> Result<&'a Task, Error> {
     let tasks = &definitions.library.tasks;
     tasks.get(id.as_str()).ok_or_else(|| Error::Definition(format!("there is no task `{id}`")))
+}
+
+/// The command that decides about done: as asked for, else the task's. The guard looks at it too.
+fn check(
+    definitions: &Definitions,
+    order: &Order,
+    task: Option<&Task>,
+) -> Result<Option<String>, Error> {
+    let of_task = || Some(task?.check.as_ref()?.value.clone());
+    let Some(command) = order.terms.check.clone().or_else(of_task) else { return Ok(None) };
+    let workspace = definitions.workspace.display().to_string();
+    let place = danger::Place { workspace: &workspace, home: definitions.home.as_deref() };
+    match danger::of_command(&command, &place) {
+        None => Ok(Some(command)),
+        Some(found) => {
+            let why = found.why;
+            Err(Error::Definition(format!("the check `{command}` is refused as dangerous: {why}")))
+        }
+    }
 }
 
 /// What of a plan goes into every charter.

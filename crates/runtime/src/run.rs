@@ -362,9 +362,11 @@ impl Runner<'_> {
         at: usize,
     ) -> Result<Session<'b>, Error> {
         let about = About { turn: Some(turn.clone()), ..underway.about() };
-        let task = plan::task(self.definitions, &underway.plan)?;
+        // A turn that goes on has what it was told; a definition that is gone takes only its skills along.
+        let task = plan::task(self.definitions, &underway.plan).ok().flatten();
         let agent = &underway.plan.steps[at].agent;
-        let skills = self.definitions.loadable(agent, task.map(|task| (task, at)))?;
+        let skills = self.definitions.loadable(agent, task.map(|task| (task, at)));
+        let skills = skills.unwrap_or_default();
         let workers = Workers::new(
             self.host.clone(),
             (underway.model.clone(), underway.workspace.clone()),

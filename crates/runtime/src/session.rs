@@ -216,7 +216,7 @@ impl Session<'_> {
     /// The tool-access file is live: it is looked at before anything may come of what is told next.
     pub(crate) fn look_at_access(&mut self, turn: &mut Turn) -> Result<(), Error> {
         let charter = turn.charter();
-        let now = self.definitions.access_now(&charter.agent)?;
+        let now = self.definitions.access_now(charter);
         if now == charter.authority.access {
             return Ok(());
         }

@@ -33,6 +33,9 @@ pub struct TaskMd {
     pub tasks: Option<NameList>,
     /// Which task invocations go ahead without a question.
     pub task_approvals: Option<TaskApprovals>,
+    /// In wiggum mode, the command whose success means that the work is done.
+    #[schemars(length(min = 1))]
+    pub check: Option<String>,
     /// What the task is given.
     #[serde(default)]
     pub inputs: Vec<Input>,

@@ -165,10 +165,12 @@ fn a_tool_access_file_that_is_broken_meanwhile_refuses_too() {
     story.out(&format!("answer {approval} yes"));
     story.file(".agentry/agents/builder/context/tool-access.json", b"{");
     insta::assert_snapshot!(ids(&story.run("resume --last")), @"
-    exit 2
+    exit 0
+    --- stdout
+    Over.
     --- stderr
     run_1: resumed
-    error: the agent `builder` (.agentry/agents/builder/AGENT.md) does not load; `agentry check` shows why
+      ✗ Refused: tool-access does not let `bash`: tool-access.json cannot be used, so nothing is on
     ");
     assert!(!story.path("made").exists());
 }

@@ -62,7 +62,7 @@ fn every_json_line_has_the_documented_fields_in_the_documented_order() {
 }
 
 #[test]
-fn what_cannot_begin_exits_with_2_and_records_nothing() {
+fn an_agent_or_a_model_that_is_not_there_exits_with_2_and_records_nothing() {
     let story = look();
     story.write(
         "
@@ -78,19 +78,12 @@ fn what_cannot_begin_exits_with_2_and_records_nothing() {
         ---
         ",
     );
-    script(&story, "wrong.jsonl", &[line("fine", &[]), r#"{"txt": 1}"#.to_owned()]);
     let commands = [
         "run --agent nobody --model scripted:look.jsonl hello",
         "run --agent broken --model scripted:look.jsonl hello",
         "run --agent builder hello",
         "run --agent builder --model m9 hello",
         "run --agent narrow --model m9 hello",
-        "run --agent builder --model scripted:absent.jsonl hello",
-        "run --agent builder --model scripted:wrong.jsonl hello",
-        "run --agent builder --model scripted:look.jsonl --input a=b hello",
-        "run --agent builder --model scripted:look.jsonl --input a hello",
-        "run --agent builder --model scripted:look.jsonl -C absent hello",
-        "run --agent builder --model scripted:look.jsonl",
     ];
     let all: Vec<String> =
         commands.iter().map(|command| format!("$ {command}\n{}", story.run(command))).collect();
@@ -125,7 +118,25 @@ fn what_cannot_begin_exits_with_2_and_records_nothing() {
     --- stderr
     error: the agent `narrow` may not use the model `m9`
      help: it may use: m1
+    ");
+    assert_eq!(story.out("show"), "there is no run yet\n");
+}
 
+#[test]
+fn a_wrong_script_input_or_directory_exits_with_2_and_records_nothing() {
+    let story = look();
+    script(&story, "wrong.jsonl", &[line("fine", &[]), r#"{"txt": 1}"#.to_owned()]);
+    let commands = [
+        "run --agent builder --model scripted:absent.jsonl hello",
+        "run --agent builder --model scripted:wrong.jsonl hello",
+        "run --agent builder --model scripted:look.jsonl --input a=b hello",
+        "run --agent builder --model scripted:look.jsonl --input a hello",
+        "run --agent builder --model scripted:look.jsonl -C absent hello",
+        "run --agent builder --model scripted:look.jsonl",
+    ];
+    let all: Vec<String> =
+        commands.iter().map(|command| format!("$ {command}\n{}", story.run(command))).collect();
+    insta::assert_snapshot!(all.join("\n"), @"
     $ run --agent builder --model scripted:absent.jsonl hello
     exit 2
     --- stderr

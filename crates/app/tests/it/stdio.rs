@@ -183,7 +183,7 @@ fn the_mode_is_switched_to_wiggum_and_the_waiting_call_goes_ahead() {
     approval_gate gateId="apr_1" toolName="bash" input={"command":"touch made"} reason="no approval rule matches, so a person is asked"
     tool_result status="completed" output="[no output]" outcome="done" exitCode=0
     text content="{\"done\": true}"
-    done stopReason="end_turn" result="{\"done\": true}"
+    done stopReason="end_turn"
     "#);
     all_is_recorded(&story);
 }

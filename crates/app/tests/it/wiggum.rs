@@ -44,7 +44,7 @@ fn it_repeats_until_the_model_says_done() {
     text content="Nothing left to do."
     iteration count=4
     text content="So: {\"done\": true}"
-    done stopReason="end_turn" result="So: {\"done\": true}" iterations=4
+    done stopReason="end_turn" result="Nothing left to do." iterations=4
     "#);
     // Nobody was asked, and what failed is part of the talk.
     assert!(story.path("made").exists());
@@ -126,7 +126,7 @@ fn the_iteration_limit_has_its_own_code_and_exit_5() {
     tool_result status="completed" output="2\n" outcome="done" exitCode=0
     text content="{\"done\": false}"
     error code="max_iterations" message="stopped at a limit: the iteration limit" recoverable=true
-    done stopReason="error" result="{\"done\": false}" iterations=2
+    done stopReason="error" iterations=2
     "#);
     all_is_recorded(&story);
 }
@@ -155,7 +155,7 @@ fn the_guard_stays_on() {
     tool_use toolName="bash" input={"command":"echo fine"}
     tool_result status="completed" output="fine\n" outcome="done" exitCode=0
     text content="{\"done\": true}"
-    done stopReason="end_turn" result="{\"done\": true}" iterations=2
+    done stopReason="end_turn" iterations=2
     "#);
     all_is_recorded(&story);
 }

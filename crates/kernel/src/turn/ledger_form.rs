@@ -138,10 +138,10 @@ impl Turn {
             Why::Done if all_denied => Ending::Denied,
             Why::Done | Why::Cancelled | Why::Unanswered | Why::Limit(_) => why.ending(),
         };
-        self.ended = Some((ending, why));
+        self.end.ended = Some((ending, why));
         let messages = self.talk.own();
         let hash = self.hash(&messages, ending);
-        Move::EndTurn { ending, hash, usage: self.usage, result: self.talk.last_said(), messages }
+        Move::EndTurn { ending, hash, usage: self.usage, result: self.end.result.clone(), messages }
     }
 
     fn hash(&self, messages: &[Message], ending: Ending) -> ContentHash {

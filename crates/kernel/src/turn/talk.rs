@@ -67,14 +67,6 @@ impl Talk {
         self.messages[self.own_from..].iter().map(|message| Message::clone(message)).collect()
     }
 
-    /// The last thing the model said in this turn.
-    pub fn last_said(&self) -> Option<String> {
-        self.messages[self.own_from..].iter().rev().find_map(|message| match &**message {
-            Message::Assistant { content, .. } if !content.is_empty() => Some(content.clone()),
-            Message::Assistant { .. } | Message::User { .. } | Message::Tool { .. } => None,
-        })
-    }
-
     fn hash(&mut self, line: &[u8]) {
         self.bytes += line.len() as u64;
         self.hasher.piece(line);
