@@ -23,7 +23,7 @@ pub(crate) struct History {
     pub(crate) left_out: u64,
 }
 
-/// The past up to a head. `from` is where the turn before began to be shown what.
+/// The past up to a head.
 pub(crate) fn before(ledger: &Ledger, head: Option<&TurnId>) -> Result<History, Error> {
     let Some(head) = head else { return Ok(History::default()) };
     let kept_from = shown_from(ledger, head)?;
@@ -42,11 +42,7 @@ pub(crate) fn before(ledger: &Ledger, head: Option<&TurnId>) -> Result<History, 
     let left_out = oldest.map_or(0, |(_, _, depth)| depth.saturating_sub(1));
     let from = oldest.map(|(id, _, _)| id.clone());
     let shown = branch.into_iter().take(count).rev();
-    let mut messages: Vec<Message> = shown.flat_map(|(_, messages, _)| messages).collect();
-    if left_out > 0 {
-        let content = format!("[{left_out} earlier turns of this session are not shown.]");
-        messages.insert(0, Message::User { content });
-    }
+    let messages = with_note(left_out, shown.flat_map(|(_, messages, _)| messages));
     Ok(History { messages, from, left_out })
 }
 
@@ -67,12 +63,14 @@ pub(crate) fn as_given(
             break;
         }
     }
-    let mut messages: Vec<Message> = shown.into_iter().rev().flatten().collect();
-    if left_out > 0 {
-        let content = format!("[{left_out} earlier turns of this session are not shown.]");
-        messages.insert(0, Message::User { content });
-    }
-    Ok(messages)
+    Ok(with_note(left_out, shown.into_iter().rev().flatten()))
+}
+
+/// What is left out is said, where it would have stood.
+fn with_note(left_out: u64, messages: impl Iterator<Item = Message>) -> Vec<Message> {
+    let content = format!("[{left_out} earlier turns of this session are not shown.]");
+    let note = (left_out > 0).then_some(Message::User { content });
+    note.into_iter().chain(messages).collect()
 }
 
 /// The newest turns that fill half of the room, but at least one.

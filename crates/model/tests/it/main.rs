@@ -8,8 +8,8 @@ use agentry_model::{Answer, Delta, Model, Question, Scripted, find};
 use agentry_protocol::message::{FailureKind, ModelFailure, ModelRequest};
 
 fn script(text: &str) -> (tempfile::NamedTempFile, Result<Scripted, String>) {
-    let mut file = tempfile::NamedTempFile::new().unwrap();
-    file.write_all(text.as_bytes()).unwrap();
+    let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
+    file.write_all(text.as_bytes()).expect("a temporary file takes text");
     let read = Scripted::read(file.path())
         .map_err(|error| error.to_string().replace(&file.path().display().to_string(), "script"));
     (file, read)
