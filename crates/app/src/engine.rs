@@ -10,11 +10,12 @@ use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use agentry_agentfile::skill::SkillLevel;
+use agentry_protocol::RunId;
 use agentry_protocol::call::ToolSpec;
 use agentry_protocol::event::{Ending, RunLimits};
 use agentry_runtime::run::{End, Outcome};
 use agentry_runtime::template::Renderer;
-use agentry_runtime::{Definitions, Error, Host as Parts};
+use agentry_runtime::{Definitions, Error, Host as Parts, plan};
 use agentry_store::Ledger;
 use agentry_tools::{FetchRules, Toolset};
 
@@ -66,9 +67,17 @@ pub(crate) fn specs() -> Vec<ToolSpec> {
     Toolset::builtin().specs().cloned().collect()
 }
 
+/// The engine for a run that is recorded: its own project and workspace.
+pub(crate) fn engine_of(host: &Host, ledger: Ledger, run: &RunId) -> Result<Engine, Fault> {
+    let plan = plan::recorded(&ledger, run).map_err(fault)?;
+    let workspace = Path::new(&plan.workspace);
+    engine(host, ledger, Path::new(&plan.project), Some(workspace))
+}
+
 /// Goes to a project's directory and reads it. `workspace` is where the run works; none means there.
 pub(crate) fn engine(
     host: &Host,
+    ledger: Ledger,
     project: &Path,
     workspace: Option<&Path>,
 ) -> Result<Engine, Fault> {
@@ -96,7 +105,7 @@ pub(crate) fn engine(
         renderer: Mutex::new(Renderer::new(&binary)),
     };
     let parts = Parts {
-        ledger: open_ledger(host)?,
+        ledger,
         tools: Toolset::builtin(),
         fetch: FetchRules::default(),
         env: Vec::new(),

@@ -168,64 +168,66 @@ impl Runner<'_> {
 
     /// Takes up a run that another process left.
     pub fn resume(&self, run: &RunId) -> Result<Outcome, Error> {
-        let ledger = &self.host.ledger;
-        let row = known(ledger, run)?;
-        let session = row.session.clone().ok_or_else(|| no_session(run))?;
-        let ownership = ledger.own(&session)?;
-        // Only now is the record nobody else's to change.
-        let row = known(ledger, run)?;
-        refuse_ended(&row)?;
-        let plan = plan::recorded(ledger, run)?;
+        let ownership = self.claim(run)?;
+        let plan = plan::recorded(&self.host.ledger, run)?;
         let model: Arc<dyn Model> = agentry_model::find(&plan.model)?.into();
-        self.take_up((row, plan), model, ownership)
+        self.take_up((run, plan), model, ownership)
     }
 
     /// Ends a run that nobody works on. Nothing new is begun.
     pub fn cancel(&self, run: &RunId) -> Result<Outcome, Error> {
-        let ledger = &self.host.ledger;
-        let row = known(ledger, run)?;
-        let session = row.session.clone().ok_or_else(|| no_session(run))?;
-        let ownership = ledger.own(&session)?;
-        let row = known(ledger, run)?;
-        refuse_ended(&row)?;
-        let about = About { session: Some(session), run: Some(run.clone()), turn: None };
+        let ownership = self.claim(run)?;
+        let session = Some(ownership.session().clone());
+        let about = About { session, run: Some(run.clone()), turn: None };
         self.record(&about, vec![Event::CancelReceived {}])?;
-        let plan = plan::recorded(ledger, run)?;
-        self.take_up((row, plan), Arc::new(Nobody), ownership)
+        let plan = plan::recorded(&self.host.ledger, run)?;
+        self.take_up((run, plan), Arc::new(Nobody), ownership)
+    }
+
+    /// Owns the session of a run that is not over.
+    fn claim(&self, run: &RunId) -> Result<Ownership, Error> {
+        let ledger = &self.host.ledger;
+        let session = known(ledger, run)?.session.ok_or_else(|| no_session(run))?;
+        let ownership = ledger.own(&session)?;
+        // Only now is the record nobody else's to change.
+        refuse_ended(&known(ledger, run)?)?;
+        Ok(ownership)
     }
 
     fn take_up(
         &self,
-        (row, plan): (RunRow, RunPlan),
+        (run, plan): (&RunId, RunPlan),
         model: Arc<dyn Model>,
         ownership: Ownership,
     ) -> Result<Outcome, Error> {
         let ledger = &self.host.ledger;
         let session = ownership.session().clone();
-        let about = About { session: Some(session.clone()), run: Some(row.id.clone()), turn: None };
+        let about = About { session: Some(session.clone()), run: Some(run.clone()), turn: None };
         let recorded = self.record(&about, vec![Event::RunResumed {}])?;
         let seq = recorded.last().map_or(0, |envelope| envelope.seq);
         let following = follow(ledger, &session, seq, self.post.sender.clone())?;
         let workspace = open_workspace(&plan.workspace)?;
-        let turns = ledger.turns_of_run(&row.id)?;
-        let steps = ledger.steps(&row.id)?;
+        let turns = ledger.turns_of_run(run)?;
+        let steps = ledger.steps(run)?;
         let next = steps.iter().position(|step| step.status != StepStatus::Succeeded);
         let next = next.unwrap_or(steps.len());
         let open = turns.iter().find(|turn| turn.ended_seq.is_none());
         // A turn may be over while its step is not recorded as such: then it is not begun again.
         let latest = open.or_else(|| turns.iter().rfind(|turn| turn.step as usize == next));
-        let asked = self.asked(&row.id, latest.map(|turn| &turn.id))?;
+        let filter = Filter { run: Some(run.clone()), ..Filter::default() };
+        let entries = ledger.read_from(0, &filter, TURN_ENTRIES_MAX)?;
         let mut underway = Underway {
-            id: row.id.clone(),
+            id: run.clone(),
             session,
             plan,
             model,
             workspace,
-            asked,
+            asked: asked(&entries, latest.map(|turn| &turn.id)),
             _ownership: ownership,
             _following: following,
         };
-        if open.is_none() && self.cancelled_between(&row.id)? {
+        let cancelled = || entries.iter().any(|one| one.event == Event::CancelReceived {});
+        if open.is_none() && cancelled() {
             return self.end(&underway, next, (Ending::Cancelled, None));
         }
         let Some(turn) = latest else { return self.steps(underway, next) };
@@ -254,10 +256,7 @@ impl Runner<'_> {
             self.post.sender.send(News::Input(Box::new(input))).unwrap_or_default();
         }
         session.take_up(&mut turn)?;
-        let left = session.drive(&mut turn)?;
-        drop(session);
-        underway.asked += u64::from(turn.steps());
-        Ok((left, turn.trouble()))
+        finish(session, turn, underway)
     }
 
     /// What came in for a turn and was not taken.
@@ -349,10 +348,7 @@ impl Runner<'_> {
             None,
             moves,
         )?;
-        let left = session.drive(&mut turn)?;
-        drop(session);
-        underway.asked += u64::from(turn.steps());
-        Ok((left, turn.trouble()))
+        finish(session, turn, underway)
     }
 
     fn session<'b>(
@@ -424,24 +420,25 @@ impl Runner<'_> {
         });
         Ok(lasting.map(|row| (row.approval.digest.to_string(), row.approval.id)).collect())
     }
+}
 
-    /// How many requests to the model a run made, but for those of one turn.
-    fn asked(&self, run: &RunId, but: Option<&TurnId>) -> Result<u64, Error> {
-        let filter = Filter { run: Some(run.clone()), ..Filter::default() };
-        let entries = self.host.ledger.read_from(0, &filter, TURN_ENTRIES_MAX)?;
-        let asked = entries.iter().filter(|envelope| {
-            matches!(envelope.event, Event::ModelAsked { .. })
-                && envelope.about.turn.as_ref() != but
-        });
-        Ok(asked.count() as u64)
-    }
+/// Brings a turn as far as it goes, and counts its requests for the turns after it.
+fn finish(
+    mut session: Session<'_>,
+    mut turn: Turn,
+    underway: &mut Underway,
+) -> Result<(Left, Option<String>), Error> {
+    let left = session.drive(&mut turn)?;
+    underway.asked += u64::from(turn.steps());
+    Ok((left, turn.trouble()))
+}
 
-    /// Whether somebody cancelled the run while no turn was under way.
-    fn cancelled_between(&self, run: &RunId) -> Result<bool, Error> {
-        let filter = Filter { run: Some(run.clone()), ..Filter::default() };
-        let entries = self.host.ledger.read_from(0, &filter, TURN_ENTRIES_MAX)?;
-        Ok(entries.iter().any(|envelope| envelope.event == Event::CancelReceived {}))
-    }
+/// How many requests to the model stand in a run's entries, but for those of one turn.
+fn asked(entries: &[Envelope], but: Option<&TurnId>) -> u64 {
+    let asked = entries.iter().filter(|envelope| {
+        matches!(envelope.event, Event::ModelAsked { .. }) && envelope.about.turn.as_ref() != but
+    });
+    asked.count() as u64
 }
 
 impl Underway {

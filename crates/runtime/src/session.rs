@@ -131,6 +131,11 @@ impl Session<'_> {
             return Ok(());
         }
         self.look_at_access(turn)?;
+        self.tell_recorded(turn, envelope)
+    }
+
+    /// Tells the turn something that stands in the ledger already; from here on it counts.
+    fn tell_recorded(&mut self, turn: &mut Turn, envelope: &Envelope) -> Result<(), Error> {
         let moves = turn.tell(&envelope.event).map_err(halted)?;
         let taken = Event::InputTaken { input: envelope.seq };
         self.record_and_perform(turn, Some(taken), Some(envelope.seq), moves)
@@ -227,9 +232,7 @@ impl Session<'_> {
         for envelope in recorded {
             self.workers.witness.recorded(&envelope);
             self.taken.insert(envelope.seq);
-            let moves = turn.tell(&envelope.event).map_err(halted)?;
-            let taken = Event::InputTaken { input: envelope.seq };
-            self.record_and_perform(turn, Some(taken), Some(envelope.seq), moves)?;
+            self.tell_recorded(turn, &envelope)?;
         }
         Ok(())
     }

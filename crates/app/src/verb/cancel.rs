@@ -5,11 +5,10 @@
 //! Must never: say that a run is cancelled before it is recorded.
 
 use std::io::Write;
-use std::path::Path;
 use std::process::ExitCode;
 
 use agentry_protocol::envelope::About;
-use agentry_runtime::{Error, plan, run};
+use agentry_runtime::Error;
 use agentry_store::Error as Store;
 use clap::Args;
 
@@ -29,33 +28,25 @@ pub(crate) struct Options {
 pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     let ledger = engine::open_ledger(host)?;
     let run = ledger.find_run(&options.run).map_err(engine::store_fault)?;
-    let plan = plan::recorded(&ledger, &run).map_err(engine::fault)?;
     let session = ledger.run(&run).map_err(engine::store_fault)?.and_then(|row| row.session);
-    drop(ledger);
-    let engine = engine::engine(host, Path::new(&plan.project), Some(Path::new(&plan.workspace)))?;
+    let engine = engine::engine_of(host, ledger, &run)?;
     let about = About { session, run: Some(run.clone()), turn: None };
-    let mut told = false;
-    let code = show(&engine, Look::Text, Vec::new(), |runner| match runner.cancel(&run) {
+    let outcome = show(&engine, Look::Text, Vec::new(), |runner| match runner.cancel(&run) {
         Err(Error::Ledger(Store::Busy { .. })) => {
             record_cancel(&runner.host, &about)?;
-            told = true;
-            Ok(run::Outcome {
-                run: run.clone(),
-                session: about
-                    .session
-                    .clone()
-                    .unwrap_or_else(|| agentry_protocol::SessionId::from_number(0)),
-                end: run::End::Paused(Vec::new()),
-            })
+            Ok(None)
         }
-        other => other,
+        other => other.map(Some),
     })?;
     let mut out = anstream::stdout().lock();
-    if told {
+    let Some(outcome) = outcome else {
         writeln!(out, "{run}: asked to end; the process that works on it will")?;
-    } else {
-        writeln!(out, "{run}: cancelled")?;
-    }
+        return Ok(ExitCode::SUCCESS);
+    };
+    writeln!(out, "{run}: cancelled")?;
     // It was asked for, so it is no failure of this command.
-    Ok(if told || code == ExitCode::from(7) { ExitCode::SUCCESS } else { code })
+    Ok(match engine::exit_code(&outcome) {
+        7 => ExitCode::SUCCESS,
+        code => ExitCode::from(code),
+    })
 }

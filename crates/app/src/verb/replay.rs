@@ -3,10 +3,8 @@
 //! Must never: do anything that a run would do.
 
 use std::io::Write;
-use std::path::Path;
 use std::process::ExitCode;
 
-use agentry_runtime::plan;
 use agentry_runtime::replay::{Replayed, replay};
 use clap::Args;
 
@@ -24,9 +22,7 @@ pub(crate) struct Options {
 pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     let ledger = engine::open_ledger(host)?;
     let run = ledger.find_run(&options.run).map_err(engine::store_fault)?;
-    let plan = plan::recorded(&ledger, &run).map_err(engine::fault)?;
-    drop(ledger);
-    let engine = engine::engine(host, Path::new(&plan.project), Some(Path::new(&plan.workspace)))?;
+    let engine = engine::engine_of(host, ledger, &run)?;
     let replayed = replay(&engine.parts.ledger, &run, &engine.definitions);
     let mut out = anstream::stdout().lock();
     match replayed.map_err(engine::fault)? {

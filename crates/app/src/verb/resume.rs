@@ -3,12 +3,11 @@
 //! Must never: begin a run anew, or make a call again that nobody knows the outcome of.
 
 use std::io::{self, Write};
-use std::path::Path;
 use std::process::ExitCode;
 
 use agentry_protocol::RunId;
-use agentry_runtime::plan;
-use agentry_store::{Error as Store, Filter, RunStatus};
+use agentry_protocol::envelope::About;
+use agentry_store::{Filter, Ledger, RunStatus};
 use clap::Args;
 
 use super::run::{look, show};
@@ -35,47 +34,36 @@ pub(crate) struct Options {
 
 pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     let ledger = engine::open_ledger(host)?;
-    let found = |id: Result<RunId, Store>| id.map_err(engine::store_fault);
     let run = match &options.run {
-        Some(text) => found(ledger.find_run(text))?,
+        Some(text) => ledger.find_run(text).map_err(engine::store_fault)?,
         None if options.last => {
             let latest = ledger.latest_run().map_err(engine::store_fault)?;
             latest.ok_or_else(|| Fault::new(Blame::Caller, "there is no run yet"))?.id
         }
-        None => return resume_all(host, options),
+        None => return resume_all(host, ledger, options),
     };
-    drop(ledger);
-    resume(host, &run, options.json)
+    resume(host, ledger, &run, options.json)
 }
 
 /// Takes up one run, in its own project and workspace.
-fn resume(host: &Host, run: &RunId, json: bool) -> Result<ExitCode, Fault> {
-    let ledger = engine::open_ledger(host)?;
-    let plan = plan::recorded(&ledger, run).map_err(engine::fault)?;
-    drop(ledger);
-    let engine = engine::engine(host, Path::new(&plan.project), Some(Path::new(&plan.workspace)))?;
-    let about = agentry_protocol::envelope::About {
-        session: engine
-            .parts
-            .ledger
-            .run(run)
-            .map_err(engine::store_fault)?
-            .and_then(|row| row.session),
-        run: Some(run.clone()),
-        turn: None,
-    };
+fn resume(host: &Host, ledger: Ledger, run: &RunId, json: bool) -> Result<ExitCode, Fault> {
+    let engine = engine::engine_of(host, ledger, run)?;
+    let ledger = &engine.parts.ledger;
+    let session = ledger.run(run).map_err(engine::store_fault)?.and_then(|row| row.session);
+    let about = About { session, run: Some(run.clone()), turn: None };
     let filter = Filter { run: Some(run.clone()), ..Filter::default() };
-    let past = engine.parts.ledger.read_from(0, &filter, usize::MAX >> 1);
-    show(&engine, look(json), past.map_err(engine::store_fault)?, |runner| {
+    let past = ledger.read_from(0, &filter, usize::MAX >> 1).map_err(engine::store_fault)?;
+    let outcome = show(&engine, look(json), past, |runner| {
         interrupt::cancels(&runner.host, &about);
         runner.resume(run)
-    })
+    })?;
+    Ok(ExitCode::from(engine::exit_code(&outcome)))
 }
 
 /// One after the other, the oldest first. The exit code is that of the last one that was not done.
-fn resume_all(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
-    let ledger = engine::open_ledger(host)?;
+fn resume_all(host: &Host, ledger: Ledger, options: &Options) -> Result<ExitCode, Fault> {
     let runs = ledger.runs(usize::MAX >> 1).map_err(engine::store_fault)?;
+    // One that a failing disk took along must not take the rest along: each opens its own.
     drop(ledger);
     let mut open: Vec<RunId> = runs
         .into_iter()
@@ -91,7 +79,9 @@ fn resume_all(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     }
     let mut code = ExitCode::SUCCESS;
     for run in open {
-        match resume(host, &run, options.json) {
+        let resumed =
+            engine::open_ledger(host).and_then(|ledger| resume(host, ledger, &run, options.json));
+        match resumed {
             Ok(one) if one == ExitCode::SUCCESS => {}
             Ok(one) => code = one,
             Err(fault) => {

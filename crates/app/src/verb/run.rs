@@ -12,7 +12,7 @@ use agentry_agentfile::agent::Agent;
 use agentry_protocol::SessionKey;
 use agentry_protocol::envelope::{About, Draft, Envelope};
 use agentry_protocol::event::{Event, Mode};
-use agentry_runtime::run::{Order, Outcome, Post, Runner};
+use agentry_runtime::run::{Order, Post, Runner};
 use agentry_runtime::{Attendance, Error, Host as Parts, Terms, Witness};
 use clap::{Args, ValueEnum};
 
@@ -90,7 +90,8 @@ pub(crate) fn run(host: &Host, options: Options) -> Result<ExitCode, Fault> {
     let Options { what, work, inputs, json } = options;
     let what = if what == "-" { read_prompt()? } else { what };
     let model = work.model.as_deref().map(absolute_model).transpose()?;
-    let engine = engine::engine(host, &work.dir, work.workspace.as_deref())?;
+    let ledger = engine::open_ledger(host)?;
+    let engine = engine::engine(host, ledger, &work.dir, work.workspace.as_deref())?;
     let agent = choose(&engine.loaded, &work)?;
     let task = task(&engine.loaded, &what)?;
     let agent_id = match (&work.agent, task) {
@@ -115,10 +116,11 @@ pub(crate) fn run(host: &Host, options: Options) -> Result<ExitCode, Fault> {
         project: engine.project.display().to_string(),
     };
     let look = look(json);
-    show(&engine, look, Vec::new(), |runner| {
+    let outcome = show(&engine, look, Vec::new(), |runner| {
         let parts = runner.host.clone();
         runner.start(order, &mut |about| interrupt::cancels(&parts, about))
-    })
+    })?;
+    Ok(ExitCode::from(engine::exit_code(&outcome)))
 }
 
 /// How a run is shown, and whether there is somebody to ask.
@@ -130,13 +132,13 @@ pub(crate) fn look(json: bool) -> Look {
     }
 }
 
-/// Runs something with a stage to look at, and turns what came of it into an exit code.
-pub(crate) fn show(
+/// Runs something with a stage to look at.
+pub(crate) fn show<T>(
     engine: &Engine,
     look: Look,
     past: Vec<Envelope>,
-    work: impl FnOnce(&Runner<'_>) -> Result<Outcome, Error>,
-) -> Result<ExitCode, Fault> {
+    work: impl FnOnce(&Runner<'_>) -> Result<T, Error>,
+) -> Result<T, Fault> {
     let (stage, shower) = stage::open(look, &engine.parts, &engine.definitions.workspace);
     stage.recall(past);
     let attendance = match look {
@@ -156,7 +158,7 @@ pub(crate) fn show(
     let shown = shower.join().unwrap_or_else(|_| Err(io::Error::other("the output broke down")));
     let outcome = outcome.map_err(engine::fault)?;
     shown?;
-    Ok(ExitCode::from(engine::exit_code(&outcome)))
+    Ok(outcome)
 }
 
 /// The agent that is meant.

@@ -83,7 +83,8 @@ struct Desk {
 pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     let work = &options.work;
     let model = work.model.as_deref().map(run::absolute_model).transpose()?;
-    let engine = engine::engine(host, &work.dir, work.workspace.as_deref())?;
+    let ledger = engine::open_ledger(host)?;
+    let engine = engine::engine(host, ledger, &work.dir, work.workspace.as_deref())?;
     let agent = run::choose(&engine.loaded, work)??;
     let terms = run::terms(&engine.loaded, agent, work, model)?;
     let (stage, shower) = stage::open(Look::Lines, &engine.parts, &engine.definitions.workspace);
