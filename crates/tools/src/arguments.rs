@@ -88,6 +88,14 @@ pub(crate) fn parse<T: DeserializeOwned>(input: &Value) -> Result<T, ToolOutcome
         .map_err(|error| ToolOutcome::failed(format!("The arguments do not fit: {error}.")))
 }
 
+/// What a tool answers to its arguments; arguments that do not fit are answered too.
+pub(crate) fn answered<T: DeserializeOwned>(
+    input: &Value,
+    answer: impl FnOnce(T) -> Result<ToolOutcome, ToolOutcome>,
+) -> ToolOutcome {
+    parse(input).and_then(answer).unwrap_or_else(|outcome| outcome)
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

@@ -14,7 +14,7 @@ use agentry_sandbox::{Bounds, Command, Cwd, Ending, Finished, Streams};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::arguments::parse;
+use crate::arguments::answered;
 use crate::limits::SHELL_COMMAND_BYTES_MAX;
 use crate::output::of_process;
 use crate::toolset::{Tool, ToolContext, spec};
@@ -64,10 +64,7 @@ impl Tool for Bash {
     }
 
     fn run(&self, input: &Value, context: &ToolContext<'_>) -> ToolOutcome {
-        match parse(input) {
-            Ok(arguments) => run(self.shell, arguments, context).unwrap_or_else(|outcome| outcome),
-            Err(outcome) => outcome,
-        }
+        answered(input, |arguments: Arguments| run(self.shell, arguments, context))
     }
 }
 

@@ -6,7 +6,7 @@ use agentry_protocol::call::{Repeat, ToolOutcome, ToolSpec};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::arguments::parse;
+use crate::arguments::{answered, parse};
 use crate::limits::MATCH_LINES_MAX;
 use crate::replace::{content, diff, replace, target};
 use crate::toolset::{Tool, ToolContext, spec};
@@ -49,10 +49,7 @@ impl Tool for EditFile {
     }
 
     fn run(&self, input: &Value, context: &ToolContext<'_>) -> ToolOutcome {
-        match parse(input) {
-            Ok(arguments) => edit(&arguments, context).unwrap_or_else(|outcome| outcome),
-            Err(outcome) => outcome,
-        }
+        answered(input, |arguments: Arguments| edit(&arguments, context))
     }
 
     fn preview(&self, input: &Value, context: &ToolContext<'_>) -> Option<String> {

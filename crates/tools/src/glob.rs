@@ -10,7 +10,7 @@ use globset::{GlobBuilder, GlobMatcher};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::arguments::parse;
+use crate::arguments::answered;
 use crate::toolset::{Tool, ToolContext, spec};
 use crate::walk::{Walk, WalkEnd, files};
 use crate::workspace::shown;
@@ -49,10 +49,7 @@ impl Tool for Glob {
     }
 
     fn run(&self, input: &Value, context: &ToolContext<'_>) -> ToolOutcome {
-        match parse(input) {
-            Ok(arguments) => find(&arguments, context).unwrap_or_else(|outcome| outcome),
-            Err(outcome) => outcome,
-        }
+        answered(input, |arguments: Arguments| find(&arguments, context))
     }
 }
 

@@ -15,7 +15,7 @@ use grep_searcher::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::arguments::parse;
+use crate::arguments::answered;
 use crate::glob::{answer, matcher, names_hidden};
 use crate::limits::{
     REGEX_BYTES_MAX, SEARCH_BUFFER_BYTES_MAX, SEARCH_CONTEXT_LINES_MAX, SEARCH_LINE_CHARS_MAX,
@@ -67,10 +67,7 @@ impl Tool for Grep {
     }
 
     fn run(&self, input: &Value, context: &ToolContext<'_>) -> ToolOutcome {
-        match parse(input) {
-            Ok(arguments) => search(&arguments, context).unwrap_or_else(|outcome| outcome),
-            Err(outcome) => outcome,
-        }
+        answered(input, |arguments: Arguments| search(&arguments, context))
     }
 }
 
