@@ -9,6 +9,7 @@
 pub mod agent_event;
 pub mod approval;
 pub mod call;
+pub mod confinement;
 pub mod envelope;
 pub mod event;
 mod hash;

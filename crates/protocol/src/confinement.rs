@@ -1,0 +1,263 @@
+//! What a process may read, write, reach and spend, and what enforces it.
+//!
+//! A value that can be printed, compared and stored: every turn holds the one its calls run under, and every
+//! call names it by its hash.
+//!
+//! Must never: resolve a path, or be widened. Who builds one cuts it down; nobody adds.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::hash::ContentHash;
+
+/// What a process may do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Confinement {
+    /// What enforces it.
+    pub level: Level,
+    /// The set of settings it was made from.
+    pub profile: Profile,
+    /// How much of the machine may be read.
+    pub reading: Reading,
+    /// What may be read beside that: absolute paths without links.
+    pub allow_read: Vec<String>,
+    /// What may be written: absolute paths without links. Nothing else but the private directories.
+    pub allow_write: Vec<String>,
+    /// What may not be read although it lies in one of those. It wins.
+    pub deny_read: Vec<String>,
+    /// What may not be written although it lies in one of those. It wins.
+    pub deny_write: Vec<String>,
+    /// Whether a repository may be written, but for its hooks and settings.
+    pub git: Git,
+    /// The directory that is the process's own home; none means one that is thrown away.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub home: Option<String>,
+    /// What may be reached.
+    pub network: Network,
+    /// What may be spent.
+    pub limits: Limits,
+}
+
+/// What enforces a confinement, the strongest first.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// Own namespaces, Landlock and a filter of system calls.
+    Ns,
+    /// The same by way of bubblewrap.
+    Bwrap,
+    /// The sandbox of macOS.
+    Seatbelt,
+    /// Landlock and a filter of system calls, without namespaces.
+    Landlock,
+    /// Nothing. Only the operator can say so.
+    Off,
+}
+
+impl Level {
+    /// The word in files and on wires.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ns => "ns",
+            Self::Bwrap => "bwrap",
+            Self::Seatbelt => "seatbelt",
+            Self::Landlock => "landlock",
+            Self::Off => "off",
+        }
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A named set of settings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Profile {
+    /// For agents from elsewhere: nothing is written but what is listed, nothing is kept.
+    Untrusted,
+    /// For your own: the workspace is written, your toolchains are read.
+    #[default]
+    Trusted,
+    /// For work on the machine itself: everything is read that is not denied.
+    Host,
+}
+
+/// How much of the machine may be read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Reading {
+    /// The system's programs and libraries, and what is listed.
+    #[default]
+    Strict,
+    /// Everything but what is denied.
+    Broad,
+}
+
+/// What may be done to a repository in a writable directory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Git {
+    /// It is read.
+    #[default]
+    Read,
+    /// It is written, but for hooks and settings.
+    Write,
+}
+
+/// What may be reached.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Network {
+    /// Nothing.
+    #[default]
+    None,
+    /// These, through the proxy.
+    Domains {
+        /// Names, compared by whole labels; `*.x` is everything below `x`.
+        allow: Vec<String>,
+        /// Addresses that count as public although they are not. Only the operator can say so.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        addresses: Vec<String>,
+    },
+}
+
+/// What may be spent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Limits {
+    /// Time from start to end, in milliseconds.
+    pub timeout_ms: u64,
+    /// Memory of all processes together, in bytes.
+    pub memory_bytes: u64,
+    /// Processes and threads.
+    pub processes: u64,
+    /// Temporary files together, and any one file, in bytes.
+    pub disk_bytes: u64,
+    /// Open files of one process.
+    pub files: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            timeout_ms: 120_000,
+            memory_bytes: 2 << 30,
+            processes: 256,
+            disk_bytes: 512 << 20,
+            files: 1024,
+        }
+    }
+}
+
+impl Limits {
+    /// The smaller of each.
+    #[must_use]
+    pub fn within(self, other: Self) -> Self {
+        Self {
+            timeout_ms: self.timeout_ms.min(other.timeout_ms),
+            memory_bytes: self.memory_bytes.min(other.memory_bytes),
+            processes: self.processes.min(other.processes),
+            disk_bytes: self.disk_bytes.min(other.disk_bytes),
+            files: self.files.min(other.files),
+        }
+    }
+}
+
+impl Confinement {
+    /// Nothing is confined.
+    pub fn off() -> Self {
+        Self { level: Level::Off, ..Self::nothing() }
+    }
+
+    /// A confinement that lets nothing be written or reached, and only the system be read.
+    pub fn nothing() -> Self {
+        Self {
+            level: Level::Ns,
+            profile: Profile::Untrusted,
+            reading: Reading::Strict,
+            allow_read: Vec::new(),
+            allow_write: Vec::new(),
+            deny_read: Vec::new(),
+            deny_write: Vec::new(),
+            git: Git::Read,
+            home: None,
+            network: Network::None,
+            limits: Limits::default(),
+        }
+    }
+
+    /// Names this value exactly.
+    pub fn hash(&self) -> ContentHash {
+        let json = serde_json::to_vec(self).expect("a confinement is plain JSON");
+        ContentHash::of(&json)
+    }
+}
+
+/// One attempt of a confined process to reach a host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Connection {
+    /// The host as the process named it.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+    /// Why it was refused; nothing means that it was let through.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
+    /// What the process sent.
+    pub bytes_out: u64,
+    /// What it received.
+    pub bytes_in: u64,
+}
+
+/// What a sandbox was found to be worth when it was tried.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Attestation {
+    /// What enforces.
+    pub level: Level,
+    /// The release of the kernel.
+    pub kernel: String,
+    /// The version of Landlock; 0 means that there is none.
+    pub landlock_abi: u32,
+    /// Whether processes run under a user of their own, as they do when we are root.
+    pub own_user: bool,
+    /// What each limit is worth.
+    pub limits: Vec<Enforced>,
+    /// The escapes that were tried, and what came of each.
+    pub escapes: Vec<Escape>,
+}
+
+/// What a limit is worth.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Enforced {
+    /// Which: `time`, `memory`, `processes`, `disk`, `files`.
+    pub limit: String,
+    /// Whether the kernel holds it; otherwise it is watched, and can be overstepped for a moment.
+    pub hard: bool,
+    /// By what.
+    pub by: String,
+}
+
+/// One way out that was tried.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Escape {
+    /// What was tried.
+    pub attempt: String,
+    /// Whether it was stopped.
+    pub stopped: bool,
+    /// What the system answered.
+    pub answer: String,
+}
+
+impl Attestation {
+    /// Whether every escape was stopped.
+    pub fn holds(&self) -> bool {
+        self.escapes.iter().all(|escape| escape.stopped)
+    }
+}
