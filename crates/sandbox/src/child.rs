@@ -8,22 +8,23 @@
 //! else keeps open.
 
 use std::ffi::OsString;
-use std::io::{self, ErrorKind, PipeReader, PipeWriter, Read, Write};
+use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use thiserror::Error;
 
 use crate::kept::Kept;
-use crate::limits::{DRAIN_MS_MAX, GRACE_MS_MAX, KILL_MS_MAX, READ_BYTES_MAX};
+use crate::limits::{GRACE_MS_MAX, KILL_MS_MAX};
 use crate::stop::{Listener, Stop};
+use crate::streams::{Ends, Pump, poll_until};
 use crate::tree::Tree;
 
 /// What to run.
@@ -96,6 +97,8 @@ pub enum Ending {
     TimedOut,
     /// It was asked to stop.
     Stopped,
+    /// Its processes had more memory together than they may.
+    OutOfMemory,
 }
 
 /// Why a process could not be run to its end.
@@ -137,6 +140,14 @@ pub enum Error {
         /// Why not.
         reason: io::Error,
     },
+    /// The sandbox could not be built; the program never ran.
+    #[error("the sandbox is broken, nothing was run: cannot {step}: {reason}")]
+    Sandbox {
+        /// What could not be done.
+        step: String,
+        /// Why not.
+        reason: String,
+    },
     /// The process was lost sight of, and was killed.
     #[error("cannot watch the process: {0}")]
     Unwatched(io::Error),
@@ -163,7 +174,7 @@ pub fn run(command: &Command, bounds: &Bounds, stop: &Stop) -> Result<Finished, 
     }
     let mut running = Running::start(command, bounds)?;
     let end = running.watch(start + bounds.time, &listener)?;
-    running.drain()?;
+    running.pump.drain().map_err(Error::Unwatched)?;
     let left_behind = running.tree.kill();
     let status = running.reap()?;
     let (ending, left_behind) = match end {
@@ -171,7 +182,7 @@ pub fn run(command: &Command, bounds: &Bounds, stop: &Stop) -> Result<Finished, 
         End::TimedOut => (Ending::TimedOut, 0),
         End::Stopped => (Ending::Stopped, 0),
     };
-    let [stdout, stderr] = std::mem::take(&mut running.kept);
+    let [stdout, stderr] = running.pump.take_kept();
     Ok(Finished { ending, stdout, stderr, duration: start.elapsed(), left_behind })
 }
 
@@ -195,9 +206,7 @@ struct Running {
     child: Child,
     tree: Tree,
     handle: OwnedFd,
-    outputs: [Option<PipeReader>; 2],
-    kept: [Kept; 2],
-    stdin: Option<(ChildStdin, Vec<u8>)>,
+    pump: Pump,
     is_reaped: bool,
 }
 
@@ -214,16 +223,8 @@ impl Drop for Running {
 impl Running {
     fn start(command: &Command, bounds: &Bounds) -> Result<Self, Error> {
         let failed = |reason| not_started(command, reason);
-        let (output, writer) = pipe().map_err(failed)?;
-        let (error, error_writer) = match command.streams {
-            Streams::Together => (None, writer.try_clone().map_err(failed)?),
-            Streams::Apart => {
-                let (error, error_writer) = pipe().map_err(failed)?;
-                (Some(error), error_writer)
-            }
-        };
-        let mut child = spawn(command, writer, error_writer)?;
-        let stdin = child.stdin.take().zip(command.stdin.clone());
+        let (pump, ends) = Pump::new(command, bounds.output_bytes_max).map_err(failed)?;
+        let mut child = spawn(command, ends)?;
         let number = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         let pid = number.expect("the system numbers processes from 1");
         let mut tree = Tree::of(pid);
@@ -235,47 +236,33 @@ impl Running {
                 return Err(failed(reason.into()));
             }
         };
-        let kept = [(); 2].map(|()| Kept::with_bytes_max(bounds.output_bytes_max));
-        let outputs = [Some(output), error];
-        let running = Self { child, tree, handle, outputs, kept, stdin, is_reaped: false };
-        if let Some((stdin, _)) = &running.stdin {
-            make_nonblocking(stdin).map_err(failed)?;
-        }
-        Ok(running)
+        Ok(Self { child, tree, handle, pump, is_reaped: false })
     }
 
     /// Waits for the first end there is; a time out or a stop then ends the whole tree.
     fn watch(&mut self, deadline: Instant, listener: &Listener) -> Result<End, Error> {
         let end = loop {
-            let woken = self.wait(Some(deadline), Some(listener)).map_err(Error::Unwatched)?;
-            if woken.ended {
+            let watched = [self.handle.as_fd(), listener.reader.as_fd()];
+            let ready = self.pump.wait(&watched, Some(deadline)).map_err(Error::Unwatched)?;
+            if ready[0] {
                 return Ok(End::ByItself);
             }
-            if woken.stopped {
+            if ready[1] {
                 break End::Stopped;
             }
             if Instant::now() >= deadline {
                 break End::TimedOut;
             }
         };
-        self.stdin = None;
+        self.pump.close_input();
         self.tree.terminate();
         let grace = Instant::now() + Duration::from_millis(GRACE_MS_MAX);
         while self.tree.is_alive() && Instant::now() < grace {
             let look_again = Instant::now() + Duration::from_millis(10);
-            self.wait(Some(look_again.min(grace)), None).map_err(Error::Unwatched)?;
+            self.pump.wait(&[], Some(look_again.min(grace))).map_err(Error::Unwatched)?;
         }
         self.tree.kill();
         Ok(end)
-    }
-
-    /// Takes what is still in the pipes; who keeps them open after that is not waited for.
-    fn drain(&mut self) -> Result<(), Error> {
-        let deadline = Instant::now() + Duration::from_millis(DRAIN_MS_MAX);
-        while self.outputs.iter().any(Option::is_some) && Instant::now() < deadline {
-            self.wait(Some(deadline), None).map_err(Error::Unwatched)?;
-        }
-        Ok(())
     }
 
     fn reap(&mut self) -> Result<ExitStatus, Error> {
@@ -297,113 +284,18 @@ impl Running {
         poll_until(&mut fds, Some(deadline))?;
         Ok(!fds[0].revents().is_empty())
     }
-
-    /// Waits for the next thing to happen, and moves what can be moved between the pipes and us.
-    fn wait(&mut self, until: Option<Instant>, listener: Option<&Listener>) -> io::Result<Woken> {
-        let mut fds = Vec::with_capacity(5);
-        // Once the end is known the handle would wake us for ever; callers that pass no listener
-        // have seen the end or wait for others.
-        let watched = listener.map(|listener| (&self.handle, &listener.reader));
-        if let Some((handle, reader)) = watched {
-            fds.push(PollFd::new(handle, PollFlags::IN));
-            fds.push(PollFd::new(reader, PollFlags::IN));
-        }
-        for output in self.outputs.iter().flatten() {
-            fds.push(PollFd::new(output, PollFlags::IN));
-        }
-        if let Some((stdin, _)) = &self.stdin {
-            fds.push(PollFd::new(stdin, PollFlags::OUT));
-        }
-        poll_until(&mut fds, until)?;
-        let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
-        drop(fds);
-        let mut ready = ready.into_iter();
-        let mut woken = Woken { ended: false, stopped: false };
-        if listener.is_some() {
-            woken.ended = ready.next().unwrap_or_default();
-            woken.stopped = ready.next().unwrap_or_default();
-        }
-        for (output, kept) in self.outputs.iter_mut().zip(&mut self.kept) {
-            if output.is_some() && ready.next().unwrap_or_default() {
-                take(output, kept)?;
-            }
-        }
-        if ready.next().unwrap_or_default() {
-            self.give();
-        }
-        Ok(woken)
-    }
-
-    /// Writes the next piece of the input; a process that does not want it is not at fault.
-    fn give(&mut self) {
-        let Some((stdin, rest)) = &mut self.stdin else { return };
-        match stdin.write(rest) {
-            Ok(written) => drop(rest.drain(..written)),
-            Err(error) if is_passing(&error) => return,
-            Err(_) => rest.clear(),
-        }
-        if rest.is_empty() {
-            self.stdin = None;
-        }
-    }
 }
 
-struct Woken {
-    ended: bool,
-    stopped: bool,
-}
-
-fn take(output: &mut Option<PipeReader>, kept: &mut Kept) -> io::Result<()> {
-    let Some(reader) = output else { return Ok(()) };
-    let mut piece = [0; READ_BYTES_MAX];
-    match reader.read(&mut piece) {
-        Ok(0) => *output = None,
-        Ok(length) => kept.push(&piece[..length]),
-        Err(error) if is_passing(&error) => {}
-        Err(error) => return Err(error),
-    }
-    Ok(())
-}
-
-fn is_passing(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
-}
-
-/// A pipe whose reading end never blocks.
-fn pipe() -> io::Result<(PipeReader, PipeWriter)> {
-    let (reader, writer) = io::pipe()?;
-    make_nonblocking(&reader)?;
-    Ok((reader, writer))
-}
-
-fn make_nonblocking(fd: &impl AsFd) -> io::Result<()> {
-    let flags = rustix::fs::fcntl_getfl(fd)?;
-    Ok(rustix::fs::fcntl_setfl(fd, flags | OFlags::NONBLOCK)?)
-}
-
-fn poll_until(fds: &mut [PollFd<'_>], until: Option<Instant>) -> io::Result<()> {
-    let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-    let timeout = left.map(|left| Timespec {
-        tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
-        tv_nsec: i64::from(left.subsec_nanos()),
-    });
-    match poll(fds, timeout.as_ref()) {
-        // An interrupted wait is an early one; the caller looks at the clock anyway.
-        Ok(_) | Err(Errno::INTR) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
-}
-
-fn spawn(command: &Command, out: PipeWriter, error: PipeWriter) -> Result<Child, Error> {
+fn spawn(command: &Command, ends: Ends) -> Result<Child, Error> {
     let cwd = open_cwd(&command.cwd)?;
     let mut spawned = std::process::Command::new(&command.program);
     spawned
         .args(&command.args)
         .env_clear()
         .envs(command.env.iter().map(|(name, value)| (name, value)))
-        .stdin(if command.stdin.is_some() { Stdio::piped() } else { Stdio::null() })
-        .stdout(out)
-        .stderr(error);
+        .stdin(ends.input)
+        .stdout(ends.output)
+        .stderr(ends.errors);
     let enter = move || -> io::Result<()> {
         rustix::process::setsid()?;
         rustix::process::fchdir(&cwd)?;
@@ -433,7 +325,7 @@ fn open_cwd(cwd: &Cwd) -> Result<OwnedFd, Error> {
     }
 }
 
-fn not_started(command: &Command, reason: io::Error) -> Error {
+pub(crate) fn not_started(command: &Command, reason: io::Error) -> Error {
     let program = command.program.to_string_lossy().into_owned();
     match Errno::from_io_error(&reason) {
         Some(Errno::NOENT) => Error::ProgramNotFound { program },

@@ -7,10 +7,17 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod child;
+#[cfg(target_os = "linux")]
+pub mod helper;
 pub mod kept;
 pub mod limits;
+#[cfg(target_os = "linux")]
+mod linux;
+mod spec;
 pub mod stop;
+mod streams;
 mod tree;
+mod wire;
 
 pub use child::{Bounds, Command, Cwd, Ending, Error, Finished, Streams, run};
 pub use kept::Kept;

@@ -12,3 +12,17 @@ pub const DRAIN_MS_MAX: u64 = 500;
 pub const KILL_MS_MAX: u64 = 5_000;
 /// How often the process table is read again while a tree is killed that goes on growing.
 pub const KILL_ROUNDS_MAX: u32 = 20;
+/// The longest message that stands in a packet; longer ones go in a file in memory, in bytes.
+pub const MESSAGE_INLINE_BYTES_MAX: usize = 64 * 1024;
+/// The longest message, in bytes.
+pub const MESSAGE_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// How many descriptors come with a message.
+pub const MESSAGE_DESCRIPTORS_MAX: usize = 8;
+/// What fits into the root of a sandbox itself, in bytes.
+pub const ROOT_BYTES_MAX: u64 = 4 * 1024 * 1024;
+/// What fits into shared memory, in bytes.
+pub const SHARED_MEMORY_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// How often the memory of a sandbox is looked at where the kernel does not bound it, in milliseconds.
+pub const MEMORY_LOOK_MS: u64 = 100;
+/// The port of the proxy inside of a sandbox.
+pub const PROXY_PORT: u16 = 3128;

@@ -111,6 +111,49 @@ impl Tree {
     }
 }
 
+/// The living descendants of this process, when it adopts orphans.
+fn descendants() -> Vec<Process> {
+    let table = table();
+    let own = rustix::process::getpid().as_raw_nonzero().get();
+    let mut known = HashSet::from([own]);
+    loop {
+        let before = known.len();
+        let born = table.iter().filter(|process| known.contains(&process.parent));
+        let born: Vec<i32> = born.map(|process| process.pid).collect();
+        known.extend(born);
+        if known.len() == before {
+            break;
+        }
+    }
+    let is_ours = |process: &Process| process.pid != own && known.contains(&process.pid);
+    table.into_iter().filter(|process| is_ours(process) && !process.is_zombie).collect()
+}
+
+/// Signals every descendant of this process, which adopts orphans.
+pub(crate) fn signal_descendants(signal: i32) {
+    let signal = if signal == libc::SIGKILL { Signal::KILL } else { Signal::TERM };
+    for process in descendants() {
+        if let Some(handle) = handle(&process) {
+            // It may have ended by itself in between.
+            pidfd_send_signal(&handle, signal).ok();
+        }
+    }
+}
+
+/// Kills until no descendant is left; how many there were.
+pub(crate) fn kill_descendants() -> usize {
+    let mut killed = HashSet::new();
+    for _ in 0..KILL_ROUNDS_MAX {
+        let left = descendants();
+        if left.is_empty() {
+            break;
+        }
+        killed.extend(left.iter().map(|process| (process.pid, process.started)));
+        signal_descendants(libc::SIGKILL);
+    }
+    killed.len()
+}
+
 /// A handle on exactly this process, or nothing if it is gone.
 fn handle(process: &Process) -> Option<OwnedFd> {
     let handle = pidfd_open(Pid::from_raw(process.pid)?, PidfdFlags::empty()).ok()?;

@@ -1,0 +1,164 @@
+//! The helper: this binary once more, with one thread and nothing in its memory, that starts sandboxes.
+//!
+//! The supervisor has many threads and secrets; it must not fork. So it starts the helper once and sends it
+//! what to start. The helper's input is the way to the supervisor; when that closes, it ends.
+//!
+//! Must never: read settings or files of agents; start a thread; go on after the supervisor is gone.
+
+use std::collections::HashMap;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+
+use agentry_protocol::confinement::Level;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, Signal, set_parent_process_death_signal};
+use rustix::thread::{CapabilitySet, capabilities};
+use serde_json::Value;
+
+use crate::linux::init::{self, Given};
+use crate::linux::mounts::{self, Lender};
+use crate::linux::sys::{self, Forked};
+use crate::spec::{AtStep, Reply, Spec, Trouble};
+use crate::wire::Channel;
+
+/// The word that makes the binary the helper.
+pub const VERB: &str = "serve-sandboxes";
+
+/// A part of ourselves that can run in a sandbox. It is told something and gives its exit code.
+pub type Role = fn(&Value) -> i32;
+
+/// All of them, by name.
+pub type Roles = &'static [(&'static str, Role)];
+
+/// Serves until the supervisor is gone.
+///
+/// # Errors
+/// When the supervisor cannot be heard any more.
+pub fn serve(roles: Roles) -> io::Result<()> {
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    let mut supervisor = Channel::from(rustix::io::dup(std::io::stdin())?);
+    rustix::io::fcntl_setfd(&supervisor, rustix::io::FdFlags::CLOEXEC)?;
+    let null = std::fs::OpenOptions::new().read(true).write(true).open("/dev/null")?;
+    rustix::stdio::dup2_stdin(&null)?;
+    let mut helper = Helper { roles, lenders: HashMap::new(), running: Vec::new() };
+    while helper.wait(&supervisor)? {
+        let Some((spec, streams)) = supervisor.receive::<Spec>()? else { break };
+        let begun;
+        (supervisor, begun) = helper.begin(&spec, streams, supervisor);
+        match (begun, helper.running.last()) {
+            (Ok(()), Some((_, handle))) => supervisor.send(&Reply::Begun, &[handle.as_fd()])?,
+            (Ok(()), None) => return Err(io::Error::other("a sandbox was lost")),
+            (Err(trouble), _) => supervisor.send(&Reply::Failed(trouble), &[])?,
+        }
+    }
+    Ok(())
+}
+
+struct Helper {
+    roles: Roles,
+    lenders: HashMap<u32, Lender>,
+    running: Vec<(Pid, OwnedFd)>,
+}
+
+impl Helper {
+    /// Waits for the supervisor, and buries the dead meanwhile. False when the supervisor is gone.
+    fn wait(&mut self, supervisor: &Channel) -> io::Result<bool> {
+        loop {
+            let mut fds = vec![PollFd::new(supervisor, PollFlags::IN)];
+            fds.extend(self.running.iter().map(|(_, handle)| PollFd::new(handle, PollFlags::IN)));
+            match poll(&mut fds, None) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            let ready: Vec<PollFlags> = fds.iter().map(PollFd::revents).collect();
+            drop(fds);
+            let mut over = ready[1..].iter().map(|flags| !flags.is_empty());
+            self.running.retain(|(pid, _)| {
+                let is_over = over.next().unwrap_or_default();
+                if is_over {
+                    init::bury(*pid);
+                }
+                !is_over
+            });
+            if !ready[0].is_empty() {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Starts a sandbox. The way to the supervisor is given back, but not to the new process.
+    fn begin(
+        &mut self,
+        spec: &Spec,
+        streams: Vec<OwnedFd>,
+        supervisor: Channel,
+    ) -> (Channel, Result<(), Trouble>) {
+        let given = match self.prepare(spec, streams) {
+            Ok(given) => given,
+            Err(trouble) => return (supervisor, Err(trouble)),
+        };
+        let pipe = io::pipe().at_step("make a pipe");
+        let namespaces = if spec.level == Level::Ns { sys::NAMESPACES } else { 0 };
+        let split = pipe.and_then(|pipe| {
+            sys::clone(namespaces).at_step("make namespaces").map(|forked| (pipe, forked))
+        });
+        match split {
+            Err(trouble) => (supervisor, Err(trouble)),
+            Ok(((mut go, ready), Forked::Child)) => {
+                drop((ready, supervisor));
+                let mut word = [0];
+                match go.read_exact(&mut word) {
+                    Ok(()) => init::live(spec, given),
+                    Err(_) => sys::exit_now(1),
+                }
+            }
+            Ok(((_, ready), Forked::Parent { pid, handle })) => {
+                drop(given);
+                self.running.push((pid, handle));
+                let mapped = match spec.level {
+                    Level::Ns => map_users(pid, spec.user).at_step("map the user"),
+                    Level::Bwrap | Level::Seatbelt | Level::Landlock | Level::Off => Ok(()),
+                };
+                // Without the word it ends by itself.
+                let begun = mapped
+                    .and_then(|()| (&ready).write_all(&[1]).at_step("let the sandbox begin"));
+                (supervisor, begun)
+            }
+        }
+    }
+
+    fn prepare(&mut self, spec: &Spec, streams: Vec<OwnedFd>) -> Result<Given, Trouble> {
+        let streams = <[OwnedFd; 4]>::try_from(streams)
+            .map_err(|_| io::Error::other("the descriptors are not four"))
+            .at_step("take over the streams")?;
+        let [input, output, errors, control] = streams;
+        let trees = match (spec.level, spec.user) {
+            (Level::Ns, Some(user)) if can_mount() => {
+                let lender = self.lenders.entry(user).or_insert_with(|| Lender::to(user));
+                Some(mounts::trees(&spec.view, lender)?)
+            }
+            _ => None,
+        };
+        let streams = [input, output, errors];
+        Ok(Given { streams, control: Channel::from(control), trees, roles: self.roles })
+    }
+}
+
+/// Whether we are root with all that belongs to it, and can lend files.
+fn can_mount() -> bool {
+    capabilities(None).is_ok_and(|held| held.effective.contains(CapabilitySet::SYS_ADMIN))
+}
+
+/// There is one user in the new namespace, and it is the one outside with the same number.
+fn map_users(pid: Pid, user: Option<u32>) -> io::Result<()> {
+    let write = |file: &str, text: String| {
+        std::fs::write(format!("/proc/{}/{file}", pid.as_raw_nonzero()), text)
+    };
+    let uid = user.unwrap_or_else(|| rustix::process::getuid().as_raw());
+    let gid = user.unwrap_or_else(|| rustix::process::getgid().as_raw());
+    if user.is_none() {
+        write("setgroups", "deny".to_owned())?;
+    }
+    write("gid_map", format!("{gid} {gid} 1"))?;
+    write("uid_map", format!("{uid} {uid} 1"))
+}

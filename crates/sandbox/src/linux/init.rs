@@ -1,0 +1,305 @@
+//! The first process of a sandbox: builds it, starts the program in it, reaps, and ends it.
+//!
+//! At the level of namespaces it is process 1 of its own, so that its end is the end of everything in there. It
+//! runs our code only, without any right, and cannot be looked into by what it started.
+//!
+//! Must never: start the program before every step has worked; outlive the supervisor.
+
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, TcpListener};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use agentry_protocol::confinement::Level;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::Mode;
+use rustix::process::{
+    DumpableBehavior, Pid, Signal, WaitOptions, WaitStatus, set_child_subreaper,
+    set_dumpable_behavior, set_parent_process_death_signal, wait, waitpid,
+};
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set,
+    remove_capability_from_bounding_set, set_capabilities, set_no_new_privs, set_thread_groups,
+    set_thread_res_gid, set_thread_res_uid,
+};
+
+use crate::helper::Roles;
+use crate::limits::{MEMORY_LOOK_MS, PROXY_PORT};
+use crate::linux::mounts::{self, Lender, Tree};
+use crate::linux::{fence, memory, sys};
+use crate::spec::{AtStep, ENTER, Order, Program, START, Spec, Status, Trouble, Word};
+use crate::wire::Channel;
+
+/// What the first process is given beside the spec.
+pub(crate) struct Given {
+    /// The program's input, output and errors.
+    pub(crate) streams: [OwnedFd; 3],
+    /// The way to the supervisor.
+    pub(crate) control: Channel,
+    /// The parts of the machine, if the helper had to take hold of them.
+    pub(crate) trees: Option<Vec<Tree>>,
+    /// What parts of ourselves can run in a sandbox.
+    pub(crate) roles: Roles,
+}
+
+/// The whole life of the first process.
+pub(crate) fn live(spec: &Spec, given: Given) -> ! {
+    let Given { streams, control, trees, roles } = given;
+    let begun = set_up(spec, &control, trees).and_then(|()| start(spec, streams, roles, &control));
+    match begun {
+        Ok((program, children)) => watch(spec, program, &children, &control),
+        Err(trouble) => {
+            // If the supervisor is gone, nobody needs to know.
+            control.send(&Word::Failed(trouble), &[]).unwrap_or_default();
+        }
+    }
+    sys::exit_now(0)
+}
+
+fn set_up(spec: &Spec, control: &Channel, trees: Option<Vec<Tree>>) -> Result<(), Trouble> {
+    set_parent_process_death_signal(Some(Signal::KILL)).at_step("bind our life to the helper")?;
+    rustix::process::umask(Mode::empty());
+    if let Some(user) = spec.user {
+        become_user(user, spec.level).at_step("become an ordinary user")?;
+    }
+    match spec.level {
+        Level::Ns => {
+            rustix::system::sethostname(b"sandbox").at_step("name the host")?;
+            let trees = match trees {
+                Some(trees) => trees,
+                None => mounts::trees(&spec.view, &mut Lender::to(0))?,
+            };
+            mounts::enter(&spec.view, trees)?;
+            loopback().at_step("bring up the loopback interface")?;
+        }
+        Level::Bwrap => loopback().unwrap_or_default(),
+        Level::Landlock | Level::Seatbelt | Level::Off => {
+            set_child_subreaper(Some(rustix::process::getpid())).at_step("adopt orphans")?;
+        }
+    }
+    if spec.listen {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, PROXY_PORT));
+        let listener = listener.at_step("listen for the proxy")?;
+        control.send(&Word::Listening, &[listener.as_fd()]).at_step("hand out the listener")?;
+    }
+    drop_rights().at_step("give up all rights")?;
+    set_dumpable_behavior(DumpableBehavior::NotDumpable).at_step("hide ourselves")?;
+    rustix::process::umask(Mode::from_raw_mode(0o022));
+    Ok(())
+}
+
+/// The user that files are lent to. At the level of namespaces it is the only one there is.
+fn become_user(user: u32, level: Level) -> io::Result<()> {
+    let (uid, gid) = (rustix::fs::Uid::from_raw(user), rustix::fs::Gid::from_raw(user));
+    set_thread_groups(&[])?;
+    set_thread_res_gid(gid, gid, gid)?;
+    set_thread_res_uid(uid, uid, uid)?;
+    if level == Level::Ns {
+        // The change of user must not have taken what is needed to build.
+        let all = capabilities(None)?;
+        if !all.permitted.contains(CapabilitySet::SYS_ADMIN) {
+            return Err(io::Error::other("the rights to build the sandbox were lost"));
+        }
+        set_capabilities(None, CapabilitySets { effective: all.permitted, ..all })?;
+    }
+    Ok(())
+}
+
+fn loopback() -> io::Result<()> {
+    let socket = rustix::net::socket_with(
+        rustix::net::AddressFamily::INET,
+        rustix::net::SocketType::DGRAM,
+        rustix::net::SocketFlags::CLOEXEC,
+        None,
+    )?;
+    sys::loopback_up(socket.as_fd())
+}
+
+/// Without rights, and without a way to get any.
+fn drop_rights() -> io::Result<()> {
+    clear_ambient_capability_set()?;
+    let held = capabilities(None)?;
+    if held.effective.contains(CapabilitySet::SETPCAP) {
+        for one in CapabilitySet::all().iter() {
+            match remove_capability_from_bounding_set(one) {
+                // A kernel may know fewer than we do.
+                Ok(()) | Err(rustix::io::Errno::INVAL) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+    let none = CapabilitySet::empty();
+    let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
+    set_capabilities(None, sets)?;
+    let left = capabilities(None)?;
+    if left != sets {
+        return Err(io::Error::other(format!("some rights are left: {left:?}")));
+    }
+    set_no_new_privs(true)?;
+    Ok(())
+}
+
+/// Starts the program, and makes sure that it is the program that runs.
+fn start(
+    spec: &Spec,
+    streams: [OwnedFd; 3],
+    roles: Roles,
+    control: &Channel,
+) -> Result<(Pid, OwnedFd), Trouble> {
+    let children = sys::watch_children().at_step("watch the children")?;
+    let (mut reader, writer) = io::pipe().at_step("watch the start")?;
+    let Some(pid) = sys::fork().at_step("split off the program")? else {
+        drop(reader);
+        let trouble = become_program(spec, streams, roles);
+        let text = serde_json::to_vec(&trouble).unwrap_or_default();
+        (&writer).write_all(&text).unwrap_or_default();
+        sys::exit_now(125)
+    };
+    drop((writer, streams));
+    // The end of this pipe is the start of the program: it closes when the program takes over.
+    let mut text = Vec::new();
+    reader.read_to_end(&mut text).at_step("watch the start")?;
+    if !text.is_empty() {
+        let trouble = serde_json::from_slice(&text);
+        return Err(trouble.map_err(io::Error::from).at_step("watch the start")?);
+    }
+    control.send(&Word::Started, &[]).at_step("tell of the start")?;
+    Ok((pid, children))
+}
+
+/// Confines this process and becomes the program; comes back only if that does not work.
+fn become_program(
+    spec: &Spec,
+    streams: [OwnedFd; 3],
+    roles: Roles,
+) -> Trouble {
+    let confined = confine(spec, streams);
+    if let Err(trouble) = confined {
+        return trouble;
+    }
+    match &spec.program {
+        Program::Command { program, args, env, .. } => {
+            let mut command = std::process::Command::new(program);
+            command.args(args).env_clear().envs(env.iter().map(|(name, value)| (name, value)));
+            Trouble::new(START, &command.exec())
+        }
+        Program::Role { name, arguments, .. } => {
+            let Some((_, role)) = roles.iter().find(|(known, _)| *known == name.as_str()) else {
+                let unknown = io::Error::other(format!("there is no part named {name}"));
+                return Trouble::new(START, &unknown);
+            };
+            if let Err(error) = sys::close_from(3) {
+                return Trouble::new(START, &error);
+            }
+            let code = role(arguments);
+            std::process::exit(code)
+        }
+    }
+}
+
+fn confine(spec: &Spec, streams: [OwnedFd; 3]) -> Result<(), Trouble> {
+    set_parent_process_death_signal(Some(Signal::KILL)).at_step("bind the program's life to ours")?;
+    sys::let_signals_through().at_step("let signals through")?;
+    rustix::process::setsid().at_step("lead a session")?;
+    let [input, output, errors] = streams;
+    rustix::stdio::dup2_stdin(&input).at_step("connect the input")?;
+    rustix::stdio::dup2_stdout(&output).at_step("connect the output")?;
+    rustix::stdio::dup2_stderr(&errors).at_step("connect the errors")?;
+    sys::close_on_exec_from(3).at_step("close other descriptors")?;
+    let (Program::Command { cwd, .. } | Program::Role { cwd, .. }) = &spec.program;
+    rustix::process::chdir(cwd).at_step(ENTER)?;
+    fence::raise(spec)
+}
+
+/// Waits until the program is over, the supervisor wants the end, or is gone.
+fn watch(spec: &Spec, program: Pid, children: &OwnedFd, control: &Channel) {
+    let look_every = Duration::from_millis(MEMORY_LOOK_MS);
+    let mut next_look = Instant::now() + look_every;
+    let mut out_of_memory = false;
+    loop {
+        let mut fds = [
+            PollFd::new(children, PollFlags::IN),
+            PollFd::new(control, PollFlags::IN | PollFlags::HUP),
+        ];
+        let left = next_look.saturating_duration_since(Instant::now());
+        let timeout = Timespec {
+            tv_sec: i64::try_from(left.as_secs()).unwrap_or_default(),
+            tv_nsec: left.subsec_nanos().into(),
+        };
+        if poll(&mut fds, Some(&timeout)).is_err_and(|error| error != rustix::io::Errno::INTR) {
+            return;
+        }
+        let (child, spoken) = (!fds[0].revents().is_empty(), !fds[1].revents().is_empty());
+        if child && let Some(status) = reap(program, children) {
+            let left_behind = end_others(spec.level);
+            let word = Word::Ended { status, left_behind, out_of_memory };
+            control.send(&word, &[]).unwrap_or_default();
+            return;
+        }
+        if spoken {
+            match control.receive::<Order>() {
+                Ok(Some((Order::Terminate, _))) => signal_others(spec.level, libc::SIGTERM),
+                // The supervisor is gone, or does not make sense any more.
+                Ok(None) | Err(_) => {
+                    end_others(spec.level);
+                    return;
+                }
+            }
+        }
+        if Instant::now() >= next_look {
+            next_look = Instant::now() + look_every;
+            if spec.level != Level::Landlock
+                && memory::is_over(Path::new("/proc"), spec.limits.memory_bytes).unwrap_or_default()
+            {
+                out_of_memory = true;
+                signal_others(spec.level, libc::SIGKILL);
+            }
+        }
+    }
+}
+
+/// Buries the dead; says how the program ended if it is among them.
+fn reap(program: Pid, children: &OwnedFd) -> Option<Status> {
+    let mut buffer = [0; 1024];
+    while rustix::io::read(children, &mut buffer).is_ok_and(|length| length > 0) {}
+    let mut found = None;
+    while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
+        if pid == program {
+            found = Some(status_of(status));
+        }
+    }
+    found
+}
+
+fn status_of(status: WaitStatus) -> Status {
+    match (status.exit_status(), status.terminating_signal()) {
+        (Some(code), _) => Status::Exited(code),
+        (None, signal) => Status::Signalled(signal.unwrap_or_default()),
+    }
+}
+
+fn signal_others(level: Level, signal: i32) {
+    match level {
+        Level::Ns | Level::Bwrap => sys::signal_all(signal),
+        Level::Landlock | Level::Seatbelt | Level::Off => crate::tree::signal_descendants(signal),
+    }
+}
+
+/// Ends whatever is left, and says how many there were.
+fn end_others(level: Level) -> usize {
+    match level {
+        Level::Ns | Level::Bwrap => {
+            let left = memory::processes(Path::new("/proc"));
+            sys::signal_all(libc::SIGKILL);
+            left
+        }
+        Level::Landlock | Level::Seatbelt | Level::Off => crate::tree::kill_descendants(),
+    }
+}
+
+/// Waits for one child; for the helper.
+pub(crate) fn bury(pid: Pid) {
+    waitpid(Some(pid), WaitOptions::NOHANG).map(drop).unwrap_or_default();
+}

@@ -1,0 +1,390 @@
+//! Builds the files that a sandbox has: parts of the machine, seen read-only or to be written, and nothing else.
+//!
+//! Everything is held by handles. A part of the machine is resolved once, without following a link, and from
+//! then on no path of the machine is used again.
+//!
+//! Must never: follow a link, or leave a part of the machine writable by accident: a flag that cannot be set is
+//! an error.
+
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, openat2};
+use rustix::io::Errno;
+use rustix::mount::{
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags,
+    OpenTreeFlags, UnmountFlags, fsconfig_create, fsconfig_set_string, fsmount, fsopen,
+    mount_change, move_mount, open_tree, unmount,
+};
+
+use crate::limits::{ROOT_BYTES_MAX, SHARED_MEMORY_BYTES_MAX};
+use crate::linux::sys::{
+    self, Forked, MountChange, NO_DEVICES, NO_SETUID, READ_ONLY, mount_setattr,
+};
+use crate::spec::{AtStep, Bind, BindKind, Trouble, View};
+
+/// A part of the machine, held and not yet placed.
+pub(crate) type Tree = Option<OwnedFd>;
+
+/// Where the new root is put together before it becomes the root. Its old content is not needed any more then.
+const PLACES: [&str; 3] = ["/tmp", "/mnt", "/proc"];
+
+/// Takes hold of the parts of the machine that a sandbox sees.
+pub(crate) fn trees(view: &View, lender: &mut Lender) -> Result<Vec<Tree>, Trouble> {
+    view.binds.iter().map(|bind| tree(bind, lender)).collect()
+}
+
+fn tree(bind: &Bind, lender: &mut Lender) -> Result<Tree, Trouble> {
+    let shown = bind.from.display();
+    let found = match find(CWD, &bind.from) {
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS) if bind.optional => {
+            return Ok(None);
+        }
+        found => found.at_step(&format!("find {shown}"))?,
+    };
+    let step = format!("mount {shown}");
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_EMPTY_PATH
+        | OpenTreeFlags::AT_RECURSIVE;
+    let tree = open_tree(&found, "", flags).at_step(&step)?;
+    let set = match bind.kind {
+        BindKind::Read => READ_ONLY | NO_SETUID | NO_DEVICES,
+        BindKind::Write => NO_SETUID | NO_DEVICES,
+        BindKind::Device => NO_SETUID,
+    };
+    let change = MountChange { recursive: true, set, owners: None };
+    mount_setattr(tree.as_fd(), change).at_step(&step)?;
+    if let Some(owner) = bind.lend {
+        lend(&tree, bind, owner, lender)?;
+    }
+    Ok(Some(tree))
+}
+
+/// Lets the sandbox's own user have the files as their owner has them. What is only read may go without.
+fn lend(
+    tree: &OwnedFd,
+    bind: &Bind,
+    owner: (u32, u32),
+    lender: &mut Lender,
+) -> Result<(), Trouble> {
+    let step = format!("lend {}", bind.from.display());
+    let owners = lender.owners(owner).at_step(&step)?;
+    let change = MountChange { owners: Some(owners), ..MountChange::default() };
+    match mount_setattr(tree.as_fd(), change) {
+        Err(_) if bind.kind == BindKind::Read => Ok(()),
+        result => result.at_step(&step),
+    }
+}
+
+/// Opens a path below a directory, without following any link.
+fn find(root: impl AsFd, path: &Path) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    openat2(root, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS)
+}
+
+/// Who owns files, seen through a mount: the owner on the disk counts as the sandbox's own user.
+pub(crate) struct Lender {
+    user: u32,
+    known: HashMap<(u32, u32), OwnedFd>,
+}
+
+impl Lender {
+    /// Lends to this user.
+    pub(crate) fn to(user: u32) -> Self {
+        Self { user, known: HashMap::new() }
+    }
+
+    fn owners(&mut self, owner: (u32, u32)) -> io::Result<BorrowedFd<'_>> {
+        if !self.known.contains_key(&owner) {
+            let namespace = mapping(owner, self.user)?;
+            self.known.insert(owner, namespace);
+        }
+        Ok(self.known[&owner].as_fd())
+    }
+}
+
+/// A namespace of users that lives only as long as its handle.
+fn mapping(owner: (u32, u32), user: u32) -> io::Result<OwnedFd> {
+    let (reader, writer) = io::pipe()?;
+    match sys::clone(sys::USERS)? {
+        Forked::Child => {
+            drop(writer);
+            // Nothing is ever written; the end comes when the mapping has been taken.
+            io::copy(&mut &reader, &mut io::sink()).unwrap_or_default();
+            sys::exit_now(0)
+        }
+        Forked::Parent { pid, .. } => {
+            let number = pid.as_raw_nonzero();
+            let taken = std::fs::write(
+                format!("/proc/{number}/uid_map"),
+                format!("{} {user} 1", owner.0),
+            )
+            .and_then(|()| {
+                std::fs::write(
+                    format!("/proc/{number}/gid_map"),
+                    format!("{} {user} 1", owner.1),
+                )
+            })
+            .and_then(|()| std::fs::File::open(format!("/proc/{number}/ns/user")));
+            drop(writer);
+            rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty())?;
+            Ok(taken?.into())
+        }
+    }
+}
+
+/// Puts the files together and makes them the root. Nothing else is left.
+pub(crate) fn enter(view: &View, trees: Vec<Tree>) -> Result<(), Trouble> {
+    let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+    mount_change("/", private).at_step("make the mounts private")?;
+    let proc = new_file_system("proc", &[], MountAttrFlags::MOUNT_ATTR_NOEXEC);
+    let proc = proc.at_step("mount /proc")?;
+    let root = if view.broad { whole_machine() } else { empty_root() };
+    let root = root.at_step("make the root")?;
+    let place = PLACES.iter().find(|place| Path::new(place).is_dir()).copied().unwrap_or("/");
+    attach(&root, CWD, Path::new(place)).at_step("make the root")?;
+    let root = Root { root, writable: !view.broad };
+    root.basics(view)?;
+    root.place(proc.as_fd(), Path::new("/proc"), FileType::Directory).at_step("mount /proc")?;
+    for (bind, tree) in view.binds.iter().zip(trees) {
+        let Some(tree) = tree else { continue };
+        root.bind(bind, &tree)?;
+    }
+    root.hide(view)?;
+    root.seal().at_step("make the root read-only")?;
+    root.become_root().at_step("enter the root")
+}
+
+fn empty_root() -> io::Result<OwnedFd> {
+    let bytes = ROOT_BYTES_MAX.to_string();
+    new_file_system("tmpfs", &[("size", &bytes), ("mode", "0755")], MountAttrFlags::empty())
+}
+
+fn whole_machine() -> io::Result<OwnedFd> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_RECURSIVE;
+    let tree = open_tree(CWD, "/", flags)?;
+    let set = READ_ONLY | NO_SETUID | NO_DEVICES;
+    mount_setattr(tree.as_fd(), MountChange { recursive: true, set, owners: None })?;
+    Ok(tree)
+}
+
+fn new_file_system(
+    kind: &str,
+    options: &[(&str, &str)],
+    more: MountAttrFlags,
+) -> io::Result<OwnedFd> {
+    let made = fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC)?;
+    for (name, value) in options {
+        fsconfig_set_string(&made, *name, *value)?;
+    }
+    fsconfig_create(&made)?;
+    let flags = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV | more;
+    Ok(fsmount(&made, FsMountFlags::FSMOUNT_CLOEXEC, flags)?)
+}
+
+fn attach(tree: impl AsFd, at: impl AsFd, path: &Path) -> io::Result<()> {
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
+    Ok(move_mount(tree, "", at, path, flags)?)
+}
+
+/// The root that is being put together.
+struct Root {
+    root: OwnedFd,
+    /// Whether directories can be made in it.
+    writable: bool,
+}
+
+impl Root {
+    /// What every sandbox has: devices, temporary files, made-up settings.
+    fn basics(&self, view: &View) -> Result<(), Trouble> {
+        self.devices().at_step("make /dev")?;
+        let (bytes, files) = (view.scratch_bytes, (view.scratch_bytes / 4096).max(64));
+        let (bytes, files) = (bytes.to_string(), files.to_string());
+        let options = [("size", &*bytes), ("nr_inodes", &*files), ("mode", "1777")];
+        let scratch = new_file_system("tmpfs", &options, MountAttrFlags::empty());
+        let scratch = scratch.at_step("make /tmp")?;
+        self.place(scratch.as_fd(), Path::new("/tmp"), FileType::Directory)
+            .at_step("make /tmp")?;
+        self.make_dir("tmp/home", 0o700).at_step("make a home")?;
+        self.empty_dir("run").at_step("make /run")?;
+        if !self.writable {
+            self.empty_dir("sys").at_step("hide /sys")?;
+        }
+        for (at, content) in &view.files {
+            self.write(at, content).at_step(&format!("write {}", at.display()))?;
+        }
+        for (at, target) in &view.links {
+            self.make_parents(at)
+                .and_then(|()| match rustix::fs::symlinkat(target, &self.root, below(at)) {
+                    Err(Errno::EXIST) => Ok(()),
+                    result => result.map_err(Into::into),
+                })
+                .at_step(&format!("link {}", at.display()))?;
+        }
+        Ok(())
+    }
+
+    fn devices(&self) -> io::Result<()> {
+        self.empty_dir("dev")?;
+        let bytes = SHARED_MEMORY_BYTES_MAX.to_string();
+        let options = [("size", &*bytes), ("mode", "1777")];
+        let shared = new_file_system("tmpfs", &options, MountAttrFlags::empty())?;
+        self.place(shared.as_fd(), Path::new("/dev/shm"), FileType::Directory)?;
+        let options = [("ptmxmode", "0666"), ("mode", "0620")];
+        let terminals = fsopen("devpts", FsOpenFlags::FSOPEN_CLOEXEC)?;
+        for (name, value) in options {
+            fsconfig_set_string(&terminals, name, value)?;
+        }
+        fsconfig_create(&terminals)?;
+        let flags = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+        let terminals = fsmount(&terminals, FsMountFlags::FSMOUNT_CLOEXEC, flags)?;
+        self.place(terminals.as_fd(), Path::new("/dev/pts"), FileType::Directory)?;
+        for (link, target) in [
+            ("dev/fd", "/proc/self/fd"),
+            ("dev/stdin", "/proc/self/fd/0"),
+            ("dev/stdout", "/proc/self/fd/1"),
+            ("dev/stderr", "/proc/self/fd/2"),
+            ("dev/ptmx", "pts/ptmx"),
+        ] {
+            rustix::fs::symlinkat(target, &self.root, link)?;
+        }
+        Ok(())
+    }
+
+    /// A directory with nothing in it, whatever the machine has there.
+    fn empty_dir(&self, path: &str) -> io::Result<()> {
+        if self.writable {
+            return self.make_dir(path, 0o755);
+        }
+        let bytes = ROOT_BYTES_MAX.to_string();
+        let options = [("size", &*bytes), ("mode", "0755")];
+        let empty = new_file_system("tmpfs", &options, MountAttrFlags::empty())?;
+        self.place(empty.as_fd(), Path::new(path), FileType::Directory)
+    }
+
+    fn bind(&self, bind: &Bind, tree: &OwnedFd) -> Result<(), Trouble> {
+        let step = format!("mount {}", bind.to.display());
+        let kind = rustix::fs::statat(tree, "", AtFlags::EMPTY_PATH).at_step(&step)?.st_mode;
+        let placed = self.place(tree.as_fd(), &bind.to, FileType::from_raw_mode(kind));
+        match placed {
+            Err(error) if bind.optional && error.kind() == io::ErrorKind::ReadOnlyFilesystem => {
+                Ok(())
+            }
+            placed => placed.at_step(&step),
+        }
+    }
+
+    /// Puts an empty thing that nobody may open over what may not be read.
+    fn hide(&self, view: &View) -> Result<(), Trouble> {
+        if view.masks.is_empty() {
+            return Ok(());
+        }
+        let (dir, file) = self.blanks().at_step("make a mask")?;
+        for path in &view.masks {
+            let step = format!("hide {}", path.display());
+            let found = match find(&self.root, below(path)) {
+                // What the sandbox does not see needs no hiding.
+                Err(Errno::NOENT | Errno::NOTDIR) => continue,
+                found => found.at_step(&step)?,
+            };
+            let mode = rustix::fs::fstat(&found).at_step(&step)?.st_mode;
+            let blank = if FileType::from_raw_mode(mode).is_dir() { &dir } else { &file };
+            let flags = OpenTreeFlags::OPEN_TREE_CLONE
+                | OpenTreeFlags::OPEN_TREE_CLOEXEC
+                | OpenTreeFlags::AT_EMPTY_PATH;
+            let blank = open_tree(blank, "", flags).at_step(&step)?;
+            let set = READ_ONLY | NO_SETUID | NO_DEVICES;
+            mount_setattr(blank.as_fd(), MountChange { recursive: false, set, owners: None })
+                .at_step(&step)?;
+            let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH
+                | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+            move_mount(&blank, "", &found, "", flags).at_step(&step)?;
+        }
+        Ok(())
+    }
+
+    /// An empty directory and an empty file that nobody may open.
+    fn blanks(&self) -> io::Result<(OwnedFd, OwnedFd)> {
+        self.make_dir("run/hidden", 0o700)?;
+        self.make_dir("run/hidden/directory", 0o000)?;
+        self.make_file("run/hidden/file", 0o000)?;
+        let found = |path| find(&self.root, Path::new(path));
+        Ok((found("run/hidden/directory")?, found("run/hidden/file")?))
+    }
+
+    /// Attaches a tree, and makes the place for it if it can.
+    fn place(&self, tree: BorrowedFd<'_>, at: &Path, kind: FileType) -> io::Result<()> {
+        let at = below(at);
+        let target = match find(&self.root, at) {
+            Err(Errno::NOENT) => {
+                self.make_parents(at)?;
+                if kind.is_dir() { self.make_dir(at, 0o755)? } else { self.make_file(at, 0o444)? }
+                find(&self.root, at)?
+            }
+            found => found?,
+        };
+        let flags =
+            MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+        Ok(move_mount(tree, "", target, "", flags)?)
+    }
+
+    fn write(&self, at: &Path, content: &str) -> io::Result<()> {
+        use std::io::Write as _;
+        self.make_parents(at)?;
+        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+        match rustix::fs::openat(&self.root, below(at), flags, Mode::from_raw_mode(0o444)) {
+            Ok(file) => std::fs::File::from(file).write_all(content.as_bytes()),
+            // The whole machine is there, with a file of its own.
+            Err(Errno::EXIST | Errno::ROFS) if !self.writable => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn make_parents(&self, at: &Path) -> io::Result<()> {
+        let mut path = PathBuf::new();
+        for part in below(at).parent().into_iter().flat_map(Path::components) {
+            let Component::Normal(part) = part else { continue };
+            path.push(part);
+            self.make_dir(&path, 0o755)?;
+        }
+        Ok(())
+    }
+
+    fn make_dir(&self, path: impl AsRef<Path>, mode: u32) -> io::Result<()> {
+        match rustix::fs::mkdirat(&self.root, path.as_ref(), Mode::from_raw_mode(mode)) {
+            Ok(()) | Err(Errno::EXIST) => Ok(()),
+            // In a part of the machine that is only looked at the directory may be there already.
+            Err(Errno::ROFS) if find(&self.root, path.as_ref()).is_ok() => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn make_file(&self, path: impl AsRef<Path>, mode: u32) -> io::Result<()> {
+        let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        rustix::fs::openat(&self.root, path.as_ref(), flags, Mode::from_raw_mode(mode))?;
+        Ok(())
+    }
+
+    fn seal(&self) -> io::Result<()> {
+        let change = MountChange { recursive: false, set: READ_ONLY, owners: None };
+        mount_setattr(self.root.as_fd(), change)
+    }
+
+    /// The old root goes away with everything that is mounted in it.
+    fn become_root(self) -> io::Result<()> {
+        rustix::process::fchdir(&self.root)?;
+        rustix::process::pivot_root(".", ".")?;
+        unmount(".", UnmountFlags::DETACH)?;
+        Ok(std::env::set_current_dir("/")?)
+    }
+}
+
+/// A path of the sandbox, below its root.
+fn below(path: &Path) -> &Path {
+    path.strip_prefix("/").unwrap_or(path)
+}

@@ -1,0 +1,191 @@
+//! The system calls that no safe library offers.
+//!
+//! The helper that calls these has one thread; that is what makes `fork` and `clone` plain here.
+//!
+//! Must never: hold logic. One function is one call.
+#![expect(unsafe_code, reason = "these calls have no safe form; each is made in one place only")]
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+
+use rustix::process::Pid;
+
+/// Which of the two returns from a fork this is.
+pub(crate) enum Forked {
+    /// The one that was there before.
+    Parent {
+        /// The new process.
+        pid: Pid,
+        /// A handle on it.
+        handle: OwnedFd,
+    },
+    /// The new one.
+    Child,
+}
+
+/// Every namespace that a confined process gets for its own.
+pub(crate) const NAMESPACES: i32 = libc::CLONE_NEWUSER
+    | libc::CLONE_NEWNS
+    | libc::CLONE_NEWPID
+    | libc::CLONE_NEWIPC
+    | libc::CLONE_NEWUTS
+    | libc::CLONE_NEWNET
+    | libc::CLONE_NEWCGROUP;
+
+/// Only the mapping of users.
+pub(crate) const USERS: i32 = libc::CLONE_NEWUSER;
+
+/// Only a private view of the mounts.
+pub(crate) const MOUNTS: i32 = libc::CLONE_NEWNS;
+
+/// Splits this process in two, the new one in namespaces of its own.
+pub(crate) fn clone(namespaces: i32) -> io::Result<Forked> {
+    let mut handle: RawFd = -1;
+    let flags = namespaces | libc::CLONE_PIDFD;
+    // SAFETY: all-zero is the documented empty value of this structure of plain numbers.
+    let mut arguments: libc::clone_args = unsafe { std::mem::zeroed() };
+    arguments.flags = u64::try_from(flags).expect("flags are positive");
+    arguments.pidfd = &raw mut handle as u64;
+    arguments.exit_signal = u64::try_from(libc::SIGCHLD).expect("signals are positive");
+    // SAFETY: without a stack of its own the child goes on with a copy of ours, as after a fork; this
+    // process has one thread, so no lock is held by somebody who is not copied.
+    let pid = unsafe {
+        libc::syscall(
+            libc::SYS_clone3,
+            &raw mut arguments,
+            std::mem::size_of::<libc::clone_args>(),
+        )
+    };
+    match i32::try_from(pid).ok().filter(|pid| *pid >= 0) {
+        None => Err(io::Error::last_os_error()),
+        Some(0) => Ok(Forked::Child),
+        Some(pid) => {
+            let pid = Pid::from_raw(pid).expect("the system numbers processes from 1");
+            // SAFETY: the system has just put a new descriptor there, and nobody else knows it.
+            let handle = unsafe { OwnedFd::from_raw_fd(handle) };
+            Ok(Forked::Parent { pid, handle })
+        }
+    }
+}
+
+/// Splits this process in two. The C library knows of it, so the child may start threads.
+pub(crate) fn fork() -> io::Result<Option<Pid>> {
+    // SAFETY: this process has one thread.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        pid => Ok(Pid::from_raw(pid)),
+    }
+}
+
+/// What is changed about a mount.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct MountChange<'a> {
+    /// It and all below it.
+    pub(crate) recursive: bool,
+    /// Flags that are added.
+    pub(crate) set: u64,
+    /// Who owns the files, seen through this mount.
+    pub(crate) owners: Option<BorrowedFd<'a>>,
+}
+
+/// Flags for [`MountChange`].
+pub(crate) const READ_ONLY: u64 = libc::MOUNT_ATTR_RDONLY;
+/// Programs do not change the user they run as.
+pub(crate) const NO_SETUID: u64 = libc::MOUNT_ATTR_NOSUID;
+/// Devices cannot be opened.
+pub(crate) const NO_DEVICES: u64 = libc::MOUNT_ATTR_NODEV;
+
+/// Changes a mount that is held by a handle.
+pub(crate) fn mount_setattr(mount: BorrowedFd<'_>, change: MountChange<'_>) -> io::Result<()> {
+    // SAFETY: all-zero is the documented empty value of this structure of plain numbers.
+    let mut attributes: libc::mount_attr = unsafe { std::mem::zeroed() };
+    attributes.attr_set = change.set;
+    if let Some(owners) = change.owners {
+        attributes.attr_set |= libc::MOUNT_ATTR_IDMAP;
+        attributes.userns_fd = u64::try_from(owners.as_raw_fd()).expect("handles are positive");
+    }
+    let flags = libc::AT_EMPTY_PATH | if change.recursive { libc::AT_RECURSIVE } else { 0 };
+    // SAFETY: the path is an empty C string, the structure lives until the call returns and its size is
+    // given.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            mount.as_raw_fd(),
+            c"".as_ptr(),
+            flags,
+            &raw mut attributes,
+            std::mem::size_of::<libc::mount_attr>(),
+        )
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Brings the loopback interface of this network namespace up.
+pub(crate) fn loopback_up(socket: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: all-zero is a valid value of this structure of numbers and arrays of them.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    request.ifr_name[0] = b'l'.cast_signed();
+    request.ifr_name[1] = b'o'.cast_signed();
+    request.ifr_ifru.ifru_flags = i16::try_from(libc::IFF_UP).expect("the flag is one");
+    // SAFETY: the request is a whole structure that lives until the call returns.
+    let result = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw mut request) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Ends of children become readable here instead of being signalled.
+pub(crate) fn watch_children() -> io::Result<OwnedFd> {
+    // SAFETY: the set is written by `sigemptyset` before it is read.
+    unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut set);
+        libc::sigaddset(&raw mut set, libc::SIGCHLD);
+        if libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        match libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) {
+            -1 => Err(io::Error::last_os_error()),
+            fd => Ok(OwnedFd::from_raw_fd(fd)),
+        }
+    }
+}
+
+/// Lets the signals through again that `watch_children` holds back.
+pub(crate) fn let_signals_through() -> io::Result<()> {
+    // SAFETY: the set is written by `sigemptyset` before it is read.
+    let result = unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut set);
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const set, std::ptr::null_mut())
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Signals every process of this process namespace but ourselves, the first of it.
+pub(crate) fn signal_all(signal: i32) {
+    // SAFETY: a call with two numbers. It fails only when there is nobody left.
+    unsafe {
+        libc::kill(-1, signal);
+    }
+}
+
+/// Descriptors from this one on are closed when another program is started.
+pub(crate) fn close_on_exec_from(first: u32) -> io::Result<()> {
+    close_range(first, libc::CLOSE_RANGE_CLOEXEC)
+}
+
+/// Closes every descriptor from this one on. Nobody may use one of them any more.
+pub(crate) fn close_from(first: u32) -> io::Result<()> {
+    close_range(first, 0)
+}
+
+fn close_range(first: u32, flags: u32) -> io::Result<()> {
+    // SAFETY: the callers are about to end or to start another program, and use none of them again.
+    let result = unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, flags) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Ends this process at once, without what would be done at an ordinary end.
+pub(crate) fn exit_now(code: i32) -> ! {
+    // SAFETY: it does not return.
+    unsafe { libc::_exit(code) }
+}

@@ -1,0 +1,188 @@
+//! What the supervisor tells the helper, and what it hears from the first process of a sandbox.
+//!
+//! Must never: hold a secret beside the environment of the program itself; never be written to a file.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use agentry_protocol::confinement::{Level, Limits};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// One sandbox, with what runs in it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Spec {
+    /// What enforces.
+    pub(crate) level: Level,
+    /// The user and group to run as, when we are root.
+    pub(crate) user: Option<u32>,
+    /// The files there are.
+    pub(crate) view: View,
+    /// What Landlock lets be read and written.
+    pub(crate) fence: Fence,
+    /// Whether sockets with a name in the file system may be made.
+    pub(crate) unix_sockets: bool,
+    /// Whether there is a proxy to listen for.
+    pub(crate) listen: bool,
+    /// What may be spent.
+    pub(crate) limits: Limits,
+    /// What runs.
+    pub(crate) program: Program,
+}
+
+/// What runs in a sandbox.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum Program {
+    /// A program of the machine.
+    Command {
+        /// A path, or a name to be found in the `PATH` of `env`.
+        program: OsString,
+        /// Its arguments.
+        args: Vec<OsString>,
+        /// Its whole environment.
+        env: Vec<(OsString, OsString)>,
+        /// Where it runs.
+        cwd: PathBuf,
+    },
+    /// A part of ourselves.
+    Role {
+        /// Which.
+        name: String,
+        /// What it is told.
+        arguments: Value,
+        /// Where it runs.
+        cwd: PathBuf,
+    },
+}
+
+/// The files that a sandbox has.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct View {
+    /// Whether the whole machine is there, read-only, below everything else.
+    pub(crate) broad: bool,
+    /// Parts of the machine, the outer before the inner.
+    pub(crate) binds: Vec<Bind>,
+    /// What is there but cannot be looked into.
+    pub(crate) masks: Vec<PathBuf>,
+    /// Links: where they stand, and what they say.
+    pub(crate) links: Vec<(PathBuf, PathBuf)>,
+    /// Files with made-up content.
+    pub(crate) files: Vec<(PathBuf, String)>,
+    /// How much fits into the temporary directory, in bytes.
+    pub(crate) scratch_bytes: u64,
+}
+
+/// A part of the machine that a sandbox sees.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Bind {
+    /// Where it is, without links.
+    pub(crate) from: PathBuf,
+    /// Where the sandbox sees it.
+    pub(crate) to: PathBuf,
+    /// What may be done with it.
+    pub(crate) kind: BindKind,
+    /// Whose it is, if it is lent to the sandbox's own user.
+    pub(crate) lend: Option<(u32, u32)>,
+    /// Whether it may be missing.
+    pub(crate) optional: bool,
+}
+
+/// What may be done with a part of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum BindKind {
+    /// Looked at.
+    Read,
+    /// Changed.
+    Write,
+    /// Used as the device it is.
+    Device,
+}
+
+/// What Landlock lets be read and written, as the sandbox sees it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Fence {
+    /// Read and run.
+    pub(crate) read: Vec<PathBuf>,
+    /// Changed, too.
+    pub(crate) write: Vec<PathBuf>,
+}
+
+/// What the helper answers to a spec.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum Reply {
+    /// The first process is there; a handle on it comes along.
+    Begun,
+    /// It is not.
+    Failed(Trouble),
+}
+
+/// What the first process of a sandbox says.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum Word {
+    /// Here is the listener for the proxy.
+    Listening,
+    /// The program runs.
+    Started,
+    /// It does not, and why.
+    Failed(Trouble),
+    /// The program is over.
+    Ended {
+        /// How.
+        status: Status,
+        /// How many processes were still there.
+        left_behind: usize,
+        /// Whether all were ended because they had too much memory together.
+        out_of_memory: bool,
+    },
+}
+
+/// What the first process of a sandbox is asked.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) enum Order {
+    /// Ask all others to end.
+    Terminate,
+}
+
+/// How a program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Status {
+    /// With this code.
+    Exited(i32),
+    /// By this signal.
+    Signalled(i32),
+}
+
+/// A step that did not work.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Trouble {
+    /// Which.
+    pub(crate) step: String,
+    /// The system's number for the reason, if it has one.
+    pub(crate) errno: Option<i32>,
+    /// The reason in words.
+    pub(crate) why: String,
+}
+
+/// The step that starts the program itself; every step before it is the sandbox's own.
+pub(crate) const START: &str = "start the program";
+/// The step that goes to the directory the program runs in.
+pub(crate) const ENTER: &str = "enter the directory";
+
+impl Trouble {
+    /// What an error says.
+    pub(crate) fn new(step: impl Into<String>, error: &std::io::Error) -> Self {
+        Self { step: step.into(), errno: error.raw_os_error(), why: error.to_string() }
+    }
+}
+
+/// Names the step that an error belongs to.
+pub(crate) trait AtStep<T> {
+    /// The result, or what went wrong where.
+    fn at_step(self, step: &str) -> Result<T, Trouble>;
+}
+
+impl<T, E: Into<std::io::Error>> AtStep<T> for Result<T, E> {
+    fn at_step(self, step: &str) -> Result<T, Trouble> {
+        self.map_err(|error| Trouble::new(step, &error.into()))
+    }
+}

@@ -1,0 +1,159 @@
+//! The input and output of a process, moved without ever waiting for one of them alone.
+//!
+//! Must never: read without a bound, or wait for a pipe that somebody else keeps open.
+
+use std::io::{self, ErrorKind, PipeReader, PipeWriter, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+
+use crate::child::{Command, Streams};
+use crate::kept::Kept;
+use crate::limits::{DRAIN_MS_MAX, READ_BYTES_MAX};
+
+/// Our ends of the pipes of a process.
+#[derive(Debug)]
+pub(crate) struct Pump {
+    outputs: [Option<PipeReader>; 2],
+    kept: [Kept; 2],
+    input: Option<(PipeWriter, Vec<u8>)>,
+}
+
+/// The process's ends.
+#[derive(Debug)]
+pub(crate) struct Ends {
+    pub(crate) input: OwnedFd,
+    pub(crate) output: OwnedFd,
+    pub(crate) errors: OwnedFd,
+}
+
+impl Pump {
+    /// Pipes for a command, of whose output so much is kept.
+    pub(crate) fn new(command: &Command, output_bytes_max: usize) -> io::Result<(Self, Ends)> {
+        let (output, writer) = pipe()?;
+        let (errors, errors_writer) = match command.streams {
+            Streams::Together => (None, writer.try_clone()?),
+            Streams::Apart => {
+                let (errors, errors_writer) = pipe()?;
+                (Some(errors), errors_writer)
+            }
+        };
+        let (input, reader) = match &command.stdin {
+            Some(content) => {
+                let (reader, writer) = io::pipe()?;
+                make_nonblocking(&writer)?;
+                (Some((writer, content.clone())), OwnedFd::from(reader))
+            }
+            None => (None, std::fs::File::open("/dev/null")?.into()),
+        };
+        let kept = [(); 2].map(|()| Kept::with_bytes_max(output_bytes_max));
+        let ends = Ends { input: reader, output: writer.into(), errors: errors_writer.into() };
+        Ok((Self { outputs: [Some(output), errors], kept, input }, ends))
+    }
+
+    /// Waits for the next thing to happen, and moves what can be moved. Says which of `others` are ready.
+    pub(crate) fn wait(
+        &mut self,
+        others: &[BorrowedFd<'_>],
+        until: Option<Instant>,
+    ) -> io::Result<Vec<bool>> {
+        let mut fds: Vec<PollFd<'_>> =
+            others.iter().map(|other| PollFd::new(other, PollFlags::IN)).collect();
+        for output in self.outputs.iter().flatten() {
+            fds.push(PollFd::new(output, PollFlags::IN));
+        }
+        if let Some((input, _)) = &self.input {
+            fds.push(PollFd::new(input, PollFlags::OUT));
+        }
+        poll_until(&mut fds, until)?;
+        let mut ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
+        drop(fds);
+        let mut own = ready.split_off(others.len()).into_iter();
+        for (output, kept) in self.outputs.iter_mut().zip(&mut self.kept) {
+            if output.is_some() && own.next().unwrap_or_default() {
+                take(output, kept)?;
+            }
+        }
+        if own.next().unwrap_or_default() {
+            self.give();
+        }
+        Ok(ready)
+    }
+
+    /// Takes what is still in the pipes; who keeps them open after that is not waited for.
+    pub(crate) fn drain(&mut self) -> io::Result<()> {
+        let deadline = Instant::now() + Duration::from_millis(DRAIN_MS_MAX);
+        while self.outputs.iter().any(Option::is_some) && Instant::now() < deadline {
+            self.wait(&[], Some(deadline))?;
+        }
+        Ok(())
+    }
+
+    /// Nothing more is written to the process.
+    pub(crate) fn close_input(&mut self) {
+        self.input = None;
+    }
+
+    /// What was kept of both streams.
+    pub(crate) fn take_kept(&mut self) -> [Kept; 2] {
+        std::mem::take(&mut self.kept)
+    }
+
+    /// Writes the next piece of the input; a process that does not want it is not at fault.
+    fn give(&mut self) {
+        let Some((input, rest)) = &mut self.input else { return };
+        match input.write(rest) {
+            Ok(written) => drop(rest.drain(..written)),
+            Err(error) if is_passing(&error) => return,
+            Err(_) => rest.clear(),
+        }
+        if rest.is_empty() {
+            self.input = None;
+        }
+    }
+}
+
+fn take(output: &mut Option<PipeReader>, kept: &mut Kept) -> io::Result<()> {
+    let Some(reader) = output else { return Ok(()) };
+    let mut piece = [0; READ_BYTES_MAX];
+    match reader.read(&mut piece) {
+        Ok(0) => *output = None,
+        Ok(length) => kept.push(&piece[..length]),
+        Err(error) if is_passing(&error) => {}
+        Err(error) => return Err(error),
+    }
+    Ok(())
+}
+
+fn is_passing(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
+}
+
+/// A pipe whose reading end never blocks.
+fn pipe() -> io::Result<(PipeReader, PipeWriter)> {
+    let (reader, writer) = io::pipe()?;
+    make_nonblocking(&reader)?;
+    Ok((reader, writer))
+}
+
+fn make_nonblocking(fd: &impl AsFd) -> io::Result<()> {
+    let flags = rustix::fs::fcntl_getfl(fd)?;
+    Ok(rustix::fs::fcntl_setfl(fd, flags | OFlags::NONBLOCK)?)
+}
+
+/// Waits until one is ready or the time has come.
+pub(crate) fn poll_until(fds: &mut [PollFd<'_>], until: Option<Instant>) -> io::Result<()> {
+    let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+    let timeout = left.map(|left| Timespec {
+        tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: i64::from(left.subsec_nanos()),
+    });
+    match poll(fds, timeout.as_ref()) {
+        // An interrupted wait is an early one; the caller looks at the clock anyway.
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
