@@ -13,12 +13,18 @@ pub mod kept;
 pub mod limits;
 #[cfg(target_os = "linux")]
 mod linux;
+#[cfg(target_os = "linux")]
+mod sandbox;
 mod spec;
 pub mod stop;
 mod streams;
 mod tree;
+mod view;
 mod wire;
 
 pub use child::{Bounds, Command, Cwd, Ending, Error, Finished, Streams, run};
 pub use kept::Kept;
+#[cfg(target_os = "linux")]
+pub use sandbox::{Job, Sandbox};
 pub use stop::Stop;
+pub use view::environment;

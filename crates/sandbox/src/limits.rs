@@ -26,3 +26,11 @@ pub const SHARED_MEMORY_BYTES_MAX: u64 = 64 * 1024 * 1024;
 pub const MEMORY_LOOK_MS: u64 = 100;
 /// The port of the proxy inside of a sandbox.
 pub const PROXY_PORT: u16 = 3128;
+/// How long the processes of a sandbox may take to end on request before they are killed, in milliseconds.
+pub const END_GRACE_MS_MAX: u64 = 50;
+/// How many paths can be hidden in a sandbox.
+pub const MASKS_MAX: usize = 4096;
+/// The first of the users that root runs sandboxes as; the machine's own are far below.
+pub const USER_FIRST: u32 = 1_879_048_192;
+/// How many of them there are.
+pub const USERS: u32 = 65_536;

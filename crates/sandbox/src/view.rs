@@ -1,0 +1,240 @@
+//! From a confinement to the files that a sandbox sees, and the environment that a program in it gets.
+//!
+//! Looked at anew for every call: what may not be read is hidden also when it came to be a moment ago.
+//!
+//! Must never: decide what may be seen; the confinement has said it.
+
+use std::ffi::OsString;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use agentry_protocol::confinement::{Confinement, Level, Network, Reading};
+
+use crate::limits::{MASKS_MAX, PROXY_PORT};
+use crate::spec::{Bind, BindKind, Fence, View};
+
+/// The system's own programs and libraries.
+const SYSTEM: [&str; 9] =
+    ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store"];
+
+/// What programs need of the settings of the machine. None of it is a secret.
+const SETTINGS: [&str; 26] = [
+    "/etc/alternatives",
+    "/etc/bash.bashrc",
+    "/etc/ca-certificates",
+    "/etc/ca-certificates.conf",
+    "/etc/crypto-policies",
+    "/etc/debian_version",
+    "/etc/fonts",
+    "/etc/java-17-openjdk",
+    "/etc/java-21-openjdk",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/locale.alias",
+    "/etc/localtime",
+    "/etc/magic",
+    "/etc/mime.types",
+    "/etc/os-release",
+    "/etc/pki",
+    "/etc/protocols",
+    "/etc/python3",
+    "/etc/python3.11",
+    "/etc/rpc",
+    "/etc/services",
+    "/etc/ssl",
+    "/etc/terminfo",
+    "/etc/timezone",
+];
+
+const DEVICES: [&str; 6] =
+    ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
+
+/// Where programs are found.
+const PROGRAMS: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// Where the sandbox sees the home that is kept.
+const HOME_KEPT: &str = "/run/home";
+/// Where the sandbox sees the home that is thrown away.
+const HOME_THROWN_AWAY: &str = "/tmp/home";
+
+/// What of the machine must be treated apart, found just before the call.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Found {
+    /// What is in a writable directory and may not be changed.
+    pub(crate) protected: Vec<PathBuf>,
+    /// What may not be read.
+    pub(crate) hidden: Vec<PathBuf>,
+}
+
+/// The home directory as the sandbox sees it.
+pub(crate) fn home(confinement: &Confinement) -> &'static str {
+    if confinement.home.is_some() { HOME_KEPT } else { HOME_THROWN_AWAY }
+}
+
+/// The files that a sandbox sees. `user` is who it runs as, when we are root.
+pub(crate) fn view(confinement: &Confinement, user: Option<u32>, found: &Found) -> View {
+    let broad = confinement.reading == Reading::Broad;
+    let mut view =
+        View { broad, scratch_bytes: confinement.limits.disk_bytes, ..View::default() };
+    let read = |path: PathBuf, lend| Bind {
+        to: path.clone(),
+        from: path,
+        kind: BindKind::Read,
+        lend,
+        optional: true,
+    };
+    if !broad {
+        system(&mut view);
+    }
+    for path in DEVICES.map(PathBuf::from) {
+        view.binds.push(Bind { kind: BindKind::Device, ..read(path, None) });
+    }
+    view.files.extend(made_up(user));
+    let owner = |path: &Path| {
+        let metadata = user.and_then(|_| std::fs::metadata(path).ok());
+        metadata.map(|metadata| (metadata.uid(), metadata.gid()))
+    };
+    for path in confinement.allow_read.iter().map(PathBuf::from) {
+        let lend = owner(&path);
+        view.binds.push(read(path, lend));
+    }
+    for path in confinement.allow_write.iter().map(PathBuf::from) {
+        let lend = owner(&path);
+        let bind = Bind { kind: BindKind::Write, optional: false, ..read(path, lend) };
+        view.binds.push(bind);
+    }
+    if let Some(home) = &confinement.home {
+        let lend = owner(Path::new(home));
+        let bind = read(home.into(), lend);
+        let (kind, to) = (BindKind::Write, HOME_KEPT.into());
+        view.binds.push(Bind { kind, to, optional: false, ..bind });
+    }
+    // Seen through the mount of what it lies in, its owner must look the same.
+    let lender = |path: &Path| {
+        let around = confinement.allow_write.iter().map(Path::new);
+        let around = around.filter(|root| path.starts_with(root));
+        around.max_by_key(|root| root.components().count()).and_then(owner)
+    };
+    for path in &found.protected {
+        view.binds.push(read(path.clone(), lender(path)));
+    }
+    view.binds.sort_by_key(|bind| bind.to.components().count());
+    view.masks = found.hidden.iter().take(MASKS_MAX).cloned().collect();
+    view
+}
+
+fn system(view: &mut View) {
+    for path in SYSTEM.map(PathBuf::from) {
+        match std::fs::read_link(&path) {
+            Ok(target) => view.links.push((path, target)),
+            Err(_) => view.binds.push(Bind {
+                from: path.clone(),
+                to: path,
+                kind: BindKind::Read,
+                lend: None,
+                optional: true,
+            }),
+        }
+    }
+    for path in SETTINGS.map(PathBuf::from) {
+        let Ok(from) = path.canonicalize() else { continue };
+        view.binds.push(Bind { from, to: path, kind: BindKind::Read, lend: None, optional: true });
+    }
+    view.links.push(("/var/tmp".into(), "/tmp".into()));
+    view.links.push(("/var/run".into(), "/run".into()));
+}
+
+/// Who there is and which hosts have names: ourselves.
+fn made_up(user: Option<u32>) -> Vec<(PathBuf, String)> {
+    let uid = user.unwrap_or_else(|| rustix::process::getuid().as_raw());
+    let gid = user.unwrap_or_else(|| rustix::process::getgid().as_raw());
+    let people = format!(
+        "root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n\
+         agent:x:{uid}:{gid}:agent:{HOME_KEPT}:/bin/bash\n\
+         nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"
+    );
+    let groups = format!("root:x:0:\nagent:x:{gid}:\nnogroup:x:65534:\n");
+    let hosts = "127.0.0.1 localhost\n::1 localhost\n127.0.0.1 sandbox\n";
+    let names = "passwd: files\ngroup: files\nhosts: files\nservices: files\nprotocols: files\n";
+    [
+        ("/etc/passwd", people),
+        ("/etc/group", groups),
+        ("/etc/hosts", hosts.to_owned()),
+        ("/etc/nsswitch.conf", names.to_owned()),
+        ("/etc/resolv.conf", "# there is no name service in here\n".to_owned()),
+        ("/etc/hostname", "sandbox\n".to_owned()),
+    ]
+    .map(|(path, content)| (path.into(), content))
+    .into()
+}
+
+/// What Landlock lets be read and written. At the level of namespaces the view is all there is to read.
+pub(crate) fn fence(confinement: &Confinement, scratch: &Path) -> Fence {
+    let mut write: Vec<PathBuf> = confinement.allow_write.iter().map(PathBuf::from).collect();
+    match confinement.level {
+        Level::Ns | Level::Bwrap => {
+            let own = ["/tmp", "/dev", home(confinement)];
+            write.extend(own.map(PathBuf::from));
+            Fence { read: vec!["/".into()], write }
+        }
+        Level::Landlock | Level::Seatbelt | Level::Off => {
+            write.push(scratch.to_owned());
+            write.extend(DEVICES.map(PathBuf::from));
+            write.extend(confinement.home.iter().map(PathBuf::from));
+            let mut read: Vec<PathBuf> = match confinement.reading {
+                Reading::Broad => vec!["/".into()],
+                Reading::Strict => {
+                    SYSTEM.iter().chain(&SETTINGS).map(PathBuf::from).collect()
+                }
+            };
+            read.extend(["/proc", "/etc/passwd", "/etc/group", "/etc/nsswitch.conf"].map(Into::into));
+            read.extend(confinement.allow_read.iter().map(PathBuf::from));
+            read.retain(|path| path.exists());
+            Fence { read, write }
+        }
+    }
+}
+
+/// The environment of a program in a sandbox, before what the call adds. `path` is where the user's own
+/// programs are; what the sandbox does not see of it is left out.
+pub fn environment(confinement: &Confinement, path: &str) -> Vec<(OsString, OsString)> {
+    let home = home(confinement).to_owned();
+    let seen = |directory: &&str| {
+        let directory = Path::new(directory);
+        let within = |root: &String| directory.starts_with(root);
+        directory.is_absolute()
+            && (confinement.reading == Reading::Broad || confinement.allow_read.iter().any(within))
+    };
+    let mut programs: Vec<&str> = path.split(':').filter(seen).collect();
+    programs.dedup();
+    programs.push(PROGRAMS);
+    let cargo = format!("{home}/.cargo");
+    let mut env = vec![
+        ("PATH", programs.join(":")),
+        ("HOME", home),
+        ("CARGO_HOME", cargo),
+        ("LANG", "C.UTF-8".to_owned()),
+        ("TERM", "dumb".to_owned()),
+        ("USER", "agent".to_owned()),
+        ("TMPDIR", "/tmp".to_owned()),
+    ];
+    for (variable, directory) in [("RUSTUP_HOME", ".rustup"), ("PYENV_ROOT", ".pyenv")] {
+        let found = confinement.allow_read.iter().find(|path| path.ends_with(directory));
+        env.extend(found.map(|path| (variable, path.clone())));
+    }
+    if matches!(confinement.network, Network::Domains { .. }) {
+        let (http, socks) = (
+            format!("http://127.0.0.1:{PROXY_PORT}"),
+            format!("socks5h://127.0.0.1:{PROXY_PORT}"),
+        );
+        for variable in ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"] {
+            env.push((variable, http.clone()));
+        }
+        env.extend([("ALL_PROXY", socks.clone()), ("all_proxy", socks)]);
+        env.push(("npm_config_proxy", http.clone()));
+        env.push(("npm_config_https_proxy", http.clone()));
+        env.push(("CARGO_HTTP_PROXY", http));
+    }
+    env.into_iter().map(|(name, value)| (name.into(), value.into())).collect()
+}
