@@ -86,6 +86,19 @@ pub struct Finished {
     pub left_behind: usize,
 }
 
+impl Finished {
+    /// It was stopped before it began.
+    pub(crate) fn never_started() -> Self {
+        Self {
+            ending: Ending::Stopped,
+            stdout: Kept::default(),
+            stderr: Kept::default(),
+            duration: Duration::ZERO,
+            left_behind: 0,
+        }
+    }
+}
+
 /// Why a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
@@ -164,13 +177,7 @@ pub fn run(command: &Command, bounds: &Bounds, stop: &Stop) -> Result<Finished, 
     let start = Instant::now();
     let listener = stop.listen().map_err(|reason| not_started(command, reason))?;
     if stop.is_stopped() {
-        return Ok(Finished {
-            ending: Ending::Stopped,
-            stdout: Kept::default(),
-            stderr: Kept::default(),
-            duration: start.elapsed(),
-            left_behind: 0,
-        });
+        return Ok(Finished::never_started());
     }
     let mut running = Running::start(command, bounds)?;
     let end = running.watch(start + bounds.time, &listener)?;

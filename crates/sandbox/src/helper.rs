@@ -15,14 +15,18 @@ use rustix::process::{Pid, Signal, set_parent_process_death_signal};
 use rustix::thread::{CapabilitySet, capabilities};
 use serde_json::Value;
 
+use crate::linux::bwrap;
 use crate::linux::init::{self, Given};
 use crate::linux::mounts::{self, Lender};
 use crate::linux::sys::{self, Forked};
-use crate::spec::{AtStep, Reply, Spec, Trouble};
+use crate::spec::{AtStep, Reply, Spec, Trouble, Word};
 use crate::wire::Channel;
 
 /// The word that makes the binary the helper.
 pub const VERB: &str = "serve-sandboxes";
+
+/// The word after it that makes the binary the first process of a sandbox that bubblewrap has built.
+pub(crate) const INSIDE: &str = "inside";
 
 /// A part of ourselves that can run in a sandbox. It is told something and gives its exit code.
 pub type Role = fn(&Value) -> i32;
@@ -35,6 +39,10 @@ pub type Roles = &'static [(&'static str, Role)];
 /// # Errors
 /// When the supervisor cannot be heard any more.
 pub fn serve(roles: Roles) -> io::Result<()> {
+    let mut words = std::env::args().skip(2);
+    if words.next().as_deref() == Some(INSIDE) {
+        return serve_inside(roles, words);
+    }
     set_parent_process_death_signal(Some(Signal::KILL))?;
     let mut supervisor = Channel::from(rustix::io::dup(std::io::stdin())?);
     rustix::io::fcntl_setfd(&supervisor, rustix::io::FdFlags::CLOEXEC)?;
@@ -52,6 +60,18 @@ pub fn serve(roles: Roles) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Goes on where bubblewrap has left off.
+fn serve_inside(roles: Roles, words: impl Iterator<Item = String>) -> io::Result<()> {
+    let numbers: Vec<i32> = words.filter_map(|word| word.parse().ok()).collect();
+    let Ok([message, control, input, output, errors]) = <[i32; 5]>::try_from(numbers) else {
+        return Err(io::Error::other("the descriptors are not five"));
+    };
+    let spec: Spec = serde_json::from_reader(std::fs::File::from(sys::inherit(message)))?;
+    let streams = [input, output, errors].map(sys::inherit);
+    let control = Channel::from(sys::inherit(control));
+    init::live(&spec, Given { streams, control, trees: None, roles })
 }
 
 struct Helper {
@@ -98,7 +118,11 @@ impl Helper {
             Err(trouble) => return (supervisor, Err(trouble)),
         };
         let pipe = io::pipe().at_step("make a pipe");
-        let namespaces = if spec.level == Level::Ns { sys::NAMESPACES } else { 0 };
+        let namespaces = match (spec.level, &given.trees) {
+            (Level::Ns, _) => sys::NAMESPACES,
+            (_, Some(_)) => sys::MOUNTS,
+            (_, None) => 0,
+        };
         let split = pipe.and_then(|pipe| {
             sys::clone(namespaces).at_step("make namespaces").map(|forked| (pipe, forked))
         });
@@ -108,6 +132,7 @@ impl Helper {
                 drop((ready, supervisor));
                 let mut word = [0];
                 match go.read_exact(&mut word) {
+                    Ok(()) if spec.level == Level::Bwrap => through_bubblewrap(spec, given),
                     Ok(()) => init::live(spec, given),
                     Err(_) => sys::exit_now(1),
                 }
@@ -133,7 +158,7 @@ impl Helper {
             .at_step("take over the streams")?;
         let [input, output, errors, control] = streams;
         let trees = match (spec.level, spec.user) {
-            (Level::Ns, Some(user)) if can_mount() => {
+            (Level::Ns | Level::Bwrap, Some(user)) if can_mount() => {
                 let lender = self.lenders.entry(user).or_insert_with(|| Lender::to(user));
                 Some(mounts::trees(&spec.view, lender)?)
             }
@@ -142,6 +167,16 @@ impl Helper {
         let streams = [input, output, errors];
         Ok(Given { streams, control: Channel::from(control), trees, roles: self.roles })
     }
+}
+
+fn through_bubblewrap(spec: &Spec, given: Given) -> ! {
+    let control = given.control.try_clone();
+    let trouble = bwrap::run(spec, given);
+    if let Ok(control) = control {
+        // If the supervisor is gone, nobody needs to know.
+        control.send(&Word::Failed(trouble), &[]).unwrap_or_default();
+    }
+    sys::exit_now(1)
 }
 
 /// Whether we are root with all that belongs to it, and can lend files.

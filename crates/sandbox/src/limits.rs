@@ -34,3 +34,15 @@ pub const MASKS_MAX: usize = 4096;
 pub const USER_FIRST: u32 = 1_879_048_192;
 /// How many of them there are.
 pub const USERS: u32 = 65_536;
+/// How much of what was said about a sandbox that is broken is repeated, in characters.
+pub const TROUBLE_CHARS_MAX: usize = 400;
+/// How long trying a level may take, in milliseconds.
+pub const ATTEST_MS_MAX: u64 = 10_000;
+/// How much the trial of a level may say, in bytes.
+pub const ATTEST_OUTPUT_BYTES_MAX: usize = 64 * 1024;
+/// How long a sandbox may take to be built, in milliseconds.
+pub const START_MS_MAX: u64 = 10_000;
+/// How long a part of ourselves may live in a sandbox, in milliseconds.
+pub const SERVED_TIMEOUT_MS: u64 = 30 * 24 * 3_600_000;
+/// The longest answer of a part of ourselves in a sandbox, in bytes.
+pub const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;

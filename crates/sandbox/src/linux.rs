@@ -1,5 +1,6 @@
 //! The sandbox on Linux.
 
+pub(crate) mod bwrap;
 pub(crate) mod fence;
 pub(crate) mod init;
 pub(crate) mod memory;

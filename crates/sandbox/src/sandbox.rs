@@ -1,48 +1,68 @@
-//! The supervisor's side: starts the helper, sends it what to run, watches, ends.
+//! The supervisor's side: opens the strongest level there is, tries it, and runs commands in it.
 //!
 //! Must never: run a command that should be confined without its sandbox; fork.
 
+use std::fs::File;
 use std::io;
 use std::net::TcpListener;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use agentry_protocol::confinement::{Confinement, Level, Network};
-use rustix::event::{PollFd, PollFlags};
-use rustix::process::{Signal, pidfd_send_signal};
+use agentry_protocol::confinement::{
+    Attestation, Confinement, Connection, Escape, Level, Network, Reading,
+};
+use serde_json::Value;
+use tempfile::TempDir;
+use thiserror::Error as ThisError;
 
-use crate::child::{self, Bounds, Command, Cwd, Ending, Error, Finished};
+use crate::attest::{self, Bait};
+use crate::child::{self, Bounds, Command, Cwd, Error, Finished, Streams};
+use crate::egress::{Egress, Resolve, Rules};
+use crate::escape;
 use crate::helper::VERB;
-use crate::kept::Kept;
-use crate::limits::{END_GRACE_MS_MAX, KILL_MS_MAX, USER_FIRST, USERS};
-use crate::spec::{ENTER, Order, Program, Reply, START, Spec, Status, Trouble, Word};
-use crate::stop::{Listener, Stop};
-use crate::streams::{Ends, Pump, poll_until};
+use crate::limits::{ATTEST_MS_MAX, ATTEST_OUTPUT_BYTES_MAX, USER_FIRST, USERS};
+use crate::running::{First, Running, of_sandbox};
+use crate::spec::{Program, Reply, Spec};
+use crate::stop::Stop;
+use crate::streams::{Ends, Pump};
 use crate::view::{self, Found};
 use crate::wire::Channel;
 
+/// What a sandbox needs of its surroundings.
+#[derive(Clone)]
+pub struct Setup {
+    /// The binary that is the helper when it gets the helper's verb.
+    pub binary: PathBuf,
+    /// Where the user's own programs are, as in `PATH`.
+    pub path: String,
+    /// Where things are put that a call had no right to make.
+    pub quarantine: PathBuf,
+    /// How names become addresses.
+    pub resolve: Resolve,
+}
+
 /// What runs confined.
-#[derive(Debug)]
 pub struct Job<'a> {
-    /// The program.
+    /// The program. Its environment is put on top of the sandbox's own.
     pub command: &'a Command,
     /// What it may do.
     pub confinement: &'a Confinement,
     /// Its time and output.
     pub bounds: &'a Bounds,
+    /// Told of every connection when it ends.
+    pub connected: Arc<dyn Fn(Connection) + Send + Sync>,
 }
 
 /// Runs processes, each in a sandbox of its own.
-#[derive(Debug)]
 pub struct Sandbox {
+    setup: Setup,
     helper: Mutex<Helper>,
     level: Level,
 }
 
-#[derive(Debug)]
 struct Helper {
     channel: Channel,
     child: Child,
@@ -56,21 +76,100 @@ impl Drop for Helper {
     }
 }
 
+/// Why there is no sandbox.
+#[derive(Clone, Debug, PartialEq, Eq, ThisError)]
+#[error("no sandbox can be had here: {}", tried.iter().map(|(level, why)| format!("{level}: {why}")).collect::<Vec<_>>().join("; "))]
+pub struct Unavailable {
+    /// What was tried, and why it is not to be had.
+    pub tried: Vec<(Level, String)>,
+}
+
+/// The levels of this system, the strongest first.
+pub const LEVELS: [Level; 3] = [Level::Ns, Level::Bwrap, Level::Landlock];
+
 impl Sandbox {
-    /// Starts the helper: `binary` with the helper's verb.
+    /// Opens the strongest level that is to be had and holds, down to `minimum`.
     ///
     /// # Errors
-    /// When it cannot be started.
-    pub fn start(binary: &Path, level: Level) -> io::Result<Self> {
+    /// When there is none; it says what was tried.
+    pub fn open(setup: &Setup, minimum: Level) -> Result<(Self, Attestation), Unavailable> {
+        let mut tried = Vec::new();
+        for level in LEVELS.into_iter().filter(|level| *level <= minimum) {
+            match Self::open_level(setup, level) {
+                Ok(opened) => return Ok(opened),
+                Err(why) => tried.push((level, why)),
+            }
+        }
+        Err(Unavailable { tried })
+    }
+
+    /// Opens one level and tries it.
+    ///
+    /// # Errors
+    /// When it is not to be had, or something got out of it.
+    pub fn open_level(setup: &Setup, level: Level) -> Result<(Self, Attestation), String> {
+        let sandbox =
+            Self::start(setup, level).map_err(|error| format!("the helper: {error}"))?;
+        let escapes = sandbox.try_escapes()?;
+        let attestation = attest::attestation(level, escapes, false);
+        let got_out: Vec<&str> = attestation
+            .escapes
+            .iter()
+            .filter(|escape| !escape.stopped)
+            .map(|escape| &*escape.attempt)
+            .collect();
+        if got_out.is_empty() {
+            Ok((sandbox, attestation))
+        } else {
+            Err(format!("it does not hold: a process in it could {}", got_out.join(", ")))
+        }
+    }
+
+    fn start(setup: &Setup, level: Level) -> io::Result<Self> {
         let (ours, theirs) = Channel::pair()?;
-        let child = std::process::Command::new(binary)
+        let child = std::process::Command::new(&setup.binary)
             .arg(VERB)
             .env_clear()
             .stdin(OwnedFd::from(theirs))
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()?;
-        Ok(Self { helper: Mutex::new(Helper { channel: ours, child }), level })
+        let helper = Mutex::new(Helper { channel: ours, child });
+        Ok(Self { setup: setup.clone(), helper, level })
+    }
+
+    /// What enforces.
+    pub fn level(&self) -> Level {
+        self.level
+    }
+
+    fn try_escapes(&self) -> Result<Vec<Escape>, String> {
+        let bait = Bait::lay(self.level).map_err(|error| format!("cannot lay bait: {error}"))?;
+        let arguments = serde_json::to_value(&bait.targets).map_err(|error| error.to_string())?;
+        let program = Program::Role { name: escape::ROLE.to_owned(), arguments, cwd: "/".into() };
+        let command = Command {
+            program: escape::ROLE.into(),
+            args: Vec::new(),
+            cwd: Cwd::Path("/".into()),
+            env: Vec::new(),
+            stdin: None,
+            streams: Streams::Apart,
+        };
+        let job = Job {
+            command: &command,
+            confinement: &Confinement { level: self.level, ..Confinement::nothing() },
+            bounds: &Bounds {
+                time: Duration::from_millis(ATTEST_MS_MAX),
+                output_bytes_max: ATTEST_OUTPUT_BYTES_MAX,
+            },
+            connected: Arc::new(drop),
+        };
+        let finished = self
+            .run_program(program, &job, &Stop::new(), &Found::default(), None)
+            .map_err(|error| error.to_string())?;
+        let output = finished.stdout.whole().unwrap_or_default();
+        serde_json::from_slice(&output)
+            .map_err(|_| format!("the escapes could not be tried: {:?}", finished.ending))
     }
 
     /// Runs a command to its end, or ends it.
@@ -78,38 +177,83 @@ impl Sandbox {
     /// # Errors
     /// When the sandbox could not be built, or the command could not be started or watched.
     pub fn run(&self, job: &Job<'_>, stop: &Stop) -> Result<Finished, Error> {
-        if job.confinement.level == Level::Off {
-            return child::run(job.command, job.bounds, stop);
+        let found = Found::default();
+        let cwd = cwd(job.command)?;
+        let scratch = self.scratch(job.confinement)?;
+        let own = scratch.as_ref().map(TempDir::path);
+        let mut env = view::environment(job.confinement, &self.setup.path, own);
+        env.extend(job.command.env.iter().cloned());
+        let program = Program::Command {
+            program: job.command.program.clone(),
+            args: job.command.args.clone(),
+            env,
+            cwd,
+        };
+        self.run_program(program, job, stop, &found, own)
+    }
+
+    /// A temporary directory for a process that cannot have a file system of its own.
+    fn scratch(&self, confinement: &Confinement) -> Result<Option<TempDir>, Error> {
+        if self.level != Level::Landlock {
+            return Ok(None);
         }
+        let made = tempfile::tempdir().and_then(|directory| {
+            std::fs::create_dir(directory.path().join("home"))?;
+            if let Some(user) = own_user(confinement) {
+                for path in [directory.path().to_owned(), directory.path().join("home")] {
+                    std::os::unix::fs::chown(path, Some(user), Some(user))?;
+                }
+            }
+            Ok(Some(directory))
+        });
+        made.map_err(broken("make a temporary directory"))
+    }
+
+    fn run_program(
+        &self,
+        program: Program,
+        job: &Job<'_>,
+        stop: &Stop,
+        found: &Found,
+        scratch: Option<&Path>,
+    ) -> Result<Finished, Error> {
         let start = Instant::now();
         let failed = |reason| child::not_started(job.command, reason);
         let listener = stop.listen().map_err(failed)?;
         if stop.is_stopped() {
-            return Ok(never_started(start));
+            return Ok(Finished::never_started());
         }
-        let program = program(job.command)?;
+        let rules = Rules::new(&job.confinement.network).map_err(|error| Error::Sandbox {
+            step: "read the list of hosts".to_owned(),
+            reason: error.to_string(),
+        })?;
         let (pump, ends) = Pump::new(job.command, job.bounds.output_bytes_max).map_err(failed)?;
-        let first = self.begin(job.confinement, program, ends)?;
-        let mut running = Running { first, pump, started: false, ended: None, trouble: None };
+        let first = self.begin(job.confinement, program, ends, found, scratch)?;
+        let listen = |listener: TcpListener| {
+            let (resolve, tell) = (self.setup.resolve.clone(), job.connected.clone());
+            Egress::start(listener, rules.clone(), resolve, tell)
+        };
+        let mut running = Running::new(first, pump, &listen);
         let end = running.watch(start + job.bounds.time, &listener)?;
         running.finish(start, end, job.command)
     }
 
     /// Asks the helper for a sandbox.
-    fn begin(
+    pub(crate) fn begin(
         &self,
         confinement: &Confinement,
         program: Program,
         ends: Ends,
+        found: &Found,
+        scratch: Option<&Path>,
     ) -> Result<First, Error> {
         let user = own_user(confinement);
-        let found = Found::default();
         let spec = Spec {
             level: self.level,
             user,
-            view: view::view(confinement, user, &found),
-            fence: view::fence(confinement, Path::new("/tmp")),
-            unix_sockets: true,
+            view: view::view(confinement, user, found),
+            fence: view::fence(confinement, scratch),
+            unix_sockets: confinement.reading == Reading::Strict,
             listen: matches!(confinement.network, Network::Domains { .. }),
             limits: confinement.limits,
             program,
@@ -131,173 +275,19 @@ impl Sandbox {
     }
 }
 
-/// The first process of a sandbox. It goes when this goes.
-#[derive(Debug)]
-struct First {
-    control: Channel,
-    handle: OwnedFd,
-}
-
-impl Drop for First {
-    fn drop(&mut self) {
-        // It may be over already; otherwise nobody is left who wants it.
-        pidfd_send_signal(&self.handle, Signal::KILL).unwrap_or_default();
-    }
-}
-
-impl First {
-    fn is_over(&self, until: Instant) -> io::Result<bool> {
-        let mut fds = [PollFd::new(&self.handle, PollFlags::IN)];
-        poll_until(&mut fds, Some(until))?;
-        Ok(!fds[0].revents().is_empty())
-    }
-}
-
-/// Why the waiting is over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
-    ByItself,
-    TimedOut,
-    Stopped,
-}
-
-struct Running {
-    first: First,
-    pump: Pump,
-    started: bool,
-    ended: Option<Ended>,
-    trouble: Option<Trouble>,
-}
-
-#[derive(Clone, Copy)]
-struct Ended {
-    status: Status,
-    left_behind: usize,
-    out_of_memory: bool,
-}
-
-impl Running {
-    fn watch(&mut self, deadline: Instant, listener: &Listener) -> Result<End, Error> {
-        let end = loop {
-            let (over, stopped) = self.wait(deadline, Some(listener))?;
-            if over {
-                return Ok(End::ByItself);
-            }
-            if stopped {
-                break End::Stopped;
-            }
-            if Instant::now() >= deadline {
-                break End::TimedOut;
-            }
-        };
-        self.pump.close_input();
-        // Who cannot be asked any more is ended below.
-        self.first.control.send(&Order::Terminate, &[]).unwrap_or_default();
-        let grace = Instant::now() + Duration::from_millis(END_GRACE_MS_MAX);
-        while Instant::now() < grace {
-            if self.wait(grace, None)?.0 {
-                break;
-            }
-        }
-        pidfd_send_signal(&self.first.handle, Signal::KILL).unwrap_or_default();
-        Ok(end)
-    }
-
-    /// Waits for the next thing; says whether all is over, and whether a stop was asked for.
-    fn wait(&mut self, until: Instant, listener: Option<&Listener>) -> Result<(bool, bool), Error> {
-        let mut watched = vec![self.first.handle.as_fd()];
-        let heard = self.ended.is_none() && self.trouble.is_none();
-        if heard {
-            watched.push(self.first.control.as_fd());
-        }
-        watched.extend(listener.map(|listener| listener.reader.as_fd()));
-        let ready = self.pump.wait(&watched, Some(until)).map_err(Error::Unwatched)?;
-        if heard && ready[1] {
-            self.hear()?;
-        }
-        let stopped = listener.is_some() && ready.last().copied().unwrap_or_default();
-        Ok((ready[0], stopped))
-    }
-
-    fn hear(&mut self) -> Result<(), Error> {
-        match self.first.control.receive::<Word>().map_err(Error::Unwatched)? {
-            Some((Word::Listening, handles)) => {
-                let listener = handles.into_iter().next().map(TcpListener::from);
-                drop(listener);
-            }
-            Some((Word::Started, _)) => self.started = true,
-            Some((Word::Failed(trouble), _)) => self.trouble = Some(trouble),
-            Some((Word::Ended { status, left_behind, out_of_memory }, _)) => {
-                self.ended = Some(Ended { status, left_behind, out_of_memory });
-            }
-            None => {
-                let step = if self.started { "watch the program" } else { "build the sandbox" };
-                let silent = io::Error::other("its first process ended without a word");
-                self.trouble = Some(Trouble::new(step, &silent));
-            }
-        }
-        Ok(())
-    }
-
-    fn finish(mut self, start: Instant, end: End, command: &Command) -> Result<Finished, Error> {
-        let deadline = Instant::now() + Duration::from_millis(KILL_MS_MAX);
-        if !self.first.is_over(deadline).map_err(Error::Unwatched)? {
-            return Err(Error::Unkillable(0));
-        }
-        while self.ended.is_none() && self.trouble.is_none() {
-            self.hear()?;
-        }
-        self.pump.drain().map_err(Error::Unwatched)?;
-        let ended = self.ended;
-        let (ending, left_behind) = match (end, ended, self.trouble.take()) {
-            (End::ByItself, Some(ended), _) => (ending(ended), ended.left_behind),
-            (End::ByItself, None, Some(trouble)) => return Err(of_start(trouble, command)),
-            (End::TimedOut, ..) => (Ending::TimedOut, 0),
-            (End::Stopped, ..) => (Ending::Stopped, 0),
-            (End::ByItself, None, None) => return Err(helper_gone()),
-        };
-        let [stdout, stderr] = self.pump.take_kept();
-        Ok(Finished { ending, stdout, stderr, duration: start.elapsed(), left_behind })
-    }
-}
-
-fn ending(ended: Ended) -> Ending {
-    match ended.status {
-        _ if ended.out_of_memory => Ending::OutOfMemory,
-        Status::Exited(code) => Ending::Exited(code),
-        Status::Signalled(signal) => Ending::Signalled(signal),
-    }
-}
-
-fn never_started(start: Instant) -> Finished {
-    Finished {
-        ending: Ending::Stopped,
-        stdout: Kept::default(),
-        stderr: Kept::default(),
-        duration: start.elapsed(),
-        left_behind: 0,
-    }
-}
-
-/// The program, in the words of the helper. A directory that is held open is named by where it is: a handle of
-/// ours would lead out of the sandbox.
-fn program(command: &Command) -> Result<Program, Error> {
-    let cwd = match &command.cwd {
-        Cwd::Path(path) => path.clone(),
+/// Where a command runs. A directory that is held open is named by where it is: a handle of ours would lead out of
+/// the sandbox.
+fn cwd(command: &Command) -> Result<PathBuf, Error> {
+    match &command.cwd {
+        Cwd::Path(path) => Ok(path.clone()),
         Cwd::Handle(handle) => place_of(handle).map_err(|reason| Error::NoDirectory {
             path: PathBuf::from("an open directory"),
             reason,
-        })?,
-    };
-    Ok(Program::Command {
-        program: command.program.clone(),
-        args: command.args.clone(),
-        env: command.env.clone(),
-        cwd,
-    })
+        }),
+    }
 }
 
-fn place_of(handle: &OwnedFd) -> io::Result<PathBuf> {
+pub(crate) fn place_of(handle: &OwnedFd) -> io::Result<PathBuf> {
     use std::os::fd::AsRawFd;
     std::fs::read_link(format!("/proc/self/fd/{}", handle.as_raw_fd()))
 }
@@ -320,27 +310,4 @@ fn broken(step: &'static str) -> impl Fn(io::Error) -> Error {
 fn helper_gone() -> Error {
     let (step, reason) = ("reach the helper".to_owned(), "it is gone".to_owned());
     Error::Sandbox { step, reason }
-}
-
-fn of_sandbox(trouble: Trouble) -> Error {
-    Error::Sandbox { step: trouble.step, reason: trouble.why }
-}
-
-/// Only what the program itself is to blame for is told as its own failure.
-fn of_start(trouble: Trouble, command: &Command) -> Error {
-    let reason = trouble.errno.map_or_else(
-        || io::Error::other(trouble.why.clone()),
-        io::Error::from_raw_os_error,
-    );
-    match &*trouble.step {
-        START => child::not_started(command, reason),
-        ENTER => {
-            let path = match &command.cwd {
-                Cwd::Path(path) => path.clone(),
-                Cwd::Handle(handle) => place_of(handle).unwrap_or_default(),
-            };
-            Error::NoDirectory { path, reason }
-        }
-        _ => of_sandbox(trouble),
-    }
 }

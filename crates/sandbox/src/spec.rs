@@ -9,6 +9,8 @@ use agentry_protocol::confinement::{Level, Limits};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::limits::TROUBLE_CHARS_MAX;
+
 /// One sandbox, with what runs in it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Spec {
@@ -172,6 +174,15 @@ impl Trouble {
     /// What an error says.
     pub(crate) fn new(step: impl Into<String>, error: &std::io::Error) -> Self {
         Self { step: step.into(), errno: error.raw_os_error(), why: error.to_string() }
+    }
+
+    /// Adds what was said about it, shortened.
+    pub(crate) fn add(&mut self, said: &[u8]) {
+        let said = String::from_utf8_lossy(said);
+        let said: String = said.trim().chars().take(TROUBLE_CHARS_MAX).collect();
+        if !said.is_empty() {
+            self.why = format!("{} ({said})", self.why);
+        }
     }
 }
 

@@ -170,7 +170,7 @@ fn made_up(user: Option<u32>) -> Vec<(PathBuf, String)> {
 }
 
 /// What Landlock lets be read and written. At the level of namespaces the view is all there is to read.
-pub(crate) fn fence(confinement: &Confinement, scratch: &Path) -> Fence {
+pub(crate) fn fence(confinement: &Confinement, scratch: Option<&Path>) -> Fence {
     let mut write: Vec<PathBuf> = confinement.allow_write.iter().map(PathBuf::from).collect();
     match confinement.level {
         Level::Ns | Level::Bwrap => {
@@ -179,7 +179,7 @@ pub(crate) fn fence(confinement: &Confinement, scratch: &Path) -> Fence {
             Fence { read: vec!["/".into()], write }
         }
         Level::Landlock | Level::Seatbelt | Level::Off => {
-            write.push(scratch.to_owned());
+            write.extend(scratch.map(Path::to_owned));
             write.extend(DEVICES.map(PathBuf::from));
             write.extend(confinement.home.iter().map(PathBuf::from));
             let mut read: Vec<PathBuf> = match confinement.reading {
@@ -197,9 +197,22 @@ pub(crate) fn fence(confinement: &Confinement, scratch: &Path) -> Fence {
 }
 
 /// The environment of a program in a sandbox, before what the call adds. `path` is where the user's own
-/// programs are; what the sandbox does not see of it is left out.
-pub fn environment(confinement: &Confinement, path: &str) -> Vec<(OsString, OsString)> {
-    let home = home(confinement).to_owned();
+/// programs are; what the sandbox does not see of it is left out. `scratch` is the temporary directory of a
+/// process that has no file system of its own.
+pub(crate) fn environment(
+    confinement: &Confinement,
+    path: &str,
+    scratch: Option<&Path>,
+) -> Vec<(OsString, OsString)> {
+    let (home, temporary) = match scratch {
+        None => (home(confinement).to_owned(), "/tmp".to_owned()),
+        // Without a file system of its own, both lie where the machine has them.
+        Some(scratch) => {
+            let home = confinement.home.clone();
+            let thrown_away = || scratch.join("home").display().to_string();
+            (home.unwrap_or_else(thrown_away), scratch.display().to_string())
+        }
+    };
     let seen = |directory: &&str| {
         let directory = Path::new(directory);
         let within = |root: &String| directory.starts_with(root);
@@ -217,7 +230,7 @@ pub fn environment(confinement: &Confinement, path: &str) -> Vec<(OsString, OsSt
         ("LANG", "C.UTF-8".to_owned()),
         ("TERM", "dumb".to_owned()),
         ("USER", "agent".to_owned()),
-        ("TMPDIR", "/tmp".to_owned()),
+        ("TMPDIR", temporary),
     ];
     for (variable, directory) in [("RUSTUP_HOME", ".rustup"), ("PYENV_ROOT", ".pyenv")] {
         let found = confinement.allow_read.iter().find(|path| path.ends_with(directory));

@@ -52,6 +52,11 @@ impl Channel {
         Ok((Self(one), Self(other)))
     }
 
+    /// The same end once more.
+    pub(crate) fn try_clone(&self) -> io::Result<Self> {
+        Ok(Self(self.0.try_clone()?))
+    }
+
     /// Sends a message with descriptors.
     pub(crate) fn send(
         &self,

@@ -61,7 +61,7 @@ pub(crate) fn live(spec: &Spec, given: Given) -> ! {
 fn set_up(spec: &Spec, control: &Channel, trees: Option<Vec<Tree>>) -> Result<(), Trouble> {
     set_parent_process_death_signal(Some(Signal::KILL)).at_step("bind our life to the helper")?;
     rustix::process::umask(Mode::empty());
-    if let Some(user) = spec.user {
+    if let (Some(user), Level::Ns | Level::Landlock) = (spec.user, spec.level) {
         become_user(user, spec.level).at_step("become an ordinary user")?;
     }
     match spec.level {
@@ -74,7 +74,8 @@ fn set_up(spec: &Spec, control: &Channel, trees: Option<Vec<Tree>>) -> Result<()
             mounts::enter(&spec.view, trees)?;
             loopback().at_step("bring up the loopback interface")?;
         }
-        Level::Bwrap => loopback().unwrap_or_default(),
+        // Bubblewrap has done it all.
+        Level::Bwrap => {}
         Level::Landlock | Level::Seatbelt | Level::Off => {
             set_child_subreaper(Some(rustix::process::getpid())).at_step("adopt orphans")?;
         }
@@ -91,7 +92,7 @@ fn set_up(spec: &Spec, control: &Channel, trees: Option<Vec<Tree>>) -> Result<()
 }
 
 /// The user that files are lent to. At the level of namespaces it is the only one there is.
-fn become_user(user: u32, level: Level) -> io::Result<()> {
+pub(crate) fn become_user(user: u32, level: Level) -> io::Result<()> {
     let (uid, gid) = (rustix::fs::Uid::from_raw(user), rustix::fs::Gid::from_raw(user));
     set_thread_groups(&[])?;
     set_thread_res_gid(gid, gid, gid)?;

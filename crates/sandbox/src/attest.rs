@@ -1,0 +1,93 @@
+//! Tries a level before it is relied on, and says what it is worth.
+//!
+//! Must never: call a level good that one escape got through.
+
+use std::io::{self, Write};
+use std::net::TcpListener;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
+use std::path::Path;
+
+use agentry_protocol::confinement::{Attestation, Enforced, Escape, Level};
+use tempfile::TempDir;
+
+use crate::escape::Targets;
+use crate::linux::landlock;
+
+/// Things outside of the sandbox that must not be reached; they go when this goes.
+pub(crate) struct Bait {
+    pub(crate) targets: Targets,
+    _directory: TempDir,
+    _listener: TcpListener,
+    _sockets: [UnixListener; 2],
+}
+
+impl Bait {
+    pub(crate) fn lay(level: Level) -> io::Result<Self> {
+        let directory = tempfile::tempdir()?;
+        let (file, socket) = (directory.path().join("bait"), directory.path().join("socket"));
+        std::fs::File::create(&file)?.write_all(b"not for you")?;
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        let name = format!("agentry-bait-{}", directory.path().display());
+        let named = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name)?)?;
+        let sockets = [UnixListener::bind(&socket)?, named];
+        let supervisor = rustix::process::getpid().as_raw_nonzero().get();
+        let targets =
+            Targets { level, file, socket, name, listener: listener.local_addr()?, supervisor };
+        Ok(Self { targets, _directory: directory, _listener: listener, _sockets: sockets })
+    }
+}
+
+/// What a level is worth, from what came of the escapes.
+pub(crate) fn attestation(level: Level, escapes: Vec<Escape>, cgroup: bool) -> Attestation {
+    let kernel = rustix::system::uname().release().to_string_lossy().into_owned();
+    let own_namespaces = matches!(level, Level::Ns | Level::Bwrap);
+    let limit = |limit: &str, hard, by: &str| Enforced {
+        limit: limit.to_owned(),
+        hard,
+        by: by.to_owned(),
+    };
+    let memory = if cgroup {
+        limit("memory", true, "a control group")
+    } else {
+        limit("memory", false, "a limit for each process, and a look at their sum ten times a second")
+    };
+    let processes = match (cgroup, own_namespaces) {
+        (true, _) => limit("processes", true, "a control group"),
+        (false, true) => limit("processes", true, "a limit in its own namespace"),
+        (false, false) => limit("processes", false, "a limit shared with all processes of the user"),
+    };
+    let disk = if own_namespaces {
+        limit("disk", true, "a temporary file system of that size, and a limit for each file")
+    } else {
+        limit("disk", false, "a limit for each file")
+    };
+    Attestation {
+        level,
+        kernel,
+        landlock_abi: landlock::abi(),
+        own_user: rustix::process::geteuid().is_root(),
+        limits: vec![
+            limit("time", true, "the supervisor, which ends the whole tree"),
+            memory,
+            processes,
+            disk,
+            limit("files", true, "a limit for each process"),
+        ],
+        escapes,
+    }
+}
+
+/// Where bubblewrap is, if it is there and only root can have put it there.
+pub(crate) fn bubblewrap() -> Result<&'static Path, String> {
+    use std::os::unix::fs::MetadataExt;
+    let found = ["/usr/bin/bwrap", "/bin/bwrap"].map(Path::new).into_iter().find(|it| it.exists());
+    let Some(path) = found else {
+        return Err("bubblewrap is not installed".to_owned());
+    };
+    let metadata = std::fs::metadata(path).map_err(|error| error.to_string())?;
+    if metadata.uid() != 0 || metadata.mode() & 0o022 != 0 {
+        return Err(format!("{} does not belong to root alone", path.display()));
+    }
+    Ok(path)
+}

@@ -1,0 +1,214 @@
+//! One sandbox from its start to its end, as the supervisor sees it.
+//!
+//! One loop waits for everything at once: output, words of the first process, the end, the time, the request to
+//! stop. Whatever happens, the whole sandbox is gone when this is.
+//!
+//! Must never: take a sandbox that could not be built for a command that failed.
+
+use std::io;
+use std::net::TcpListener;
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags};
+use rustix::process::{Signal, pidfd_send_signal};
+
+use crate::egress::Egress;
+use crate::child::{self, Command, Cwd, Ending, Error, Finished};
+use crate::limits::{END_GRACE_MS_MAX, KILL_MS_MAX, TROUBLE_CHARS_MAX};
+use crate::spec::{ENTER, Order, START, Status, Trouble, Word};
+use crate::stop::Listener;
+use crate::streams::{Pump, poll_until};
+use crate::wire::Channel;
+
+/// The first process of a sandbox. It goes when this goes.
+#[derive(Debug)]
+pub(crate) struct First {
+    pub(crate) control: Channel,
+    pub(crate) handle: OwnedFd,
+}
+
+impl Drop for First {
+    fn drop(&mut self) {
+        // It may be over already; otherwise nobody is left who wants it.
+        pidfd_send_signal(&self.handle, Signal::KILL).unwrap_or_default();
+    }
+}
+
+impl First {
+    pub(crate) fn is_over(&self, until: Instant) -> io::Result<bool> {
+        let mut fds = [PollFd::new(&self.handle, PollFlags::IN)];
+        poll_until(&mut fds, Some(until))?;
+        Ok(!fds[0].revents().is_empty())
+    }
+}
+
+/// Why the waiting is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    ByItself,
+    TimedOut,
+    Stopped,
+}
+
+/// A command that runs confined.
+pub(crate) struct Running<'a> {
+    first: First,
+    pump: Pump,
+    /// Called once with the listener for the proxy; what it gives is kept until the end.
+    listen: &'a dyn Fn(TcpListener) -> io::Result<Egress>,
+    proxy: Option<Egress>,
+    started: bool,
+    ended: Option<Ended>,
+    trouble: Option<Trouble>,
+}
+
+#[derive(Clone, Copy)]
+struct Ended {
+    status: Status,
+    left_behind: usize,
+    out_of_memory: bool,
+}
+
+impl<'a> Running<'a> {
+    pub(crate) fn new(
+        first: First,
+        pump: Pump,
+        listen: &'a dyn Fn(TcpListener) -> io::Result<Egress>,
+    ) -> Self {
+        Self { first, pump, listen, proxy: None, started: false, ended: None, trouble: None }
+    }
+
+    /// Waits for the first end there is; a time out or a stop then ends the whole sandbox.
+    pub(crate) fn watch(&mut self, deadline: Instant, listener: &Listener) -> Result<End, Error> {
+        let end = loop {
+            let (over, stopped) = self.wait(deadline, Some(listener))?;
+            if over {
+                return Ok(End::ByItself);
+            }
+            if stopped {
+                break End::Stopped;
+            }
+            if Instant::now() >= deadline {
+                break End::TimedOut;
+            }
+        };
+        self.pump.close_input();
+        // Who cannot be asked any more is ended below.
+        self.first.control.send(&Order::Terminate, &[]).unwrap_or_default();
+        let grace = Instant::now() + Duration::from_millis(END_GRACE_MS_MAX);
+        while Instant::now() < grace {
+            if self.wait(grace, None)?.0 {
+                break;
+            }
+        }
+        pidfd_send_signal(&self.first.handle, Signal::KILL).unwrap_or_default();
+        Ok(end)
+    }
+
+    /// Waits for the next thing; says whether all is over, and whether a stop was asked for.
+    fn wait(&mut self, until: Instant, listener: Option<&Listener>) -> Result<(bool, bool), Error> {
+        let mut watched = vec![self.first.handle.as_fd()];
+        let heard = self.ended.is_none() && self.trouble.is_none();
+        if heard {
+            watched.push(self.first.control.as_fd());
+        }
+        watched.extend(listener.map(|listener| listener.reader.as_fd()));
+        let ready = self.pump.wait(&watched, Some(until)).map_err(Error::Unwatched)?;
+        if heard && ready[1] {
+            self.hear()?;
+        }
+        let stopped = listener.is_some() && ready.last().copied().unwrap_or_default();
+        Ok((ready[0], stopped))
+    }
+
+    fn hear(&mut self) -> Result<(), Error> {
+        match self.first.control.receive::<Word>().map_err(Error::Unwatched)? {
+            Some((Word::Listening, handles)) => {
+                for handle in handles {
+                    let proxy = (self.listen)(TcpListener::from(handle));
+                    self.proxy = Some(proxy.map_err(Error::Unwatched)?);
+                }
+            }
+            Some((Word::Started, _)) => self.started = true,
+            Some((Word::Failed(trouble), _)) => self.trouble = Some(trouble),
+            Some((Word::Ended { status, left_behind, out_of_memory }, _)) => {
+                self.ended = Some(Ended { status, left_behind, out_of_memory });
+            }
+            None => {
+                let step = if self.started { "watch the program" } else { "build the sandbox" };
+                let silent = io::Error::other("its first process ended without a word");
+                self.trouble = Some(Trouble::new(step, &silent));
+            }
+        }
+        Ok(())
+    }
+
+    /// What came of it.
+    pub(crate) fn finish(
+        mut self,
+        start: Instant,
+        end: End,
+        command: &Command,
+    ) -> Result<Finished, Error> {
+        let deadline = Instant::now() + Duration::from_millis(KILL_MS_MAX);
+        if !self.first.is_over(deadline).map_err(Error::Unwatched)? {
+            return Err(Error::Unkillable(0));
+        }
+        while self.ended.is_none() && self.trouble.is_none() {
+            self.hear()?;
+        }
+        self.pump.drain().map_err(Error::Unwatched)?;
+        // Every connection is recorded before the call counts as over.
+        drop(self.proxy.take());
+        let [stdout, stderr] = self.pump.take_kept();
+        let (ending, left_behind) = match (end, self.ended, self.trouble.take()) {
+            (End::ByItself, Some(ended), _) => (ending(ended), ended.left_behind),
+            (End::ByItself, None, Some(mut trouble)) => {
+                let said = if stderr.head().is_empty() { stdout.head() } else { stderr.head() };
+                trouble.add(said);
+                return Err(of_start(trouble, command));
+            }
+            (End::TimedOut, ..) => (Ending::TimedOut, 0),
+            (End::Stopped, ..) => (Ending::Stopped, 0),
+            (End::ByItself, None, None) => return Err(lost()),
+        };
+        Ok(Finished { ending, stdout, stderr, duration: start.elapsed(), left_behind })
+    }
+}
+
+fn ending(ended: Ended) -> Ending {
+    match ended.status {
+        _ if ended.out_of_memory => Ending::OutOfMemory,
+        Status::Exited(code) => Ending::Exited(code),
+        Status::Signalled(signal) => Ending::Signalled(signal),
+    }
+}
+
+fn lost() -> Error {
+    let (step, reason) = ("watch the program".to_owned(), "it is lost".to_owned());
+    Error::Sandbox { step, reason }
+}
+
+pub(crate) fn of_sandbox(trouble: Trouble) -> Error {
+    Error::Sandbox { step: trouble.step, reason: trouble.why }
+}
+
+/// Only what the program itself is to blame for is told as its own failure.
+fn of_start(trouble: Trouble, command: &Command) -> Error {
+    let reason = trouble.errno.map_or_else(
+        || io::Error::other(trouble.why.clone()),
+        io::Error::from_raw_os_error,
+    );
+    match &*trouble.step {
+        START => child::not_started(command, reason),
+        ENTER => {
+            let path = match &command.cwd {
+                Cwd::Path(path) => path.clone(),
+                Cwd::Handle(handle) => crate::sandbox::place_of(handle).unwrap_or_default(),
+            };
+            Error::NoDirectory { path, reason }
+        }
+        _ => of_sandbox(trouble),
+    }
+}
