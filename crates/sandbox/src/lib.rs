@@ -9,6 +9,8 @@
 pub mod child;
 pub mod kept;
 pub mod limits;
+#[cfg(target_os = "linux")]
+mod linux;
 pub mod stop;
 mod tree;
 
