@@ -40,10 +40,9 @@ impl Cgroups {
         let group = root.join(unified(own)?);
         is_ours(&group).then_some(())?;
         let base = group.join(format!("agentry-{}", std::process::id()));
-        if let Err(error) = take(&group, &base) {
-            give_back(&group, &base);
+        if take(&group, &base).is_err() {
             // Without control groups the limits are soft, which is said where they are shown.
-            drop(error);
+            give_back(&group, &base);
             return None;
         }
         Some(Self { base })
@@ -182,7 +181,7 @@ impl Drop for Cgroup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linux::tests::{again, in_child};
+    use crate::linux::tests::{again, in_child, say};
 
     const LIMITS: Limits = Limits {
         timeout_ms: 1_000,
@@ -292,13 +291,13 @@ mod tests {
             Cgroup::make(dir.join(format!("agentry-test-{}", std::process::id()))).ok()
         });
         let Some(group) = made else {
-            println!("skipped: no control group can be made here");
+            say("skipped: no control group can be made here");
             return;
         };
         let mut child = again("linux::cgroup::tests::child_that_waits").start();
         assert_eq!(child.line(), "ready");
         if let Err(error) = group.add(child.id()) {
-            println!("skipped: a process cannot be moved here: {error}");
+            say(format_args!("skipped: a process cannot be moved here: {error}"));
             return;
         }
         group.kill().unwrap();
@@ -312,7 +311,7 @@ mod tests {
     #[ignore = "runs only as the child of another test"]
     fn child_that_waits() {
         in_child(|| {
-            println!("ready");
+            say("ready");
             io::stdin().read_line(&mut String::new()).unwrap();
         });
     }

@@ -40,9 +40,8 @@ fn sum(bytes: impl Iterator<Item = u64>) -> u64 {
 
 fn processes(proc: &Path) -> io::Result<Vec<u32>> {
     // The link names the caller by the number it has in this table, if it is in it.
-    let own: Option<u32> = std::fs::read_link(proc.join("self"))
-        .ok()
-        .and_then(|target| target.to_str()?.parse().ok());
+    let own: Option<u32> =
+        std::fs::read_link(proc.join("self")).ok().and_then(|target| target.to_str()?.parse().ok());
     let mut found = Vec::new();
     for entry in std::fs::read_dir(proc)? {
         let name = entry?.file_name();
@@ -76,7 +75,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
-    use crate::linux::tests::{again, in_child};
+    use crate::linux::tests::{again, in_child, say};
 
     const MIB: u64 = 1 << 20;
 
@@ -91,7 +90,10 @@ mod tests {
             let pages = resident * MIB / page_bytes;
             fs::write(dir.join("statm"), format!("99999999 {pages} 7 1 0 3 0\n")).unwrap();
             if let Some(share) = share {
-                let rollup = format!("00-ff ---p 0 00:00 0 [rollup]\nRss: 9 kB\nPss:  {} kB\n", share * 1024);
+                let rollup = format!(
+                    "00-ff ---p 0 00:00 0 [rollup]\nRss: 9 kB\nPss:  {} kB\n",
+                    share * 1024
+                );
                 fs::write(dir.join("smaps_rollup"), rollup).unwrap();
             }
         }
@@ -156,7 +158,7 @@ mod tests {
     fn child_with_memory() {
         in_child(|| {
             let held = vec![1_u8; 80 * MIB as usize];
-            println!("ready");
+            say("ready");
             // Until the test lets go of it.
             io::stdin().read_line(&mut String::new()).unwrap();
             assert_eq!(held.iter().map(|byte| u64::from(*byte)).sum::<u64>(), 80 * MIB);

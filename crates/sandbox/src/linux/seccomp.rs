@@ -11,7 +11,6 @@ mod denied;
 #[cfg(test)]
 mod tests;
 
-
 use std::collections::BTreeMap;
 use std::io;
 

@@ -15,8 +15,9 @@ pub(crate) fn limit(limits: &Limits, cores: u64) -> Result<(), Failed> {
     for (resource, most, name) in table(limits, cores) {
         let most = lowest(most, getrlimit(resource));
         // Soft and hard are one, so that nobody below can raise it again.
-        setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })
-            .map_err(|cause| Failed::new(format!("limiting {name} to {most} (setrlimit)"), cause))?;
+        setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) }).map_err(
+            |cause| Failed::new(format!("limiting {name} to {most} (setrlimit)"), cause),
+        )?;
     }
     Ok(())
 }
@@ -46,7 +47,7 @@ fn lowest(most: u64, now: Rlimit) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linux::tests::{again, in_child};
+    use crate::linux::tests::{again, in_child, say};
 
     const LIMITS: Limits = Limits {
         timeout_ms: 1_500,
@@ -66,7 +67,6 @@ mod tests {
         assert!(said.contains("Max core file size 0 0"), "{said}");
         assert!(said.contains("Max cpu time 18 18"), "{said}");
         assert!(said.contains("Max msgqueue size 262144 262144"), "{said}");
-        assert!(said.contains("second: lowered 80, kept 90"), "{said}");
     }
 
     #[test]
@@ -76,21 +76,19 @@ mod tests {
             limit(&LIMITS, 4).unwrap();
             let text = std::fs::read_to_string("/proc/self/limits").unwrap();
             for line in text.lines() {
-                println!("{}", line.split_whitespace().collect::<Vec<_>>().join(" "));
+                say(format_args!("{}", line.split_whitespace().collect::<Vec<_>>().join(" ")));
             }
-            limit(&Limits { files: 80, ..LIMITS }, 4).unwrap();
-            let lowered = getrlimit(Resource::Nofile).maximum.unwrap();
-            limit(&Limits { processes: 1 << 40, ..LIMITS }, 4).unwrap();
-            let raised = getrlimit(Resource::Nproc).maximum.unwrap();
-            assert_eq!((lowered, raised), (80, 300));
-            println!("second: lowered {lowered}, kept 90");
+            // We may be root, whom the kernel would let raise it.
+            limit(&Limits { files: 80, processes: 1 << 40, ..LIMITS }, 4).unwrap();
+            assert_eq!(getrlimit(Resource::Nofile).maximum, Some(80));
+            assert_eq!(getrlimit(Resource::Nproc).maximum, Some(300));
         });
     }
 
     #[test]
     fn a_limit_that_is_lower_already_is_not_raised() {
         let hard = Rlimit { current: Some(3), maximum: Some(7) };
-        assert_eq!(lowest(10, hard.clone()), 7);
+        assert_eq!(lowest(10, hard), 7);
         assert_eq!(lowest(5, hard), 5);
         assert_eq!(lowest(5, Rlimit { current: None, maximum: None }), 5);
     }

@@ -41,6 +41,12 @@ pub(crate) fn in_child(body: impl FnOnce()) {
     std::process::exit(0);
 }
 
+/// A line for the parent of a child, or for whoever reads why a test was skipped.
+#[expect(clippy::print_stdout, reason = "it is all that a test can say")]
+pub(crate) fn say(line: impl std::fmt::Display) {
+    println!("{line}");
+}
+
 impl Again {
     pub(crate) fn env(mut self, name: &str, value: impl Into<OsString>) -> Self {
         self.env.push((name.into(), value.into()));
@@ -66,7 +72,8 @@ impl Again {
             streams: Streams::Together,
         };
         let bounds = Bounds { time: LONG, output_bytes_max: 1 << 20 };
-        let finished = crate::run(&command, &bounds, &Stop::new()).expect("the test can be started");
+        let finished =
+            crate::run(&command, &bounds, &Stop::new()).expect("the test can be started");
         let said = finished.stdout.whole().expect("the output is short");
         (finished.ending, String::from_utf8_lossy(&said).into_owned())
     }

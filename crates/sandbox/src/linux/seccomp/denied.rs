@@ -5,9 +5,7 @@
 use std::collections::BTreeMap;
 
 use libc::{c_int, c_long};
-use seccompiler::{
-    BackendError, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompRule,
-};
+use seccompiler::{BackendError, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompRule};
 
 use super::Kind;
 use super::allowed::QUEUES;
@@ -141,12 +139,8 @@ fn namespaces(denials: &mut Denials) -> Result<(), BackendError> {
 /// No file gets a setuid or setgid bit, and no device node is made.
 fn modes(denials: &mut Denials) -> Result<(), BackendError> {
     #[cfg(target_arch = "x86_64")]
-    let plain = [
-        (libc::SYS_chmod, 1),
-        (libc::SYS_creat, 1),
-        (libc::SYS_mkdir, 1),
-        (libc::SYS_mknod, 1),
-    ];
+    let plain =
+        [(libc::SYS_chmod, 1), (libc::SYS_creat, 1), (libc::SYS_mkdir, 1), (libc::SYS_mknod, 1)];
     #[cfg(not(target_arch = "x86_64"))]
     let plain: [(c_long, u8); 0] = [];
     let at = [

@@ -3,12 +3,12 @@
 use std::ffi::CString;
 use std::os::fd::AsRawFd;
 
-use libc::{EPERM, ENOSYS, c_int, c_long};
+use libc::{ENOSYS, EPERM, c_int, c_long};
 
 use super::{KIND, KINDS, call, filtered};
-use crate::linux::seccomp::Kind;
-use crate::linux::tests::again;
 use crate::Ending;
+use crate::linux::seccomp::Kind;
+use crate::linux::tests::{again, say};
 
 /// What the filter answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -208,6 +208,6 @@ fn child_that_calls_as_another_machine() {
         let answer: u32;
         // SAFETY: the call takes no arguments and changes nothing.
         unsafe { std::arch::asm!("int 0x80", inlateout("eax") GETPID => answer) };
-        println!("it was answered: {answer}");
+        say(format_args!("it was answered: {answer}"));
     });
 }

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use libc::{EPERM, ENOSYS, c_long};
+use libc::{ENOSYS, EPERM, c_long};
 
 use super::{KIND, KINDS, call, filtered};
-use crate::linux::tests::again;
-use crate::{Ending, linux::seccomp::Kind};
+use crate::Ending;
+use crate::linux::seccomp::Kind;
+use crate::linux::tests::{again, say};
 
 const NUMBER_MAX: c_long = 600;
 /// Marks a call in the numbering of the third, 32-bit interface of x86-64.
@@ -160,7 +161,8 @@ fn a_command_without_namespaces_meets_no_forbidden_call_at_any_number() {
 #[track_caller]
 fn check(name: &str) {
     let (_, kind) = KINDS.iter().find(|(it, _)| *it == name).expect("it is one of ours");
-    let (ending, said) = again("linux::seccomp::tests::walk::child_that_walks").env(KIND, name).end();
+    let (ending, said) =
+        again("linux::seccomp::tests::walk::child_that_walks").env(KIND, name).end();
     assert_eq!(ending, Ending::Exited(0), "{said}");
     let answers = answers(&said);
     let answer = |number: c_long| answers[&number];
@@ -194,12 +196,12 @@ fn answers(said: &str) -> BTreeMap<c_long, i32> {
 #[ignore = "runs only as the child of another test"]
 fn child_that_walks() {
     filtered(|_| {
-        println!();
+        say("");
         let numbers = (0..=NUMBER_MAX).filter(|number| !SKIPPED.contains(number));
         for number in numbers.clone().chain(numbers.map(|number| number | OTHER_NUMBERING)) {
             // No descriptor, no address, every flag.
             let errno = call(number, [u64::MAX; 6]).err().unwrap_or_default();
-            println!("call {number} {errno}");
+            say(format_args!("call {number} {errno}"));
         }
     });
 }
