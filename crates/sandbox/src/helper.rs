@@ -15,7 +15,8 @@ use rustix::process::{Pid, Signal, set_parent_process_death_signal};
 use rustix::thread::{CapabilitySet, capabilities};
 use serde_json::Value;
 
-use crate::linux::bwrap;
+use crate::linux::seccomp::{Filter, Kind};
+use crate::linux::{bwrap, fence};
 use crate::linux::init::{self, Given};
 use crate::linux::mounts::{self, Lender};
 use crate::linux::sys::{self, Forked};
@@ -48,7 +49,7 @@ pub fn serve(roles: Roles) -> io::Result<()> {
     rustix::io::fcntl_setfd(&supervisor, rustix::io::FdFlags::CLOEXEC)?;
     let null = std::fs::OpenOptions::new().read(true).write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdin(&null)?;
-    let mut helper = Helper { roles, lenders: HashMap::new(), running: Vec::new() };
+    let mut helper = Helper { roles, lenders: HashMap::new(), filters: HashMap::new(), running: Vec::new() };
     while helper.wait(&supervisor)? {
         let Some((spec, streams)) = supervisor.receive::<Spec>()? else { break };
         let begun;
@@ -71,12 +72,14 @@ fn serve_inside(roles: Roles, words: impl Iterator<Item = String>) -> io::Result
     let spec: Spec = serde_json::from_reader(std::fs::File::from(sys::inherit(message)))?;
     let streams = [input, output, errors].map(sys::inherit);
     let control = Channel::from(sys::inherit(control));
-    init::live(&spec, Given { streams, control, trees: None, roles })
+    let filter = Filter::new(fence::kind(&spec)).map_err(|failed| failed.cause)?;
+    init::live(&spec, Given { streams, control, trees: None, roles, filter })
 }
 
 struct Helper {
     roles: Roles,
     lenders: HashMap<u32, Lender>,
+    filters: HashMap<Kind, Filter>,
     running: Vec<(Pid, OwnedFd)>,
 }
 
@@ -152,6 +155,16 @@ impl Helper {
         }
     }
 
+    /// Made once, used for every program of its kind.
+    fn filter(&mut self, kind: Kind) -> Result<Filter, Trouble> {
+        if let Some(filter) = self.filters.get(&kind) {
+            return Ok(filter.clone());
+        }
+        let filter = Filter::new(kind).map_err(fence::trouble)?;
+        self.filters.insert(kind, filter.clone());
+        Ok(filter)
+    }
+
     fn prepare(&mut self, spec: &Spec, streams: Vec<OwnedFd>) -> Result<Given, Trouble> {
         let streams = <[OwnedFd; 4]>::try_from(streams)
             .map_err(|_| io::Error::other("the descriptors are not four"))
@@ -165,7 +178,8 @@ impl Helper {
             _ => None,
         };
         let streams = [input, output, errors];
-        Ok(Given { streams, control: Channel::from(control), trees, roles: self.roles })
+        let filter = self.filter(fence::kind(spec))?;
+        Ok(Given { streams, control: Channel::from(control), trees, roles: self.roles, filter })
     }
 }
 

@@ -6,7 +6,12 @@
 //! Must never: know a session, a model or an agent; wait without an end; hand our environment on.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+#[cfg(target_os = "linux")]
+mod attest;
 pub mod child;
+#[cfg(target_os = "linux")]
+mod escape;
+pub mod egress;
 #[cfg(target_os = "linux")]
 pub mod helper;
 pub mod kept;
@@ -14,7 +19,11 @@ pub mod limits;
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(target_os = "linux")]
+mod running;
+#[cfg(target_os = "linux")]
 mod sandbox;
+#[cfg(target_os = "linux")]
+mod served;
 mod spec;
 pub mod stop;
 mod streams;
@@ -25,6 +34,7 @@ mod wire;
 pub use child::{Bounds, Command, Cwd, Ending, Error, Finished, Streams, run};
 pub use kept::Kept;
 #[cfg(target_os = "linux")]
-pub use sandbox::{Job, Sandbox};
+pub use sandbox::{Job, LEVELS, Sandbox, Setup, Unavailable};
+#[cfg(target_os = "linux")]
+pub use served::{NoAnswer, Served};
 pub use stop::Stop;
-pub use view::environment;

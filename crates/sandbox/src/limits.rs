@@ -46,3 +46,15 @@ pub const START_MS_MAX: u64 = 10_000;
 pub const SERVED_TIMEOUT_MS: u64 = 30 * 24 * 3_600_000;
 /// The longest answer of a part of ourselves in a sandbox, in bytes.
 pub const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// What a process may use of the processor beyond its time on every core, in seconds.
+pub const CPU_SPARE_SECONDS: u64 = 10;
+/// How much memory a process may keep from being moved to disk, in bytes.
+pub const LOCKED_BYTES_MAX: u64 = 8 * 1024 * 1024;
+/// How much may wait in the message queues of a confined user, in bytes.
+pub const QUEUED_BYTES_MAX: u64 = 256 * 1024;
+/// How often a control group is tried to be removed while its processes go away.
+pub const GROUP_REMOVALS_MAX: u32 = 40;
+/// How long to wait between two such tries, in milliseconds.
+pub const GROUP_REMOVAL_WAIT_MS: u64 = 5;
+/// The oldest Landlock that is relied on: the first that bounds the shortening of files.
+pub const LANDLOCK_ABI_MIN: u32 = 3;

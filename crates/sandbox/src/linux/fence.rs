@@ -1,3 +1,54 @@
-//! Confines the process that is about to become the program.
-use crate::spec::{Spec, Trouble};
-pub(crate) fn raise(_spec: &Spec) -> Result<(), Trouble> { Ok(()) }
+//! Confines the process that is about to become the program: what it may spend, write and ask of the kernel.
+//!
+//! Must never: go on after a step that did not work.
+
+use std::io;
+
+use agentry_protocol::confinement::Level;
+
+use crate::limits::LANDLOCK_ABI_MIN;
+use crate::linux::landlock::{self, Allowed, Rules};
+use crate::linux::seccomp::{Filter, Kind};
+use crate::linux::{Failed, spend};
+use crate::spec::{Program, Spec, Trouble};
+
+/// What the kernel is asked to refuse to a program.
+pub(crate) fn kind(spec: &Spec) -> Kind {
+    let is_own = match &spec.program {
+        Program::Role { .. } => true,
+        Program::Command { .. } => false,
+    };
+    let unix_sockets = spec.unix_sockets;
+    match (spec.level, is_own) {
+        (Level::Ns | Level::Bwrap, true) => Kind::Own { unix_sockets },
+        (Level::Ns | Level::Bwrap, false) => Kind::Command { unix_sockets },
+        (Level::Landlock | Level::Seatbelt | Level::Off, true) => Kind::OwnNoNet,
+        (Level::Landlock | Level::Seatbelt | Level::Off, false) => {
+            Kind::CommandNoNet { unix_sockets: false }
+        }
+    }
+}
+
+/// Puts this process behind the fence, for good.
+pub(crate) fn raise(spec: &Spec, filter: &Filter) -> Result<(), Trouble> {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    spend::limit(&spec.limits, u64::try_from(cores).unwrap_or(1)).map_err(trouble)?;
+    let allowed = |paths: &[std::path::PathBuf]| paths.iter().map(Allowed::required).collect();
+    let rules = Rules {
+        read: allowed(&spec.fence.read),
+        write: allowed(&spec.fence.write),
+        deny_tcp: spec.level == Level::Landlock,
+        abi_min: LANDLOCK_ABI_MIN,
+    };
+    landlock::restrict(&rules).map_err(trouble)?;
+    filter.install().map_err(trouble)
+}
+
+pub(crate) fn trouble(failed: Failed) -> Trouble {
+    let Failed { step, cause } = failed;
+    let mut trouble = Trouble::new(step, &cause);
+    if cause.kind() == io::ErrorKind::Unsupported {
+        trouble.why = "this kernel does not have it".to_owned();
+    }
+    trouble
+}

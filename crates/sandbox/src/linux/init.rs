@@ -25,9 +25,11 @@ use rustix::thread::{
     set_thread_res_gid, set_thread_res_uid,
 };
 
-use crate::helper::Roles;
+use crate::escape;
+use crate::helper::{Role, Roles};
 use crate::limits::{MEMORY_LOOK_MS, PROXY_PORT};
 use crate::linux::mounts::{self, Lender, Tree};
+use crate::linux::seccomp::Filter;
 use crate::linux::{fence, memory, sys};
 use crate::spec::{AtStep, ENTER, Order, Program, START, Spec, Status, Trouble, Word};
 use crate::wire::Channel;
@@ -42,12 +44,15 @@ pub(crate) struct Given {
     pub(crate) trees: Option<Vec<Tree>>,
     /// What parts of ourselves can run in a sandbox.
     pub(crate) roles: Roles,
+    /// What the kernel refuses to the program.
+    pub(crate) filter: Filter,
 }
 
 /// The whole life of the first process.
 pub(crate) fn live(spec: &Spec, given: Given) -> ! {
-    let Given { streams, control, trees, roles } = given;
-    let begun = set_up(spec, &control, trees).and_then(|()| start(spec, streams, roles, &control));
+    let Given { streams, control, trees, roles, filter } = given;
+    let begun = set_up(spec, &control, trees)
+        .and_then(|()| start(spec, streams, (roles, &filter), &control));
     match begun {
         Ok((program, children)) => watch(spec, program, &children, &control),
         Err(trouble) => {
@@ -146,14 +151,14 @@ fn drop_rights() -> io::Result<()> {
 fn start(
     spec: &Spec,
     streams: [OwnedFd; 3],
-    roles: Roles,
+    own: (Roles, &Filter),
     control: &Channel,
 ) -> Result<(Pid, OwnedFd), Trouble> {
     let children = sys::watch_children().at_step("watch the children")?;
     let (mut reader, writer) = io::pipe().at_step("watch the start")?;
     let Some(pid) = sys::fork().at_step("split off the program")? else {
         drop(reader);
-        let trouble = become_program(spec, streams, roles);
+        let trouble = become_program(spec, streams, own);
         let text = serde_json::to_vec(&trouble).unwrap_or_default();
         (&writer).write_all(&text).unwrap_or_default();
         sys::exit_now(125)
@@ -174,9 +179,9 @@ fn start(
 fn become_program(
     spec: &Spec,
     streams: [OwnedFd; 3],
-    roles: Roles,
+    (roles, filter): (Roles, &Filter),
 ) -> Trouble {
-    let confined = confine(spec, streams);
+    let confined = confine(spec, streams, filter);
     if let Err(trouble) = confined {
         return trouble;
     }
@@ -187,7 +192,9 @@ fn become_program(
             Trouble::new(START, &command.exec())
         }
         Program::Role { name, arguments, .. } => {
-            let Some((_, role)) = roles.iter().find(|(known, _)| *known == name.as_str()) else {
+            let own: [(&str, Role); 1] = [(escape::ROLE, escape::run)];
+            let mut all = own.iter().chain(roles);
+            let Some((_, role)) = all.find(|(known, _)| *known == name.as_str()) else {
                 let unknown = io::Error::other(format!("there is no part named {name}"));
                 return Trouble::new(START, &unknown);
             };
@@ -200,7 +207,7 @@ fn become_program(
     }
 }
 
-fn confine(spec: &Spec, streams: [OwnedFd; 3]) -> Result<(), Trouble> {
+fn confine(spec: &Spec, streams: [OwnedFd; 3], filter: &Filter) -> Result<(), Trouble> {
     set_parent_process_death_signal(Some(Signal::KILL)).at_step("bind the program's life to ours")?;
     sys::let_signals_through().at_step("let signals through")?;
     rustix::process::setsid().at_step("lead a session")?;
@@ -211,7 +218,7 @@ fn confine(spec: &Spec, streams: [OwnedFd; 3]) -> Result<(), Trouble> {
     sys::close_on_exec_from(3).at_step("close other descriptors")?;
     let (Program::Command { cwd, .. } | Program::Role { cwd, .. }) = &spec.program;
     rustix::process::chdir(cwd).at_step(ENTER)?;
-    fence::raise(spec)
+    fence::raise(spec, filter)
 }
 
 /// Waits until the program is over, the supervisor wants the end, or is gone.
@@ -252,7 +259,7 @@ fn watch(spec: &Spec, program: Pid, children: &OwnedFd, control: &Channel) {
         if Instant::now() >= next_look {
             next_look = Instant::now() + look_every;
             if spec.level != Level::Landlock
-                && memory::is_over(Path::new("/proc"), spec.limits.memory_bytes).unwrap_or_default()
+                && memory::over(Path::new("/proc"), spec.limits.memory_bytes).unwrap_or_default()
             {
                 out_of_memory = true;
                 signal_others(spec.level, libc::SIGKILL);
@@ -292,7 +299,7 @@ fn signal_others(level: Level, signal: i32) {
 fn end_others(level: Level) -> usize {
     match level {
         Level::Ns | Level::Bwrap => {
-            let left = memory::processes(Path::new("/proc"));
+            let left = memory::processes(Path::new("/proc")).map_or(0, |left| left.len());
             sys::signal_all(libc::SIGKILL);
             left
         }

@@ -1,0 +1,132 @@
+//! The filter of system calls that a confined process runs under.
+//!
+//! Two programs, and the kernel obeys the stricter of their answers: the first knows what is let
+//! through, so that a call nobody thought of does not exist; the second knows what is refused, and
+//! its answer is the one that the process sees.
+//!
+//! Must never: let a call through because it is new, or look at memory that the process can change.
+
+mod allowed;
+mod denied;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::io;
+
+use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, SeccompRule, TargetArch};
+
+use crate::linux::Failed;
+
+/// What a filter is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Kind {
+    /// An ordinary program in namespaces of its own.
+    Command {
+        /// Whether it may make sockets of files; not where it can see those of others.
+        unix_sockets: bool,
+    },
+    /// Our own code in namespaces of its own, which serves the file tools.
+    Own {
+        /// Whether it may make sockets of files.
+        unix_sockets: bool,
+    },
+    /// An ordinary program that shares the network and the other namespaces with us.
+    CommandNoNet {
+        /// Whether it may make sockets of files; only where Landlock bounds them.
+        unix_sockets: bool,
+    },
+    /// Our own code that shares the network and the other namespaces with us.
+    OwnNoNet,
+}
+
+impl Kind {
+    /// Whether it is code that we wrote.
+    fn is_own(self) -> bool {
+        match self {
+            Self::Own { .. } | Self::OwnNoNet => true,
+            Self::Command { .. } | Self::CommandNoNet { .. } => false,
+        }
+    }
+
+    /// Whether it sees the network, the message queues and the processes of the machine.
+    fn is_shared(self) -> bool {
+        match self {
+            Self::CommandNoNet { .. } | Self::OwnNoNet => true,
+            Self::Command { .. } | Self::Own { .. } => false,
+        }
+    }
+
+    /// Whether it may make sockets of files.
+    fn has_unix_sockets(self) -> bool {
+        match self {
+            Self::Command { unix_sockets }
+            | Self::Own { unix_sockets }
+            | Self::CommandNoNet { unix_sockets } => unix_sockets,
+            Self::OwnNoNet => false,
+        }
+    }
+}
+
+/// A filter that is ready to be installed, any number of times.
+#[derive(Clone, Debug)]
+pub(crate) struct Filter {
+    // Invariant: in the order of installation; of two refusals the kernel takes the later one.
+    programs: [BpfProgram; 2],
+}
+
+impl Filter {
+    /// Makes the filter for one kind of process.
+    pub(crate) fn new(kind: Kind) -> Result<Self, Failed> {
+        let allowed = allowed::calls(kind).into_iter().map(|call| (call, Vec::new())).collect();
+        let denied = denied::rules(kind).map_err(compiling)?;
+        Ok(Self {
+            programs: [
+                // Programs ask for a new call and fall back when it does not exist.
+                program(
+                    allowed,
+                    SeccompAction::Errno(libc::ENOSYS.cast_unsigned()),
+                    SeccompAction::Allow,
+                )?,
+                program(
+                    denied,
+                    SeccompAction::Allow,
+                    SeccompAction::Errno(libc::EPERM.cast_unsigned()),
+                )?,
+            ],
+        })
+    }
+
+    /// Puts the calling thread, and whatever it starts, under the filter for good.
+    pub(crate) fn install(&self) -> Result<(), Failed> {
+        self.programs
+            .iter()
+            .try_for_each(|program| seccompiler::apply_filter(program).map_err(installing))
+    }
+}
+
+fn program(
+    rules: BTreeMap<i64, Vec<SeccompRule>>,
+    otherwise: SeccompAction,
+    matched: SeccompAction,
+) -> Result<BpfProgram, Failed> {
+    let machine = TargetArch::try_from(std::env::consts::ARCH).map_err(compiling)?;
+    let filter = SeccompFilter::new(rules, otherwise, matched, machine).map_err(compiling)?;
+    filter.try_into().map_err(compiling)
+}
+
+fn compiling(error: seccompiler::BackendError) -> Failed {
+    Failed::refused("making the filter of system calls", error.to_string())
+}
+
+fn installing(error: seccompiler::Error) -> Failed {
+    use seccompiler::Error;
+    match error {
+        Error::Prctl(cause) => Failed::new("giving up new privileges (prctl)", cause),
+        Error::Seccomp(cause) => Failed::new("installing the filter of calls (seccomp)", cause),
+        other @ (Error::Backend(_) | Error::EmptyFilter | Error::ThreadSync(_)) => Failed::new(
+            "installing the filter of calls (seccomp)",
+            io::Error::other(other.to_string()),
+        ),
+    }
+}
