@@ -87,6 +87,9 @@ pub struct Measured {
     /// Whether a part of the output was left out.
     #[serde(default, skip_serializing_if = "is_false")]
     pub truncated: bool,
+    /// What the sandbox refused, and what it found and undid: a line each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub denied: Vec<String>,
 }
 
 impl Measured {

@@ -9,6 +9,7 @@
 #[cfg(target_os = "linux")]
 mod attest;
 pub mod child;
+mod denial;
 #[cfg(target_os = "linux")]
 mod escape;
 pub mod egress;
@@ -32,6 +33,7 @@ mod view;
 mod wire;
 
 pub use child::{Bounds, Command, Cwd, Ending, Error, Finished, Streams, run};
+pub use denial::{Denied, denied_paths};
 pub use kept::Kept;
 #[cfg(target_os = "linux")]
 pub use sandbox::{Job, LEVELS, Sandbox, Setup, Unavailable};

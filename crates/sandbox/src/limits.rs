@@ -58,3 +58,7 @@ pub const GROUP_REMOVALS_MAX: u32 = 40;
 pub const GROUP_REMOVAL_WAIT_MS: u64 = 5;
 /// The oldest Landlock that is relied on: the first that bounds the shortening of files.
 pub const LANDLOCK_ABI_MIN: u32 = 3;
+/// How many lines of an output are read for refusals, from its end.
+pub const DENIAL_LINES_MAX: usize = 200;
+/// How many refused paths are named.
+pub const DENIALS_MAX: usize = 20;

@@ -72,6 +72,14 @@ pub(crate) fn home(confinement: &Confinement) -> &'static str {
     if confinement.home.is_some() { HOME_KEPT } else { HOME_THROWN_AWAY }
 }
 
+/// Whether a path is one of those that every sandbox sees.
+pub(crate) fn is_of_system(path: &str) -> bool {
+    let path = Path::new(path);
+    let own = ["/proc", "/dev", "/tmp", "/run", "/etc/passwd", "/etc/group", "/etc/hosts"];
+    let roots = SYSTEM.iter().chain(&SETTINGS).chain(&own).map(Path::new);
+    roots.into_iter().any(|root| path.starts_with(root) || root.starts_with(path))
+}
+
 /// The files that a sandbox sees. `user` is who it runs as, when we are root.
 pub(crate) fn view(confinement: &Confinement, user: Option<u32>, found: &Found) -> View {
     let broad = confinement.reading == Reading::Broad;

@@ -2,22 +2,29 @@
 //!
 //! The environment is minimal and never ours. Nothing of the command outlives the call.
 //!
-//! Must never: be taken for a confinement; what a command may reach is for the sandbox to say.
+//! What it may read, write and reach is for the sandbox to say; what the sandbox refused is told with the outcome.
+//!
+//! Must never: run a command that should be confined without its sandbox.
 
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use agentry_protocol::call::{Measured, OutcomeStatus, Repeat, ToolOutcome, ToolSpec};
-use agentry_sandbox::{Bounds, Command, Cwd, Ending, Finished, Streams};
+use agentry_protocol::confinement::Connection;
+use agentry_sandbox::{
+    Bounds, Command, Cwd, Ending, Error as SandboxError, Finished, Job, Stop, Streams, denied_paths,
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::arguments::answered;
-use crate::limits::SHELL_COMMAND_BYTES_MAX;
+use crate::confined::{Confined, Confines};
+use crate::limits::{DENIALS_MAX, SHELL_COMMAND_BYTES_MAX};
 use crate::output::of_process;
-use crate::toolset::{Tool, ToolContext, spec};
+use crate::toolset::{Tool, ToolContext, no_sandbox, spec};
 use crate::workspace::Error;
 
 /// A character has at most so many bytes.
@@ -96,10 +103,42 @@ fn run(
         stdin: None,
         streams: Streams::Together,
     };
-    match agentry_sandbox::run(&command, &bounds, context.stop) {
-        Ok(finished) => Ok(outcome(&finished, chars_max)),
+    let (finished, refused) = match context.confines {
+        Confines::Missing(why) => return Err(no_sandbox(why)),
+        Confines::Off => (agentry_sandbox::run(&command, &bounds, context.stop), Vec::new()),
+        Confines::In(confined) => in_sandbox(confined, &command, bounds, context.stop),
+    };
+    match finished {
+        Ok(finished) => Ok(outcome(&finished, chars_max, &refused, context)),
+        Err(error @ SandboxError::Sandbox { .. }) => {
+            Err(ToolOutcome::refused(format!("The command was not run: {error}.")))
+        }
         Err(error) => Err(ToolOutcome::failed(format!("The command was not run: {error}."))),
     }
+}
+
+/// Runs it confined; with the hosts that it was kept from.
+fn in_sandbox(
+    confined: &Confined,
+    command: &Command,
+    bounds: Bounds,
+    stop: &Stop,
+) -> (Result<Finished, SandboxError>, Vec<Connection>) {
+    let confinement = confined.confinement();
+    let time = bounds.time.min(Duration::from_millis(confinement.limits.timeout_ms));
+    let refused = Arc::new(Mutex::new(Vec::new()));
+    let (tell, seen) = (confined.connected(), refused.clone());
+    let connected = Arc::new(move |connection: Connection| {
+        if connection.refused.is_some() {
+            seen.lock().unwrap_or_else(PoisonError::into_inner).push(connection.clone());
+        }
+        tell(connection);
+    });
+    let bounds = Bounds { time, ..bounds };
+    let job = Job { command, confinement, bounds: &bounds, connected };
+    let finished = confined.sandbox().run(&job, stop);
+    let refused = std::mem::take(&mut *refused.lock().unwrap_or_else(PoisonError::into_inner));
+    (finished, refused)
 }
 
 fn cwd(given: Option<&str>, context: &ToolContext<'_>) -> Result<Cwd, ToolOutcome> {
@@ -115,6 +154,7 @@ fn cwd(given: Option<&str>, context: &ToolContext<'_>) -> Result<Cwd, ToolOutcom
     }
 }
 
+/// Without a sandbox the environment is minimal and never ours; a sandbox has one of its own.
 fn env(context: &ToolContext<'_>) -> Vec<(OsString, OsString)> {
     let minimal = [
         ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".into()),
@@ -123,13 +163,50 @@ fn env(context: &ToolContext<'_>) -> Vec<(OsString, OsString)> {
         ("TERM", "dumb".into()),
         ("USER", "agent".into()),
     ];
+    let minimal = minimal.into_iter().map(|(name, value)| (name.into(), value));
     let given = context.env.iter().map(|(name, value)| (name.into(), value.into()));
-    // Of two with one name the later counts.
-    minimal.into_iter().map(|(name, value)| (name.into(), value)).chain(given).collect()
+    match context.confines {
+        Confines::In(_) => given.collect(),
+        // Of two with one name the later counts.
+        Confines::Off | Confines::Missing(_) => minimal.chain(given).collect(),
+    }
 }
 
-fn outcome(finished: &Finished, chars_max: usize) -> ToolOutcome {
+/// What the sandbox refused, a line each.
+fn denials(
+    finished: &Finished,
+    text: &str,
+    refused: &[Connection],
+    context: &ToolContext<'_>,
+) -> Vec<String> {
+    let Confines::In(confined) = context.confines else { return Vec::new() };
+    let mut lines: Vec<String> = refused
+        .iter()
+        .map(|connection| {
+            let why = connection.refused.as_deref().unwrap_or_default();
+            format!("denied by sandbox: {}:{}: {why}", connection.host, connection.port)
+        })
+        .collect();
+    if finished.ending != Ending::Exited(0) {
+        let paths = denied_paths(text, confined.confinement(), context.workspace.path());
+        lines.extend(paths.iter().map(ToString::to_string));
+    }
+    lines.dedup();
+    if lines.len() > DENIALS_MAX {
+        let more = lines.split_off(DENIALS_MAX).len();
+        lines.push(format!("denied by sandbox: {more} more"));
+    }
+    lines
+}
+
+fn outcome(
+    finished: &Finished,
+    chars_max: usize,
+    refused: &[Connection],
+    context: &ToolContext<'_>,
+) -> ToolOutcome {
     let shown = of_process(&finished.stdout, chars_max);
+    let denied = denials(finished, &shown.text, refused, context);
     let seconds = finished.duration.as_secs_f64();
     let (status, exit_code, end) = match finished.ending {
         Ending::Exited(0) => (OutcomeStatus::Done, Some(0), None),
@@ -144,6 +221,10 @@ fn outcome(finished: &Finished, chars_max: usize) -> ToolOutcome {
             let end = format!("timed out after {seconds:.2} s, all its processes were ended");
             (OutcomeStatus::Failed, None, Some(end))
         }
+        Ending::OutOfMemory => {
+            let end = format!("limit: memory, after {seconds:.2} s, all its processes were ended");
+            (OutcomeStatus::Failed, None, Some(end))
+        }
         Ending::Stopped => {
             let end = format!("stopped after {seconds:.2} s, all its processes were ended");
             (OutcomeStatus::Stopped, None, Some(end))
@@ -155,7 +236,7 @@ fn outcome(finished: &Finished, chars_max: usize) -> ToolOutcome {
         count => Some(format!("{count} background processes were ended with the command")),
     };
     let mut text = shown.text;
-    for note in left_behind.into_iter().chain(end) {
+    for note in denied.iter().cloned().chain(left_behind).chain(end) {
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
         }
@@ -168,6 +249,6 @@ fn outcome(finished: &Finished, chars_max: usize) -> ToolOutcome {
     ToolOutcome {
         status,
         text,
-        measured: Measured { exit_code, duration_ms, truncated: shown.is_cut },
+        measured: Measured { exit_code, duration_ms, truncated: shown.is_cut, denied },
     }
 }

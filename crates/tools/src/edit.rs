@@ -48,6 +48,10 @@ impl Tool for EditFile {
         &self.spec
     }
 
+    fn is_file_tool(&self) -> bool {
+        true
+    }
+
     fn run(&self, input: &Value, context: &ToolContext<'_>) -> ToolOutcome {
         answered(input, |arguments: Arguments| edit(&arguments, context))
     }

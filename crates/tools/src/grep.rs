@@ -66,6 +66,10 @@ impl Tool for Grep {
         &self.spec
     }
 
+    fn is_file_tool(&self) -> bool {
+        true
+    }
+
     fn run(&self, input: &Value, context: &ToolContext<'_>) -> ToolOutcome {
         answered(input, |arguments: Arguments| search(&arguments, context))
     }

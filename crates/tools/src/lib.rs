@@ -10,6 +10,7 @@
 mod address;
 mod arguments;
 mod bash;
+mod confined;
 mod edit;
 mod fetch;
 mod glob;
@@ -25,6 +26,7 @@ mod workspace;
 mod write;
 
 pub use arguments::normalised;
+pub use confined::{Confined, Confines, FILE_TOOLS, serve_files};
 pub use fetch::FetchRules;
 pub use toolset::{Tool, ToolBounds, ToolContext, Toolset};
 pub use workspace::{Error, Workspace};

@@ -82,3 +82,9 @@ pub const PAGE_ELEMENTS_MAX: usize = 50_000;
 pub const FETCH_STACK_BYTES: usize = 16 * 1024 * 1024;
 /// How often a request to stop is looked for while fetching, in milliseconds.
 pub const FETCH_STOP_LOOK_MS: u64 = 20;
+/// How long a file tool may take in its helper, in milliseconds.
+pub const FILE_TOOL_MS_MAX: u64 = 60_000;
+/// How long the helper may take to show what a call would change, in milliseconds.
+pub const PREVIEW_WAIT_MS_MAX: u64 = 10_000;
+/// How many refusals of the sandbox are told after a command.
+pub const DENIALS_MAX: usize = 10;

@@ -49,6 +49,10 @@ impl Tool for ReadFile {
         &self.spec
     }
 
+    fn is_file_tool(&self) -> bool {
+        true
+    }
+
     fn run(&self, input: &Value, context: &ToolContext<'_>) -> ToolOutcome {
         let arguments: Arguments = match parse(input) {
             Ok(arguments) => arguments,

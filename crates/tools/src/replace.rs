@@ -33,6 +33,7 @@ pub(crate) fn target(workspace: &Workspace, path: &str) -> Result<Target, Error>
     if given.file_name().is_none() || path.ends_with('/') {
         return Err(Error::IsDirectory { path: path.to_owned() });
     }
+    workspace.check_write(&given)?;
     let relative = match workspace.dir().canonicalize(&given) {
         Ok(relative) => relative,
         Err(reason) if reason.kind() == ErrorKind::NotFound => {
@@ -43,6 +44,7 @@ pub(crate) fn target(workspace: &Workspace, path: &str) -> Result<Target, Error>
         }
         Err(reason) => return Err(workspace.error(&given, reason)),
     };
+    workspace.check_write(&relative)?;
     let metadata = workspace.dir().metadata(&relative);
     let metadata = metadata.map_err(|reason| workspace.error(&relative, reason))?;
     match kind(metadata.file_type()) {

@@ -7,8 +7,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use agentry_protocol::call::{Repeat, ToolCall, ToolOutcome, ToolSpec};
 use agentry_protocol::tool::{ToolName, known};
 use agentry_sandbox::Stop;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::confined::Confines;
 use crate::fetch::FetchRules;
 use crate::limits::{
     FETCH_BYTES_MAX, FETCH_MS_MAX, FETCH_OUTPUT_CHARS_MAX, READ_BYTES_MAX, SEARCH_ENTRIES_MAX,
@@ -20,7 +22,7 @@ use crate::workspace::Workspace;
 use crate::{bash, edit, fetch, glob, grep, read, write};
 
 /// What a tool may use.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct ToolContext<'a> {
     /// The files within reach.
     pub workspace: &'a Workspace,
@@ -32,10 +34,12 @@ pub struct ToolContext<'a> {
     pub fetch: &'a FetchRules,
     /// What a shell gets beside the minimal environment; it wins over that.
     pub env: &'a [(String, String)],
+    /// Where it does its work.
+    pub confines: Confines<'a>,
 }
 
 /// How much a call may take. What a call asks for is cut to these.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolBounds {
     /// The time of a shell call, in milliseconds.
     pub shell_timeout_ms: u64,
@@ -90,6 +94,11 @@ pub trait Tool: Send + Sync {
     /// Does it.
     fn run(&self, input: &Value, context: &ToolContext<'_>) -> ToolOutcome;
 
+    /// Whether it works on files, and thus in the helper that may touch them.
+    fn is_file_tool(&self) -> bool {
+        false
+    }
+
     /// What it would change, for a person to judge; nothing happens.
     fn preview(&self, _input: &Value, _context: &ToolContext<'_>) -> Option<String> {
         None
@@ -135,6 +144,11 @@ impl Toolset {
     /// Runs a call; whatever goes wrong is the answer.
     pub fn run(&self, call: &ToolCall, context: &ToolContext<'_>) -> ToolOutcome {
         let Some(tool) = self.get(&call.tool) else { return self.unknown(&call.tool) };
+        match (tool.is_file_tool(), context.confines) {
+            (true, Confines::In(confined)) => return confined.run(call, context),
+            (true, Confines::Missing(why)) => return no_sandbox(why),
+            (true, Confines::Off) | (false, _) => {}
+        }
         catch_unwind(AssertUnwindSafe(|| tool.run(&call.input, context))).unwrap_or_else(|_| {
             ToolOutcome::failed(format!(
                 "The tool `{}` broke down. This is a defect of the tool, not of the call.",
@@ -146,6 +160,11 @@ impl Toolset {
     /// What a call would change. A tool that breaks down over it has nothing to show.
     pub fn preview(&self, call: &ToolCall, context: &ToolContext<'_>) -> Option<String> {
         let tool = self.get(&call.tool)?;
+        match (tool.is_file_tool(), context.confines) {
+            (true, Confines::In(confined)) => return confined.preview(call, context),
+            (true, Confines::Missing(_)) => return None,
+            (true, Confines::Off) | (false, _) => {}
+        }
         catch_unwind(AssertUnwindSafe(|| tool.preview(&call.input, context))).ok().flatten()
     }
 
@@ -157,6 +176,13 @@ impl Toolset {
         };
         ToolOutcome::failed(format!("There is no tool `{name}`. {offered}"))
     }
+}
+
+/// Without a sandbox nothing is done.
+pub(crate) fn no_sandbox(why: &str) -> ToolOutcome {
+    ToolOutcome::refused(format!(
+        "Nothing was done: {why}. `agentry doctor` says what is missing and how to get it."
+    ))
 }
 
 /// The offer of a tool whose name has a meaning of its own.

@@ -9,6 +9,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use agentry_protocol::call::ToolOutcome;
+use agentry_protocol::confinement::{Confinement, denies};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, FileType, FileTypeExt, Metadata, OpenOptions, OpenOptionsExt};
 use rustix::fs::OFlags;
@@ -22,6 +23,8 @@ pub struct Workspace {
     dir: Dir,
     path: PathBuf,
     path_as_given: PathBuf,
+    /// What the sandbox around us lets be done, to name what it refuses.
+    confinement: Option<Confinement>,
 }
 
 /// Why a file cannot be used.
@@ -83,6 +86,22 @@ pub enum Error {
         /// The path as it was given.
         path: String,
     },
+    /// The sandbox does not let it.
+    #[error("denied by sandbox: `{path}` may not be {what}.")]
+    Denied {
+        /// The path as it was given.
+        path: String,
+        /// What may not be done.
+        what: &'static str,
+    },
+    /// It decides what programs outside of the sandbox do.
+    #[error(
+        "denied by sandbox: `{path}` is protected, because programs outside of the sandbox trust it."
+    )]
+    Protected {
+        /// The path as it was given.
+        path: String,
+    },
     /// It has more bytes than a tool takes.
     #[error("`{path}` has {bytes} bytes; at most {bytes_max} are handled.")]
     TooLarge {
@@ -110,7 +129,9 @@ fn did_you_mean(near: &[String]) -> String {
 impl From<Error> for ToolOutcome {
     fn from(error: Error) -> Self {
         match error {
-            Error::Outside { .. } => Self::refused(error.to_string()),
+            Error::Outside { .. } | Error::Denied { .. } | Error::Protected { .. } => {
+                Self::refused(error.to_string())
+            }
             Error::NoWorkspace { .. }
             | Error::NotFound { .. }
             | Error::IsDirectory { .. }
@@ -135,7 +156,37 @@ impl Workspace {
         let path = given.canonicalize().map_err(failed)?;
         let dir = Dir::open_ambient_dir(&path, ambient_authority()).map_err(failed)?;
         let path_as_given = std::path::absolute(given).map_err(failed)?;
-        Ok(Self { dir, path, path_as_given })
+        Ok(Self { dir, path, path_as_given, confinement: None })
+    }
+
+    /// The same in a sandbox.
+    pub(crate) fn confined_by(self, confinement: Confinement) -> Self {
+        Self { confinement: Some(confinement), ..self }
+    }
+
+    /// Refuses what may not be read even though nothing hides it yet: it came to be after the sandbox.
+    pub(crate) fn check_read(&self, relative: &Path) -> Result<(), Error> {
+        let Some(confinement) = &self.confinement else { return Ok(()) };
+        let path = self.path.join(relative);
+        let real = self.dir.canonicalize(relative).map(|real| self.path.join(real));
+        for path in [Ok(path), real].into_iter().flatten() {
+            let path = path.to_string_lossy();
+            if confinement.deny_read.iter().any(|entry| denies(entry, &path)) {
+                return Err(Error::Denied { path: shown(relative), what: "read" });
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses to make or change what is protected wherever it stands.
+    pub(crate) fn check_write(&self, relative: &Path) -> Result<(), Error> {
+        if self.confinement.is_none() {
+            return Ok(());
+        }
+        if agentry_sandbox::protect::is_protected(relative) {
+            return Err(Error::Protected { path: shown(relative) });
+        }
+        Ok(())
     }
 
     /// Where the workspace is, or was when it was opened.
@@ -163,6 +214,7 @@ impl Workspace {
 
     /// Opens a regular file for reading. A pipe does not make us wait.
     pub(crate) fn open_file(&self, relative: &Path) -> Result<(File, Metadata), Error> {
+        self.check_read(relative)?;
         let nonblocking =
             i32::try_from(OFlags::NONBLOCK.bits()).expect("the flag is far below the sign");
         let mut options = OpenOptions::new();
@@ -191,10 +243,25 @@ impl Workspace {
             ErrorKind::PermissionDenied if is_escape => Error::Outside { path },
             ErrorKind::NotFound if self.is_link(relative) => Error::Dangling { path },
             ErrorKind::NotFound => Error::NotFound { near: self.near(relative), path },
+            ErrorKind::ReadOnlyFilesystem if self.confinement.is_some() => {
+                Error::Denied { path, what: "written" }
+            }
+            ErrorKind::PermissionDenied if self.is_hidden(relative) => {
+                Error::Denied { path, what: "read" }
+            }
             ErrorKind::IsADirectory => Error::IsDirectory { path },
             ErrorKind::NotADirectory => Error::NotDirectory { path },
             _ => Error::Unusable { path, reason },
         }
+    }
+
+    /// What the sandbox hides has no right set at all.
+    fn is_hidden(&self, relative: &Path) -> bool {
+        use cap_std::fs::{MetadataExt, PermissionsExt};
+        self.confinement.is_some()
+            && self.dir.metadata(relative).is_ok_and(|metadata| {
+                metadata.permissions().mode() & 0o777 == 0 && metadata.size() == 0
+            })
     }
 
     fn is_link(&self, relative: &Path) -> bool {

@@ -46,6 +46,10 @@ impl Tool for WriteFile {
         &self.spec
     }
 
+    fn is_file_tool(&self) -> bool {
+        true
+    }
+
     fn run(&self, input: &Value, context: &ToolContext<'_>) -> ToolOutcome {
         match parse(input) {
             Ok(arguments) => write(&arguments, context).unwrap_or_else(ToolOutcome::from),

@@ -1,0 +1,174 @@
+//! Which path a command was kept from, when it failed because of it.
+//!
+//! The kernel does not tell, so the output is read: a line with one of the system's own words for a refusal, and a
+//! path in it that the confinement does not let be read or written. The words are those of the C library, which
+//! every language repeats; whether it was the sandbox is decided by the confinement, not by the words.
+//!
+//! Must never: say whether something exists that the sandbox hides.
+
+use std::fmt;
+use std::path::{Component, Path, PathBuf};
+
+use agentry_protocol::confinement::{Confinement, Level, Reading, denies};
+
+use crate::limits::{DENIAL_LINES_MAX, DENIALS_MAX};
+use crate::view;
+
+/// What the system says when something may not be done.
+const REFUSED: [&str; 6] = [
+    "permission denied",
+    "operation not permitted",
+    "read-only file system",
+    "eacces",
+    "eperm",
+    "erofs",
+];
+/// What the system says when something is not there.
+const MISSING: [&str; 2] = ["no such file or directory", "enoent"];
+
+/// A path that was refused.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Denied {
+    /// The path.
+    pub path: PathBuf,
+    /// Whether it was to be changed; otherwise looked at.
+    pub write: bool,
+}
+
+impl fmt::Display for Denied {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = if self.write { "written" } else { "read" };
+        write!(f, "denied by sandbox: {} may not be {what}", self.path.display())
+    }
+}
+
+/// The paths in an output that a command was kept from.
+pub fn denied_paths(output: &str, confinement: &Confinement, cwd: &Path) -> Vec<Denied> {
+    if confinement.level == Level::Off {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for line in output.lines().rev().take(DENIAL_LINES_MAX) {
+        let lower = line.to_lowercase();
+        let refused = REFUSED.iter().any(|word| lower.contains(word));
+        let missing = MISSING.iter().any(|word| lower.contains(word));
+        if !refused && !missing {
+            continue;
+        }
+        for path in paths(line, cwd) {
+            let denied = if !is_seen(&path, confinement) {
+                Some(Denied { path, write: false })
+            } else if refused && !is_writable(&path, confinement) {
+                Some(Denied { path, write: true })
+            } else {
+                None
+            };
+            found.extend(denied);
+        }
+    }
+    found.sort();
+    found.dedup();
+    found.truncate(DENIALS_MAX);
+    found
+}
+
+/// The words of a line that can be paths.
+fn paths<'a>(line: &'a str, cwd: &'a Path) -> impl Iterator<Item = PathBuf> + 'a {
+    let between = |c: char| c.is_whitespace() || "'\"`:(),=‘’“”<>[]{};|&".contains(c);
+    line.split(between)
+        .filter(|word| word.contains('/') && word.len() > 1)
+        .map(move |word| normal(&cwd.join(word)))
+}
+
+/// Without `.` and `..`, as text: the links of a sandbox are not ours to follow.
+fn normal(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(normal.pop()),
+            Component::CurDir => {}
+            Component::RootDir | Component::Normal(_) | Component::Prefix(_) => normal.push(part),
+        }
+    }
+    normal
+}
+
+fn is_seen(path: &Path, confinement: &Confinement) -> bool {
+    let text = path.to_string_lossy();
+    let mut above = path.ancestors().map(Path::to_string_lossy);
+    let hidden =
+        above.any(|above| confinement.deny_read.iter().any(|entry| denies(entry, &above)));
+    let listed = confinement.allow_read.iter().chain(&confinement.allow_write);
+    // A directory above something that is seen is seen, too, as far as it leads there.
+    let within = |root: &Path| path.starts_with(root) || root.starts_with(path);
+    !hidden
+        && (confinement.reading == Reading::Broad
+            || listed.map(Path::new).any(within)
+            || view::is_of_system(&text))
+}
+
+fn is_writable(path: &Path, confinement: &Confinement) -> bool {
+    let own = ["/tmp", "/dev", "/proc", view::home(confinement)];
+    let within = |root: &str| path.starts_with(root);
+    let denied = |above: &Path| {
+        let above = above.to_string_lossy();
+        confinement.deny_write.iter().any(|entry| denies(entry, &above))
+    };
+    let protected = confinement.allow_write.iter().any(|root| {
+        path.strip_prefix(root).is_ok_and(crate::protect::is_protected)
+    });
+    own.into_iter().any(within)
+        || confinement.allow_write.iter().any(|root| within(root))
+            && !path.ancestors().any(denied)
+            && !protected
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(output: &str, expected: &[&str]) {
+        let confinement = Confinement {
+            allow_write: vec!["/work".to_owned()],
+            allow_read: vec!["/home/me/.rustup".to_owned()],
+            deny_read: vec!["/work/.env".to_owned(), "/work/keys/*".to_owned()],
+            deny_write: vec!["/work/fixed".to_owned()],
+            ..Confinement::nothing()
+        };
+        let found = denied_paths(output, &confinement, Path::new("/work/src"));
+        let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+        let expected: Vec<String> =
+            expected.iter().map(|line| format!("denied by sandbox: {line}")).collect();
+        assert_eq!(found, expected, "{output}");
+    }
+
+    #[test]
+    fn a_refused_path_is_named_whoever_says_it() {
+        let written = &["/usr/bin/x may not be written"];
+        check("bash: line 1: /usr/bin/x: Read-only file system", written);
+        check("PermissionError: [Errno 13] Permission denied: '/usr/bin/x'", written);
+        check("Error: EROFS: read-only file system, open '/usr/bin/x'", written);
+        check("touch: cannot touch ‘/usr/bin/x’: Read-only file system", written);
+        let read = &["/etc/shadow may not be read"];
+        check("cat: /etc/shadow: No such file or directory", read);
+        check("Error: open \"/etc/shadow\": Permission denied (os error 13)", read);
+        check("cat: ../../etc/shadow: No such file or directory", read);
+    }
+
+    #[test]
+    fn what_is_denied_inside_of_a_writable_directory_is_named() {
+        check("cat: /work/.env: Permission denied", &["/work/.env may not be read"]);
+        check("cat: ../keys/a: Permission denied", &["/work/keys/a may not be read"]);
+        check("rm: cannot remove '/work/fixed/a': Read-only file system", &["/work/fixed/a may not be written"]);
+        check("touch: /work/.git/config: Read-only file system", &["/work/.git/config may not be written"]);
+    }
+
+    #[test]
+    fn a_failure_that_is_the_commands_own_is_not_blamed_on_the_sandbox() {
+        check("cat: /work/nothing: No such file or directory", &[]);
+        check("cat: /usr/share/nothing: No such file or directory", &[]);
+        check("error: could not compile `x` (bin) /etc/shadow", &[]);
+        check("chmod: changing permissions of '/work/a': Operation not permitted", &[]);
+        check("ls: /home/me/.rustup/none: No such file or directory", &[]);
+    }
+}
