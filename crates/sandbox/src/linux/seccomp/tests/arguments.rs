@@ -1,9 +1,14 @@
 //! Calls that are refused for some of their arguments only.
+//!
+//! Must never: take an answer of the kernel for one of the filter; what is let through may fail.
 
 use std::ffi::CString;
 use std::os::fd::AsRawFd;
+use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
 
 use libc::{ENOSYS, EPERM, c_int, c_long};
+use rustix::io::Errno;
+use rustix::net::{SocketAddrUnix, connect};
 
 use super::{KIND, KINDS, call, filtered};
 use crate::Ending;
@@ -114,8 +119,8 @@ fn sockets(kind: Kind) -> Vec<Case> {
     };
     let (stream, datagram, raw) = (libc::SOCK_STREAM, libc::SOCK_DGRAM, libc::SOCK_RAW);
     let (inet, inet6, unix) = (libc::AF_INET, libc::AF_INET6, libc::AF_UNIX);
-    let pair = |name, family: c_int, answer| {
-        Case(name, libc::SYS_socketpair, [family as u64, 1, 0, u64::MAX, 0, 0], answer)
+    let pair = |name, family: c_int, of: c_int, answer| {
+        Case(name, libc::SYS_socketpair, [family as u64, of as u64, 0, u64::MAX, 0, 0], answer)
     };
     let early = libc::MSG_FASTOPEN as u64;
     vec![
@@ -141,13 +146,18 @@ fn sockets(kind: Kind) -> Vec<Case> {
         socket("alg", libc::AF_ALG, libc::SOCK_SEQPACKET, 0, Refused),
         socket("bluetooth", libc::AF_BLUETOOTH, raw, 0, Refused),
         socket("rds", libc::AF_RDS, libc::SOCK_SEQPACKET, 0, Refused),
-        pair("pair", unix, Passed),
-        pair("pair of tipc", libc::AF_TIPC, Refused),
+        pair("pair", unix, stream | libc::SOCK_CLOEXEC, Passed),
+        pair("pair of packets", unix, libc::SOCK_SEQPACKET, Passed),
+        // One end can be connected anew, to any file; see the test below.
+        pair("pair of datagrams", unix, datagram | libc::SOCK_CLOEXEC, files),
+        pair("pair of raw", unix, raw, files),
+        pair("pair of tipc", libc::AF_TIPC, stream, Refused),
         Case("sendto early", libc::SYS_sendto, [u64::MAX, 0, 0, early, 0, 0], Refused),
         Case("sendmsg early", libc::SYS_sendmsg, [u64::MAX, 0, early, 0, 0, 0], Refused),
         Case("sendmmsg early", libc::SYS_sendmmsg, [u64::MAX, 0, 0, early, 0, 0], Refused),
         Case("sendto", libc::SYS_sendto, [u64::MAX, 0, 0, 0x4000, 0, 0], Passed),
         Case("connect early", libc::SYS_setsockopt, [u64::MAX, 6, 30, 0, 0, 0], Refused),
+        Case("another protocol", libc::SYS_setsockopt, [u64::MAX, 6, 31, 0, 0, 0], Refused),
         Case("no delay", libc::SYS_setsockopt, [u64::MAX, 6, 1, 0, 0, 0], Passed),
     ]
 }
@@ -186,6 +196,24 @@ fn others() -> Vec<Case> {
         Case("own limits", libc::SYS_prlimit64, [0, libc::RLIMIT_CORE.into(), 0, 0, 0, 0], Passed),
         Case("clone3", libc::SYS_clone3, [0; 6], Unknown),
     ]
+}
+
+/// Why a pair of datagram sockets is refused where sockets of files are.
+#[test]
+fn only_a_pair_of_datagram_sockets_can_be_turned_to_a_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("socket");
+    let _host = UnixDatagram::bind(&path).unwrap();
+    let (one, _other) = UnixDatagram::pair().unwrap();
+    one.connect(&path).unwrap();
+
+    let path = dir.path().join("stream");
+    let _host = UnixListener::bind(&path).unwrap();
+    let address = SocketAddrUnix::new(&path).unwrap();
+    let (one, other) = UnixStream::pair().unwrap();
+    assert_eq!(connect(&one, &address), Err(Errno::ISCONN));
+    drop(other);
+    assert_eq!(connect(&one, &address), Err(Errno::ISCONN));
 }
 
 #[cfg(target_arch = "x86_64")]
