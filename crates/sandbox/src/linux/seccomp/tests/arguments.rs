@@ -11,9 +11,8 @@ use rustix::io::Errno;
 use rustix::net::{SocketAddrUnix, connect};
 
 use super::{KIND, KINDS, call, filtered};
-use crate::Ending;
 use crate::linux::seccomp::Kind;
-use crate::linux::tests::{again, say};
+use crate::linux::tests::again;
 
 /// What the filter answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,9 +47,9 @@ fn child_that_tries() {
         cases.extend(sockets(kind));
         cases.extend(others());
         cases.push(Case(
-            "limits of another process",
+            "limits of a process by its number",
             libc::SYS_prlimit64,
-            [1, libc::RLIMIT_CORE.into(), 0, 0, 0, 0],
+            [std::process::id().into(), libc::RLIMIT_CORE.into(), 0, 0, 0, 0],
             if kind.is_shared() { Refused } else { Passed },
         ));
         let wrong: Vec<String> = cases.iter().filter_map(wrong).collect();
@@ -78,7 +77,7 @@ fn modes(path: u64, fresh: u64, fd: u64) -> Vec<Case> {
     let temporary = (libc::O_TMPFILE | libc::O_WRONLY) as u64;
     let reading = libc::O_RDONLY as u64;
     let (pipe, character) = (u64::from(libc::S_IFIFO), u64::from(libc::S_IFCHR));
-    let mut cases = vec![
+    let cases = vec![
         Case("fchmod", libc::SYS_fchmod, [fd, 0o755, 0, 0, 0, 0], Passed),
         Case("fchmod setuid", libc::SYS_fchmod, [fd, 0o4755, 0, 0, 0, 0], Refused),
         Case("fchmod setgid", libc::SYS_fchmod, [fd, 0o2755, 0, 0, 0, 0], Refused),
@@ -98,8 +97,14 @@ fn modes(path: u64, fresh: u64, fd: u64) -> Vec<Case> {
         Case("mknodat device", libc::SYS_mknodat, [AT, fresh, character, 0, 0, 0], Refused),
         Case("mknodat pipe", libc::SYS_mknodat, [AT, fresh, pipe | 0o600, 0, 0, 0], Passed),
     ];
-    #[cfg(target_arch = "x86_64")]
-    cases.extend([
+    cases.into_iter().chain(old_modes(path, fresh)).collect()
+}
+
+#[cfg(target_arch = "x86_64")]
+fn old_modes(path: u64, fresh: u64) -> Vec<Case> {
+    let creating = (libc::O_CREAT | libc::O_WRONLY) as u64;
+    let reading = libc::O_RDONLY as u64;
+    vec![
         Case("chmod", libc::SYS_chmod, [path, 0o755, 0, 0, 0, 0], Passed),
         Case("chmod setuid", libc::SYS_chmod, [path, 0o4755, 0, 0, 0, 0], Refused),
         Case("creat setuid", libc::SYS_creat, [fresh, 0o4755, 0, 0, 0, 0], Refused),
@@ -107,8 +112,12 @@ fn modes(path: u64, fresh: u64, fd: u64) -> Vec<Case> {
         Case("open, no mode", libc::SYS_open, [path, reading, 0o6755, 0, 0, 0], Passed),
         Case("mkdir setuid", libc::SYS_mkdir, [fresh, 0o4755, 0, 0, 0, 0], Refused),
         Case("mknod device", libc::SYS_mknod, [fresh, 0o60_600, 0, 0, 0, 0], Refused),
-    ]);
-    cases
+    ]
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn old_modes(_path: u64, _fresh: u64) -> Vec<Case> {
+    Vec::new()
 }
 
 fn sockets(kind: Kind) -> Vec<Case> {
@@ -214,28 +223,4 @@ fn only_a_pair_of_datagram_sockets_can_be_turned_to_a_file() {
     assert_eq!(connect(&one, &address), Err(Errno::ISCONN));
     drop(other);
     assert_eq!(connect(&one, &address), Err(Errno::ISCONN));
-}
-
-#[cfg(target_arch = "x86_64")]
-#[test]
-fn the_calls_of_another_machine_kill_the_process() {
-    let child = "linux::seccomp::tests::arguments::child_that_calls_as_another_machine";
-    let (ending, said) = again(child).env(KIND, "command").end();
-    // A kernel without these calls ends the process by itself.
-    let ended = matches!(ending, Ending::Signalled(libc::SIGSYS | libc::SIGSEGV));
-    assert!(ended, "{ending:?}: {said}");
-}
-
-#[cfg(target_arch = "x86_64")]
-#[test]
-#[ignore = "runs only as the child of another test"]
-#[expect(unsafe_code, reason = "no library makes the calls of another machine")]
-fn child_that_calls_as_another_machine() {
-    const GETPID: u32 = 20;
-    filtered(|_| {
-        let answer: u32;
-        // SAFETY: the call takes no arguments and changes nothing.
-        unsafe { std::arch::asm!("int 0x80", inlateout("eax") GETPID => answer) };
-        say(format_args!("it was answered: {answer}"));
-    });
 }
