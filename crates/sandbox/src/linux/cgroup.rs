@@ -151,8 +151,8 @@ impl Cgroup {
         self.write("memory.max", &limits.memory_bytes.to_string())?;
         // A machine without swap does not have the file, and then there is nothing to forbid.
         match self.write("memory.swap.max", "0") {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            other => other?,
+            Err(_) if !self.dir.join("memory.swap.max").exists() => {}
+            written => written?,
         }
         self.write("memory.oom.group", "1")?;
         self.write("pids.max", &limits.processes.to_string())

@@ -57,8 +57,6 @@ const ALWAYS: &[c_long] = &[
     libc::SYS_mount_setattr,
     libc::SYS_pivot_root,
     libc::SYS_chroot,
-    457, // statmount
-    458, // listmount
     467, // open_tree_attr
     // Leaves the namespaces.
     libc::SYS_unshare,
@@ -190,8 +188,6 @@ fn terminals(denials: &mut Denials) -> Result<(), BackendError> {
 }
 
 fn sockets(denials: &mut Denials, kind: Kind) -> Result<(), BackendError> {
-    const TYPE_MASK: u64 = 0xf;
-    const DATAGRAM_AND_LATER_MAX: u64 = 0xf;
     let unix = bits(libc::AF_UNIX);
     denials.when(libc::SYS_socketpair, vec![is_not(0, unix)?])?;
     let mut families = vec![is_not(0, unix)?];
@@ -202,14 +198,14 @@ fn sockets(denials: &mut Denials, kind: Kind) -> Result<(), BackendError> {
     denials.when(libc::SYS_socket, families)?;
     if !kind.has_unix_sockets() {
         denials.when(libc::SYS_socket, vec![is(0, unix)?])?;
+        // One end of a pair of datagram sockets can be connected anew, to any file.
+        types_but(denials, libc::SYS_socketpair, &[libc::SOCK_STREAM, libc::SOCK_SEQPACKET])?;
     }
-    // Streams, datagrams, and packets between processes; above all nothing raw.
-    let usual = [libc::SOCK_STREAM, libc::SOCK_DGRAM, libc::SOCK_SEQPACKET].map(bits);
-    for kind in (0..=DATAGRAM_AND_LATER_MAX).filter(|kind| !usual.contains(kind)) {
-        denials.when(libc::SYS_socket, vec![masked(1, TYPE_MASK, kind)?])?;
-    }
+    // Above all nothing raw.
+    let usual = [libc::SOCK_STREAM, libc::SOCK_DGRAM, libc::SOCK_SEQPACKET];
+    types_but(denials, libc::SYS_socket, &usual)?;
     for family in [libc::AF_INET, libc::AF_INET6].map(bits) {
-        let packets = masked(1, TYPE_MASK, bits(libc::SOCK_SEQPACKET))?;
+        let packets = masked(1, SOCKET_TYPE, bits(libc::SOCK_SEQPACKET))?;
         denials.when(libc::SYS_socket, vec![is(0, family)?, packets])?;
         // Everything but TCP and UDP: MPTCP, SCTP and others go past what watches those two.
         let mut other = vec![is(0, family)?];
@@ -223,8 +219,21 @@ fn sockets(denials: &mut Denials, kind: Kind) -> Result<(), BackendError> {
     denials.when(libc::SYS_sendto, vec![has(3, early)?])?;
     denials.when(libc::SYS_sendmsg, vec![has(2, early)?])?;
     denials.when(libc::SYS_sendmmsg, vec![has(3, early)?])?;
-    let option = is(2, bits(libc::TCP_FASTOPEN_CONNECT))?;
-    denials.when(libc::SYS_setsockopt, vec![is(1, bits(libc::IPPROTO_TCP))?, option])
+    // The second of them puts another protocol of the kernel on top.
+    [libc::TCP_FASTOPEN_CONNECT, libc::TCP_ULP].into_iter().try_for_each(|option| {
+        let level = is(1, bits(libc::IPPROTO_TCP))?;
+        denials.when(libc::SYS_setsockopt, vec![level, is(2, bits(option))?])
+    })
+}
+
+/// The bits of the second argument that name the type of a socket; the others are flags.
+const SOCKET_TYPE: u64 = 0xf;
+
+/// Refuses every type of socket that is not among the usual ones.
+fn types_but(denials: &mut Denials, call: c_long, usual: &[c_int]) -> Result<(), BackendError> {
+    (0..=SOCKET_TYPE)
+        .filter(|of| !usual.iter().any(|usual| bits(*usual) == *of))
+        .try_for_each(|of| denials.when(call, vec![masked(1, SOCKET_TYPE, of)?]))
 }
 
 /// What is refused, call by call.

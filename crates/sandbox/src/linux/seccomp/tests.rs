@@ -1,6 +1,8 @@
 //! The filter on real calls: every number there is, the arguments that matter, and real programs.
 
 mod arguments;
+#[cfg(target_arch = "x86_64")]
+mod machine;
 mod programs;
 mod walk;
 

@@ -1,4 +1,6 @@
 //! Real programs under the filter.
+//!
+//! Must never: fail because a program is not installed; it says so.
 
 use std::os::unix::process::CommandExt;
 use std::process::Command;
