@@ -9,6 +9,7 @@
 pub mod child;
 pub mod kept;
 pub mod limits;
+pub mod protect;
 pub mod stop;
 mod tree;
 
