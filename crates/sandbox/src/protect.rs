@@ -236,7 +236,10 @@ impl Guard {
             // One that leads nowhere protects nothing.
             let Some(target) = target.and_then(|path| path.canonicalize().ok()) else { continue };
             let Some(target) = Place::of(&target, &self.roots) else { continue };
-            if !survey.found.get(&target).is_some_and(|it| it.role != Role::Ancestor) {
+            // One that leads to where it is itself would protect everything around it.
+            let is_around = place.is_in(&target);
+            let is_found = survey.found.get(&target).is_some_and(|it| it.role != Role::Ancestor);
+            if !is_around && !is_found {
                 more.push((target, if is_git { Role::Repository } else { Role::Protected }));
             }
         }
@@ -264,6 +267,21 @@ impl Guard {
             room = room.saturating_sub(size);
             let known = Known { role: found.role, status: found.status, content };
             self.known.insert(place, known);
+        }
+        if survey.incomplete.is_some() {
+            // Not seen is not gone: what was known before the bound was reached stays known.
+            for (place, known) in before {
+                let Ok(Some(status)) = place.status(&self.roots) else { continue };
+                let is_given_up = place.and_above().any(|one| self.given_up.contains_key(&one));
+                if is_given_up || status.kind != known.status.kind {
+                    continue;
+                }
+                let content = match status == known.status || known.role == Role::Ancestor {
+                    true => known.content,
+                    false => content(&place, &status, &self.roots),
+                };
+                self.known.insert(place, Known { role: known.role, status, content });
+            }
         }
         self.incomplete = survey.incomplete;
     }

@@ -14,7 +14,7 @@ use agentry_protocol::confinement::Git;
 use super::dir::{Id, Kind, Status};
 use super::git::{self, Settings};
 use super::place::{Content, Found, Known, Place, Role, Survey};
-use super::repair::Repair;
+use super::repair::{Aside, Repair};
 use super::violation::{Violation, What};
 use super::walk::{self, Task};
 use crate::limits::{KEPT_FILE_BYTES_MAX, REPAIR_ROUNDS_MAX, REPAIRS_MAX};
@@ -31,11 +31,16 @@ pub(crate) struct Check<'a> {
     pub(crate) given_up: BTreeMap<Place, Option<Id>>,
 }
 
+/// A place, what was known of it, and what stands there now.
+type Different<'a> = (&'a Place, &'a Known, Option<Status>);
+
 /// What a round has done so far.
 #[derive(Default)]
 struct Round {
     /// Places that are not looked at again in this round, with all that is in them.
-    settled: Vec<Place>,
+    settled: BTreeSet<Place>,
+    /// Directories that are not where they were, on their way back.
+    aside: BTreeMap<Place, io::Result<Aside>>,
     /// A directory that was made again, and the violation that tells of it.
     remade: Option<(Place, usize)>,
     acted: bool,
@@ -43,11 +48,11 @@ struct Round {
 
 impl Round {
     fn is_settled(&self, place: &Place) -> bool {
-        self.settled.iter().rev().any(|one| place.is_in(one))
+        place.and_above().any(|one| self.settled.contains(&one))
     }
 
     fn settle(&mut self, place: &Place) {
-        self.settled.push(place.clone());
+        self.settled.insert(place.clone());
         self.acted = true;
     }
 }
@@ -71,6 +76,7 @@ impl Check<'_> {
     fn round(&mut self, survey: &Survey) -> io::Result<bool> {
         let mut round = Round::default();
         let known = self.known;
+        let mut different = Vec::new();
         for (place, known) in known {
             if self.is_done(&round, place) {
                 continue;
@@ -80,8 +86,19 @@ impl Check<'_> {
                 None => place.status(self.task.roots)?,
             };
             if !self.is_same(place, known, now.as_ref())? {
-                self.put_right(&mut round, (place, known), now.as_ref())?;
+                different.push((place, known, now));
             }
+        }
+        self.set_aside(&mut round, &different)?;
+        for (place, known, _) in &different {
+            // What was moved out of the way or back may have brought this into order, or out of it.
+            let now = place.status(self.task.roots)?;
+            if !self.is_done(&round, place) && !self.is_same(place, known, now.as_ref())? {
+                self.put_right(&mut round, (place, known), now.as_ref());
+            }
+        }
+        if round.acted {
+            return Ok(true);
         }
         for (place, found) in &survey.found {
             let is_news = !known.contains_key(place) && found.role != Role::Ancestor;
@@ -92,10 +109,31 @@ impl Check<'_> {
         Ok(round.acted)
     }
 
+    /// Moves directories that are elsewhere now out of the way, before anything is taken that they may be in.
+    fn set_aside(&mut self, round: &mut Round, different: &[Different<'_>]) -> io::Result<()> {
+        let directories = || different.iter().filter(|(_, known, _)| known.is_directory());
+        let sought = directories().map(|(_, known, _)| known.id()).collect();
+        let located = walk::locate(&self.task, sought)?;
+        for (place, known, _) in directories() {
+            let Some(from) = located.get(&known.id()) else { continue };
+            // It was moved along with the directory it is in, and comes back with it.
+            let parent = place.and_above().nth(1);
+            let parent_now = parent.and_then(|it| located.get(&self.known.get(&it)?.id()));
+            let came_along = parent_now.is_some_and(|parent| {
+                *from == Place { root: parent.root, path: parent.path.join(place.name()) }
+            });
+            if !came_along {
+                let aside = self.repair.set_aside(known.id(), from.clone(), place);
+                round.aside.insert((*place).clone(), aside);
+            }
+        }
+        Ok(())
+    }
+
     fn is_done(&self, round: &Round, place: &Place) -> bool {
         self.violations.len() >= REPAIRS_MAX
             || round.is_settled(place)
-            || self.given_up.keys().any(|one| place.is_in(one))
+            || place.and_above().any(|one| self.given_up.contains_key(&one))
     }
 
     /// Whether a known place holds what it held.
@@ -124,37 +162,42 @@ impl Check<'_> {
         round: &mut Round,
         (place, known): (&Place, &Known),
         now: Option<&Status>,
-    ) -> io::Result<()> {
-        let found = match known.is_directory() {
-            true => walk::locate(&self.task, known.id())?,
-            false => None,
-        };
-        match (found, known.role) {
-            (Some(from), _) => {
-                let to = from.absolute(self.task.roots);
-                let outcome = self.repair.put_back(known.id(), &from, place);
-                self.tell(place, What::Moved { to }, outcome.map(|taken| (taken, Ok(()))));
-                round.settle(place);
-            }
-            // Gone, or another directory: what was protected in it is put right by itself.
-            (None, Role::Ancestor) if now.is_none_or(|it| it.kind == Kind::Directory) => {}
-            (None, Role::Ancestor) => {
-                let outcome = self.repair.take(place).map(|taken| (Some(taken), Ok(())));
-                self.tell(place, What::Changed, outcome);
-                round.settle(place);
-            }
-            (None, Role::Repository) => {
+    ) {
+        if let Some(aside) = round.aside.remove(place) {
+            let (what, outcome) = match aside {
+                Ok(aside) => {
+                    let to = aside.from.absolute(self.task.roots);
+                    (What::Moved { to }, self.repair.put_back(&aside, place))
+                }
+                Err(error) => (What::Removed, Err(error)),
+            };
+            self.tell(place, what, outcome.map(|taken| (taken, Ok(()))));
+            // What is in it comes back with it; the next round sees whether all of it did.
+            round.acted = true;
+            return;
+        }
+        let is_directory = |it: &Status| it.kind == Kind::Directory;
+        match known.role {
+            Role::Repository => {
                 let taken = now.map(|_| self.repair.take(place)).transpose();
                 let lost =
                     || io::Error::other("the repository is gone, only you can bring it back");
                 self.tell(place, What::Removed, taken.map(|taken| (taken, Err(lost()))));
                 round.settle(place);
             }
-            (None, Role::Protected | Role::Inner | Role::Part) => {
+            // Another directory in its place: what is in it, or is missing there, is judged by itself.
+            Role::Ancestor | Role::Protected | Role::Inner | Role::Part
+                if known.is_directory() && now.is_some_and(is_directory) => {}
+            Role::Ancestor if now.is_none() => {}
+            Role::Ancestor => {
+                let outcome = self.repair.take(place).map(|taken| (Some(taken), Ok(())));
+                self.tell(place, What::Changed, outcome);
+                round.settle(place);
+            }
+            Role::Protected | Role::Inner | Role::Part => {
                 self.make_again(round, (place, known), now);
             }
         }
-        Ok(())
     }
 
     /// Takes away what stands in a place, and makes again what stood there.
@@ -200,7 +243,7 @@ impl Check<'_> {
         }
         if self.task.git == Git::Write && self.is_harmless(survey, place, found)? {
             // Its parts were judged with it. Nothing was done, so there is no need for another round.
-            round.settled.push(place.clone());
+            round.settled.insert(place.clone());
             return Ok(());
         }
         let outcome = self.repair.take(place).map(|taken| (Some(taken), Ok(())));

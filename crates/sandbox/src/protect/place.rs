@@ -55,6 +55,12 @@ impl Place {
         self.root == other.root && self.path.starts_with(&other.path)
     }
 
+    /// Itself and the directories it is in, from the inside out.
+    pub(crate) fn and_above(&self) -> impl Iterator<Item = Self> {
+        let parts = self.path.ancestors().filter(|path| !path.as_os_str().is_empty());
+        parts.map(|path| Self { root: self.root, path: path.to_owned() })
+    }
+
     pub(crate) fn name(&self) -> OsString {
         self.path.file_name().unwrap_or_default().to_owned()
     }

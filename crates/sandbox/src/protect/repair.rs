@@ -23,6 +23,15 @@ pub(crate) struct Repair<'a> {
     count: u32,
 }
 
+/// Something that is out of the way for a moment.
+#[derive(Debug)]
+pub(crate) struct Aside {
+    dir: OwnedFd,
+    name: CString,
+    /// Where it was found.
+    pub(crate) from: Place,
+}
+
 impl<'a> Repair<'a> {
     pub(crate) fn new(roots: &'a [Root], quarantine_path: &'a Path) -> Self {
         Self { roots, quarantine_path, quarantine: None, count: 0 }
@@ -44,34 +53,53 @@ impl<'a> Repair<'a> {
         quarantine.take(parent, name, directory)
     }
 
-    /// Moves something back to where it was; where that which stood there is now.
-    pub(crate) fn put_back(
-        &mut self,
-        id: Id,
-        from: &Place,
-        to: &Place,
-    ) -> io::Result<Option<PathBuf>> {
+    /// Moves something out of the way, to the top of the root where it belongs.
+    ///
+    /// It may stand inside of what is about to be taken.
+    pub(crate) fn set_aside(&mut self, id: Id, from: Place, to: &Place) -> io::Result<Aside> {
         let (from_dir, from_name) = from.open_parent(self.roots)?;
-        let to_dir = self.parents(to)?;
-        let to_name = dir::c_name(&to.name())?;
-        // Out of the way first: it may stand inside of what stands in its place.
-        let aside = self.aside()?;
-        dir::rename((&from_dir, &from_name), (&to_dir, &aside))?;
-        let undo = |error: io::Error| -> io::Error {
-            match dir::rename((&to_dir, &aside), (&from_dir, &from_name)) {
-                Ok(()) => error,
-                Err(_) => io::Error::other(format!("{error}; it is called {aside:?} now")),
+        let dir = dir::open_dir(&self.roots[to.root].dir, c".")?;
+        let name = self.aside()?;
+        dir::rename((&from_dir, &from_name), (&dir, &name))?;
+        let aside = Aside { dir, name, from };
+        match dir::status(&aside.dir, &aside.name)? {
+            Some(status) if status.id == id => Ok(aside),
+            Some(_) | None => {
+                let error = io::Error::other("something else was moved there meanwhile");
+                Err(self.undo(&aside, error))
             }
-        };
-        if dir::status(&to_dir, &aside)?.is_none_or(|status| status.id != id) {
-            return Err(undo(io::Error::other("something else was moved there meanwhile")));
         }
-        let taken = match dir::status(&to_dir, &to_name)? {
-            Some(_) => Some(self.take_from(&to_dir, &to_name, to).map_err(undo)?),
+    }
+
+    /// Puts what was set aside where it was; where that which stood there is now.
+    pub(crate) fn put_back(&mut self, aside: &Aside, to: &Place) -> io::Result<Option<PathBuf>> {
+        let done = self.try_put_back(aside, to);
+        done.map_err(|error| self.undo(aside, error))
+    }
+
+    fn try_put_back(&mut self, aside: &Aside, to: &Place) -> io::Result<Option<PathBuf>> {
+        let dir = self.parents(to)?;
+        let name = dir::c_name(&to.name())?;
+        let taken = match dir::status(&dir, &name)? {
+            Some(_) => Some(self.take_from(&dir, &name, to)?),
             None => None,
         };
-        dir::rename((&to_dir, &aside), (&to_dir, &to_name)).map_err(undo)?;
+        dir::rename((&aside.dir, &aside.name), (&dir, &name))?;
         Ok(taken)
+    }
+
+    /// Puts something back to where it was found, and says if even that is not possible.
+    fn undo(&self, aside: &Aside, error: io::Error) -> io::Error {
+        let undone = aside.from.open_parent(self.roots).map_err(io::Error::from);
+        let undone =
+            undone.and_then(|(dir, name)| dir::rename((&aside.dir, &aside.name), (&dir, &name)));
+        match undone {
+            Ok(()) => error,
+            Err(_) => io::Error::other(format!(
+                "{error}; it is called {:?} now, at the top of the root",
+                aside.name
+            )),
+        }
     }
 
     /// Makes a thing anew as it was; its place must be free.

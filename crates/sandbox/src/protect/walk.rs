@@ -6,6 +6,7 @@
 //!
 //! Must never: follow a link, go on after a bound, or leave something out without saying so.
 
+use std::collections::{HashMap, HashSet};
 use std::ffi::{CStr, CString, OsStr};
 use std::io;
 use std::ops::ControlFlow;
@@ -62,13 +63,7 @@ pub(crate) struct Task<'a> {
 /// Walks all roots.
 pub(crate) fn survey(task: &Task<'_>) -> io::Result<Survey> {
     let mut walk = Walk::new(task);
-    for (index, root) in task.roots.iter().enumerate() {
-        walk.root = index;
-        walk.path = PathBuf::new();
-        let dir = dir::open_dir(&root.dir, c".")?;
-        let dev = dir::status_of(&dir)?.id.dev;
-        walk.directory(&dir, dev)?;
-    }
+    walk.roots()?;
     for (place, role) in task.explicit {
         walk.explicit(place, *role)?;
     }
@@ -85,21 +80,14 @@ pub(crate) fn survey_more(task: &Task<'_>, survey: Survey) -> io::Result<Survey>
     Ok(walk.survey)
 }
 
-/// Where a thing is now, whatever it is called; every directory is visited, protected or not.
-pub(crate) fn locate(task: &Task<'_>, id: Id) -> io::Result<Option<Place>> {
+/// Where directories are now, whatever they are called; every directory is visited, protected or not.
+pub(crate) fn locate(task: &Task<'_>, ids: HashSet<Id>) -> io::Result<HashMap<Id, Place>> {
     let mut walk = Walk::new(task);
-    walk.sought = Some(id);
-    for (index, root) in task.roots.iter().enumerate() {
-        walk.root = index;
-        walk.path = PathBuf::new();
-        let dir = dir::open_dir(&root.dir, c".")?;
-        let dev = dir::status_of(&dir)?.id.dev;
-        walk.directory(&dir, dev)?;
-        if walk.sought_at.is_some() {
-            break;
-        }
+    walk.sought = ids;
+    if !walk.sought.is_empty() {
+        walk.roots()?;
     }
-    Ok(walk.sought_at)
+    Ok(walk.located)
 }
 
 struct Walk<'a> {
@@ -113,8 +101,9 @@ struct Walk<'a> {
     path: PathBuf,
     stack: Vec<Status>,
     survey: Survey,
-    sought: Option<Id>,
-    sought_at: Option<Place>,
+    /// Directories that are looked for; then nothing else is.
+    sought: HashSet<Id>,
+    located: HashMap<Id, Place>,
 }
 
 impl<'a> Walk<'a> {
@@ -129,9 +118,20 @@ impl<'a> Walk<'a> {
             path: PathBuf::new(),
             stack: Vec::new(),
             survey: Survey::default(),
-            sought: None,
-            sought_at: None,
+            sought: HashSet::new(),
+            located: HashMap::new(),
         }
+    }
+
+    fn roots(&mut self) -> io::Result<()> {
+        for (index, root) in self.task.roots.iter().enumerate() {
+            self.root = index;
+            self.path = PathBuf::new();
+            let dir = dir::open_dir(&root.dir, c".")?;
+            let dev = dir::status_of(&dir)?.id.dev;
+            self.directory(&dir, dev)?;
+        }
+        Ok(())
     }
 
     /// Visits what is in a directory: first what is protected there, then the directories below.
@@ -158,7 +158,7 @@ impl<'a> Walk<'a> {
     fn sorted(&mut self, dir: &OwnedFd) -> io::Result<(Vec<CString>, Vec<CString>)> {
         let (mut hits, mut below) = (Vec::new(), Vec::new());
         let (mut entries, started) = (self.entries, self.started);
-        let (names, bounds, all) = (self.task.names, self.task.bounds, self.sought.is_some());
+        let (names, bounds, all) = (self.task.names, self.task.bounds, !self.sought.is_empty());
         let mut over = false;
         self.listing.each(dir, |name, sort| {
             entries += 1;
@@ -221,9 +221,9 @@ impl<'a> Walk<'a> {
             }
         };
         let status = dir::status_of(&inner)?;
-        if self.sought == Some(status.id) {
-            self.sought_at = Some(self.place());
-            return Ok(());
+        if self.sought.contains(&status.id) {
+            let place = Place { root: self.root, path: self.path.clone() };
+            self.located.insert(status.id, place);
         }
         self.stack.push(status.clone());
         let outcome = inside(self, &inner, &status);
@@ -409,10 +409,6 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn place(&self) -> Place {
-        Place { root: self.root, path: self.path.clone() }
-    }
-
     fn here(&self) -> PathBuf {
         self.task.roots[self.root].path.join(&self.path)
     }
@@ -426,7 +422,7 @@ impl<'a> Walk<'a> {
         if self.started.elapsed() > self.task.bounds.time {
             self.over();
         }
-        self.entries > self.task.bounds.entries || self.sought_at.is_some()
+        self.entries > self.task.bounds.entries
     }
 
     fn over(&mut self) {
