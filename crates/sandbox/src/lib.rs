@@ -26,6 +26,7 @@ mod sandbox;
 #[cfg(target_os = "linux")]
 mod served;
 mod spec;
+pub mod protect;
 pub mod stop;
 mod streams;
 mod tree;

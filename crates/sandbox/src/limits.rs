@@ -62,3 +62,27 @@ pub const LANDLOCK_ABI_MIN: u32 = 3;
 pub const DENIAL_LINES_MAX: usize = 200;
 /// How many refused paths are named.
 pub const DENIALS_MAX: usize = 20;
+/// How many entries of directories one look for protected files visits.
+pub const WALK_ENTRIES_MAX: usize = 500_000;
+/// How long one look for protected files may take, in milliseconds.
+pub const WALK_MS_MAX: u64 = 5_000;
+/// How many directories deep a look for protected files goes; each level holds one open handle.
+pub const WALK_DEPTH_MAX: usize = 128;
+/// How many entries inside protected directories are watched one by one.
+pub const WATCHED_ENTRIES_MAX: usize = 20_000;
+/// The largest protected file whose content is kept to be put back, in bytes.
+pub const KEPT_FILE_BYTES_MAX: u64 = 1024 * 1024;
+/// How much content of protected files is kept together, in bytes.
+pub const KEPT_BYTES_MAX: u64 = 32 * 1024 * 1024;
+/// How many protected files are put right after one call.
+pub const REPAIRS_MAX: usize = 10_000;
+/// How often the roots are looked at again while they are put right.
+pub const REPAIR_ROUNDS_MAX: u32 = 8;
+/// The largest file that is copied into a quarantine on another file system, in bytes.
+pub const QUARANTINE_FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// How much is copied into a quarantine on another file system for one thing, in bytes.
+pub const QUARANTINE_BYTES_MAX: u64 = 256 * 1024 * 1024;
+/// How many entries one thing in a quarantine may have to be copied there.
+pub const QUARANTINE_ENTRIES_MAX: usize = 100_000;
+/// How many things a quarantine can hold.
+pub const QUARANTINE_THINGS_MAX: u32 = 1_000_000;

@@ -3,6 +3,7 @@
 
 mod bounds;
 mod endings;
+mod protect;
 mod starting;
 
 use std::time::Duration;

@@ -1,0 +1,344 @@
+//! Compares what stands in the roots after a call with what stood there before, and puts it right.
+//!
+//! One round looks, repairs from the outside in, and leaves alone what is in a place it has just repaired;
+//! rounds follow until one finds nothing to do.
+//!
+//! Must never: go on for ever, accept what it could not judge, or leave something out without saying so.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use agentry_protocol::confinement::Git;
+
+use super::dir::{Id, Kind, Status};
+use super::git::{self, Settings};
+use super::place::{Content, Found, Known, Place, Role, Survey};
+use super::repair::{Aside, Repair};
+use super::violation::{Violation, What};
+use super::walk::{self, Task};
+use crate::limits::{KEPT_FILE_BYTES_MAX, REPAIR_ROUNDS_MAX, REPAIRS_MAX};
+
+/// What a check works with.
+pub(crate) struct Check<'a> {
+    pub(crate) task: Task<'a>,
+    pub(crate) known: &'a BTreeMap<Place, Known>,
+    /// What is older than this was not made by a call; only known if the look before the call was cut short.
+    pub(crate) older_is_fine: Option<(i64, i64)>,
+    pub(crate) repair: Repair<'a>,
+    pub(crate) violations: Vec<Violation>,
+    /// What could not be put right, so that it is not tried again in every round.
+    pub(crate) given_up: BTreeMap<Place, Option<Id>>,
+}
+
+/// A place, what was known of it, and what stands there now.
+type Different<'a> = (&'a Place, &'a Known, Option<Status>);
+
+/// What a round has done so far.
+#[derive(Default)]
+struct Round {
+    /// Places that are not looked at again in this round, with all that is in them.
+    settled: BTreeSet<Place>,
+    /// Directories that are not where they were, on their way back.
+    aside: BTreeMap<Place, io::Result<Aside>>,
+    /// A directory that was made again, and the violation that tells of it.
+    remade: Option<(Place, usize)>,
+    acted: bool,
+}
+
+impl Round {
+    fn is_settled(&self, place: &Place) -> bool {
+        place.and_above().any(|one| self.settled.contains(&one))
+    }
+
+    fn settle(&mut self, place: &Place) {
+        self.settled.insert(place.clone());
+        self.acted = true;
+    }
+}
+
+impl Check<'_> {
+    /// What stands there in the end; none if it could not be brought to rest.
+    pub(crate) fn run(&mut self) -> io::Result<Result<Survey, String>> {
+        for _ in 0..REPAIR_ROUNDS_MAX {
+            let survey = walk::survey(&self.task)?;
+            if !self.round(&survey)? {
+                return Ok(Ok(survey));
+            }
+            if self.violations.len() >= REPAIRS_MAX {
+                return Ok(Err(format!("more than {REPAIRS_MAX} protected things were touched")));
+            }
+        }
+        Ok(Err("protected things were changed again while they were put right".into()))
+    }
+
+    /// Repairs what a look has shown; whether there was anything.
+    fn round(&mut self, survey: &Survey) -> io::Result<bool> {
+        let mut round = Round::default();
+        let known = self.known;
+        let mut different = Vec::new();
+        for (place, known) in known {
+            if self.is_done(&round, place) {
+                continue;
+            }
+            let now = match survey.found.get(place) {
+                Some(found) => Some(found.status.clone()),
+                None => place.status(self.task.roots)?,
+            };
+            if !self.is_same(place, known, now.as_ref())? {
+                different.push((place, known, now));
+            }
+        }
+        self.set_aside(&mut round, &different)?;
+        for (place, known, _) in &different {
+            // What was moved out of the way or back may have brought this into order, or out of it.
+            let now = place.status(self.task.roots)?;
+            if !self.is_done(&round, place) && !self.is_same(place, known, now.as_ref())? {
+                self.put_right(&mut round, (place, known), now.as_ref());
+            }
+        }
+        if round.acted {
+            return Ok(true);
+        }
+        for (place, found) in &survey.found {
+            let is_news = !known.contains_key(place) && found.role != Role::Ancestor;
+            if is_news && !self.is_done(&round, place) {
+                self.judge(&mut round, survey, (place, found))?;
+            }
+        }
+        Ok(round.acted)
+    }
+
+    /// Moves directories that are elsewhere now out of the way, before anything is taken that they may be in.
+    fn set_aside(&mut self, round: &mut Round, different: &[Different<'_>]) -> io::Result<()> {
+        let directories = || different.iter().filter(|(_, known, _)| known.is_directory());
+        let sought = directories().map(|(_, known, _)| known.id()).collect();
+        let located = walk::locate(&self.task, sought)?;
+        for (place, known, _) in directories() {
+            let Some(from) = located.get(&known.id()) else { continue };
+            // It was moved along with the directory it is in, and comes back with it.
+            let parent = place.and_above().nth(1);
+            let parent_now = parent.and_then(|it| located.get(&self.known.get(&it)?.id()));
+            let came_along = parent_now.is_some_and(|parent| {
+                *from == Place { root: parent.root, path: parent.path.join(place.name()) }
+            });
+            if !came_along {
+                let aside = self.repair.set_aside(known.id(), from.clone(), place);
+                round.aside.insert((*place).clone(), aside);
+            }
+        }
+        Ok(())
+    }
+
+    fn is_done(&self, round: &Round, place: &Place) -> bool {
+        self.violations.len() >= REPAIRS_MAX
+            || round.is_settled(place)
+            || place.and_above().any(|one| self.given_up.contains_key(&one))
+    }
+
+    /// Whether a known place holds what it held.
+    fn is_same(&self, place: &Place, known: &Known, now: Option<&Status>) -> io::Result<bool> {
+        let Some(now) = now else { return Ok(false) };
+        if known.status == *now {
+            return Ok(true);
+        }
+        if known.status.kind != now.kind {
+            return Ok(false);
+        }
+        Ok(match &known.content {
+            Content::Bytes(bytes) => {
+                known.status.mode == now.mode
+                    && place.read(self.task.roots, KEPT_FILE_BYTES_MAX)?.as_ref() == Some(bytes)
+            }
+            Content::Target(_) => super::content(place, now, self.task.roots) == known.content,
+            Content::Nothing => {
+                known.id() == now.id && (known.is_directory() || known.status.kind == Kind::Other)
+            }
+        })
+    }
+
+    fn put_right(
+        &mut self,
+        round: &mut Round,
+        (place, known): (&Place, &Known),
+        now: Option<&Status>,
+    ) {
+        if let Some(aside) = round.aside.remove(place) {
+            let (what, outcome) = match aside {
+                Ok(aside) => {
+                    let to = aside.from.absolute(self.task.roots);
+                    (What::Moved { to }, self.repair.put_back(&aside, place))
+                }
+                Err(error) => (What::Removed, Err(error)),
+            };
+            self.tell(place, what, outcome.map(|taken| (taken, Ok(()))));
+            // What is in it comes back with it; the next round sees whether all of it did.
+            round.acted = true;
+            return;
+        }
+        let is_directory = |it: &Status| it.kind == Kind::Directory;
+        match known.role {
+            Role::Repository => {
+                let taken = now.map(|_| self.repair.take(place)).transpose();
+                let lost =
+                    || io::Error::other("the repository is gone, only you can bring it back");
+                self.tell(place, What::Removed, taken.map(|taken| (taken, Err(lost()))));
+                round.settle(place);
+            }
+            // Another directory in its place: what is in it, or is missing there, is judged by itself.
+            Role::Ancestor | Role::Protected | Role::Inner | Role::Part
+                if known.is_directory() && now.is_some_and(is_directory) => {}
+            Role::Ancestor if now.is_none() => {}
+            Role::Ancestor => {
+                let outcome = self.repair.take(place).map(|taken| (Some(taken), Ok(())));
+                self.tell(place, What::Changed, outcome);
+                round.settle(place);
+            }
+            Role::Protected | Role::Inner | Role::Part => {
+                self.make_again(round, (place, known), now);
+            }
+        }
+    }
+
+    /// Takes away what stands in a place, and makes again what stood there.
+    fn make_again(
+        &mut self,
+        round: &mut Round,
+        (place, known): (&Place, &Known),
+        now: Option<&Status>,
+    ) {
+        let what = if now.is_some() { What::Changed } else { What::Removed };
+        let taken = now.map(|_| self.repair.take(place)).transpose();
+        let outcome = taken.map(|taken| (taken, self.repair.make(place, known)));
+        // What is in a directory that was removed is not told one by one.
+        if let Some((_, told)) = round.remade.as_ref().filter(|(one, _)| place.is_in(one)) {
+            let told = *told;
+            if let Err(error) | Ok((_, Err(error))) = outcome {
+                self.violations[told].restored = false;
+                self.violations[told].problem = Some(format!("{:?}: {error}", place.path));
+                self.given_up.insert(place.clone(), now.map(|status| status.id));
+            }
+            round.acted = true;
+            return;
+        }
+        self.tell(place, what, outcome);
+        let is_made = self.violations.last().is_some_and(|violation| violation.restored);
+        if is_made && known.is_directory() {
+            round.remade = Some((place.clone(), self.violations.len() - 1));
+            round.acted = true;
+        } else {
+            round.settle(place);
+        }
+    }
+
+    /// Judges something protected that was not there before the call.
+    fn judge(
+        &mut self,
+        round: &mut Round,
+        survey: &Survey,
+        (place, found): (&Place, &Found),
+    ) -> io::Result<()> {
+        if self.older_is_fine.is_some_and(|since| found.status.changed < since) {
+            return Ok(());
+        }
+        if self.task.git == Git::Write && self.is_harmless(survey, place, found)? {
+            // Its parts were judged with it. Nothing was done, so there is no need for another round.
+            round.settled.insert(place.clone());
+            return Ok(());
+        }
+        let outcome = self.repair.take(place).map(|taken| (Some(taken), Ok(())));
+        self.tell(place, What::Planted, outcome);
+        round.settle(place);
+        Ok(())
+    }
+
+    /// Whether a repository, or a part of one, makes git run nothing.
+    fn is_harmless(&self, survey: &Survey, place: &Place, found: &Found) -> io::Result<bool> {
+        let is_named = |name: &str| place.path.file_name().is_some_and(|it| it == name);
+        match (found.role, found.status.kind) {
+            (Role::Repository, _) => {
+                for (part, found) in survey.below(place).filter(|(_, it)| it.role == Role::Part) {
+                    if !self.is_harmless(survey, part, found)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            (Role::Part, Kind::Directory) if is_named("hooks") => {
+                Ok(survey.below(place).all(|(one, found)| {
+                    let is_sample = one.path.extension().is_some_and(|it| it == "sample");
+                    found.status.kind == Kind::File && is_sample
+                }))
+            }
+            (Role::Part, Kind::File) => {
+                let Some(bytes) = place.read(self.task.roots, KEPT_FILE_BYTES_MAX)? else {
+                    return Ok(false);
+                };
+                Ok(is_harmless_part(&place.path, &bytes))
+            }
+            (Role::Protected, Kind::File) if is_named(super::names::REPOSITORY) => {
+                self.is_of_known_repository(survey, place)
+            }
+            (Role::Part | Role::Protected, _) | (Role::Ancestor | Role::Inner, _) => Ok(false),
+        }
+    }
+
+    /// Whether a file `.git` names a worktree or a submodule of a repository that is fine itself.
+    fn is_of_known_repository(&self, survey: &Survey, place: &Place) -> io::Result<bool> {
+        let roots = self.task.roots;
+        let Some(bytes) = place.read(roots, KEPT_FILE_BYTES_MAX)? else { return Ok(false) };
+        let directory = place.absolute(roots);
+        let directory = directory.parent().unwrap_or_else(|| Path::new("/"));
+        let Some(target) = git::points_to(&bytes, directory) else { return Ok(false) };
+        let Some(owner) = git::owner(&target).and_then(|owner| Place::of(owner, roots)) else {
+            return Ok(false);
+        };
+        // No link on the way: it would lead elsewhere than its text says.
+        let is_there = Place::of(&target, roots)
+            .filter(|target| target.root == place.root)
+            .map(|target| target.status(roots))
+            .transpose()?
+            .flatten()
+            .is_some_and(|status| status.kind == Kind::Directory);
+        let Some(found) = survey.found.get(&owner).filter(|it| it.role == Role::Repository) else {
+            return Ok(false);
+        };
+        Ok(is_there
+            && (self.known.contains_key(&owner) || self.is_harmless(survey, &owner, found)?))
+    }
+
+    /// Writes down what was done about a place, and gives it up if that did not work.
+    fn tell(
+        &mut self,
+        place: &Place,
+        what: What,
+        outcome: io::Result<(Option<PathBuf>, io::Result<()>)>,
+    ) {
+        let (quarantined, problem) = match outcome {
+            Ok((quarantined, Ok(()))) => (quarantined, None),
+            Ok((quarantined, Err(error))) => (quarantined, Some(error.to_string())),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        let restored = problem.is_none();
+        if !restored {
+            let now = place.status(self.task.roots).ok().flatten();
+            self.given_up.insert(place.clone(), now.map(|status| status.id));
+        }
+        let path = place.absolute(self.task.roots);
+        self.violations.push(Violation { path, what, quarantined, restored, problem });
+    }
+}
+
+fn is_harmless_part(path: &Path, bytes: &[u8]) -> bool {
+    let homes: BTreeSet<&str> = path.iter().filter_map(|part| part.to_str()).collect();
+    match path.file_name().and_then(|name| name.to_str()) {
+        Some("config" | "config.worktree") => {
+            let is_module = homes.contains("modules");
+            let settings = if is_module { Settings::Module } else { Settings::Repository };
+            git::is_harmless(bytes, settings)
+        }
+        // A worktree's own: the rest is where it always is.
+        Some("commondir") => homes.contains("worktrees") && bytes == b"../..\n",
+        Some(_) | None => false,
+    }
+}

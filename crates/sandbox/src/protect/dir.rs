@@ -1,0 +1,257 @@
+//! Files and directories of a tree that nobody vouches for, reached by handles only.
+//!
+//! Must never: follow a link, open anything but directories and regular files, or wait for a FIFO.
+
+use std::ffi::{CStr, CString, OsStr};
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::mem::MaybeUninit;
+use std::ops::ControlFlow;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Component, Path};
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawMode, RenameFlags, Stat};
+use rustix::io::Errno;
+
+/// How much of a directory is read at once, in bytes.
+const LISTING_BYTES: usize = 32 * 1024;
+
+/// What names a file for as long as it lives, whatever it is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Id {
+    pub(crate) dev: u64,
+    ino: u64,
+}
+
+/// What sort of thing stands there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    File,
+    Directory,
+    Link,
+    /// A FIFO, a socket or a device.
+    Other,
+}
+
+/// What the file system says about a thing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Status {
+    pub(crate) id: Id,
+    pub(crate) kind: Kind,
+    /// The permission bits.
+    pub(crate) mode: RawMode,
+    pub(crate) uid: u32,
+    pub(crate) gid: u32,
+    pub(crate) links: u64,
+    pub(crate) size: u64,
+    /// When it was last made, changed, linked or renamed; seconds and nanoseconds.
+    pub(crate) changed: (i64, i64),
+}
+
+#[allow(
+    clippy::unnecessary_cast,
+    clippy::useless_conversion,
+    reason = "the widths differ by system"
+)]
+impl From<Stat> for Status {
+    fn from(stat: Stat) -> Self {
+        let kind = match FileType::from_raw_mode(stat.st_mode as RawMode) {
+            FileType::RegularFile => Kind::File,
+            FileType::Directory => Kind::Directory,
+            FileType::Symlink => Kind::Link,
+            _ => Kind::Other,
+        };
+        Self {
+            id: Id { dev: stat.st_dev as u64, ino: stat.st_ino as u64 },
+            kind,
+            mode: stat.st_mode as RawMode & 0o7777,
+            uid: stat.st_uid,
+            gid: stat.st_gid,
+            links: stat.st_nlink as u64,
+            size: u64::try_from(stat.st_size).unwrap_or(0),
+            changed: (stat.st_ctime as i64, stat.st_ctime_nsec as i64),
+        }
+    }
+}
+
+/// What stands under a name; nothing is an answer too.
+pub(crate) fn status(dir: impl AsFd, name: &CStr) -> io::Result<Option<Status>> {
+    match rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) => Ok(Some(stat.into())),
+        Err(error) if is_absent(error) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+pub(crate) fn status_of(handle: impl AsFd) -> io::Result<Status> {
+    Ok(rustix::fs::fstat(handle)?.into())
+}
+
+/// Whether an error says that the thing is not there, or not there as what was asked for.
+pub(crate) fn is_absent(error: Errno) -> bool {
+    matches!(error, Errno::NOENT | Errno::NOTDIR | Errno::LOOP)
+}
+
+/// Opens a directory that stands under a name, no link to one.
+pub(crate) fn open_dir(dir: impl AsFd, name: &CStr) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::openat(dir, name, flags, Mode::empty())
+}
+
+/// Opens a directory by its path below a root; every part must be a directory and no link.
+pub(crate) fn open_below(root: impl AsFd, path: &Path) -> Result<OwnedFd, Errno> {
+    let mut dir = open_dir(root, c".")?;
+    for part in path.components() {
+        match part {
+            Component::Normal(name) => dir = open_dir(&dir, &c_name(name)?)?,
+            Component::CurDir => {}
+            Component::ParentDir | Component::RootDir | Component::Prefix(_) => {
+                return Err(Errno::INVAL);
+            }
+        }
+    }
+    Ok(dir)
+}
+
+pub(crate) fn c_name(name: &OsStr) -> Result<CString, Errno> {
+    CString::new(name.as_bytes()).map_err(|_| Errno::INVAL)
+}
+
+/// Where the entries of a directory are put while they are read.
+#[derive(Debug)]
+pub(crate) struct Listing {
+    buffer: Vec<MaybeUninit<u8>>,
+}
+
+impl Listing {
+    pub(crate) fn new() -> Self {
+        Self { buffer: vec![MaybeUninit::uninit(); LISTING_BYTES] }
+    }
+
+    /// Calls back for every entry, with what the directory says about its sort.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn each(
+        &mut self,
+        dir: &OwnedFd,
+        mut visit: impl FnMut(&CStr, FileType) -> ControlFlow<()>,
+    ) -> io::Result<()> {
+        let mut entries = rustix::fs::RawDir::new(dir, &mut self.buffer);
+        while let Some(entry) = entries.next() {
+            let entry = match entry {
+                Ok(entry) => entry,
+                // The directory was removed while it was read.
+                Err(Errno::NOENT) => return Ok(()),
+                Err(error) => return Err(error.into()),
+            };
+            let name = entry.file_name();
+            if name != c"." && name != c".." && visit(name, entry.file_type()).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls back for every entry, with what the directory says about its sort.
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn each(
+        &mut self,
+        dir: &OwnedFd,
+        mut visit: impl FnMut(&CStr, FileType) -> ControlFlow<()>,
+    ) -> io::Result<()> {
+        self.buffer.clear();
+        for entry in rustix::fs::Dir::read_from(dir)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            if name != c"." && name != c".." && visit(name, entry.file_type()).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// All entries, at most so many; none if there are more.
+    pub(crate) fn names(&mut self, dir: &OwnedFd, max: usize) -> io::Result<Option<Vec<CString>>> {
+        let mut names = Vec::new();
+        let mut too_many = false;
+        self.each(dir, |name, _| {
+            too_many = names.len() == max;
+            if too_many {
+                return ControlFlow::Break(());
+            }
+            names.push(name.to_owned());
+            ControlFlow::Continue(())
+        })?;
+        Ok((!too_many).then_some(names))
+    }
+}
+
+/// Opens a regular file for reading; none if it is something else by now.
+pub(crate) fn open_file(dir: impl AsFd, name: &CStr) -> io::Result<Option<File>> {
+    // Without waiting: it could be a FIFO by now.
+    let flags =
+        OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let handle = match rustix::fs::openat(dir, name, flags, Mode::empty()) {
+        Ok(handle) => handle,
+        Err(error) if is_absent(error) || error == Errno::NXIO => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let is_file = status_of(&handle)?.kind == Kind::File;
+    Ok(is_file.then(|| File::from(handle)))
+}
+
+/// The content of a regular file; none if it is longer, or something else.
+pub(crate) fn read_file(dir: impl AsFd, name: &CStr, max: u64) -> io::Result<Option<Vec<u8>>> {
+    let Some(file) = open_file(dir, name)? else { return Ok(None) };
+    let mut bytes = Vec::new();
+    file.take(max + 1).read_to_end(&mut bytes)?;
+    Ok((bytes.len() as u64 <= max).then_some(bytes))
+}
+
+/// Sets the permission bits of what stands under a name, not of what a link there points to.
+#[cfg(target_os = "linux")]
+pub(crate) fn set_mode(dir: impl AsFd, name: &CStr, mode: RawMode) -> io::Result<()> {
+    use std::os::fd::AsRawFd as _;
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let handle = rustix::fs::openat(dir, name, flags, Mode::empty())?;
+    if status_of(&handle)?.kind == Kind::Link {
+        return Ok(());
+    }
+    let path = format!("/proc/self/fd/{}", handle.as_raw_fd());
+    Ok(rustix::fs::chmod(path, Mode::from_raw_mode(mode))?)
+}
+
+/// Sets the permission bits of what stands under a name, not of what a link there points to.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn set_mode(dir: impl AsFd, name: &CStr, mode: RawMode) -> io::Result<()> {
+    let mode = Mode::from_raw_mode(mode);
+    Ok(rustix::fs::chmodat(dir, name, mode, AtFlags::SYMLINK_NOFOLLOW)?)
+}
+
+/// Renames, but never over something.
+pub(crate) fn rename(from: (&OwnedFd, &CStr), to: (&OwnedFd, &CStr)) -> io::Result<()> {
+    match rename_once(from, to) {
+        // A directory must be writable to get another parent; whoever made it may have seen to that.
+        Err(Errno::ACCESS) => {
+            let Some(before) = status(from.0, from.1)? else { return Err(Errno::ACCESS.into()) };
+            set_mode(from.0, from.1, before.mode | 0o700)?;
+            rename_once(from, to)?;
+            set_mode(to.0, to.1, before.mode)
+        }
+        other => Ok(other?),
+    }
+}
+
+fn rename_once(from: (&OwnedFd, &CStr), to: (&OwnedFd, &CStr)) -> Result<(), Errno> {
+    match rustix::fs::renameat_with(from.0, from.1, to.0, to.1, RenameFlags::NOREPLACE) {
+        // Some file systems cannot promise it; then looking first is the best there is.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+            match rustix::fs::statat(to.0, to.1, AtFlags::SYMLINK_NOFOLLOW) {
+                Err(Errno::NOENT) => rustix::fs::renameat(from.0, from.1, to.0, to.1),
+                Err(error) => Err(error),
+                Ok(_) => Err(Errno::EXIST),
+            }
+        }
+        other => other,
+    }
+}

@@ -1,0 +1,173 @@
+//! Roots, and places in them.
+//!
+//! Must never: name a place by anything but an opened root and a path below it without links.
+
+use std::collections::BTreeMap;
+use std::ffi::{CString, OsString};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use super::dir::{self, Id, Kind, Status};
+
+/// A directory that a call may write.
+#[derive(Debug)]
+pub(crate) struct Root {
+    pub(crate) path: PathBuf,
+    pub(crate) dir: OwnedFd,
+}
+
+impl Root {
+    /// Opens those that are directories; a root that is not there cannot be written either.
+    pub(crate) fn open_all(paths: &[PathBuf]) -> io::Result<Vec<Self>> {
+        let mut paths: Vec<&PathBuf> = paths.iter().collect();
+        paths.sort();
+        paths.dedup();
+        let mut roots = Vec::new();
+        for path in paths {
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            match rustix::fs::open(path, flags, Mode::empty()) {
+                Ok(dir) => roots.push(Self { path: path.clone(), dir }),
+                Err(Errno::NOENT | Errno::NOTDIR) => {}
+                Err(error) => {
+                    let text = format!("the writable root {path:?} cannot be looked at: {error}");
+                    return Err(io::Error::new(io::Error::from(error).kind(), text));
+                }
+            }
+        }
+        Ok(roots)
+    }
+}
+
+/// A path below a root; a directory comes before what is in it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Place {
+    pub(crate) root: usize,
+    pub(crate) path: PathBuf,
+}
+
+impl Place {
+    /// Whether it is the other, or somewhere in it.
+    pub(crate) fn is_in(&self, other: &Self) -> bool {
+        self.root == other.root && self.path.starts_with(&other.path)
+    }
+
+    /// Itself and the directories it is in, from the inside out.
+    pub(crate) fn and_above(&self) -> impl Iterator<Item = Self> {
+        let parts = self.path.ancestors().filter(|path| !path.as_os_str().is_empty());
+        parts.map(|path| Self { root: self.root, path: path.to_owned() })
+    }
+
+    pub(crate) fn name(&self) -> OsString {
+        self.path.file_name().unwrap_or_default().to_owned()
+    }
+
+    pub(crate) fn absolute(&self, roots: &[Root]) -> PathBuf {
+        roots[self.root].path.join(&self.path)
+    }
+
+    /// The innermost root that a path is in, and the path below it; a root itself is no place.
+    pub(crate) fn of(path: &Path, roots: &[Root]) -> Option<Self> {
+        let inner = |(root, one): (usize, &Root)| {
+            let below = path.strip_prefix(&one.path).ok()?;
+            Some(Self { root, path: below.to_owned() })
+        };
+        let innermost = |place: &Self| roots[place.root].path.components().count();
+        let place = roots.iter().enumerate().filter_map(inner).max_by_key(innermost)?;
+        (!place.path.as_os_str().is_empty()).then_some(place)
+    }
+
+    /// A handle on the directory it is in, and its name there.
+    pub(crate) fn open_parent(&self, roots: &[Root]) -> Result<(OwnedFd, CString), Errno> {
+        let parent = self.path.parent().unwrap_or_else(|| Path::new(""));
+        let name = dir::c_name(&self.name())?;
+        Ok((dir::open_below(&roots[self.root].dir, parent)?, name))
+    }
+
+    /// What stands there now.
+    pub(crate) fn status(&self, roots: &[Root]) -> io::Result<Option<Status>> {
+        match self.open_parent(roots) {
+            Ok((parent, name)) => dir::status(&parent, &name),
+            Err(error) if dir::is_absent(error) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The content of the regular file there; none if it is too long or something else.
+    pub(crate) fn read(&self, roots: &[Root], max: u64) -> io::Result<Option<Vec<u8>>> {
+        match self.open_parent(roots) {
+            Ok((parent, name)) => dir::read_file(&parent, &name, max),
+            Err(error) if dir::is_absent(error) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Why a place is watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// A directory that something protected is in; itself free.
+    Ancestor,
+    /// Protected by its name or because we were told so, with all that is in it.
+    Protected,
+    /// In a directory that is protected as a whole.
+    Inner,
+    /// A directory `.git`.
+    Repository,
+    /// A part of a repository that can make git run something.
+    Part,
+}
+
+/// What a look found at a place.
+#[derive(Clone, Debug)]
+pub(crate) struct Found {
+    pub(crate) role: Role,
+    pub(crate) status: Status,
+}
+
+/// All that a look found.
+#[derive(Debug, Default)]
+pub(crate) struct Survey {
+    pub(crate) found: BTreeMap<Place, Found>,
+    /// Why the look did not see everything.
+    pub(crate) incomplete: Option<String>,
+}
+
+impl Survey {
+    /// What is in a place, itself not counted.
+    pub(crate) fn below(&self, place: &Place) -> impl Iterator<Item = (&Place, &Found)> {
+        use std::ops::Bound::{Excluded, Unbounded};
+        let inner = (Excluded(place.clone()), Unbounded);
+        self.found.range(inner).take_while(move |(one, _)| one.is_in(place))
+    }
+}
+
+/// What is kept of a protected thing, so that it can be put back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    Bytes(Vec<u8>),
+    /// Where a link points to.
+    Target(CString),
+    Nothing,
+}
+
+/// A place as it was before a call.
+#[derive(Clone, Debug)]
+pub(crate) struct Known {
+    pub(crate) role: Role,
+    pub(crate) status: Status,
+    pub(crate) content: Content,
+}
+
+impl Known {
+    pub(crate) fn id(&self) -> Id {
+        self.status.id
+    }
+
+    pub(crate) fn is_directory(&self) -> bool {
+        self.status.kind == Kind::Directory
+    }
+}

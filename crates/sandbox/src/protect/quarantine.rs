@@ -1,0 +1,247 @@
+//! A directory that takes what was planted, and takes its teeth.
+//!
+//! Every thing gets a numbered directory of its own and keeps its name in it, so nothing is ever written
+//! over. Files lose the right to be executed; one that has another name elsewhere is copied, so that
+//! nobody can change it from there.
+//!
+//! Must never: delete what could not be taken over, or follow a link in it.
+
+use std::ffi::{CStr, CString, OsStr, OsString};
+use std::io::{self, Read as _};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, Mode, OFlags, RawMode};
+use rustix::io::Errno;
+
+use super::dir::{self, Kind, Listing, Status};
+use crate::limits::{
+    QUARANTINE_BYTES_MAX, QUARANTINE_ENTRIES_MAX, QUARANTINE_FILE_BYTES_MAX, QUARANTINE_THINGS_MAX,
+    WALK_DEPTH_MAX,
+};
+
+const DIRECTORY_MODE: RawMode = 0o700;
+/// The rights that a file may keep.
+const FILE_MODE: RawMode = 0o666;
+
+/// An opened quarantine.
+#[derive(Debug)]
+pub(crate) struct Quarantine {
+    path: PathBuf,
+    dir: OwnedFd,
+    next: u32,
+}
+
+impl Quarantine {
+    /// Opens it, made if it is not there.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        match rustix::fs::mkdir(path, Mode::from_raw_mode(DIRECTORY_MODE)) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(error) => return Err(told(path, error)),
+        }
+        let dir = dir::open_dir(rustix::fs::CWD, &dir::c_name(path.as_os_str())?)
+            .map_err(|error| told(path, error))?;
+        rustix::fs::fchmod(&dir, Mode::from_raw_mode(DIRECTORY_MODE))?;
+        let mut next = 1;
+        Listing::new().each(&dir, |name, _| {
+            let number = name.to_str().ok().and_then(|name| name.parse::<u32>().ok());
+            next = next.max(number.map_or(0, |number| number.saturating_add(1)));
+            std::ops::ControlFlow::Continue(())
+        })?;
+        Ok(Self { path: path.to_owned(), dir, next })
+    }
+
+    /// Takes what stands under a name in a directory; where it is now.
+    pub(crate) fn take(
+        &mut self,
+        from: &OwnedFd,
+        name: &CStr,
+        directory: &Path,
+    ) -> io::Result<PathBuf> {
+        let (cell, number) = self.cell()?;
+        let outcome = match dir::rename((from, name), (&cell, name)) {
+            Err(error) if error.raw_os_error() == Some(Errno::XDEV.raw_os_error()) => {
+                take_over(from, name, &cell)
+            }
+            other => other,
+        };
+        if let Err(error) = outcome {
+            // It is empty; if it cannot be removed, an empty directory is left over.
+            rustix::fs::unlinkat(&self.dir, &number, AtFlags::REMOVEDIR).ok();
+            if error.kind() == io::ErrorKind::FileTooLarge {
+                return set_aside(from, name, &number).map(|aside| directory.join(aside));
+            }
+            return Err(error);
+        }
+        defuse(&cell, name, 0)?;
+        Ok(self.path.join(os(&number)).join(os(name)))
+    }
+
+    /// A new directory of our own.
+    fn cell(&mut self) -> io::Result<(OwnedFd, CString)> {
+        while self.next <= QUARANTINE_THINGS_MAX {
+            let number = CString::new(format!("{:04}", self.next)).map_err(|_| Errno::INVAL)?;
+            self.next += 1;
+            match rustix::fs::mkdirat(&self.dir, &number, Mode::from_raw_mode(DIRECTORY_MODE)) {
+                Ok(()) => return Ok((dir::open_dir(&self.dir, &number)?, number)),
+                Err(Errno::EXIST) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(io::Error::other(format!("the quarantine {:?} is full; empty it", self.path)))
+    }
+}
+
+fn told(path: &Path, error: Errno) -> io::Error {
+    let text = format!("the quarantine {path:?} cannot be used: {error}");
+    io::Error::new(io::Error::from(error).kind(), text)
+}
+
+fn os(name: &CStr) -> &OsStr {
+    OsStr::from_bytes(name.to_bytes())
+}
+
+/// Leaves what cannot be copied where it is, under a name that means nothing to anybody, and locked.
+fn set_aside(dir: &OwnedFd, name: &CStr, number: &CStr) -> io::Result<OsString> {
+    let aside = format!("agentry-quarantined-{}", number.to_string_lossy());
+    let to = CString::new(aside.as_str()).map_err(|_| Errno::INVAL)?;
+    dir::rename((dir, name), (dir, &to))?;
+    dir::set_mode(dir, &to, 0)?;
+    Ok(aside.into())
+}
+
+/// Takes the rights that matter from everything in a tree that was taken.
+fn defuse(dir: &OwnedFd, name: &CStr, depth: usize) -> io::Result<()> {
+    let Some(status) = dir::status(dir, name)? else { return Ok(()) };
+    match status.kind {
+        Kind::Link | Kind::Other => Ok(()),
+        Kind::File if status.links > 1 => unshare(dir, name, &status),
+        Kind::File => {
+            if status.mode & !FILE_MODE == 0 {
+                return Ok(());
+            }
+            dir::set_mode(dir, name, status.mode & FILE_MODE)
+        }
+        Kind::Directory => {
+            dir::set_mode(dir, name, DIRECTORY_MODE)?;
+            // Deeper than any path that is ever used by name.
+            if depth >= WALK_DEPTH_MAX {
+                return Ok(());
+            }
+            let inner = dir::open_dir(dir, name)?;
+            let names = Listing::new().names(&inner, QUARANTINE_ENTRIES_MAX)?;
+            names.unwrap_or_default().iter().try_for_each(|name| defuse(&inner, name, depth + 1))
+        }
+    }
+}
+
+/// Replaces a file that has another name somewhere by a copy.
+fn unshare(dir: &OwnedFd, name: &CStr, status: &Status) -> io::Result<()> {
+    let copy = c".agentry-copy";
+    let mut left = QUARANTINE_FILE_BYTES_MAX;
+    // Too long: it stays under its other name, and only there.
+    if copy_file((dir, name), (dir, copy), status, &mut left)? {
+        rustix::fs::renameat(dir, copy, dir, name)?;
+    } else {
+        rustix::fs::unlinkat(dir, name, AtFlags::empty())?;
+    }
+    Ok(())
+}
+
+/// Copies to another file system, then removes.
+fn take_over(from: &OwnedFd, name: &CStr, cell: &OwnedFd) -> io::Result<()> {
+    let mut room = Room { bytes: QUARANTINE_BYTES_MAX, entries: QUARANTINE_ENTRIES_MAX };
+    match copy(from, name, cell, &mut room, 0) {
+        Ok(()) => remove(from, name, 0),
+        Err(error) => {
+            // Half a copy helps nobody, and the whole is still where it was.
+            remove(cell, name, 0).ok();
+            Err(error)
+        }
+    }
+}
+
+struct Room {
+    bytes: u64,
+    entries: usize,
+}
+
+fn too_large() -> io::Error {
+    let text = "it is too large to be copied; put the quarantine on the same file system";
+    io::Error::new(io::ErrorKind::FileTooLarge, text)
+}
+
+fn copy(
+    from: &OwnedFd,
+    name: &CStr,
+    to: &OwnedFd,
+    room: &mut Room,
+    depth: usize,
+) -> io::Result<()> {
+    room.entries = room.entries.checked_sub(1).ok_or_else(too_large)?;
+    let Some(status) = dir::status(from, name)? else { return Ok(()) };
+    match status.kind {
+        // A FIFO or a socket has nothing in it.
+        Kind::Other => Ok(()),
+        Kind::Link => {
+            let target = rustix::fs::readlinkat(from, name, Vec::new())?;
+            Ok(rustix::fs::symlinkat(target, to, name)?)
+        }
+        Kind::File => {
+            if status.size > QUARANTINE_FILE_BYTES_MAX
+                || !copy_file((from, name), (to, name), &status, &mut room.bytes)?
+            {
+                return Err(too_large());
+            }
+            Ok(())
+        }
+        Kind::Directory => {
+            if depth >= WALK_DEPTH_MAX {
+                return Err(too_large());
+            }
+            rustix::fs::mkdirat(to, name, Mode::from_raw_mode(DIRECTORY_MODE))?;
+            let (from, to) = (dir::open_dir(from, name)?, dir::open_dir(to, name)?);
+            let names = Listing::new().names(&from, room.entries)?.ok_or_else(too_large)?;
+            names.iter().try_for_each(|name| copy(&from, name, &to, room, depth + 1))
+        }
+    }
+}
+
+/// Copies a regular file without its rights; false if it does not fit.
+fn copy_file(
+    from: (&OwnedFd, &CStr),
+    to: (&OwnedFd, &CStr),
+    status: &Status,
+    left: &mut u64,
+) -> io::Result<bool> {
+    let Some(source) = dir::open_file(from.0, from.1)? else { return Ok(true) };
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    let mode = Mode::from_raw_mode((status.mode & FILE_MODE) | 0o600);
+    let mut target = std::fs::File::from(rustix::fs::openat(to.0, to.1, flags, mode)?);
+    let copied = io::copy(&mut source.take(*left + 1), &mut target)?;
+    let fits = copied <= *left;
+    if !fits {
+        rustix::fs::unlinkat(to.0, to.1, AtFlags::empty())?;
+    }
+    *left = left.saturating_sub(copied);
+    Ok(fits)
+}
+
+/// Removes a tree; what is deeper than a walk goes is an error.
+fn remove(dir: &OwnedFd, name: &CStr, depth: usize) -> io::Result<()> {
+    let Some(status) = dir::status(dir, name)? else { return Ok(()) };
+    if status.kind != Kind::Directory {
+        return Ok(rustix::fs::unlinkat(dir, name, AtFlags::empty())?);
+    }
+    if depth >= WALK_DEPTH_MAX {
+        return Err(too_large());
+    }
+    if status.mode & 0o700 != 0o700 {
+        dir::set_mode(dir, name, DIRECTORY_MODE)?;
+    }
+    let inner = dir::open_dir(dir, name)?;
+    let names = Listing::new().names(&inner, QUARANTINE_ENTRIES_MAX)?.ok_or_else(too_large)?;
+    names.iter().try_for_each(|name| remove(&inner, name, depth + 1))?;
+    Ok(rustix::fs::unlinkat(dir, name, AtFlags::REMOVEDIR)?)
+}

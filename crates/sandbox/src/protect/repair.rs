@@ -1,0 +1,178 @@
+//! Puts one place right: takes away what should not be there, brings back what should.
+//!
+//! Must never: write over something, or write through a link.
+
+use std::ffi::{CStr, CString};
+use std::io::{self, Write as _};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, Gid, Mode, OFlags, Uid};
+use rustix::io::Errno;
+
+use super::dir::{self, Id, Kind};
+use super::place::{Content, Known, Place, Root};
+use super::quarantine::Quarantine;
+
+/// The hands of a check.
+pub(crate) struct Repair<'a> {
+    roots: &'a [Root],
+    quarantine_path: &'a Path,
+    /// Opened when the first thing is put in.
+    quarantine: Option<Quarantine>,
+    count: u32,
+}
+
+/// Something that is out of the way for a moment.
+#[derive(Debug)]
+pub(crate) struct Aside {
+    dir: OwnedFd,
+    name: CString,
+    /// Where it was found.
+    pub(crate) from: Place,
+}
+
+impl<'a> Repair<'a> {
+    pub(crate) fn new(roots: &'a [Root], quarantine_path: &'a Path) -> Self {
+        Self { roots, quarantine_path, quarantine: None, count: 0 }
+    }
+
+    /// Moves what stands at a place into the quarantine; where it is now.
+    pub(crate) fn take(&mut self, place: &Place) -> io::Result<PathBuf> {
+        let (parent, name) = place.open_parent(self.roots)?;
+        self.take_from(&parent, &name, place)
+    }
+
+    fn take_from(&mut self, parent: &OwnedFd, name: &CStr, place: &Place) -> io::Result<PathBuf> {
+        let absolute = place.absolute(self.roots);
+        let directory = absolute.parent().unwrap_or(&absolute);
+        let quarantine = match &mut self.quarantine {
+            Some(quarantine) => quarantine,
+            None => self.quarantine.insert(Quarantine::open(self.quarantine_path)?),
+        };
+        quarantine.take(parent, name, directory)
+    }
+
+    /// Moves something out of the way, to the top of the root where it belongs.
+    ///
+    /// It may stand inside of what is about to be taken.
+    pub(crate) fn set_aside(&mut self, id: Id, from: Place, to: &Place) -> io::Result<Aside> {
+        let (from_dir, from_name) = from.open_parent(self.roots)?;
+        let dir = dir::open_dir(&self.roots[to.root].dir, c".")?;
+        let name = self.aside()?;
+        dir::rename((&from_dir, &from_name), (&dir, &name))?;
+        let aside = Aside { dir, name, from };
+        match dir::status(&aside.dir, &aside.name)? {
+            Some(status) if status.id == id => Ok(aside),
+            Some(_) | None => {
+                let error = io::Error::other("something else was moved there meanwhile");
+                Err(self.undo(&aside, error))
+            }
+        }
+    }
+
+    /// Puts what was set aside where it was; where that which stood there is now.
+    pub(crate) fn put_back(&mut self, aside: &Aside, to: &Place) -> io::Result<Option<PathBuf>> {
+        let done = self.try_put_back(aside, to);
+        done.map_err(|error| self.undo(aside, error))
+    }
+
+    fn try_put_back(&mut self, aside: &Aside, to: &Place) -> io::Result<Option<PathBuf>> {
+        let dir = self.parents(to)?;
+        let name = dir::c_name(&to.name())?;
+        let taken = match dir::status(&dir, &name)? {
+            Some(_) => Some(self.take_from(&dir, &name, to)?),
+            None => None,
+        };
+        dir::rename((&aside.dir, &aside.name), (&dir, &name))?;
+        Ok(taken)
+    }
+
+    /// Puts something back to where it was found, and says if even that is not possible.
+    fn undo(&self, aside: &Aside, error: io::Error) -> io::Error {
+        let undone = aside.from.open_parent(self.roots).map_err(io::Error::from);
+        let undone =
+            undone.and_then(|(dir, name)| dir::rename((&aside.dir, &aside.name), (&dir, &name)));
+        match undone {
+            Ok(()) => error,
+            Err(_) => io::Error::other(format!(
+                "{error}; it is called {:?} now, at the top of the root",
+                aside.name
+            )),
+        }
+    }
+
+    /// Makes a thing anew as it was; its place must be free.
+    pub(crate) fn make(&mut self, place: &Place, known: &Known) -> io::Result<()> {
+        let parent = self.parents(place)?;
+        let name = dir::c_name(&place.name())?;
+        match (&known.content, known.status.kind) {
+            (Content::Bytes(bytes), _) => self.make_file((&parent, &name), bytes, known),
+            (Content::Target(target), _) => {
+                Ok(rustix::fs::symlinkat(target.as_c_str(), &parent, &name)?)
+            }
+            (Content::Nothing, Kind::Directory) => {
+                rustix::fs::mkdirat(&parent, &name, Mode::from_raw_mode(0o700))?;
+                dress(&dir::open_dir(&parent, &name)?, known)
+            }
+            (Content::Nothing, Kind::File | Kind::Link | Kind::Other) => {
+                Err(io::Error::other("its content was too large to be kept"))
+            }
+        }
+    }
+
+    fn make_file(
+        &mut self,
+        (parent, name): (&OwnedFd, &CStr),
+        bytes: &[u8],
+        known: &Known,
+    ) -> io::Result<()> {
+        let aside = self.aside()?;
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let handle = rustix::fs::openat(parent, &aside, flags, Mode::from_raw_mode(0o600))?;
+        let mut file = std::fs::File::from(handle);
+        let made = file
+            .write_all(bytes)
+            .and_then(|()| dress(&OwnedFd::from(file), known))
+            .and_then(|()| dir::rename((parent, &aside), (parent, name)));
+        if made.is_err() {
+            // What is left is a file that nobody asks for.
+            rustix::fs::unlinkat(parent, &aside, AtFlags::empty()).ok();
+        }
+        made
+    }
+
+    /// A handle on the directory of a place, with what is missing of the way made again.
+    fn parents(&self, place: &Place) -> io::Result<OwnedFd> {
+        let mut dir = dir::open_dir(&self.roots[place.root].dir, c".")?;
+        for name in place.path.parent().into_iter().flat_map(Path::iter) {
+            let name = dir::c_name(name)?;
+            dir = match dir::open_dir(&dir, &name) {
+                Err(Errno::NOENT) => {
+                    rustix::fs::mkdirat(&dir, &name, Mode::from_raw_mode(0o755))?;
+                    dir::open_dir(&dir, &name)?
+                }
+                other => other?,
+            };
+        }
+        Ok(dir)
+    }
+
+    /// A name that nobody uses.
+    fn aside(&mut self) -> io::Result<CString> {
+        self.count += 1;
+        let name = format!(".agentry-aside-{}-{}", std::process::id(), self.count);
+        Ok(CString::new(name)?)
+    }
+}
+
+/// Gives a thing its owner and its permissions back.
+fn dress(handle: &OwnedFd, known: &Known) -> io::Result<()> {
+    let (uid, gid) = (Uid::from_raw(known.status.uid), Gid::from_raw(known.status.gid));
+    let now = dir::status_of(handle)?;
+    if (now.uid, now.gid) != (known.status.uid, known.status.gid) {
+        rustix::fs::fchown(handle, Some(uid), Some(gid))?;
+    }
+    Ok(rustix::fs::fchmod(handle, Mode::from_raw_mode(known.status.mode))?)
+}

@@ -1,0 +1,116 @@
+//! What is protected in writable roots, with a test in the part of the attacker.
+
+mod bounds;
+mod git;
+mod moved;
+mod planted;
+mod quarantine;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use agentry_protocol::confinement::Git;
+use agentry_sandbox::protect::{Checked, Guard, Protection, Violation, WalkBounds, What};
+
+/// A writable root and a quarantine beside it.
+struct Scene {
+    dir: tempfile::TempDir,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("root")).unwrap();
+        Self { dir }
+    }
+
+    fn root(&self) -> PathBuf {
+        self.dir.path().canonicalize().unwrap().join("root")
+    }
+
+    fn quarantine(&self) -> PathBuf {
+        self.dir.path().canonicalize().unwrap().join("quarantine")
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.root().join(path)
+    }
+
+    fn write(&self, path: &str, text: &str) -> PathBuf {
+        let path = self.at(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.at(path)).unwrap()
+    }
+
+    fn is_there(&self, path: &str) -> bool {
+        self.at(path).symlink_metadata().is_ok()
+    }
+
+    fn guard(&self, git: Git) -> Guard {
+        self.guard_with(Protection { git, ..Protection::default() })
+    }
+
+    fn guard_with(&self, protection: Protection) -> Guard {
+        Guard::look(&[self.root()], protection, WalkBounds::default()).unwrap()
+    }
+
+    /// One call, from its beginning to what its check says.
+    fn call(&self, guard: &mut Guard, attack: impl FnOnce()) -> Vec<Violation> {
+        let checked = self.whole_call(guard, attack);
+        assert_eq!(checked.incomplete, None);
+        checked.violations
+    }
+
+    fn whole_call(&self, guard: &mut Guard, attack: impl FnOnce()) -> Checked {
+        let mark = guard.begin().unwrap();
+        attack();
+        guard.check(&mark, &self.quarantine()).unwrap()
+    }
+
+    /// Nothing is left to say by a call that does nothing.
+    #[track_caller]
+    fn is_at_rest(&self, guard: &mut Guard) {
+        assert_eq!(self.call(guard, || ()), []);
+    }
+}
+
+/// What was done to which place, and whether it was put right.
+#[track_caller]
+fn told(violations: &[Violation], root: &Path) -> Vec<(String, &'static str, bool)> {
+    violations
+        .iter()
+        .map(|violation| {
+            let what = match violation.what {
+                What::Planted => "planted",
+                What::Changed => "changed",
+                What::Moved { .. } => "moved",
+                What::Removed => "removed",
+            };
+            let path = violation.path.strip_prefix(root).unwrap();
+            (path.to_string_lossy().into_owned(), what, violation.restored)
+        })
+        .collect()
+}
+
+fn one(path: &str, what: &'static str) -> Vec<(String, &'static str, bool)> {
+    vec![(path.to_owned(), what, true)]
+}
+
+fn mode(path: &Path) -> u32 {
+    path.symlink_metadata().unwrap().permissions().mode() & 0o7777
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+fn make_fifo(path: &Path) {
+    let made = std::process::Command::new("mkfifo").arg(path).status().unwrap();
+    assert!(made.success());
+}

@@ -1,0 +1,242 @@
+//! Repositories: read, or written but for hooks and settings.
+
+use std::os::unix::fs::symlink;
+use std::process::Command;
+
+use super::*;
+
+/// Runs git as it is installed; false if it is not.
+fn git(dir: &Path, args: &[&str]) -> bool {
+    let status = Command::new("git")
+        .args(["-c", "user.name=A", "-c", "user.email=a@b.c", "-c", "protocol.file.allow=always"])
+        .args(args)
+        .current_dir(dir)
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin")
+        .env("HOME", dir)
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .output();
+    match status {
+        Ok(output) => {
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            true
+        }
+        Err(_) => false,
+    }
+}
+
+#[test]
+fn a_repository_of_git_itself_is_accepted_only_where_it_may_be_written() {
+    for (mode, expected) in [(Git::Write, 0), (Git::Read, 1)] {
+        let scene = Scene::new();
+        let mut guard = scene.guard(mode);
+        let violations = scene.call(&mut guard, || {
+            git(&scene.root(), &["init", "-q"]);
+        });
+        assert!(violations.len() <= expected, "{violations:?}");
+        if scene.is_there(".git") {
+            assert_eq!(mode, Git::Write);
+            let mounts = guard.mounts();
+            assert!(mounts.contains(&scene.at(".git/config")), "{mounts:?}");
+            assert!(mounts.contains(&scene.at(".git/hooks")), "{mounts:?}");
+        }
+        scene.is_at_rest(&mut guard);
+    }
+}
+
+#[test]
+fn work_in_a_repository_that_may_be_written_is_no_violation() {
+    let scene = Scene::new();
+    let root = scene.root();
+    if !git(&root, &["init", "-q", "-b", "main"]) {
+        return;
+    }
+    let mut guard = scene.guard(Git::Write);
+    let violations = scene.call(&mut guard, || {
+        scene.write("a", "a");
+        git(&root, &["add", "a"]);
+        git(&root, &["commit", "-q", "-m", "a"]);
+        git(&root, &["branch", "b"]);
+        git(&root, &["worktree", "add", "-q", "wt", "b"]);
+        git(&root, &["clone", "-q", "./.", "copy"]);
+    });
+    // A clone of a path on this machine names it in full, which is not on the list.
+    assert_eq!(told(&violations, &root), one("copy/.git", "planted"));
+    assert!(scene.is_there("wt/.git"));
+    scene.is_at_rest(&mut guard);
+}
+
+#[test]
+fn a_submodule_is_accepted_where_the_repository_may_be_written() {
+    let scene = Scene::new();
+    let root = scene.root();
+    if !git(&root, &["init", "-q"]) {
+        return;
+    }
+    let source = scene.dir.path().canonicalize().unwrap().join("source");
+    fs::create_dir(&source).unwrap();
+    git(&source, &["init", "-q"]);
+    git(&source, &["commit", "-q", "--allow-empty", "-m", "a"]);
+    git(&root, &["submodule", "--quiet", "add", "../source", "sub"]);
+    git(&root, &["submodule", "--quiet", "deinit", "-f", "sub"]);
+    fs::remove_dir_all(scene.at(".git/modules")).unwrap();
+    let mut guard = scene.guard(Git::Write);
+    let url = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\
+               \tlogallrefupdates = true\n\tworktree = ../../../sub\n[remote \"origin\"]\n\
+               \turl = https://example.org/x\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n";
+    let clone = || {
+        scene.write(".git/modules/sub/HEAD", "ref: refs/heads/main\n");
+        scene.write("sub/.git", "gitdir: ../.git/modules/sub\n");
+    };
+    let violations = scene.call(&mut guard, || {
+        clone();
+        scene.write(".git/modules/sub/config", url);
+    });
+    assert_eq!(violations, []);
+    let expected = scene.at(".git/modules/sub/config");
+    assert!(guard.mounts().contains(&expected), "{:?}", guard.mounts());
+}
+
+#[test]
+fn each_part_that_runs_something_is_protected_in_a_repository_that_may_be_written() {
+    for part in [
+        "hooks/pre-commit",
+        "config",
+        "config.worktree",
+        "commondir",
+        "info/attributes",
+        "modules/a/config",
+        "modules/a/hooks/post-checkout",
+        "modules/a/b/config",
+        "worktrees/w/config.worktree",
+        "worktrees/w/commondir",
+    ] {
+        let new = Scene::new();
+        new.write(".git/HEAD", "ref: refs/heads/main\n");
+        new.write(".git/modules/a/HEAD", "");
+        new.write(".git/modules/a/b/HEAD", "");
+        let path = format!(".git/{part}");
+        let mut guard = new.guard(Git::Write);
+        assert_eq!(guard.mounts(), Vec::<PathBuf>::new());
+        let evil = "[core]\n\tfsmonitor = ./x\n";
+        let violations = new.call(&mut guard, || {
+            new.write(&path, evil);
+            new.write(".git/refs/heads/main", "0000");
+        });
+        assert_eq!(violations.len(), 1, "{part}: {violations:?}");
+        assert_eq!(violations[0].what, What::Planted);
+        assert!(!new.is_there(&path), "{part}");
+        assert!(new.is_there(".git/refs/heads/main"));
+
+        // The same, where it was there before.
+        new.write(&path, "mine");
+        let violations = new.call(&mut guard, || {
+            new.write(&path, evil);
+        });
+        assert_eq!(told(&violations, &new.root()), one(&path, "changed"));
+        assert_eq!(new.read(&path), "mine");
+        let mounts = guard.mounts();
+        assert!(mounts.iter().any(|it| new.at(&path).starts_with(it)), "{part}: {mounts:?}");
+        assert!(!mounts.contains(&new.at(".git")));
+    }
+}
+
+#[test]
+fn a_repository_that_was_made_with_teeth_is_planted() {
+    let teeth = [
+        ("hooks/pre-commit", "x"),
+        ("config", "[core]\n\thooksPath = ../x\n"),
+        ("config", "[include]\n\tpath = ../x\n"),
+        ("commondir", "../x\n"),
+        ("info/attributes", "* filter=x\n"),
+        ("modules/m/config", "[alias]\n\tx = !y\n"),
+        ("hooks/pre-commit.sample/x", "x"),
+    ];
+    for (part, text) in teeth {
+        let scene = Scene::new();
+        let mut guard = scene.guard(Git::Write);
+        let violations = scene.call(&mut guard, || {
+            scene.write("new/.git/HEAD", "ref: refs/heads/main\n");
+            scene.write("new/.git/modules/m/HEAD", "x");
+            scene.write("new/.git/hooks/pre-push.sample", "x");
+            scene.write(&format!("new/.git/{part}"), text);
+        });
+        assert_eq!(told(&violations, &scene.root()), one("new/.git", "planted"), "{part}");
+    }
+}
+
+#[test]
+fn links_inside_of_a_repository_lead_nowhere() {
+    for link in ["modules", "worktrees", "info", "hooks", "config", "modules/m"] {
+        let scene = Scene::new();
+        scene.write(".git/HEAD", "ref: refs/heads/main\n");
+        if link == "modules/m" {
+            fs::create_dir(scene.at(".git/modules")).unwrap();
+        }
+        let mut guard = scene.guard(Git::Write);
+        let violations = scene.call(&mut guard, || {
+            scene.write("evil/m/config", "[core]\n\tfsmonitor = x\n");
+            symlink(scene.at("evil"), scene.at(&format!(".git/{link}"))).unwrap();
+        });
+        let expected = one(&format!(".git/{link}"), "planted");
+        assert_eq!(told(&violations, &scene.root()), expected);
+    }
+}
+
+#[test]
+fn a_file_that_names_a_repository_elsewhere_is_planted() {
+    for text in [
+        "gitdir: /elsewhere\n",
+        "gitdir: evil\n",
+        "gitdir: ../evil\n",
+        "gitdir: ../.git/modules/../../evil\n",
+        "gitdir: ../.git/modules/none\n",
+        "gitdir: ../.git/modules/link\n",
+        "no repository",
+    ] {
+        let scene = Scene::new();
+        scene.write(".git/HEAD", "ref: refs/heads/main\n");
+        scene.write("evil/config", "[core]\n\tfsmonitor = x\n");
+        scene.write("sub/evil/config", "[core]\n\tfsmonitor = x\n");
+        scene.write(".git/modules/real/HEAD", "x");
+        symlink("../../evil", scene.at(".git/modules/link")).unwrap();
+        let mut guard = scene.guard(Git::Write);
+        let violations = scene.call(&mut guard, || {
+            scene.write("sub/.git", text);
+        });
+        assert_eq!(told(&violations, &scene.root()), one("sub/.git", "planted"), "{text}");
+        // One that names a submodule of ours is fine, where repositories may be written.
+        let violations = scene.call(&mut guard, || {
+            scene.write("sub/.git", "gitdir: ../.git/modules/real\n");
+        });
+        assert_eq!(violations, []);
+    }
+}
+
+#[test]
+fn a_repository_under_another_name_is_protected_where_a_file_points_to_it() {
+    let scene = Scene::new();
+    scene.write("store/config", "mine");
+    scene.write("store/objects/x", "x");
+    scene.write("sub/.git", "gitdir: ../store\n");
+    let mut guard = scene.guard(Git::Write);
+    assert_eq!(guard.mounts(), [scene.at("store/config"), scene.at("sub/.git")]);
+    let violations = scene.call(&mut guard, || {
+        scene.write("store/config", "theirs");
+        scene.write("store/objects/y", "y");
+    });
+    assert_eq!(told(&violations, &scene.root()), one("store/config", "changed"));
+    assert_eq!(scene.guard(Git::Read).mounts(), [scene.at("store"), scene.at("sub/.git")]);
+}
+
+#[test]
+fn a_repository_that_is_read_is_one_mount() {
+    let scene = Scene::new();
+    scene.write(".git/config", "");
+    scene.write(".git/hooks/h", "");
+    scene.write("a/b/.git", "gitdir: ../../.git/modules/b\n");
+    scene.write("a/.vscode/tasks.json", "");
+    let guard = scene.guard(Git::Read);
+    let expected = [scene.at(".git"), scene.at("a/.vscode"), scene.at("a/b/.git")];
+    assert_eq!(guard.mounts(), expected);
+}

@@ -1,0 +1,162 @@
+//! Renamed parents, and what stands in their place.
+
+use std::os::unix::fs::symlink;
+
+use super::*;
+
+/// A root with a repository in a subdirectory.
+fn nested() -> Scene {
+    let scene = Scene::new();
+    scene.write("sub/.git/config", "[core]\n\tbare = false\n");
+    scene.write("sub/.git/hooks/pre-commit", "mine");
+    scene.write("sub/code.rs", "fn main() {}");
+    scene
+}
+
+#[test]
+fn a_repository_that_was_swapped_is_put_back() {
+    for git in [Git::Read, Git::Write] {
+        let scene = nested();
+        let mut guard = scene.guard(git);
+        let violations = scene.call(&mut guard, || {
+            fs::rename(scene.at("sub/.git"), scene.at("sub/x")).unwrap();
+            scene.write("sub/.git/hooks/pre-commit", "planted");
+        });
+        assert_eq!(told(&violations, &scene.root()), one("sub/.git", "moved"));
+        assert_eq!(violations[0].what, What::Moved { to: scene.at("sub/x") });
+        assert_eq!(scene.read("sub/.git/hooks/pre-commit"), "mine");
+        assert!(!scene.is_there("sub/x"));
+        let taken = scene.quarantine().join("0001/.git/hooks/pre-commit");
+        assert_eq!(fs::read_to_string(taken).unwrap(), "planted");
+        scene.is_at_rest(&mut guard);
+    }
+}
+
+#[test]
+fn a_parent_that_was_swapped_is_put_back() {
+    for git in [Git::Read, Git::Write] {
+        let scene = nested();
+        let mut guard = scene.guard(git);
+        let violations = scene.call(&mut guard, || {
+            fs::rename(scene.at("sub"), scene.at("x")).unwrap();
+            scene.write("sub/.git/hooks/pre-commit", "planted");
+        });
+        assert_eq!(told(&violations, &scene.root()), one("sub", "moved"));
+        assert_eq!(scene.read("sub/.git/hooks/pre-commit"), "mine");
+        assert_eq!(scene.read("sub/code.rs"), "fn main() {}");
+        assert!(!scene.is_there("x"));
+        scene.is_at_rest(&mut guard);
+    }
+}
+
+#[test]
+fn a_parent_inside_of_what_replaced_it_is_put_back() {
+    let scene = nested();
+    let mut guard = scene.guard(Git::Read);
+    let violations = scene.call(&mut guard, || {
+        fs::rename(scene.at("sub"), scene.at("x")).unwrap();
+        scene.write("sub/.git/hooks/pre-commit", "planted");
+        fs::rename(scene.at("x"), scene.at("sub/x")).unwrap();
+    });
+    assert_eq!(told(&violations, &scene.root()), one("sub", "moved"));
+    assert_eq!(scene.read("sub/.git/hooks/pre-commit"), "mine");
+    assert!(!scene.is_there("sub/x"));
+    scene.is_at_rest(&mut guard);
+}
+
+#[test]
+fn a_link_in_the_place_of_a_parent_is_taken() {
+    let scene = nested();
+    let mut guard = scene.guard(Git::Read);
+    let violations = scene.call(&mut guard, || {
+        fs::rename(scene.at("sub"), scene.at("x")).unwrap();
+        symlink("x", scene.at("sub")).unwrap();
+    });
+    assert_eq!(told(&violations, &scene.root()), one("sub", "moved"));
+    assert!(scene.at("sub").symlink_metadata().unwrap().is_dir());
+    assert!(!scene.is_there("x"));
+    scene.is_at_rest(&mut guard);
+}
+
+#[test]
+fn a_link_where_a_parent_was_removed_is_taken_and_the_file_made_again() {
+    let scene = Scene::new();
+    scene.write("sub/.envrc", "mine");
+    scene.write("other/.envrc.txt", "theirs");
+    let mut guard = scene.guard(Git::Read);
+    let violations = scene.call(&mut guard, || {
+        fs::remove_dir_all(scene.at("sub")).unwrap();
+        symlink("other", scene.at("sub")).unwrap();
+    });
+    let expected: Vec<_> = [("sub", "changed"), ("sub/.envrc", "removed")]
+        .iter()
+        .flat_map(|(path, what)| one(path, what))
+        .collect();
+    assert_eq!(told(&violations, &scene.root()), expected);
+    assert_eq!(scene.read("sub/.envrc"), "mine");
+    assert!(!scene.is_there("other/.envrc"));
+    scene.is_at_rest(&mut guard);
+}
+
+#[test]
+fn several_levels_that_were_shuffled_come_back() {
+    let scene = Scene::new();
+    scene.write("a/b/.git/hooks/h", "inner");
+    scene.write("a/.envrc", "outer");
+    scene.write("a/b/c/.vscode/tasks.json", "tasks");
+    let mut guard = scene.guard(Git::Read);
+    let violations = scene.call(&mut guard, || {
+        fs::rename(scene.at("a/b/c"), scene.at("c2")).unwrap();
+        fs::rename(scene.at("a/b"), scene.at("b2")).unwrap();
+        fs::rename(scene.at("a"), scene.at("b2/a2")).unwrap();
+        scene.write("a/b/.git/hooks/h", "planted");
+        scene.write("a/b/c/.vscode/tasks.json", "planted");
+    });
+    assert!(violations.iter().all(|it| it.restored), "{violations:?}");
+    assert_eq!(scene.read("a/b/.git/hooks/h"), "inner");
+    assert_eq!(scene.read("a/.envrc"), "outer");
+    assert_eq!(scene.read("a/b/c/.vscode/tasks.json"), "tasks");
+    assert_eq!(fs::read_dir(scene.root()).unwrap().count(), 1);
+    scene.is_at_rest(&mut guard);
+}
+
+#[test]
+fn a_parent_that_was_hidden_in_a_repository_is_found() {
+    let scene = nested();
+    scene.write(".git/config", "[core]\n\tbare = false\n");
+    let mut guard = scene.guard(Git::Write);
+    let violations = scene.call(&mut guard, || {
+        fs::rename(scene.at("sub"), scene.at(".git/x")).unwrap();
+    });
+    assert_eq!(told(&violations, &scene.root()), one("sub", "moved"));
+    assert_eq!(scene.read("sub/.git/hooks/pre-commit"), "mine");
+}
+
+#[test]
+fn a_repository_that_is_gone_is_told_loudly() {
+    let scene = nested();
+    let mut guard = scene.guard(Git::Write);
+    let away = scene.dir.path().join("away");
+    let violations = scene.call(&mut guard, || {
+        fs::rename(scene.at("sub/.git"), &away).unwrap();
+        scene.write("sub/.git/hooks/pre-commit", "planted");
+    });
+    let expected = vec![("sub/.git".to_owned(), "removed", false)];
+    assert_eq!(told(&violations, &scene.root()), expected);
+    assert!(violations[0].to_string().contains("NOT put right"));
+    assert!(violations[0].quarantined.is_some());
+    assert!(!scene.is_there("sub/.git"));
+}
+
+#[test]
+fn a_file_between_roots_is_found_in_the_other_root() {
+    let scene = nested();
+    let second = scene.dir.path().canonicalize().unwrap().join("second");
+    fs::create_dir(&second).unwrap();
+    let roots = [scene.root(), second.clone()];
+    let mut guard = Guard::look(&roots, Protection::default(), WalkBounds::default()).unwrap();
+    let violations =
+        scene.call(&mut guard, || fs::rename(scene.at("sub"), second.join("sub")).unwrap());
+    assert_eq!(violations[0].what, What::Moved { to: second.join("sub") });
+    assert_eq!(scene.read("sub/.git/hooks/pre-commit"), "mine");
+}

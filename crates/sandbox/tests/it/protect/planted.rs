@@ -1,0 +1,304 @@
+//! Protected names that a call makes, and what the person made.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::symlink;
+
+use agentry_sandbox::protect::Names;
+
+use super::*;
+
+const FILES: [&str; 18] = [
+    ".gitmodules",
+    ".gitconfig",
+    ".envrc",
+    ".mcp.json",
+    ".pre-commit-config.yaml",
+    "lefthook.yml",
+    ".bashrc",
+    ".bash_profile",
+    ".profile",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+    ".ripgreprc",
+    ".netrc",
+    "agentry.toml",
+    ".devcontainer.json",
+    ".ENVRC",
+    "Agentry.TOML",
+];
+
+const DIRECTORIES: [&str; 15] = [
+    ".git",
+    ".githooks",
+    ".husky",
+    ".vscode",
+    ".idea",
+    ".devcontainer",
+    ".cursor",
+    ".claude",
+    ".codex",
+    ".gemini",
+    ".agents",
+    ".ssh",
+    ".agentry",
+    ".GIT",
+    ".VSCode",
+];
+
+#[test]
+fn every_protected_name_is_taken_at_any_depth() {
+    for git in [Git::Read, Git::Write] {
+        let scene = Scene::new();
+        scene.write("sub/deep/code.rs", "");
+        let mut guard = scene.guard(git);
+        for below in ["", "sub/deep/", "new/"] {
+            for name in FILES.iter().chain(&DIRECTORIES) {
+                let path = format!("{below}{name}");
+                let is_directory = DIRECTORIES.contains(name);
+                let inside = match name.eq_ignore_ascii_case(".git") {
+                    true => format!("{path}/hooks/pre-commit"),
+                    false => format!("{path}/x"),
+                };
+                let made = if is_directory { inside } else { path.clone() };
+                let violations = scene.call(&mut guard, || {
+                    scene.write(&made, "planted");
+                });
+                assert_eq!(told(&violations, &scene.root()), one(&path, "planted"));
+                assert!(!scene.is_there(&path), "{path}");
+                assert!(violations[0].quarantined.as_ref().unwrap().exists(), "{path}");
+            }
+        }
+        assert!(scene.is_there("sub/deep/code.rs"));
+        scene.is_at_rest(&mut guard);
+    }
+}
+
+#[test]
+fn a_directory_that_gets_a_protected_name_is_seen_by_that_name() {
+    let scene = Scene::new();
+    scene.write("fixtures/tasks.json", "the person's own, and old");
+    let mut guard = scene.guard(Git::Read);
+    let violations = scene.call(&mut guard, || {
+        fs::rename(scene.at("fixtures"), scene.at(".vscode")).unwrap();
+    });
+    assert_eq!(told(&violations, &scene.root()), one(".vscode", "planted"));
+}
+
+#[test]
+fn what_a_pack_or_an_operator_names_is_protected_too() {
+    let scene = Scene::new();
+    scene.write("agents/coder/AGENT.md", "calm");
+    let paths = vec![scene.at("agents/coder"), scene.at("policy.yml"), "/elsewhere".into()];
+    let names = Names::with(&[".nanobot"]);
+    let mut guard = scene.guard_with(Protection { names, paths, git: Git::Read });
+    assert_eq!(guard.mounts(), [scene.at("agents/coder")]);
+    let violations = scene.call(&mut guard, || {
+        scene.write("policy.yml", "x");
+        scene.write("a/.nanobot/x", "x");
+        scene.write("agents/coder/AGENT.md", "bold");
+        scene.write("agents/coder/tools/new", "x");
+        scene.write("agents/other/AGENT.md", "free");
+    });
+    let expected = [
+        ("agents/coder/AGENT.md", "changed"),
+        ("a/.nanobot", "planted"),
+        ("agents/coder/tools", "planted"),
+        ("policy.yml", "planted"),
+    ];
+    let expected: Vec<_> = expected.iter().flat_map(|(path, what)| one(path, what)).collect();
+    assert_eq!(told(&violations, &scene.root()), expected);
+    assert_eq!(scene.read("agents/coder/AGENT.md"), "calm");
+    assert!(scene.is_there("agents/other/AGENT.md"));
+    scene.is_at_rest(&mut guard);
+}
+
+#[test]
+fn links_fifos_and_sockets_under_a_protected_name_are_taken_and_never_opened() {
+    let scene = Scene::new();
+    let outside = scene.dir.path().join("outside");
+    fs::create_dir(&outside).unwrap();
+    fs::write(outside.join("config"), "kept").unwrap();
+    let mut guard = scene.guard(Git::Write);
+    let violations = scene.call(&mut guard, || {
+        symlink(&outside, scene.at(".git")).unwrap();
+        make_fifo(&scene.at(".envrc"));
+        std::os::unix::net::UnixListener::bind(scene.at(".netrc")).unwrap();
+        symlink("nowhere", scene.at(".mcp.json")).unwrap();
+        symlink(".bashrc", scene.at(".bashrc")).unwrap();
+    });
+    assert_eq!(violations.len(), 5);
+    assert!(violations.iter().all(|it| it.restored && it.what == What::Planted));
+    assert_eq!(fs::read_dir(scene.root()).unwrap().count(), 0);
+    assert_eq!(fs::read_to_string(outside.join("config")).unwrap(), "kept");
+    assert!(fs::read_link(scene.quarantine().join("0003/.git")).is_ok() || violations.len() == 5);
+}
+
+#[test]
+fn a_link_to_a_directory_is_not_entered() {
+    let scene = Scene::new();
+    let outside = scene.dir.path().join("outside");
+    fs::create_dir_all(outside.join(".git")).unwrap();
+    let mut guard = scene.guard(Git::Read);
+    let violations = scene.call(&mut guard, || {
+        symlink(&outside, scene.at("sub")).unwrap();
+        symlink(".", scene.at("round")).unwrap();
+    });
+    assert_eq!(violations, []);
+    assert!(outside.join(".git").exists());
+}
+
+#[test]
+fn names_that_are_no_text_are_walked_and_told() {
+    let scene = Scene::new();
+    let odd = scene.root().join(OsStr::from_bytes(b"a\xff\n\x1b[2J"));
+    fs::create_dir(&odd).unwrap();
+    let mut guard = scene.guard(Git::Read);
+    let violations = scene.call(&mut guard, || fs::write(odd.join(".envrc"), "x").unwrap());
+    assert_eq!(violations.len(), 1);
+    assert_eq!(violations[0].path, odd.join(".envrc"));
+    let line = violations[0].to_string();
+    assert!(!line.contains(['\n', '\u{1b}']), "{line}");
+}
+
+#[test]
+fn what_the_person_makes_between_calls_is_theirs() {
+    let scene = Scene::new();
+    scene.write(".envrc", "one");
+    let mut guard = scene.guard(Git::Read);
+    scene.is_at_rest(&mut guard);
+    scene.write(".envrc", "two");
+    scene.write("sub/.git/hooks/pre-commit", "mine");
+    scene.is_at_rest(&mut guard);
+    assert_eq!(scene.read(".envrc"), "two");
+    assert_eq!(guard.mounts(), [scene.at(".envrc"), scene.at("sub/.git")]);
+    fs::rename(scene.at("sub"), scene.at("other")).unwrap();
+    fs::remove_file(scene.at(".envrc")).unwrap();
+    scene.is_at_rest(&mut guard);
+    assert_eq!(guard.mounts(), [scene.at("other/.git")]);
+}
+
+#[test]
+fn what_is_not_protected_is_left_alone() {
+    let scene = Scene::new();
+    scene.write(".envrc", "mine");
+    scene.write(".vscode/tasks.json", "mine");
+    let mut guard = scene.guard(Git::Read);
+    let violations = scene.call(&mut guard, || {
+        scene.write(".gitignore", "x");
+        scene.write("src/git", "x");
+        scene.write(".envrc.example", "x");
+        // Written with the same content: nothing is different.
+        scene.write(".vscode/tasks.json", "mine");
+    });
+    assert_eq!(violations, []);
+    assert_eq!(scene.read(".envrc"), "mine");
+}
+
+#[test]
+fn what_was_changed_or_removed_is_put_back_with_its_permissions() {
+    let scene = Scene::new();
+    let hook = scene.write(".husky/pre-commit", "check");
+    set_mode(&hook, 0o750);
+    scene.write(".husky/_/h", "more");
+    set_mode(&scene.write(".envrc", "mine"), 0o640);
+    symlink("a/b", scene.at(".mcp.json")).unwrap();
+    let mut guard = scene.guard(Git::Read);
+    let violations = scene.call(&mut guard, || {
+        scene.write(".envrc", "theirs");
+        fs::remove_dir_all(scene.at(".husky")).unwrap();
+        fs::remove_file(scene.at(".mcp.json")).unwrap();
+        scene.write(".mcp.json", "{}");
+    });
+    let expected: Vec<_> = [(".envrc", "changed"), (".husky", "removed"), (".mcp.json", "changed")]
+        .iter()
+        .flat_map(|(path, what)| one(path, what))
+        .collect();
+    assert_eq!(told(&violations, &scene.root()), expected);
+    assert_eq!((scene.read(".envrc"), mode(&scene.at(".envrc"))), ("mine".into(), 0o640));
+    assert_eq!((scene.read(".husky/pre-commit"), mode(&hook)), ("check".into(), 0o750));
+    assert_eq!(scene.read(".husky/_/h"), "more");
+    assert_eq!(fs::read_link(scene.at(".mcp.json")).unwrap(), Path::new("a/b"));
+    assert_eq!(fs::read_to_string(scene.quarantine().join("0001/.envrc")).unwrap(), "theirs");
+    scene.is_at_rest(&mut guard);
+}
+
+#[test]
+fn a_right_to_be_executed_is_a_change() {
+    let scene = Scene::new();
+    set_mode(&scene.write(".githooks/pre-push", "x"), 0o644);
+    let mut guard = scene.guard(Git::Read);
+    let violations = scene.call(&mut guard, || set_mode(&scene.at(".githooks/pre-push"), 0o755));
+    assert_eq!(told(&violations, &scene.root()), one(".githooks/pre-push", "changed"));
+    assert_eq!(mode(&scene.at(".githooks/pre-push")), 0o644);
+}
+
+#[test]
+fn a_change_through_another_name_of_the_file_is_seen() {
+    let scene = Scene::new();
+    scene.write(".envrc", "mine");
+    fs::hard_link(scene.at(".envrc"), scene.at("innocent")).unwrap();
+    let mut guard = scene.guard(Git::Read);
+    let violations = scene.call(&mut guard, || fs::write(scene.at("innocent"), "theirs").unwrap());
+    assert_eq!(told(&violations, &scene.root()), one(".envrc", "changed"));
+    assert_eq!((scene.read(".envrc"), scene.read("innocent")), ("mine".into(), "theirs".into()));
+}
+
+#[test]
+fn where_a_protected_link_points_to_is_protected() {
+    let scene = Scene::new();
+    scene.write("tools/husky/pre-commit", "check");
+    symlink("tools/husky", scene.at(".husky")).unwrap();
+    symlink("..", scene.at("tools/.claude")).unwrap();
+    let mut guard = scene.guard(Git::Read);
+    assert_eq!(guard.mounts(), [scene.at("tools/husky")]);
+    let violations = scene.call(&mut guard, || {
+        scene.write("tools/husky/pre-commit", "evil");
+    });
+    assert_eq!(told(&violations, &scene.root()), one("tools/husky/pre-commit", "changed"));
+    assert_eq!(scene.read("tools/husky/pre-commit"), "check");
+}
+
+#[test]
+fn what_one_of_two_calls_does_is_found_whichever_ends_first() {
+    let scene = Scene::new();
+    let mut guard = scene.guard(Git::Read);
+    let first = guard.begin().unwrap();
+    scene.write(".envrc", "of the first");
+    // The second begins after the deed, and must not take it for the person's.
+    let second = guard.begin().unwrap();
+    let violations = guard.check(&second, &scene.quarantine()).unwrap().violations;
+    assert_eq!(told(&violations, &scene.root()), one(".envrc", "planted"));
+    scene.write(".envrc", "again");
+    let violations = guard.check(&first, &scene.quarantine()).unwrap().violations;
+    assert_eq!(told(&violations, &scene.root()), one(".envrc", "planted"));
+}
+
+#[test]
+fn a_call_that_was_never_checked_is_checked_with_the_next() {
+    let scene = Scene::new();
+    let mut guard = scene.guard(Git::Read);
+    drop(guard.begin().unwrap());
+    scene.write(".envrc", "left behind");
+    let violations = scene.call(&mut guard, || ());
+    assert_eq!(told(&violations, &scene.root()), one(".envrc", "planted"));
+    scene.write(".envrc", "mine");
+    scene.is_at_rest(&mut guard);
+}
+
+#[test]
+fn a_root_inside_of_a_protected_directory_stays_free() {
+    let scene = Scene::new();
+    scene.write(".claude/settings.json", "{}");
+    scene.write(".claude/wt/code.rs", "");
+    scene.write(".claude/wt/.envrc", "");
+    let roots = [scene.root(), scene.at(".claude/wt")];
+    let mut guard = Guard::look(&roots, Protection::default(), WalkBounds::default()).unwrap();
+    assert_eq!(guard.mounts(), [scene.at(".claude"), scene.at(".claude/wt/.envrc")]);
+    let violations = scene.call(&mut guard, || {
+        scene.write(".claude/wt/code.rs", "fn main() {}");
+        scene.write(".claude/wt/.mcp.json", "{}");
+    });
+    assert_eq!(told(&violations, &scene.root()), one(".claude/wt/.mcp.json", "planted"));
+}
