@@ -84,6 +84,8 @@ pub struct Finished {
     pub duration: Duration,
     /// Processes that were still there when the child had ended by itself, and were killed.
     pub left_behind: usize,
+    /// What it did to something protected, and what was done about it: a line each.
+    pub violations: Vec<String>,
 }
 
 impl Finished {
@@ -95,6 +97,7 @@ impl Finished {
             stderr: Kept::default(),
             duration: Duration::ZERO,
             left_behind: 0,
+            violations: Vec::new(),
         }
     }
 }
@@ -190,7 +193,8 @@ pub fn run(command: &Command, bounds: &Bounds, stop: &Stop) -> Result<Finished, 
         End::Stopped => (Ending::Stopped, 0),
     };
     let [stdout, stderr] = running.pump.take_kept();
-    Ok(Finished { ending, stdout, stderr, duration: start.elapsed(), left_behind })
+    let (duration, violations) = (start.elapsed(), Vec::new());
+    Ok(Finished { ending, stdout, stderr, duration, left_behind, violations })
 }
 
 fn of_status(status: ExitStatus) -> Ending {

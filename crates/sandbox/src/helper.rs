@@ -113,9 +113,10 @@ impl Helper {
     fn begin(
         &mut self,
         spec: &Spec,
-        streams: Vec<OwnedFd>,
+        mut streams: Vec<OwnedFd>,
         supervisor: Channel,
     ) -> (Channel, Result<(), Trouble>) {
+        let members = if streams.len() > 4 { streams.pop() } else { None };
         let given = match self.prepare(spec, streams) {
             Ok(given) => given,
             Err(trouble) => return (supervisor, Err(trouble)),
@@ -147,8 +148,12 @@ impl Helper {
                     Level::Ns => map_users(pid, spec.user).at_step("map the user"),
                     Level::Bwrap | Level::Seatbelt | Level::Landlock | Level::Off => Ok(()),
                 };
+                let counted = members.map(std::fs::File::from).map_or(Ok(()), |mut members| {
+                    members.write_all(pid.as_raw_nonzero().to_string().as_bytes())
+                });
                 // Without the word it ends by itself.
                 let begun = mapped
+                    .and_then(|()| counted.at_step("enter the control group"))
                     .and_then(|()| (&ready).write_all(&[1]).at_step("let the sandbox begin"));
                 (supervisor, begun)
             }
@@ -166,10 +171,13 @@ impl Helper {
     }
 
     fn prepare(&mut self, spec: &Spec, streams: Vec<OwnedFd>) -> Result<Given, Trouble> {
-        let streams = <[OwnedFd; 4]>::try_from(streams)
-            .map_err(|_| io::Error::other("the descriptors are not four"))
-            .at_step("take over the streams")?;
-        let [input, output, errors, control] = streams;
+        let mut streams = streams.into_iter();
+        let (Some(input), Some(output), Some(errors), Some(control)) =
+            (streams.next(), streams.next(), streams.next(), streams.next())
+        else {
+            let missing = io::Error::other("some descriptors are missing");
+            return Err(Trouble::new("take over the streams", &missing));
+        };
         let trees = match (spec.level, spec.user) {
             (Level::Ns | Level::Bwrap, Some(user)) if can_mount() => {
                 let lender = self.lenders.entry(user).or_insert_with(|| Lender::to(user));

@@ -1,24 +1,27 @@
-//! Runs one process to its end, bounds it, and brings back what it said.
+//! Confines one process, runs it to its end, and brings back what it said.
 //!
-//! Time, output and the whole process tree are bounded here. The process is *not* confined: it sees
-//! the files and the network of whoever runs us.
+//! The supervisor (`sandbox`, `running`) asks its helper (`helper`) for a sandbox; the first process in there
+//! (`linux::init`) builds it, starts the program and reaps. What may be done is a `Confinement`; this room obeys it.
+//! Without a sandbox (`child`) time, output and the process tree are bounded, and nothing else.
 //!
-//! Must never: know a session, a model or an agent; wait without an end; hand our environment on.
+//! Must never: know a session, a model or an agent; wait without an end; hand our environment on; run a program
+//! with less than its confinement.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 #[cfg(target_os = "linux")]
 mod attest;
 pub mod child;
 mod denial;
+pub mod egress;
 #[cfg(target_os = "linux")]
 mod escape;
-pub mod egress;
 #[cfg(target_os = "linux")]
 pub mod helper;
 pub mod kept;
 pub mod limits;
 #[cfg(target_os = "linux")]
 mod linux;
+pub mod protect;
 #[cfg(target_os = "linux")]
 mod running;
 #[cfg(target_os = "linux")]
@@ -26,11 +29,11 @@ mod sandbox;
 #[cfg(target_os = "linux")]
 mod served;
 mod spec;
-pub mod protect;
 pub mod stop;
 mod streams;
 mod tree;
 mod view;
+#[cfg(target_os = "linux")]
 mod wire;
 
 pub use child::{Bounds, Command, Cwd, Ending, Error, Finished, Streams, run};

@@ -89,6 +89,12 @@ struct Moment {
     running: (i64, i64),
 }
 
+/// Whether a path below a writable root is protected by one of the names in it.
+pub fn is_protected(path: &Path) -> bool {
+    let names = Names::default();
+    path.iter().any(|name| names.holds(name.as_encoded_bytes()))
+}
+
 impl Guard {
     /// Walks the roots; what is protected in them now is the person's.
     pub fn look(roots: &[PathBuf], protection: Protection, bounds: WalkBounds) -> io::Result<Self> {

@@ -55,8 +55,10 @@ pub(crate) enum End {
 pub(crate) struct Running<'a> {
     first: First,
     pump: Pump,
-    /// Called once with the listener for the proxy; what it gives is kept until the end.
+    /// Starts the proxy; what it gives is kept until the end.
     listen: &'a dyn Fn(TcpListener) -> io::Result<Egress>,
+    /// Where the program can reach the proxy. Most programs never do, so there is none until one does.
+    listener: Option<TcpListener>,
     proxy: Option<Egress>,
     started: bool,
     ended: Option<Ended>,
@@ -76,7 +78,7 @@ impl<'a> Running<'a> {
         pump: Pump,
         listen: &'a dyn Fn(TcpListener) -> io::Result<Egress>,
     ) -> Self {
-        Self { first, pump, listen, proxy: None, started: false, ended: None, trouble: None }
+        Self { first, pump, listen, listener: None, proxy: None, started: false, ended: None, trouble: None }
     }
 
     /// Waits for the first end there is; a time out or a stop then ends the whole sandbox.
@@ -113,22 +115,27 @@ impl<'a> Running<'a> {
         if heard {
             watched.push(self.first.control.as_fd());
         }
+        watched.extend(self.listener.as_ref().map(AsFd::as_fd));
         watched.extend(listener.map(|listener| listener.reader.as_fd()));
         let ready = self.pump.wait(&watched, Some(until)).map_err(Error::Unwatched)?;
-        if heard && ready[1] {
+        let mut ready = ready.into_iter();
+        let over = ready.next().unwrap_or_default();
+        let said = heard && ready.next().unwrap_or_default();
+        let wanted = self.listener.is_some() && ready.next().unwrap_or_default();
+        let stopped = ready.next().unwrap_or_default();
+        if wanted && let Some(listener) = self.listener.take() {
+            self.proxy = Some((self.listen)(listener).map_err(Error::Unwatched)?);
+        }
+        if said {
             self.hear()?;
         }
-        let stopped = listener.is_some() && ready.last().copied().unwrap_or_default();
-        Ok((ready[0], stopped))
+        Ok((over, stopped))
     }
 
     fn hear(&mut self) -> Result<(), Error> {
         match self.first.control.receive::<Word>().map_err(Error::Unwatched)? {
             Some((Word::Listening, handles)) => {
-                for handle in handles {
-                    let proxy = (self.listen)(TcpListener::from(handle));
-                    self.proxy = Some(proxy.map_err(Error::Unwatched)?);
-                }
+                self.listener = handles.into_iter().next().map(TcpListener::from);
             }
             Some((Word::Started, _)) => self.started = true,
             Some((Word::Failed(trouble), _)) => self.trouble = Some(trouble),
@@ -173,7 +180,8 @@ impl<'a> Running<'a> {
             (End::Stopped, ..) => (Ending::Stopped, 0),
             (End::ByItself, None, None) => return Err(lost()),
         };
-        Ok(Finished { ending, stdout, stderr, duration: start.elapsed(), left_behind })
+        let (duration, violations) = (start.elapsed(), Vec::new());
+        Ok(Finished { ending, stdout, stderr, duration, left_behind, violations })
     }
 }
 

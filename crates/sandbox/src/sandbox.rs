@@ -2,28 +2,32 @@
 //!
 //! Must never: run a command that should be confined without its sandbox; fork.
 
-use std::fs::File;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::io;
 use std::net::TcpListener;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use agentry_protocol::ContentHash;
 use agentry_protocol::confinement::{
-    Attestation, Confinement, Connection, Escape, Level, Network, Reading,
+    Attestation, Confinement, Connection, Escape, Level, Reading,
 };
-use serde_json::Value;
 use tempfile::TempDir;
 use thiserror::Error as ThisError;
 
 use crate::attest::{self, Bait};
-use crate::child::{self, Bounds, Command, Cwd, Error, Finished, Streams};
+use crate::child::{self, Bounds, Command, Cwd, Ending, Error, Finished, Streams};
 use crate::egress::{Egress, Resolve, Rules};
 use crate::escape;
 use crate::helper::VERB;
+use crate::linux::cgroup::{Cgroup, Cgroups};
 use crate::limits::{ATTEST_MS_MAX, ATTEST_OUTPUT_BYTES_MAX, USER_FIRST, USERS};
+use crate::protect::{Guard, Mark, Names, Protection, WalkBounds};
 use crate::running::{First, Running, of_sandbox};
 use crate::spec::{Program, Reply, Spec};
 use crate::stop::Stop;
@@ -61,6 +65,9 @@ pub struct Sandbox {
     setup: Setup,
     helper: Mutex<Helper>,
     level: Level,
+    guards: Mutex<HashMap<ContentHash, Arc<Mutex<Guard>>>>,
+    groups: Option<&'static Cgroups>,
+    calls: AtomicU64,
 }
 
 struct Helper {
@@ -111,7 +118,7 @@ impl Sandbox {
         let sandbox =
             Self::start(setup, level).map_err(|error| format!("the helper: {error}"))?;
         let escapes = sandbox.try_escapes()?;
-        let attestation = attest::attestation(level, escapes, false);
+        let attestation = attest::attestation(level, escapes, sandbox.groups.is_some());
         let got_out: Vec<&str> = attestation
             .escapes
             .iter()
@@ -126,6 +133,8 @@ impl Sandbox {
     }
 
     fn start(setup: &Setup, level: Level) -> io::Result<Self> {
+        // Before the helper, so that it and all it starts are below us.
+        let groups = control_groups();
         let (ours, theirs) = Channel::pair()?;
         let child = std::process::Command::new(&setup.binary)
             .arg(VERB)
@@ -135,7 +144,7 @@ impl Sandbox {
             .stderr(Stdio::null())
             .spawn()?;
         let helper = Mutex::new(Helper { channel: ours, child });
-        Ok(Self { setup: setup.clone(), helper, level })
+        Ok(Self { setup: setup.clone(), helper, level, guards: Mutex::default(), groups, calls: AtomicU64::new(0) })
     }
 
     /// What enforces.
@@ -177,8 +186,12 @@ impl Sandbox {
     /// # Errors
     /// When the sandbox could not be built, or the command could not be started or watched.
     pub fn run(&self, job: &Job<'_>, stop: &Stop) -> Result<Finished, Error> {
-        let found = Found::default();
         let cwd = cwd(job.command)?;
+        let watch = self.watch_over(job.confinement)?;
+        let found = Found {
+            protected: watch.as_ref().map(|watch| watch.protected.clone()).unwrap_or_default(),
+            hidden: view::expand(&job.confinement.deny_read),
+        };
         let scratch = self.scratch(job.confinement)?;
         let own = scratch.as_ref().map(TempDir::path);
         let mut env = view::environment(job.confinement, &self.setup.path, own);
@@ -189,7 +202,39 @@ impl Sandbox {
             env,
             cwd,
         };
-        self.run_program(program, job, stop, &found, own)
+        let finished = self.run_program(program, job, stop, &found, own);
+        // Also after a failure: nobody knows what was done until then.
+        let violations = watch.map(|watch| watch.end(&self.setup.quarantine)).unwrap_or_default();
+        finished.map(|finished| Finished { violations, ..finished })
+    }
+
+    /// What is protected just now.
+    pub(crate) fn protected(&self, confinement: &Confinement) -> Result<Vec<PathBuf>, Error> {
+        Ok(self.watch_over(confinement)?.map(|watch| watch.protected).unwrap_or_default())
+    }
+
+    /// Looks for what is protected in what may be written.
+    fn watch_over(&self, confinement: &Confinement) -> Result<Option<Watch>, Error> {
+        if confinement.allow_write.is_empty() {
+            return Ok(None);
+        }
+        let mut guards = self.guards.lock().unwrap_or_else(PoisonError::into_inner);
+        let guard = match guards.entry(confinement.hash()) {
+            Entry::Occupied(known) => known.get().clone(),
+            Entry::Vacant(new) => {
+                let guard = guard(confinement).map_err(broken("look for protected files"))?;
+                new.insert(Arc::new(Mutex::new(guard))).clone()
+            }
+        };
+        drop(guards);
+        let mut held = guard.lock().unwrap_or_else(PoisonError::into_inner);
+        let mark = held.begin().map_err(broken("look for protected files"))?;
+        let mut protected = held.mounts();
+        drop(held);
+        protected.extend(view::expand(&confinement.deny_write));
+        protected.sort();
+        protected.dedup();
+        Ok(Some(Watch { guard, mark, protected }))
     }
 
     /// A temporary directory for a process that cannot have a file system of its own.
@@ -228,14 +273,29 @@ impl Sandbox {
             reason: error.to_string(),
         })?;
         let (pump, ends) = Pump::new(job.command, job.bounds.output_bytes_max).map_err(failed)?;
-        let first = self.begin(job.confinement, program, ends, found, scratch)?;
+        let group = self.group(job.confinement)?;
+        let first = self.begin(job.confinement, program, ends, (found, scratch, group.as_ref()))?;
         let listen = |listener: TcpListener| {
             let (resolve, tell) = (self.setup.resolve.clone(), job.connected.clone());
             Egress::start(listener, rules.clone(), resolve, tell)
         };
         let mut running = Running::new(first, pump, &listen);
         let end = running.watch(start + job.bounds.time, &listener)?;
-        running.finish(start, end, job.command)
+        let finished = running.finish(start, end, job.command)?;
+        let killed = group.is_some_and(|group| group.oom_kills().is_ok_and(|kills| kills > 0));
+        let ending = match finished.ending {
+            Ending::Exited(_) | Ending::Signalled(_) if killed => Ending::OutOfMemory,
+            ending => ending,
+        };
+        Ok(Finished { ending, ..finished })
+    }
+
+    /// A control group for one call, where the system lets us have some.
+    fn group(&self, confinement: &Confinement) -> Result<Option<Cgroup>, Error> {
+        let Some(groups) = self.groups else { return Ok(None) };
+        let name = format!("call-{}", self.calls.fetch_add(1, Ordering::Relaxed));
+        let group = groups.create(&name, &confinement.limits);
+        group.map(Some).map_err(broken("make a control group"))
     }
 
     /// Asks the helper for a sandbox.
@@ -244,8 +304,7 @@ impl Sandbox {
         confinement: &Confinement,
         program: Program,
         ends: Ends,
-        found: &Found,
-        scratch: Option<&Path>,
+        (found, scratch, group): (&Found, Option<&Path>, Option<&Cgroup>),
     ) -> Result<First, Error> {
         let user = own_user(confinement);
         let spec = Spec {
@@ -254,13 +313,19 @@ impl Sandbox {
             view: view::view(confinement, user, found),
             fence: view::fence(confinement, scratch),
             unix_sockets: confinement.reading == Reading::Strict,
-            listen: matches!(confinement.network, Network::Domains { .. }),
+            // Also without a list: then the proxy refuses everything, and says what was wanted.
+            listen: matches!((&program, self.level), (Program::Command { .. }, Level::Ns | Level::Bwrap)),
             limits: confinement.limits,
             program,
         };
         let (control, theirs) = Channel::pair().map_err(broken("make a channel"))?;
-        let streams =
-            [ends.input.as_fd(), ends.output.as_fd(), ends.errors.as_fd(), theirs.as_fd()];
+        let members = group.map(|group| {
+            std::fs::OpenOptions::new().write(true).open(group.dir().join("cgroup.procs"))
+        });
+        let members = members.transpose().map_err(broken("enter the control group"))?;
+        let mut streams =
+            vec![ends.input.as_fd(), ends.output.as_fd(), ends.errors.as_fd(), theirs.as_fd()];
+        streams.extend(members.as_ref().map(AsFd::as_fd));
         let helper = self.helper.lock().unwrap_or_else(PoisonError::into_inner);
         helper.channel.send(&spec, &streams).map_err(broken("reach the helper"))?;
         let answer = helper.channel.receive::<Reply>().map_err(broken("hear the helper"))?;
@@ -273,6 +338,53 @@ impl Sandbox {
             None => Err(helper_gone()),
         }
     }
+}
+
+/// The control groups that were given to us, if there are any. Looking for them moves this process into one of its
+/// own, so it is done once.
+fn control_groups() -> Option<&'static Cgroups> {
+    static GROUPS: OnceLock<Option<Cgroups>> = OnceLock::new();
+    let find = || {
+        let own = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+        Cgroups::find(Path::new("/sys/fs/cgroup"), &own)
+    };
+    GROUPS.get_or_init(find).as_ref()
+}
+
+/// A call during which nothing protected may change.
+struct Watch {
+    guard: Arc<Mutex<Guard>>,
+    mark: Mark,
+    protected: Vec<PathBuf>,
+}
+
+impl Watch {
+    /// Puts right what is not, and says what it was.
+    fn end(self, quarantine: &Path) -> Vec<String> {
+        let mut guard = self.guard.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = std::fs::create_dir_all(quarantine);
+        match made.and_then(|()| guard.check(&self.mark, quarantine)) {
+            Ok(checked) => {
+                let violations = checked.violations.iter().map(ToString::to_string);
+                let incomplete = checked.incomplete.map(|why| {
+                    format!("not every file was looked at for changes to protected ones: {why}")
+                });
+                violations.chain(incomplete).collect()
+            }
+            Err(error) => vec![format!("protected files could not be looked at: {error}")],
+        }
+    }
+}
+
+fn guard(confinement: &Confinement) -> io::Result<Guard> {
+    let roots: Vec<PathBuf> = confinement.allow_write.iter().map(PathBuf::from).collect();
+    let named = confinement.deny_write.iter().filter(|entry| !entry.ends_with('*'));
+    let protection = Protection {
+        names: Names::default(),
+        paths: named.map(PathBuf::from).collect(),
+        git: confinement.git,
+    };
+    Guard::look(&roots, protection, WalkBounds::default())
 }
 
 /// Where a command runs. A directory that is held open is named by where it is: a handle of ours would lead out of

@@ -17,7 +17,7 @@ use crate::sandbox::Sandbox;
 use crate::spec::{Program, Trouble, Word};
 use crate::stop::Stop;
 use crate::streams::{Ends, poll_until};
-use crate::view::Found;
+use crate::view::{self, Found};
 
 /// A part of ourselves in a sandbox. It ends when this goes.
 pub struct Served {
@@ -66,7 +66,11 @@ impl Sandbox {
         let mut confinement = confinement.clone();
         // It lives as long as the session; every question has its own time.
         confinement.limits.timeout_ms = SERVED_TIMEOUT_MS;
-        let first = self.begin(&confinement, program, ends, &Found::default(), None)?;
+        let found = Found {
+            protected: self.protected(&confinement)?,
+            hidden: view::expand(&confinement.deny_read),
+        };
+        let first = self.begin(&confinement, program, ends, (&found, None, None))?;
         wait_for_start(&first)?;
         Ok(Served { first, input, output: BufReader::new(output) })
     }

@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use agentry_protocol::confinement::{Confinement, Level, Network, Reading};
+use agentry_protocol::confinement::{Confinement, Level, Reading, denies};
 
 use crate::limits::{MASKS_MAX, PROXY_PORT};
 use crate::spec::{Bind, BindKind, Fence, View};
@@ -78,6 +78,22 @@ pub(crate) fn is_of_system(path: &str) -> bool {
     let own = ["/proc", "/dev", "/tmp", "/run", "/etc/passwd", "/etc/group", "/etc/hosts"];
     let roots = SYSTEM.iter().chain(&SETTINGS).chain(&own).map(Path::new);
     roots.into_iter().any(|root| path.starts_with(root) || root.starts_with(path))
+}
+
+/// The paths that entries of a confinement mean just now.
+pub(crate) fn expand(entries: &[String]) -> Vec<PathBuf> {
+    let mut paths = Vec::new();
+    for entry in entries {
+        if !entry.ends_with('*') {
+            paths.push(PathBuf::from(entry));
+            continue;
+        }
+        let around = Path::new(entry).parent().map(std::fs::read_dir);
+        let Some(Ok(around)) = around else { continue };
+        let inside = around.filter_map(|inside| Some(inside.ok()?.path()));
+        paths.extend(inside.filter(|path| denies(entry, &path.to_string_lossy())));
+    }
+    paths
 }
 
 /// The files that a sandbox sees. `user` is who it runs as, when we are root.
@@ -244,7 +260,7 @@ pub(crate) fn environment(
         let found = confinement.allow_read.iter().find(|path| path.ends_with(directory));
         env.extend(found.map(|path| (variable, path.clone())));
     }
-    if matches!(confinement.network, Network::Domains { .. }) {
+    if confinement.level != Level::Landlock {
         let (http, socks) = (
             format!("http://127.0.0.1:{PROXY_PORT}"),
             format!("socks5h://127.0.0.1:{PROXY_PORT}"),

@@ -191,6 +191,8 @@ fn denials(
         let paths = denied_paths(text, confined.confinement(), context.workspace.path());
         lines.extend(paths.iter().map(ToString::to_string));
     }
+    let broken = finished.violations.iter().map(|line| format!("policy_violation: {line}"));
+    lines.extend(broken);
     lines.dedup();
     if lines.len() > DENIALS_MAX {
         let more = lines.split_off(DENIALS_MAX).len();
@@ -209,6 +211,10 @@ fn outcome(
     let denied = denials(finished, &shown.text, refused, context);
     let seconds = finished.duration.as_secs_f64();
     let (status, exit_code, end) = match finished.ending {
+        // A command that touched what is protected did not work, whatever it says itself.
+        Ending::Exited(0) if !finished.violations.is_empty() => {
+            (OutcomeStatus::Failed, Some(0), None)
+        }
         Ending::Exited(0) => (OutcomeStatus::Done, Some(0), None),
         Ending::Exited(code) => {
             (OutcomeStatus::Failed, Some(code), Some(format!("exit code {code}, {seconds:.2} s")))
