@@ -117,6 +117,8 @@ impl Guard {
     ///
     /// What is to be mounted is asked for after this. While another call runs nothing is learnt.
     pub fn begin(&mut self) -> io::Result<Mark> {
+        // A call that nobody checks any more is over.
+        self.open.retain(|(_, call)| call.strong_count() > 0);
         if self.open.is_empty() {
             self.learn()?;
         }
