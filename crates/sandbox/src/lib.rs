@@ -6,6 +6,7 @@
 //! Must never: know a session, a model or an agent; wait without an end; hand our environment on.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+pub mod address;
 pub mod child;
 pub mod kept;
 pub mod limits;
