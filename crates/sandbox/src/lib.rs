@@ -8,6 +8,7 @@
 
 pub mod address;
 pub mod child;
+pub mod egress;
 pub mod kept;
 pub mod limits;
 pub mod stop;
