@@ -75,7 +75,7 @@ fn body(response: &httparse::Response<'_, '_>, bodiless: bool) -> Result<Body, &
     let all = |name: &'static str| {
         response.headers.iter().filter(move |it| it.name.eq_ignore_ascii_case(name))
     };
-    if let Some(encoding) = all("transfer-encoding").last() {
+    if let Some(encoding) = all("transfer-encoding").next_back() {
         let last = encoding.value.rsplit(|byte| *byte == b',').next().unwrap_or_default();
         let chunked = last.trim_ascii().eq_ignore_ascii_case(b"chunked");
         return Ok(if chunked { Body::chunked() } else { Body::UntilClosed });

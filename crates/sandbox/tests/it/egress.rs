@@ -223,6 +223,7 @@ fn greeting(host: Option<&str>) -> Vec<u8> {
     bytes
 }
 
+/// Soon over, and yet long enough for a busy machine to say a few words.
 fn short() -> Duration {
-    Duration::from_millis(50)
+    Duration::from_millis(400)
 }

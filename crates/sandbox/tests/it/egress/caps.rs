@@ -90,7 +90,7 @@ fn a_silent_connection_is_closed() {
     assert_eq!(server.heard(), "abc");
     assert_eq!(heard(client), "");
     let record = proxy.record();
-    let why = "closed: nothing was said for 50ms";
+    let why = "closed: nothing was said for 400ms";
     assert_eq!((record.bytes_out, record.refused.as_deref()), (3, Some(why)));
 }
 
