@@ -8,6 +8,7 @@
 //! with less than its confinement.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+pub mod address;
 #[cfg(target_os = "linux")]
 mod attest;
 pub mod child;

@@ -12,6 +12,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use agentry_protocol::call::{Measured, OutcomeStatus, Repeat, ToolOutcome, ToolSpec};
+use agentry_sandbox::address::refusal;
 use reqwest::Url;
 use reqwest::blocking::{Client, Response};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, LOCATION};
@@ -19,7 +20,6 @@ use reqwest::redirect::Policy;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::address::refusal;
 use crate::arguments::parse;
 use crate::limits::{
     FETCH_CONNECT_MS_MAX, FETCH_HOPS_MAX, FETCH_STACK_BYTES, FETCH_STOP_LOOK_MS,
