@@ -21,6 +21,8 @@ pub(crate) struct Environment {
     pub(crate) config: Option<PathBuf>,
     /// Where the ledger lives: `AGENTRY_HOME`, else below the XDG state directory.
     pub(crate) state: Option<PathBuf>,
+    /// Where programs are: `PATH`.
+    pub(crate) path: String,
 }
 
 impl Environment {
@@ -47,6 +49,7 @@ impl Environment {
         Self {
             settings: beginning_with(&["AGENTRY_"]),
             tools: beginning_with(&TOOL_KNOBS),
+            path: all.get("PATH").cloned().unwrap_or_default(),
             home,
             config: config.map(|directory| directory.join("agentry/agentry.toml")),
             state: own.or_else(|| Some(state?.join("agentry"))),

@@ -45,3 +45,4 @@ pub use sandbox::{Job, LEVELS, Sandbox, Setup, Unavailable};
 #[cfg(target_os = "linux")]
 pub use served::{NoAnswer, Served};
 pub use stop::Stop;
+pub use streams::{Hear, Source};

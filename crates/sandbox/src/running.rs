@@ -54,7 +54,7 @@ pub(crate) enum End {
 /// A command that runs confined.
 pub(crate) struct Running<'a> {
     first: First,
-    pump: Pump,
+    pump: Pump<'a>,
     /// Starts the proxy; what it gives is kept until the end.
     listen: &'a dyn Fn(TcpListener) -> io::Result<Egress>,
     /// Where the program can reach the proxy. Most programs never do, so there is none until one does.
@@ -75,7 +75,7 @@ struct Ended {
 impl<'a> Running<'a> {
     pub(crate) fn new(
         first: First,
-        pump: Pump,
+        pump: Pump<'a>,
         listen: &'a dyn Fn(TcpListener) -> io::Result<Egress>,
     ) -> Self {
         Self { first, pump, listen, listener: None, proxy: None, started: false, ended: None, trouble: None }

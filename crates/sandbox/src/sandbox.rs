@@ -31,7 +31,7 @@ use crate::protect::{Guard, Mark, Names, Protection, WalkBounds};
 use crate::running::{First, Running, of_sandbox};
 use crate::spec::{Program, Reply, Spec};
 use crate::stop::Stop;
-use crate::streams::{Ends, Pump};
+use crate::streams::{Ends, Hear, Pump};
 use crate::view::{self, Found};
 use crate::wire::Channel;
 
@@ -58,6 +58,8 @@ pub struct Job<'a> {
     pub bounds: &'a Bounds,
     /// Told of every connection when it ends.
     pub connected: Arc<dyn Fn(Connection) + Send + Sync>,
+    /// Told of output as it comes.
+    pub hear: Option<Hear<'a>>,
 }
 
 /// Runs processes, each in a sandbox of its own.
@@ -172,6 +174,7 @@ impl Sandbox {
                 output_bytes_max: ATTEST_OUTPUT_BYTES_MAX,
             },
             connected: Arc::new(drop),
+            hear: None,
         };
         let finished = self
             .run_program(program, &job, &Stop::new(), &Found::default(), None)
@@ -273,6 +276,7 @@ impl Sandbox {
             reason: error.to_string(),
         })?;
         let (pump, ends) = Pump::new(job.command, job.bounds.output_bytes_max).map_err(failed)?;
+        let pump = pump.heard_by(job.hear);
         let group = self.group(job.confinement)?;
         let first = self.begin(job.confinement, program, ends, (found, scratch, group.as_ref()))?;
         let listen = |listener: TcpListener| {

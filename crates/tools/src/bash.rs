@@ -135,7 +135,7 @@ fn in_sandbox(
         tell(connection);
     });
     let bounds = Bounds { time, ..bounds };
-    let job = Job { command, confinement, bounds: &bounds, connected };
+    let job = Job { command, confinement, bounds: &bounds, connected, hear: None };
     let finished = confined.sandbox().run(&job, stop);
     let refused = std::mem::take(&mut *refused.lock().unwrap_or_else(PoisonError::into_inner));
     (finished, refused)

@@ -22,7 +22,7 @@ fn main() {
         cwd: Cwd::Path(cwd), env: vec![], stdin: None, streams: Streams::Together };
     let bounds = Bounds { time: Duration::from_secs(20), output_bytes_max: 100_000 };
     for _ in 0..std::env::var("N").ok().and_then(|n| n.parse().ok()).unwrap_or(1) {
-    match sandbox.run(&Job { command: &command, confinement: &confinement, bounds: &bounds, connected: Arc::new(drop) }, &Stop::new()) {
+    match sandbox.run(&Job { command: &command, confinement: &confinement, bounds: &bounds, connected: Arc::new(drop), hear: None }, &Stop::new()) {
         Ok(f) => { print!("{}", String::from_utf8_lossy(&f.stdout.whole().unwrap_or_default())); println!("{:?} {:?} left {}", f.ending, f.duration, f.left_behind); }
         Err(e) => println!("ERR {e}"),
     }}
