@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agentry_protocol::ContentHash;
-use agentry_protocol::confinement::{Attestation, Confinement, Level};
+use agentry_protocol::confinement::{Attestation, Confinement, Connection, Level, Network};
 use agentry_protocol::event::Event;
 use agentry_sandbox::Sandbox;
 use agentry_tools::{Confined, Confines};
@@ -102,6 +102,26 @@ impl Opened {
 }
 
 impl Confining {
+    /// The same, with somebody who is told of connections.
+    pub(crate) fn telling(
+        &self,
+        tell: impl FnOnce() -> Arc<dyn Fn(Connection) + Send + Sync>,
+    ) -> Self {
+        match self {
+            Self::In(confined) => Self::In(Arc::new(confined.telling(tell()))),
+            Self::Off | Self::Missing(_) => self.clone(),
+        }
+    }
+
+    /// What may be reached; nothing means that nobody says.
+    pub(crate) fn network(&self) -> Option<&Network> {
+        match self {
+            Self::In(confined) => Some(&confined.confinement().network),
+            Self::Missing(_) => Some(&Network::None),
+            Self::Off => None,
+        }
+    }
+
     /// The same for the tools.
     pub(crate) fn confines(&self) -> Confines<'_> {
         match self {

@@ -9,6 +9,8 @@ use agentry_protocol::envelope::{About, Envelope};
 use agentry_store::Ledger;
 use agentry_tools::{FetchRules, Toolset};
 
+use crate::enforcer::Enforcer;
+
 /// The parts.
 pub struct Host {
     /// Where everything is recorded.
@@ -17,6 +19,8 @@ pub struct Host {
     pub tools: Toolset,
     /// Which private addresses may be fetched.
     pub fetch: FetchRules,
+    /// What confines the processes of agents.
+    pub enforcer: Enforcer,
     /// What commands get in their environment beside the minimum.
     pub env: Vec<(String, String)>,
     /// A number that nobody else has, later ones larger.

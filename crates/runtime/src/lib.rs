@@ -8,6 +8,7 @@
 pub mod agents;
 mod canonical;
 mod define;
+mod enforcer;
 mod error;
 mod history;
 mod host;
@@ -22,6 +23,7 @@ mod session;
 pub mod template;
 
 pub use define::{Definitions, Terms};
+pub use enforcer::Enforcer;
 pub use error::Error;
 pub use host::{Host, Witness};
 pub use load_skill::spec as load_skill_spec;

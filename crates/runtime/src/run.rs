@@ -149,6 +149,7 @@ impl Runner<'_> {
         }
         events.push(Event::PromptReceived { content: order.prompt });
         events.push(Event::RunCreated(Box::new(plan.clone())));
+        events.extend(self.host.enforcer.event());
         let recorded = self.record(&about, events)?;
         accepted(&about);
         let seq = recorded.last().map_or(0, |envelope| envelope.seq);
@@ -203,7 +204,8 @@ impl Runner<'_> {
         let ledger = &self.host.ledger;
         let session = ownership.session().clone();
         let about = About { session: Some(session.clone()), run: Some(run.clone()), turn: None };
-        let recorded = self.record(&about, vec![Event::RunResumed {}])?;
+        let resumed = [Event::RunResumed {}].into_iter().chain(self.host.enforcer.event());
+        let recorded = self.record(&about, resumed.collect())?;
         let seq = recorded.last().map_or(0, |envelope| envelope.seq);
         let following = follow(ledger, &session, seq, self.post.sender.clone())?;
         let workspace = open_workspace(&plan.workspace)?;
@@ -252,6 +254,7 @@ impl Runner<'_> {
         let (mut turn, taken) = rebuild::rebuild(ledger, &underway.id, id)?;
         let mut session = self.session(underway, id, at)?;
         session.taken = taken;
+        session.workers.confine(&turn.charter().confinement);
         for input in self.untaken(&underway.session, id, &session.taken)? {
             self.post.sender.send(News::Input(Box::new(input))).unwrap_or_default();
         }
@@ -342,6 +345,7 @@ impl Runner<'_> {
         let started = Event::StepStarted { index: plan.step };
         self.record(&underway.about(), vec![started])?;
         let mut session = self.session(underway, &id, at)?;
+        session.workers.confine(&turn.charter().confinement);
         session.record_and_perform(
             &mut turn,
             Some(Event::TurnStarted(Box::new(plan))),
