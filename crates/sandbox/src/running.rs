@@ -26,16 +26,31 @@ use crate::wire::Channel;
 pub(crate) struct First {
     pub(crate) control: Channel,
     pub(crate) handle: OwnedFd,
+    /// Whether its end is the end of everything it started.
+    pub(crate) holds_all: bool,
 }
 
 impl Drop for First {
     fn drop(&mut self) {
-        // It may be over already; otherwise nobody is left who wants it.
-        pidfd_send_signal(&self.handle, Signal::KILL).unwrap_or_default();
+        // Who holds nothing must end the others itself: it does so when it hears no more from us.
+        if self.holds_all {
+            // It may be over already; otherwise nobody is left who wants it.
+            pidfd_send_signal(&self.handle, Signal::KILL).unwrap_or_default();
+        }
     }
 }
 
 impl First {
+    /// Ends it with everything it started.
+    fn kill(&self) {
+        if self.holds_all {
+            pidfd_send_signal(&self.handle, Signal::KILL).unwrap_or_default();
+        } else {
+            self.control.send(&Order::Kill, &[]).unwrap_or_default();
+        }
+    }
+
+    /// Whether it ends until then.
     pub(crate) fn is_over(&self, until: Instant) -> io::Result<bool> {
         let mut fds = [PollFd::new(&self.handle, PollFlags::IN)];
         poll_until(&mut fds, Some(until))?;
@@ -104,7 +119,7 @@ impl<'a> Running<'a> {
                 break;
             }
         }
-        pidfd_send_signal(&self.first.handle, Signal::KILL).unwrap_or_default();
+        self.first.kill();
         Ok(end)
     }
 

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::io;
 use std::net::TcpListener;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -77,6 +77,20 @@ struct Helper {
     child: Child,
 }
 
+impl Helper {
+    fn start(binary: &Path) -> io::Result<Self> {
+        let (channel, theirs) = Channel::pair()?;
+        let child = std::process::Command::new(binary)
+            .arg(VERB)
+            .env_clear()
+            .stdin(OwnedFd::from(theirs))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()?;
+        Ok(Self { channel, child })
+    }
+}
+
 impl Drop for Helper {
     fn drop(&mut self) {
         // It ends when it hears nothing any more; whatever it started ends with it.
@@ -137,15 +151,7 @@ impl Sandbox {
     fn start(setup: &Setup, level: Level) -> io::Result<Self> {
         // Before the helper, so that it and all it starts are below us.
         let groups = control_groups();
-        let (ours, theirs) = Channel::pair()?;
-        let child = std::process::Command::new(&setup.binary)
-            .arg(VERB)
-            .env_clear()
-            .stdin(OwnedFd::from(theirs))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()?;
-        let helper = Mutex::new(Helper { channel: ours, child });
+        let helper = Mutex::new(Helper::start(&setup.binary)?);
         Ok(Self { setup: setup.clone(), helper, level, guards: Mutex::default(), groups, calls: AtomicU64::new(0) })
     }
 
@@ -294,6 +300,20 @@ impl Sandbox {
         Ok(Finished { ending, ..finished })
     }
 
+    /// A helper that is gone took its sandboxes along; the next call gets a new one.
+    fn ask_helper(
+        &self,
+        spec: &Spec,
+        streams: &[BorrowedFd<'_>],
+    ) -> Result<Option<(Reply, Vec<OwnedFd>)>, Error> {
+        let mut helper = self.helper.lock().unwrap_or_else(PoisonError::into_inner);
+        if helper.channel.send(spec, streams).is_err() {
+            *helper = Helper::start(&self.setup.binary).map_err(broken("start the helper"))?;
+            helper.channel.send(spec, streams).map_err(broken("reach the helper"))?;
+        }
+        helper.channel.receive::<Reply>().map_err(broken("hear the helper"))
+    }
+
     /// A control group for one call, where the system lets us have some.
     fn group(&self, confinement: &Confinement) -> Result<Option<Cgroup>, Error> {
         let Some(groups) = self.groups else { return Ok(None) };
@@ -330,13 +350,11 @@ impl Sandbox {
         let mut streams =
             vec![ends.input.as_fd(), ends.output.as_fd(), ends.errors.as_fd(), theirs.as_fd()];
         streams.extend(members.as_ref().map(AsFd::as_fd));
-        let helper = self.helper.lock().unwrap_or_else(PoisonError::into_inner);
-        helper.channel.send(&spec, &streams).map_err(broken("reach the helper"))?;
-        let answer = helper.channel.receive::<Reply>().map_err(broken("hear the helper"))?;
-        match answer {
+        match self.ask_helper(&spec, &streams)? {
             Some((Reply::Begun, handles)) => {
                 let handle = handles.into_iter().next().ok_or_else(helper_gone)?;
-                Ok(First { control, handle })
+                let holds_all = self.level != Level::Landlock;
+                Ok(First { control, handle, holds_all })
             }
             Some((Reply::Failed(trouble), _)) => Err(of_sandbox(trouble)),
             None => Err(helper_gone()),

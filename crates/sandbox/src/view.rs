@@ -93,6 +93,11 @@ pub(crate) fn expand(entries: &[String]) -> Vec<PathBuf> {
         let inside = around.filter_map(|inside| Some(inside.ok()?.path()));
         paths.extend(inside.filter(|path| denies(entry, &path.to_string_lossy())));
     }
+    // Where a link leads to counts as well.
+    let real: Vec<PathBuf> = paths.iter().filter_map(|path| path.canonicalize().ok()).collect();
+    paths.extend(real);
+    paths.sort();
+    paths.dedup();
     paths
 }
 

@@ -64,11 +64,12 @@ pub(crate) fn live(spec: &Spec, given: Given) -> ! {
 }
 
 fn set_up(spec: &Spec, control: &Channel, trees: Option<Vec<Tree>>) -> Result<(), Trouble> {
-    set_parent_process_death_signal(Some(Signal::KILL)).at_step("bind our life to the helper")?;
     rustix::process::umask(Mode::empty());
     if let (Some(user), Level::Ns | Level::Landlock) = (spec.user, spec.level) {
         become_user(user, spec.level).at_step("become an ordinary user")?;
     }
+    // After the change of user, which undoes it.
+    set_parent_process_death_signal(Some(Signal::KILL)).at_step("bind our life to the helper")?;
     match spec.level {
         Level::Ns => {
             rustix::system::sethostname(b"sandbox").at_step("name the host")?;
@@ -249,6 +250,7 @@ fn watch(spec: &Spec, program: Pid, children: &OwnedFd, control: &Channel) {
         if spoken {
             match control.receive::<Order>() {
                 Ok(Some((Order::Terminate, _))) => signal_others(spec.level, libc::SIGTERM),
+                Ok(Some((Order::Kill, _))) => drop(end_others(spec.level)),
                 // The supervisor is gone, or does not make sense any more.
                 Ok(None) | Err(_) => {
                     end_others(spec.level);
@@ -258,14 +260,22 @@ fn watch(spec: &Spec, program: Pid, children: &OwnedFd, control: &Channel) {
         }
         if Instant::now() >= next_look {
             next_look = Instant::now() + look_every;
-            if spec.level != Level::Landlock
-                && memory::over(Path::new("/proc"), spec.limits.memory_bytes).unwrap_or_default()
-            {
+            if is_out_of_memory(spec) {
                 out_of_memory = true;
                 signal_others(spec.level, libc::SIGKILL);
             }
         }
     }
+}
+
+fn is_out_of_memory(spec: &Spec) -> bool {
+    let proc = Path::new("/proc");
+    let processes = match spec.level {
+        Level::Ns | Level::Bwrap => memory::processes(proc).unwrap_or_default(),
+        // The table has everybody's.
+        Level::Landlock | Level::Seatbelt | Level::Off => crate::tree::descendants_of_us(),
+    };
+    memory::over(proc, processes, spec.limits.memory_bytes)
 }
 
 /// Buries the dead; says how the program ended if it is among them.
