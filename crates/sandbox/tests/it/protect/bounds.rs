@@ -61,15 +61,8 @@ fn what_is_older_than_the_call_is_fine_if_the_look_before_it_was_cut() {
     scene.write("many/.envrc", "old");
     let bounds = WalkBounds { entries: 50, ..WalkBounds::default() };
     let mut guard = bounded(&scene, bounds);
-    // The clock of files is coarse: the call begins when it has moved on.
-    let made = fs::metadata(scene.at("many/.envrc")).unwrap();
-    let mark = loop {
-        let probe = tempfile::NamedTempFile::new_in(scene.dir.path()).unwrap();
-        let now = probe.as_file().metadata().unwrap().modified().unwrap();
-        if now > made.modified().unwrap() + Duration::from_millis(20) {
-            break guard.begin().unwrap();
-        }
-    };
+    scene.wait_for_the_clock();
+    let mark = guard.begin().unwrap();
     for number in 0..100 {
         fs::remove_file(scene.at(&format!("many/{number}"))).unwrap();
     }
@@ -97,12 +90,13 @@ fn a_flood_of_planted_names_is_taken() {
 #[test]
 fn more_in_a_protected_directory_than_is_watched_is_told() {
     let scene = Scene::new();
-    fs::create_dir(scene.at(".idea")).unwrap();
-    for number in 0..=agentry_sandbox::limits::WATCHED_ENTRIES_MAX {
-        fs::write(scene.at(&format!(".idea/{number}")), "").unwrap();
+    for number in 0..11 {
+        scene.write(&format!(".idea/{number}"), "");
     }
-    let guard = scene.guard(Git::Read);
-    assert!(guard.incomplete().unwrap().contains("protected directories hold more than"));
+    let guard = bounded(&scene, WalkBounds { watched: 10, ..WalkBounds::default() });
+    assert!(
+        guard.incomplete().unwrap().contains("protected directories hold more than 10 entries")
+    );
     assert_eq!(guard.mounts(), [scene.at(".idea")]);
 }
 
@@ -126,6 +120,7 @@ fn a_directory_that_was_made_unreadable_is_looked_into() {
     let scene = Scene::new();
     scene.write("mine/code.rs", "");
     set_mode(&scene.at("mine"), 0);
+    scene.wait_for_the_clock();
     let mut guard = scene.guard(Git::Read);
     let violations = scene.call(&mut guard, || {
         scene.write("dark/.git/hooks/pre-commit", "x");
