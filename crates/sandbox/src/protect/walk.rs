@@ -314,7 +314,16 @@ impl<'a> Walk<'a> {
         last: (&CStr, Role),
     ) -> io::Result<()> {
         if let Some((first, rest)) = parents.split_first() {
-            return self.enter(dir, first, |walk, inner, _| walk.explicit_below(inner, rest, last));
+            return match dir::status(dir, first)? {
+                // Whoever reads the path follows it, so it stands for what is at its end.
+                Some(status) if status.kind == Kind::Link => {
+                    self.whole(dir, first, status, Role::Protected)
+                }
+                Some(_) => {
+                    self.enter(dir, first, |walk, inner, _| walk.explicit_below(inner, rest, last))
+                }
+                None => Ok(()),
+            };
         }
         let (name, role) = last;
         match dir::status(dir, name)? {

@@ -56,22 +56,22 @@ fn too_deep_is_told() {
 fn what_is_older_than_the_call_is_fine_if_the_look_before_it_was_cut() {
     let scene = Scene::new();
     for number in 0..100 {
-        scene.write(&format!("many/{number}"), "");
+        scene.write(&number.to_string(), "");
     }
-    scene.write("many/.envrc", "old");
+    scene.write("sub/.envrc", "old");
     let bounds = WalkBounds { entries: 50, ..WalkBounds::default() };
     let mut guard = bounded(&scene, bounds);
+    assert_eq!(guard.mounts(), Vec::<PathBuf>::new());
     scene.wait_for_the_clock();
     let mark = guard.begin().unwrap();
     for number in 0..100 {
-        fs::remove_file(scene.at(&format!("many/{number}"))).unwrap();
+        fs::remove_file(scene.at(&number.to_string())).unwrap();
     }
-    scene.write("many/.mcp.json", "new");
+    scene.write("sub/.mcp.json", "new");
     let checked = guard.check(&mark, &scene.quarantine()).unwrap();
-    let told = told(&checked.violations, &scene.root());
-    // The order of a directory is its own: the old one may have been seen before the cut.
-    assert_eq!(told, one("many/.mcp.json", "planted"));
-    assert_eq!(scene.read("many/.envrc"), "old");
+    assert_eq!(told(&checked.violations, &scene.root()), one("sub/.mcp.json", "planted"));
+    assert_eq!(scene.read("sub/.envrc"), "old");
+    assert_eq!(guard.mounts(), [scene.at("sub/.envrc")]);
 }
 
 #[test]

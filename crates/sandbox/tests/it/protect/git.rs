@@ -166,6 +166,17 @@ fn a_repository_that_was_made_with_teeth_is_planted() {
 }
 
 #[test]
+fn a_sample_that_is_no_file_is_no_sample() {
+    let scene = Scene::new();
+    let mut guard = scene.guard(Git::Write);
+    let violations = scene.call(&mut guard, || {
+        fs::create_dir_all(scene.at(".git/hooks")).unwrap();
+        symlink("../../x", scene.at(".git/hooks/pre-commit.sample")).unwrap();
+    });
+    assert_eq!(told(&violations, &scene.root()), one(".git", "planted"));
+}
+
+#[test]
 fn links_inside_of_a_repository_lead_nowhere() {
     for link in ["modules", "worktrees", "info", "hooks", "config", "modules/m"] {
         let scene = Scene::new();
@@ -192,11 +203,13 @@ fn a_file_that_names_a_repository_elsewhere_is_planted() {
         "gitdir: ../.git/modules/../../evil\n",
         "gitdir: ../.git/modules/none\n",
         "gitdir: ../.git/modules/link\n",
+        "gitdir: ../.git/modules/link/inner\n",
         "no repository",
     ] {
         let scene = Scene::new();
         scene.write(".git/HEAD", "ref: refs/heads/main\n");
         scene.write("evil/config", "[core]\n\tfsmonitor = x\n");
+        scene.write("evil/inner/config", "[core]\n\tfsmonitor = x\n");
         scene.write("sub/evil/config", "[core]\n\tfsmonitor = x\n");
         scene.write(".git/modules/real/HEAD", "x");
         symlink("../../evil", scene.at(".git/modules/link")).unwrap();
