@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use agentry_protocol::confinement::Git;
 
-use super::dir::{Id, Kind, Status};
+use super::dir::{Id, Kind, Stamp, Status};
 use super::git::{self, Settings};
 use super::place::{Content, Found, Known, Place, Role, Survey};
 use super::repair::{Aside, Repair};
@@ -24,7 +24,7 @@ pub(crate) struct Check<'a> {
     pub(crate) task: Task<'a>,
     pub(crate) known: &'a BTreeMap<Place, Known>,
     /// What is older than this was not made by a call; only known if the look before the call was cut short.
-    pub(crate) older_is_fine: Option<(i64, i64)>,
+    pub(crate) older_is_fine: Option<Stamp>,
     pub(crate) repair: Repair<'a>,
     pub(crate) violations: Vec<Violation>,
     /// What could not be put right, so that it is not tried again in every round.

@@ -21,7 +21,7 @@ use agentry_protocol::confinement::Git;
 use rustix::fs::FileType;
 use rustix::io::Errno;
 
-use super::dir::{self, Id, Kind, Listing, Status};
+use super::dir::{self, Id, Kind, Listing, Stamp, Status};
 use super::names::{self, Names};
 use super::place::{Found, Place, Role, Root, Survey};
 use crate::limits::{WALK_DEPTH_MAX, WALK_ENTRIES_MAX, WALK_MS_MAX, WATCHED_ENTRIES_MAX};
@@ -63,7 +63,7 @@ pub(crate) struct Task<'a> {
     /// Places that are protected although their names are not, and how.
     pub(crate) explicit: &'a [(Place, Role)],
     /// A directory that was made unreadable since then is opened by force.
-    pub(crate) since: Option<(i64, i64)>,
+    pub(crate) since: Option<Stamp>,
 }
 
 /// Walks all roots.
@@ -141,7 +141,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Visits what is in a directory: first what is protected there, then the directories below.
-    fn directory(&mut self, dir: &OwnedFd, dev: u64) -> io::Result<()> {
+    fn directory(&mut self, dir: &OwnedFd, dev: i128) -> io::Result<()> {
         let (hits, below, marks) = self.sorted(dir)?;
         for name in hits {
             self.protected(dir, &name)?;
@@ -395,7 +395,7 @@ impl<'a> Walk<'a> {
 #[cfg(target_os = "linux")]
 fn is_made_up(dir: &OwnedFd) -> bool {
     /// proc, sysfs, cgroup, cgroup2, debugfs, tracefs, bpf, securityfs.
-    const MADE_UP: [i64; 8] = [
+    const MADE_UP: [i128; 8] = [
         0x9fa0,
         0x6265_6572,
         0x27_e0eb,
@@ -405,7 +405,7 @@ fn is_made_up(dir: &OwnedFd) -> bool {
         0xcafe_4a11,
         0x7363_6673,
     ];
-    rustix::fs::fstatfs(dir).is_ok_and(|it| MADE_UP.contains(&it.f_type))
+    rustix::fs::fstatfs(dir).is_ok_and(|it| MADE_UP.contains(&it.f_type.into()))
 }
 
 #[cfg(not(target_os = "linux"))]
