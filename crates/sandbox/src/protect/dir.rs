@@ -17,11 +17,14 @@ use rustix::io::Errno;
 /// How much of a directory is read at once, in bytes.
 const LISTING_BYTES: usize = 32 * 1024;
 
+/// Seconds and nanoseconds, as wide as those of any system.
+pub(crate) type Stamp = (i128, i128);
+
 /// What names a file for as long as it lives, whatever it is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Id {
-    pub(crate) dev: u64,
-    ino: u64,
+    pub(crate) dev: i128,
+    ino: i128,
 }
 
 /// What sort of thing stands there.
@@ -43,34 +46,29 @@ pub(crate) struct Status {
     pub(crate) mode: RawMode,
     pub(crate) uid: u32,
     pub(crate) gid: u32,
-    pub(crate) links: u64,
+    pub(crate) links: i128,
     pub(crate) size: u64,
     /// When it was last made, changed, linked or renamed; seconds and nanoseconds.
-    pub(crate) changed: (i64, i64),
+    pub(crate) changed: Stamp,
 }
 
-#[allow(
-    clippy::unnecessary_cast,
-    clippy::useless_conversion,
-    reason = "the widths differ by system"
-)]
 impl From<Stat> for Status {
     fn from(stat: Stat) -> Self {
-        let kind = match FileType::from_raw_mode(stat.st_mode as RawMode) {
+        let kind = match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => Kind::File,
             FileType::Directory => Kind::Directory,
             FileType::Symlink => Kind::Link,
             _ => Kind::Other,
         };
         Self {
-            id: Id { dev: stat.st_dev as u64, ino: stat.st_ino as u64 },
+            id: Id { dev: stat.st_dev.into(), ino: stat.st_ino.into() },
             kind,
-            mode: stat.st_mode as RawMode & 0o7777,
+            mode: stat.st_mode & 0o7777,
             uid: stat.st_uid,
             gid: stat.st_gid,
-            links: stat.st_nlink as u64,
+            links: stat.st_nlink.into(),
             size: u64::try_from(stat.st_size).unwrap_or(0),
-            changed: (stat.st_ctime as i64, stat.st_ctime_nsec as i64),
+            changed: (stat.st_ctime.into(), stat.st_ctime_nsec.into()),
         }
     }
 }
