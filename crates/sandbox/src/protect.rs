@@ -87,8 +87,7 @@ struct Moment {
 
 /// Whether a path below a writable root is protected by one of the names in it.
 pub fn is_protected(path: &Path) -> bool {
-    let names = Names::default();
-    path.iter().any(|name| names.holds(name.as_encoded_bytes()))
+    Names::default().holds_path(path)
 }
 
 impl Guard {
@@ -113,8 +112,6 @@ impl Guard {
     ///
     /// What is to be mounted is asked for after this. While another call runs nothing is learnt.
     pub fn begin(&mut self) -> io::Result<Mark> {
-        // A call that nobody checks any more is over.
-        self.open.retain(|(_, call)| call.strong_count() > 0);
         if self.open.is_empty() {
             self.learn()?;
         }

@@ -219,7 +219,14 @@ impl Sandbox {
 
     /// What is protected just now.
     pub(crate) fn protected(&self, confinement: &Confinement) -> Result<Vec<PathBuf>, Error> {
-        Ok(self.watch_over(confinement)?.map(|watch| watch.protected).unwrap_or_default())
+        let mut protected = view::expand(&confinement.deny_write);
+        if !confinement.allow_write.is_empty() {
+            let guard = guard(confinement).map_err(broken("look for protected files"))?;
+            protected.extend(guard.mounts());
+        }
+        protected.sort();
+        protected.dedup();
+        Ok(protected)
     }
 
     /// Looks for what is protected in what may be written.

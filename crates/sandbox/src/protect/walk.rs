@@ -22,7 +22,7 @@ use rustix::fs::FileType;
 use rustix::io::Errno;
 
 use super::dir::{self, Id, Kind, Listing, Stamp, Status};
-use super::names::{self, Names};
+use super::names::{self, Names, is_supplied};
 use super::place::{Found, Place, Role, Root, Survey};
 use crate::limits::{WALK_DEPTH_MAX, WALK_ENTRIES_MAX, WALK_MS_MAX, WATCHED_ENTRIES_MAX};
 use repository::Marks;
@@ -168,6 +168,7 @@ impl<'a> Walk<'a> {
         let (mut hits, mut below, mut marks) = (Vec::new(), Vec::new(), Marks::default());
         let (mut entries, started) = (self.entries, self.started);
         let (names, bounds, all) = (self.task.names, self.task.bounds, !self.sought.is_empty());
+        let supplied = self.path.iter().any(|part| is_supplied(part.as_bytes()));
         let mut over = false;
         self.listing.each(dir, |name, sort| {
             entries += 1;
@@ -177,7 +178,12 @@ impl<'a> Walk<'a> {
                 return ControlFlow::Break(());
             }
             marks.see(name);
-            if !all && names.holds(name.to_bytes()) {
+            let name_bytes = name.to_bytes();
+            let held = match supplied {
+                true => names.holds_supplied(name_bytes),
+                false => names.holds(name_bytes),
+            };
+            if !all && held {
                 hits.push(name.to_owned());
             } else if matches!(sort, FileType::Directory | FileType::Unknown) {
                 below.push(name.to_owned());
