@@ -11,7 +11,11 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path};
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawMode, RenameFlags, Stat};
+#[cfg(not(target_os = "linux"))]
+use rustix::fs::Stat;
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawMode, RenameFlags};
+#[cfg(target_os = "linux")]
+use rustix::fs::{Statx, StatxFlags};
 use rustix::io::Errno;
 
 /// How much of a directory is read at once, in bytes.
@@ -25,6 +29,8 @@ pub(crate) type Stamp = (i128, i128);
 pub(crate) struct Id {
     pub(crate) dev: i128,
     ino: i128,
+    /// When it was made, where the file system says so: the number of a file that is gone is given away again.
+    born: Option<Stamp>,
 }
 
 /// What sort of thing stands there.
@@ -52,16 +58,45 @@ pub(crate) struct Status {
     pub(crate) changed: Stamp,
 }
 
+impl From<FileType> for Kind {
+    fn from(sort: FileType) -> Self {
+        match sort {
+            FileType::RegularFile => Self::File,
+            FileType::Directory => Self::Directory,
+            FileType::Symlink => Self::Link,
+            _ => Self::Other,
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl From<Statx> for Status {
+    fn from(stat: Statx) -> Self {
+        let stamp = |time: rustix::fs::StatxTimestamp| (time.tv_sec.into(), time.tv_nsec.into());
+        let knows_birth = StatxFlags::from_bits_retain(stat.stx_mask).contains(StatxFlags::BTIME);
+        Self {
+            id: Id {
+                dev: i128::from(stat.stx_dev_major) << 32 | i128::from(stat.stx_dev_minor),
+                ino: stat.stx_ino.into(),
+                born: knows_birth.then(|| stamp(stat.stx_btime)),
+            },
+            kind: FileType::from_raw_mode(stat.stx_mode.into()).into(),
+            mode: RawMode::from(stat.stx_mode) & 0o7777,
+            uid: stat.stx_uid,
+            gid: stat.stx_gid,
+            links: stat.stx_nlink.into(),
+            size: stat.stx_size,
+            changed: stamp(stat.stx_ctime),
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
 impl From<Stat> for Status {
     fn from(stat: Stat) -> Self {
-        let kind = match FileType::from_raw_mode(stat.st_mode) {
-            FileType::RegularFile => Kind::File,
-            FileType::Directory => Kind::Directory,
-            FileType::Symlink => Kind::Link,
-            _ => Kind::Other,
-        };
+        let kind = FileType::from_raw_mode(stat.st_mode).into();
         Self {
-            id: Id { dev: stat.st_dev.into(), ino: stat.st_ino.into() },
+            id: Id { dev: stat.st_dev.into(), ino: stat.st_ino.into(), born: None },
             kind,
             mode: stat.st_mode & 0o7777,
             uid: stat.st_uid,
@@ -75,7 +110,7 @@ impl From<Stat> for Status {
 
 /// What stands under a name; nothing is an answer too.
 pub(crate) fn status(dir: impl AsFd, name: &CStr) -> io::Result<Option<Status>> {
-    match rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW) {
+    match look(dir, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => Ok(Some(stat.into())),
         Err(error) if is_absent(error) => Ok(None),
         Err(error) => Err(error.into()),
@@ -83,7 +118,17 @@ pub(crate) fn status(dir: impl AsFd, name: &CStr) -> io::Result<Option<Status>> 
 }
 
 pub(crate) fn status_of(handle: impl AsFd) -> io::Result<Status> {
-    Ok(rustix::fs::fstat(handle)?.into())
+    Ok(look(handle, c"", AtFlags::EMPTY_PATH)?.into())
+}
+
+#[cfg(target_os = "linux")]
+fn look(dir: impl AsFd, name: &CStr, flags: AtFlags) -> Result<Statx, Errno> {
+    rustix::fs::statx(dir, name, flags, StatxFlags::BASIC_STATS | StatxFlags::BTIME)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn look(dir: impl AsFd, name: &CStr, flags: AtFlags) -> Result<Stat, Errno> {
+    if name.is_empty() { rustix::fs::fstat(dir) } else { rustix::fs::statat(dir, name, flags) }
 }
 
 /// Whether an error says that the thing is not there, or not there as what was asked for.
