@@ -115,9 +115,9 @@ pub const EGRESS_RESOLVE_MS_MAX: u64 = 10_000;
 /// How long one address may take to answer, in milliseconds.
 pub const EGRESS_CONNECT_MS_MAX: u64 = 5_000;
 /// How many addresses of one host are tried.
-pub const EGRESS_TRIES_MAX: usize = 4;
+pub const EGRESS_TRIES_MAX: usize = 8;
 /// How long a closed connection is read on, so that our last words arrive, in milliseconds.
-pub const EGRESS_LINGER_MS_MAX: u64 = 500;
+pub const EGRESS_LINGER_MS_MAX: u64 = 2_000;
 /// How long accepting pauses after it failed, in milliseconds.
 pub const EGRESS_PAUSE_MS: u64 = 100;
 /// How much is carried at once in one direction, in bytes.

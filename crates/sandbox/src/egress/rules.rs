@@ -147,10 +147,10 @@ impl Rules {
             if self.addresses.iter().any(|range| range.contains(answer)) {
                 continue;
             }
-            self.public_port(port)?;
             if let Some(kind) = address::refusal(answer) {
                 return Err(format!("{answer} is {kind}"));
             }
+            self.public_port(port)?;
         }
         Ok(())
     }
