@@ -16,8 +16,10 @@ mod load_skill;
 mod perform;
 pub mod plan;
 mod rebuild;
+pub mod redact;
 pub mod replay;
 pub mod run;
+pub mod secret;
 mod session;
 pub mod template;
 
