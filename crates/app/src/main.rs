@@ -11,6 +11,7 @@ mod limits;
 mod lines;
 mod progress;
 mod render;
+mod secret;
 mod stage;
 mod verb;
 

@@ -87,6 +87,9 @@ pub struct Measured {
     /// Whether a part of the output was left out.
     #[serde(default, skip_serializing_if = "is_false")]
     pub truncated: bool,
+    /// How many values of secrets were taken out of the text.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub redacted: u64,
 }
 
 impl Measured {
@@ -98,6 +101,11 @@ impl Measured {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
 fn is_false(value: &bool) -> bool {
     !value
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_zero(value: &u64) -> bool {
+    *value == 0
 }
 
 impl ToolOutcome {

@@ -9,6 +9,9 @@ use agentry_protocol::envelope::{About, Envelope};
 use agentry_store::Ledger;
 use agentry_tools::{FetchRules, Toolset};
 
+use crate::redact::Redactor;
+use crate::secret::Secrets;
+
 /// The parts.
 pub struct Host {
     /// Where everything is recorded.
@@ -19,6 +22,10 @@ pub struct Host {
     pub fetch: FetchRules,
     /// What commands get in their environment beside the minimum.
     pub env: Vec<(String, String)>,
+    /// Values for those who may have them.
+    pub secrets: Secrets,
+    /// Takes all those values out of what is recorded or read.
+    pub redactor: Arc<Redactor>,
     /// A number that nobody else has, later ones larger.
     pub new_number: fn() -> u128,
 }

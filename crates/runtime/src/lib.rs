@@ -9,6 +9,7 @@ pub mod agents;
 mod canonical;
 mod define;
 mod error;
+mod hidden;
 mod history;
 mod host;
 pub mod limits;

@@ -22,6 +22,7 @@ use agentry_sandbox::Stop;
 use agentry_tools::{ToolBounds, ToolContext, Workspace, normalised};
 
 use crate::canonical::canonical;
+use crate::hidden::{self, Hearing};
 use crate::host::{SharedHost, Witness};
 use crate::load_skill::{self, Skills};
 use crate::session::News;
@@ -77,21 +78,28 @@ impl Workers {
         let stop = self.begin(Work::Step(asking.step));
         let (model, witness) = (self.model.clone(), self.witness.clone());
         let (news, about) = (self.news.clone(), self.about.clone());
-        let new_number = self.host.new_number;
+        let (host, new_number) = (self.host.clone(), self.host.new_number);
         let name = format!("model {}", asking.step);
         self.spawn(name, move || {
+            let hearing = Hearing::new(&host.redactor, |delta| {
+                witness.heard(&about, asking.seq, &delta);
+            });
             let answer = model.ask(&Question {
                 request: &asking.request,
                 number: asking.number,
-                hear: &|delta| witness.heard(&about, asking.seq, &delta),
+                hear: &|delta| hearing.take(delta),
                 wait: &|time| !stop.wait(time),
             });
+            hearing.end();
             let event = match answer {
                 Ok(answer) => Event::ModelReplied {
                     step: asking.step,
-                    reply: reply(answer, asking.bytes, new_number),
+                    reply: reply(hidden::answer(&host.redactor, answer), asking.bytes, new_number),
                 },
-                Err(failure) => Event::ModelFailed { step: asking.step, failure },
+                Err(failure) => {
+                    let failure = hidden::failure(&host.redactor, failure);
+                    Event::ModelFailed { step: asking.step, failure }
+                }
             };
             tell(&news, event);
         });
@@ -106,6 +114,7 @@ impl Workers {
                 "load_skill" => load_skill::run(&skills, &call.input),
                 _ => run(&host, &workspace, &stop, bounds, &call),
             };
+            let outcome = hidden::outcome(&host.redactor, outcome);
             tell(&news, Event::CallFinished { call: call.id, outcome });
         });
     }
@@ -121,6 +130,7 @@ impl Workers {
                 input: serde_json::json!({ "command": command }),
             };
             let outcome = run(&host, &workspace, &stop, bounds, &call);
+            let outcome = hidden::outcome(&host.redactor, outcome);
             tell(&news, Event::CheckFinished { iteration, outcome });
         });
     }
@@ -172,7 +182,9 @@ fn run(
     bounds: ToolBounds,
     call: &ToolCall,
 ) -> ToolOutcome {
-    let context = ToolContext { workspace, stop, bounds, fetch: &host.fetch, env: &host.env };
+    let plain = host.env.iter().map(|(name, value)| (name.clone(), value.as_str().into()));
+    let env: Vec<_> = plain.chain(host.secrets.env_for(&call.tool)).collect();
+    let context = ToolContext { workspace, stop, bounds, fetch: &host.fetch, env: &env };
     let begun = Instant::now();
     let mut outcome = host.tools.run(call, &context);
     let duration = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);

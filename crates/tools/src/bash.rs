@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use agentry_protocol::call::{Measured, OutcomeStatus, Repeat, ToolOutcome, ToolSpec};
 use agentry_sandbox::{Bounds, Command, Cwd, Ending, Finished, Streams};
+use secrecy::ExposeSecret;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -123,7 +124,7 @@ fn env(context: &ToolContext<'_>) -> Vec<(OsString, OsString)> {
         ("TERM", "dumb".into()),
         ("USER", "agent".into()),
     ];
-    let given = context.env.iter().map(|(name, value)| (name.into(), value.into()));
+    let given = context.env.iter().map(|(name, value)| (name.into(), value.expose_secret().into()));
     // Of two with one name the later counts.
     minimal.into_iter().map(|(name, value)| (name.into(), value)).chain(given).collect()
 }
@@ -168,6 +169,6 @@ fn outcome(finished: &Finished, chars_max: usize) -> ToolOutcome {
     ToolOutcome {
         status,
         text,
-        measured: Measured { exit_code, duration_ms, truncated: shown.is_cut },
+        measured: Measured { exit_code, duration_ms, truncated: shown.is_cut, redacted: 0 },
     }
 }

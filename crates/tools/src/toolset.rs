@@ -7,6 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use agentry_protocol::call::{Repeat, ToolCall, ToolOutcome, ToolSpec};
 use agentry_protocol::tool::{ToolName, known};
 use agentry_sandbox::Stop;
+use secrecy::SecretString;
 use serde_json::Value;
 
 use crate::fetch::FetchRules;
@@ -31,7 +32,7 @@ pub struct ToolContext<'a> {
     /// Which addresses may be fetched beside the public ones.
     pub fetch: &'a FetchRules,
     /// What a shell gets beside the minimal environment; it wins over that.
-    pub env: &'a [(String, String)],
+    pub env: &'a [(String, SecretString)],
 }
 
 /// How much a call may take. What a call asks for is cut to these.

@@ -129,7 +129,7 @@ fn base64((name, text): (usize, &str)) -> Vec<Needle> {
             let characters = sextets(&placed).map(|bits| alphabet[usize::from(bits)]);
             let bytes: Vec<u8> = characters.skip(undecided).collect();
             if needles.iter().all(|needle| needle.bytes != bytes) {
-                let (before, after) = (place > 0, placed.len() % 3 > 0);
+                let (before, after) = (place > 0, !placed.len().is_multiple_of(3));
                 needles.push(Needle { bytes, name, before, after });
             }
         }
