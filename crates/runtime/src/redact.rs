@@ -198,8 +198,7 @@ fn find(forms: &Forms, text: &[u8]) -> Vec<Find> {
 
 /// Where the first value may begin that is not whole yet; the length of the text if there is none.
 fn undecided(forms: &Forms, text: &[u8]) -> usize {
-    // The last character may carry bits of a value in base64 that begins behind it.
-    let mut least = text.len() - usize::from(text.last().is_some_and(|one| form::is_base64(*one)));
+    let mut least = text.len();
     for (view, needles) in sights(forms, text) {
         least = least.min(view.open.unwrap_or(least));
         let certain = view.certain();
@@ -210,7 +209,8 @@ fn undecided(forms: &Forms, text: &[u8]) -> usize {
                 && needles.beginning_with(&certain[*at..]).is_some()
         });
         if let Some(at) = first {
-            // And so may the one before.
+            // The character before may carry bits of a value in base64. It is not waited for one that
+            // could follow: a border just there gives away four bits at most, and words stay whole.
             let start = view.spans[at].0;
             let before = start > 0 && form::is_base64(text[start - 1]);
             least = least.min(start - usize::from(before));

@@ -236,7 +236,7 @@ fn a_canary_in_what_fails_is_in_no_artefact() {
     let ran = story.ran_in("", "run --json --model scripted:s.jsonl hello");
     assert_eq!(ran.code, Some(6), "{}", ran.err);
     assert!(ran.out.contains("It is [secret canary], I think"), "{}", ran.out);
-    assert!(ran.out.contains("[secret canary]: command not found"), "{}", ran.out);
+    assert!(ran.out.contains("[secret canary]: No such file"), "{}", ran.out);
     assert_eq!(hits_everywhere(&story, &[ran]), [""; 0]);
     all_is_recorded(&story);
 }
@@ -288,7 +288,7 @@ fn a_command_sees_only_what_is_declared_for_it() {
     set(&story, "stored", "str-abcdefgh-4");
     let commands = [
         "env | sort | cut -d= -f1",
-        "tr '\\0' '\\n' < /proc/self/environ | cut -d= -f1 | sort",
+        "cat /proc/self/environ | tr '\\0' '\\n' | cut -d= -f1 | sort",
         "echo $GH > seen",
     ];
     script(&story, "s.jsonl", &[line("", &commands), line("Done.", &[])]);
@@ -322,32 +322,82 @@ fn a_value_that_no_tool_was_given_is_hidden_too() {
 #[test]
 fn names_are_listed_with_where_they_are_and_who_may_have_them() {
     let story = Story::new("").with("GITHUB_TOKEN", "ghp-abcdefgh-1");
-    insta::assert_snapshot!(story.run("secret list"), @"");
+    insta::assert_snapshot!(story.run("secret list"), @"
+    exit 0
+    --- stdout
+    there are no secrets
+    ");
     settings(
         &story,
         "[secrets.github]\nenv = \"GITHUB_TOKEN\"\nfor = [\"tool:Bash\", \"mcp:github\"]\nas = \"GH\"\n\
          [secrets.npm]\nenv = \"NPM_TOKEN\"\n[secrets.missing]\nfor = [\"provider:anthropic\"]\n",
     );
     let ran = set(&story, "deploy-key", "abcdef\n");
-    insta::assert_snapshot!(ran.err, @"");
-    insta::assert_snapshot!(story.run("secret list"), @"");
-    insta::assert_snapshot!(story.run("secret list --format json"), @"");
-    insta::assert_snapshot!(story.run("secret rm deploy-key"), @"");
-    insta::assert_snapshot!(story.run("secret rm gihtub"), @"");
-    insta::assert_snapshot!(story.run("secret rm npm"), @"");
+    insta::assert_snapshot!(ran.err, @r#"
+    `deploy-key` is kept
+    nobody gets it yet; say who in your settings:
+      [secrets.deploy-key]
+      for = ["tool:bash"]
+    "#);
+    insta::assert_snapshot!(story.run("secret list"), @"
+    exit 0
+    --- stdout
+    deploy-key  in the file  for nobody
+    github  in the variable GITHUB_TOKEN  for tool:bash, mcp:github as GH
+    missing  not set  for provider:anthropic as MISSING
+    npm  in the variable NPM_TOKEN, not set  for nobody
+    ");
+    insta::assert_snapshot!(story.json("secret list --format json")[1], @r#"{"name":"github","kept":{"env":"GITHUB_TOKEN"},"set":true,"for":["tool:bash","mcp:github"],"as":"GH"}"#);
+    insta::assert_snapshot!(story.run("secret rm deploy-key"), @"
+    exit 0
+    --- stderr
+    `deploy-key` is forgotten
+    ");
+    assert!(!fs::read_to_string(story.home(FILE)).expect("it is there").contains("abcdef"));
+    insta::assert_snapshot!(story.run("secret rm gihtub"), @"
+    exit 2
+    --- stderr
+    error: no value is kept for `gihtub`
+     help: did you mean `github`?
+    ");
+    insta::assert_snapshot!(story.run("secret rm npm"), @"
+    exit 2
+    --- stderr
+    error: no value is kept for `npm`
+     help: it comes from the variable NPM_TOKEN
+    ");
 }
 
 #[test]
 fn a_value_comes_from_standard_input_or_a_variable_and_never_from_the_command_line() {
     let story = Story::new("").with("GITHUB_TOKEN", "ghp-abcdefgh-1").with("SHORT", "12345");
-    let ran = story.ran_in("", "secret set github ghp-abcdefgh-2");
-    assert_eq!(ran.code, Some(2));
-    assert!(!ran.err.contains("abcdefgh"), "{}", ran.err);
-    insta::assert_snapshot!(story.run("secret set github ghp-abcdefgh-2"), @"");
-    insta::assert_snapshot!(story.run("secret set github"), @"");
-    insta::assert_snapshot!(story.run("secret set GitHub"), @"");
-    insta::assert_snapshot!(story.run("secret set github --from-env NOTHING"), @"");
-    insta::assert_snapshot!(story.run("secret set github --from-env SHORT"), @"");
+    insta::assert_snapshot!(story.run("secret set github ghp-abcdefgh-2"), @"
+    exit 2
+    --- stderr
+    error: `github` is not kept: a value is never taken from the command line, where others can read it
+     help: take this value for known to others; give a fresh one on standard input
+    ");
+    insta::assert_snapshot!(story.run("secret set github"), @"
+    exit 2
+    --- stderr
+    error: no value came in on standard input
+     help: agentry secret set NAME < FILE, or --from-env VARIABLE
+    ");
+    insta::assert_snapshot!(story.run("secret set GitHub"), @"
+    exit 2
+    --- stderr
+    error: `GitHub` is not kept: use 1 to 64 small letters, digits and `-`, `_` or `.`, such as github-token
+    ");
+    insta::assert_snapshot!(story.run("secret set github --from-env NOTHING"), @"
+    exit 2
+    --- stderr
+    error: `github` is not kept: the variable NOTHING is not set
+    ");
+    insta::assert_snapshot!(story.run("secret set github --from-env SHORT"), @"
+    exit 2
+    --- stderr
+    error: `github` is not kept: its value has fewer than 6 characters, so it could not be told from other text and hidden
+    ");
     assert!(!story.home(FILE).exists());
     assert_eq!(story.ran_in("", "secret set github --from-env GITHUB_TOKEN").code, Some(0));
     let kept = fs::read_to_string(story.home(FILE)).expect("it is kept");
@@ -416,7 +466,13 @@ fn a_project_does_not_say_who_gets_a_secret() {
     let story = story();
     story.file("agentry.toml", b"[secrets.canary]\nfor = [\"tool:web_fetch\"]\n");
     script(&story, "s.jsonl", &[line("Done.", &[])]);
-    insta::assert_snapshot!(story.run("run --model scripted:s.jsonl hi"), @"");
+    insta::assert_snapshot!(story.run("run --model scripted:s.jsonl hi"), @"
+    exit 2
+    --- stderr
+    error: the settings have errors:
+      agentry.toml:1:2 E0906 a project may not say who gets a secret
+     help: `agentry config show` shows them with excerpts
+    ");
 }
 
 #[cfg(not(feature = "keyring"))]
@@ -425,7 +481,12 @@ fn without_a_keyring_the_setting_for_it_is_refused() {
     let story = story();
     settings(&story, "[secrets]\nstore = \"keyring\"\n");
     script(&story, "s.jsonl", &[line("Done.", &[])]);
-    insta::assert_snapshot!(story.run("run --model scripted:s.jsonl hi"), @"");
+    insta::assert_snapshot!(story.run("run --model scripted:s.jsonl hi"), @r#"
+    exit 2
+    --- stderr
+    error: this agentry was built without the keyring of the system
+     help: build it with `--features keyring`, or set secrets.store = "file"
+    "#);
     let mut talk = story.talk("secret set other");
     talk.say("abcdefgh");
     assert_eq!(talk.end().code, Some(2));
