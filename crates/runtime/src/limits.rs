@@ -43,3 +43,5 @@ pub const SECRET_VARIABLE_CHARS_MIN: usize = 8;
 pub const SECRET_LINE_BYTES_MIN: usize = 16;
 /// The shortest value that is found with blanks in it, in bytes.
 pub const SECRET_DENSE_BYTES_MIN: usize = 12;
+/// How much a value may grow in a text beside what its escapes take, in bytes: line ends, blanks.
+pub const SECRET_BLANK_BYTES_MAX: usize = 16;

@@ -14,13 +14,12 @@ use std::rc::Rc;
 
 use secrecy::SecretString;
 
+use crate::limits::SECRET_BLANK_BYTES_MAX;
 use form::{Forms, Needles};
 use view::View;
 
 /// A text cut by us has this at the place.
 const CUT_MARK: &str = "…";
-/// What is not part of a value may take so many bytes in a value that is written in several lines.
-const BLANK_BYTES_MAX: usize = 16;
 
 /// Knows values, and replaces them by `[secret <name>]`.
 #[derive(Default)]
@@ -221,7 +220,7 @@ fn undecided(forms: &Forms, text: &[u8]) -> usize {
 
 /// How many bytes of a text a value of so many bytes may take; `\u0041` has six for one.
 fn reach(bytes: usize) -> usize {
-    6 * bytes + BLANK_BYTES_MAX
+    6 * bytes + SECRET_BLANK_BYTES_MAX
 }
 
 /// Each way to look at a text, with what is looked for.
