@@ -10,6 +10,8 @@ use agentry_store::Ledger;
 use agentry_tools::{FetchRules, Toolset};
 
 use crate::enforcer::Enforcer;
+use crate::redact::Redactor;
+use crate::secret::Secrets;
 
 /// The parts.
 pub struct Host {
@@ -23,6 +25,10 @@ pub struct Host {
     pub enforcer: Enforcer,
     /// What commands get in their environment beside the minimum.
     pub env: Vec<(String, String)>,
+    /// Values for those who may have them.
+    pub secrets: Secrets,
+    /// Takes all those values out of what is recorded or read.
+    pub redactor: Arc<Redactor>,
     /// A number that nobody else has, later ones larger.
     pub new_number: fn() -> u128,
 }

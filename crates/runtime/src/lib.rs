@@ -10,6 +10,7 @@ mod canonical;
 mod define;
 mod enforcer;
 mod error;
+mod hidden;
 mod history;
 mod host;
 pub mod limits;
@@ -17,8 +18,10 @@ mod load_skill;
 mod perform;
 pub mod plan;
 mod rebuild;
+pub mod redact;
 pub mod replay;
 pub mod run;
+pub mod secret;
 mod session;
 pub mod template;
 

@@ -24,6 +24,7 @@ use agentry_tools::{ToolBounds, ToolContext, Workspace, normalised};
 
 use crate::canonical::canonical;
 use crate::enforcer::Confining;
+use crate::hidden::{self, Hearing};
 use crate::host::{SharedHost, Witness};
 use crate::load_skill::{self, Skills};
 use crate::session::News;
@@ -87,21 +88,28 @@ impl Workers {
         let stop = self.begin(Work::Step(asking.step));
         let (model, witness) = (self.model.clone(), self.witness.clone());
         let (news, about) = (self.news.clone(), self.about.clone());
-        let new_number = self.host.new_number;
+        let (host, new_number) = (self.host.clone(), self.host.new_number);
         let name = format!("model {}", asking.step);
         self.spawn(name, move || {
+            let hearing = Hearing::new(&host.redactor, |delta| {
+                witness.heard(&about, asking.seq, &delta);
+            });
             let answer = model.ask(&Question {
                 request: &asking.request,
                 number: asking.number,
-                hear: &|delta| witness.heard(&about, asking.seq, &delta),
+                hear: &|delta| hearing.take(delta),
                 wait: &|time| !stop.wait(time),
             });
+            hearing.end();
             let event = match answer {
                 Ok(answer) => Event::ModelReplied {
                     step: asking.step,
-                    reply: reply(answer, asking.bytes, new_number),
+                    reply: reply(hidden::answer(&host.redactor, answer), asking.bytes, new_number),
                 },
-                Err(failure) => Event::ModelFailed { step: asking.step, failure },
+                Err(failure) => {
+                    let failure = hidden::failure(&host.redactor, failure);
+                    Event::ModelFailed { step: asking.step, failure }
+                }
             };
             tell(&news, event);
         });
@@ -116,6 +124,7 @@ impl Workers {
                 "load_skill" => load_skill::run(&skills, &call.input),
                 _ => worker.run(&call),
             };
+            let outcome = hidden::outcome(&worker.host.redactor, outcome);
             tell(&news, Event::CallFinished { call: call.id, outcome });
         });
     }
@@ -129,7 +138,7 @@ impl Workers {
                 tool: ToolName::canonical("bash"),
                 input: serde_json::json!({ "command": command }),
             };
-            let outcome = worker.run(&call);
+            let outcome = hidden::outcome(&worker.host.redactor, worker.run(&call));
             tell(&news, Event::CheckFinished { iteration, outcome });
         });
     }
@@ -208,8 +217,9 @@ struct Worker {
 impl Worker {
     fn run(&self, call: &ToolCall) -> ToolOutcome {
         let confining = self.confining.telling(|| {
-            let (news, call) = (self.news.clone(), call.id.clone());
+            let (news, call, host) = (self.news.clone(), call.id.clone(), self.host.clone());
             Arc::new(move |connection| {
+                let connection = hidden::connection(&host.redactor, connection);
                 let event = Event::ConnectionEnded { call: call.clone(), connection };
                 // The session may be over; then nobody wants to know.
                 news.send(News::Aside(Box::new(event))).unwrap_or_default();
@@ -219,12 +229,14 @@ impl Worker {
             (Some(network), false) => self.host.fetch.clone().within(network),
             (Some(_) | None, _) => self.host.fetch.clone(),
         };
+        let plain = self.host.env.iter().map(|(name, value)| (name.clone(), value.as_str().into()));
+        let env: Vec<_> = plain.chain(self.host.secrets.env_for(&call.tool)).collect();
         let context = ToolContext {
             workspace: &self.workspace,
             stop: &self.stop,
             bounds: self.bounds,
             fetch: &fetch,
-            env: &self.host.env,
+            env: &env,
             confines: confining.confines(),
         };
         run(&self.host, &context, call)

@@ -20,6 +20,7 @@ use agentry_tools::Workspace;
 
 use crate::define::{Definitions, Terms};
 use crate::error::Error;
+use crate::hidden;
 use crate::history;
 use crate::host::{SharedHost, Witness};
 use crate::limits::TURN_ENTRIES_MAX;
@@ -122,6 +123,7 @@ struct Underway {
 impl Runner<'_> {
     /// Starts a run and brings it as far as it goes. `accepted` is called when the order is on disk.
     pub fn start(&self, order: Order, accepted: &mut dyn FnMut(&About)) -> Result<Outcome, Error> {
+        let order = hidden::order(&self.host.redactor, order);
         let plan = plan::of_order(self.definitions, &order)?;
         let ledger = &self.host.ledger;
         let model: Arc<dyn Model> = agentry_model::find(&plan.model)?.into();
@@ -337,7 +339,7 @@ impl Runner<'_> {
             history_from: history.from,
             history_left_out: history.left_out,
             step: u32::try_from(at).unwrap_or(u32::MAX),
-            prompt: plan::prompt(&underway.plan, task, at),
+            prompt: self.host.redactor.hide(&plan::prompt(&underway.plan, task, at)),
             charter: serde_json::to_value(&charter).expect("a charter is plain JSON"),
             standing: self.standing(&underway.session)?,
         };
