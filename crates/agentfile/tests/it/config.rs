@@ -152,7 +152,8 @@ fn one_wrong_value_does_not_take_the_other_settings_away() {
         ",
     );
     let (library, _) = given.read();
-    assert_eq!(library.settings.config.sandbox.enabled, Some(true));
+    let asked = &library.settings.sandbox().requests[0].sandbox;
+    assert_eq!(asked.enabled, Some(true));
     assert_eq!(library.settings.config.limits.steps, Some(8));
     given.check("E0303 error agentry.toml:5:9");
 }
