@@ -200,6 +200,18 @@ impl Confinement {
     }
 }
 
+/// Files that show what an `.env` looks like; they are read.
+pub const ENV_EXAMPLES: [&str; 3] = [".env.example", ".env.sample", ".env.template"];
+
+/// Whether an entry of `deny_read` or `deny_write` means this path. An entry is a path; a `*` at the end of
+/// it stands for any ending of its last name. Examples of an `.env` are not meant by `.env.*`.
+pub fn denies(entry: &str, path: &str) -> bool {
+    let Some(beginning) = entry.strip_suffix('*') else { return entry == path };
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let is_example = entry.ends_with("/.env.*") && ENV_EXAMPLES.contains(&name);
+    path.strip_prefix(beginning).is_some_and(|rest| !rest.contains('/')) && !is_example
+}
+
 /// One attempt of a confined process to reach a host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Connection {
