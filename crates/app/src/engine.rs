@@ -12,7 +12,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use agentry_agentfile::skill::SkillLevel;
 use agentry_protocol::RunId;
 use agentry_protocol::call::ToolSpec;
-use agentry_protocol::event::{Ending, RunLimits};
+use agentry_protocol::confinement::Level;
+use agentry_protocol::event::{Ending, Mode, RunLimits};
 use agentry_runtime::run::{End, Outcome};
 use agentry_runtime::template::Renderer;
 use agentry_runtime::{Definitions, Error, Host as Parts, plan};
@@ -96,9 +97,14 @@ pub(crate) fn engine(
     let binary = std::env::current_exe().map_err(|error| {
         Fault::new(Blame::Machine, format!("cannot find this program's own file: {error}"))
     })?;
+    let settings_file = host.environment.config.as_ref();
     let definitions = Definitions {
         library: loaded.library.clone(),
         workspace: workspace.unwrap_or_else(|| project.clone()),
+        project: project.clone(),
+        state: host.environment.state.clone(),
+        settings_file: settings_file.map_or_else(String::new, |path| path.display().to_string()),
+        level: level(&loaded),
         home: host.environment.home.as_ref().map(|home| home.display().to_string()),
         environment: host.environment.tools.clone(),
         specs: specs(),
@@ -112,6 +118,30 @@ pub(crate) fn engine(
         new_number,
     };
     Ok(Engine { parts: Arc::new(parts), definitions, loaded, project })
+}
+
+/// What confines processes here.
+pub(crate) fn level(loaded: &Loaded) -> Level {
+    match loaded.library.settings.config.sandbox.enabled {
+        Some(false) => Level::Off,
+        Some(true) | None => Level::Ns,
+    }
+}
+
+/// Work that nobody watches needs a sandbox.
+pub(crate) fn check_mode(level: Level, mode: Mode) -> Result<(), Fault> {
+    match (mode, level) {
+        (Mode::Autonomous, Level::Off) => Err(Fault::new(
+            Blame::Caller,
+            "the sandbox is off, so there is no wiggum mode: nothing would hold back what nobody is \
+             asked about",
+        )
+        .hint("remove `sandbox.enabled = false` from your settings, or use --mode structured")),
+        (
+            Mode::Supervised | Mode::Autonomous,
+            Level::Ns | Level::Bwrap | Level::Seatbelt | Level::Landlock | Level::Off,
+        ) => Ok(()),
+    }
 }
 
 /// How much a run may do, from the settings.

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::approval::{Answer, Approval};
 use crate::call::{ToolCall, ToolOutcome};
+use crate::confinement::{Confinement, Level};
 use crate::hash::ContentHash;
 use crate::id::{AgentId, ApprovalId, CallId, SessionKey, TaskId, TurnId};
 use crate::message::{Message, ModelFailure, ModelReply, Usage};
@@ -140,6 +141,8 @@ pub enum Event {
         call: CallId,
         /// What allowed it.
         by: Permit,
+        /// What it runs under.
+        under: Under,
     },
     /// What came of a call that was made.
     CallFinished {
@@ -243,6 +246,21 @@ pub enum Permit {
     },
     /// The autonomous mode.
     Mode {},
+}
+
+/// The confinement that a call runs under. The charter of its turn has the whole of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Under {
+    /// What enforces it.
+    pub level: Level,
+    /// Its hash.
+    pub hash: ContentHash,
+}
+
+impl From<&Confinement> for Under {
+    fn from(confinement: &Confinement) -> Self {
+        Self { level: confinement.level, hash: confinement.hash() }
+    }
 }
 
 /// How a turn or a run ended.

@@ -9,6 +9,9 @@
 pub mod child;
 pub mod kept;
 pub mod limits;
+#[cfg(target_os = "macos")]
+pub mod macos;
+pub mod seatbelt;
 pub mod stop;
 mod tree;
 

@@ -200,8 +200,9 @@ fn in_one_line(event: &Event) -> String {
         Event::ApprovalAsked(approval) => {
             format!("{} asked about {}", approval.id, approval.call.tool)
         }
-        Event::CallStarted { call, by } => {
-            format!("{call} is made: {}", serde_json::to_string(by).unwrap_or_default())
+        Event::CallStarted { call, by, under } => {
+            let by = serde_json::to_string(by).unwrap_or_default();
+            format!("{call} is made under {}: {by}", under.level)
         }
         Event::CallFinished { call, outcome } => {
             format!("{call} {}: {}", format!("{:?}", outcome.status).to_lowercase(), outcome.text)
@@ -327,12 +328,13 @@ fn tool_calls<'a>(entries: impl Iterator<Item = &'a Envelope> + Clone) -> Vec<Va
                 }
                 _ => None,
             });
-            let by = entries.clone().find_map(|one| match &one.event {
-                Event::CallStarted { call: id, by } if *id == call.id => Some(json!(by)),
+            let started = entries.clone().find_map(|one| match &one.event {
+                Event::CallStarted { call: id, by, under } if *id == call.id => Some((by, under)),
                 _ => None,
             });
+            let (by, under) = started.unzip();
             json!({ "id": call.id, "tool": call.tool, "input": call.input, "ruling": ruling,
-                    "permit": by, "outcome": outcome })
+                    "permit": by, "under": under, "outcome": outcome })
         })
         .collect()
 }
