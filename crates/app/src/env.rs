@@ -44,6 +44,11 @@ pub(crate) struct Environment {
 }
 
 impl Environment {
+    /// One variable, which the operator has named.
+    pub(crate) fn variable(&self, name: &str) -> Option<String> {
+        std::env::var(name).ok()
+    }
+
     /// Reads it.
     pub(crate) fn read() -> Self {
         let all: BTreeMap<String, String> = std::env::vars_os()

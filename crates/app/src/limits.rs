@@ -24,3 +24,5 @@ pub(crate) const SECRETS_FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 pub(crate) const SECRET_NAME_CHARS_MAX: usize = 64;
 /// How much of an entry one line shows.
 pub(crate) const SHOWN_LINE_CHARS_MAX: usize = 200;
+/// How much of a command's output `sandbox run` keeps to look at, in bytes; all of it is shown.
+pub(crate) const SANDBOX_OUTPUT_BYTES_MAX: usize = 64 * 1024;

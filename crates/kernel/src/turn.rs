@@ -27,12 +27,13 @@ use agentry_agentfile::tool_access::ToolAccess;
 use agentry_bthread::{Halt, Lane, Program};
 use agentry_protocol::approval::{Answer, Reach};
 use agentry_protocol::call::{OutcomeStatus, Repeat, ToolCall, ToolOutcome};
-use agentry_protocol::event::{Ending, Event, TurnPlan};
+use agentry_protocol::event::{Ending, Event, TurnPlan, Under};
 use agentry_protocol::message::{Message, ModelFailure, ModelReply, ModelRequest, Usage};
 use agentry_protocol::verdict::{Ruling, Verdict};
 use agentry_protocol::{ApprovalId, CallId, ContentHash, SkillId};
 
 pub use self::concern::{Concern, concerns};
+pub use self::gate::Confined;
 use crate::charter::Charter;
 use crate::moves::Move;
 use ledger_form::{digest, loaded_skill, said, says_done};
@@ -90,6 +91,7 @@ impl Open {
 struct Plan {
     parent_hash: Option<ContentHash>,
     standing: BTreeMap<String, ApprovalId>,
+    under: Under,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,8 +141,12 @@ impl Turn {
         let mut talk = Talk::new(&charter, history);
         talk.say(Message::User { content: plan.prompt.clone() });
         let mut turn = Self {
-            program: Program::new(concerns(charter.mode, &charter.limits)),
-            plan: Plan { parent_hash: plan.parent_hash.clone(), standing: plan.standing.clone() },
+            program: Program::new(concerns(charter.mode, &charter.limits, confined(&charter))),
+            plan: Plan {
+                parent_hash: plan.parent_hash.clone(),
+                standing: plan.standing.clone(),
+                under: Under::from(charter.confinement()),
+            },
             charter,
             talk,
             calls: Vec::new(),
@@ -273,6 +279,11 @@ impl Turn {
         let check = self.open.check.map(|iteration| Undone::Check { iteration });
         asked.chain(calls).chain(check).collect()
     }
+}
+
+/// Whether a sandbox holds the calls of a turn.
+fn confined(charter: &Charter) -> Confined {
+    if charter.authority.is_unconfined() { Confined::No } else { Confined::Yes }
 }
 
 /// A move whose result is not there.
@@ -430,7 +441,9 @@ impl Turn {
         Subject {
             call: number as u64,
             verdict: record.ruling.verdict,
-            standing: self.plan.standing.contains_key(record.digest.as_str()),
+            // An answer for the session was given for calls inside of the sandbox.
+            standing: !self.charter.authority.is_unconfined()
+                && self.plan.standing.contains_key(record.digest.as_str()),
             dangerous: record.danger.is_some(),
             changes: self.changes(&record.call),
         }

@@ -17,13 +17,16 @@ use agentry_agentfile::task::Task;
 use agentry_agentfile::tool_access::{self, ToolAccess};
 use agentry_kernel::authority::{self, Authority, Place};
 use agentry_kernel::charter::Charter;
+use agentry_kernel::confine::Note;
 use agentry_kernel::prompt::{self, Material, Moment};
 use agentry_kernel::template::Outcome;
 use agentry_protocol::AgentId;
 use agentry_protocol::call::ToolSpec;
+use agentry_protocol::confinement::{Confinement, Level};
 use agentry_protocol::event::{Mode, RunLimits};
 
 use crate::canonical::canonical;
+use crate::confine;
 use crate::error::Error;
 use crate::load_skill::{self, Skills};
 use crate::redact::Redactor;
@@ -33,8 +36,16 @@ use crate::template::Renderer;
 pub struct Definitions {
     /// What the project defines.
     pub library: Library,
+    /// The directory that was read.
+    pub project: PathBuf,
     /// The directory that commands and file tools work in.
     pub workspace: PathBuf,
+    /// Where the runtime keeps what is its own.
+    pub state: Option<PathBuf>,
+    /// The operator's own settings file.
+    pub settings_file: String,
+    /// What confines processes.
+    pub level: Level,
     /// The user's home.
     pub home: Option<String>,
     /// The variables that bound the tools.
@@ -84,7 +95,8 @@ impl Definitions {
     ) -> Result<Charter, Error> {
         let agent = self.agent(id)?;
         let skills = self.skills(agent, step);
-        let authority = self.authority(agent, step, &skills);
+        let (confinement, _) = self.confinement(agent)?;
+        let authority = self.authority(agent, step, &skills, confinement);
         let system = self.system_prompt(agent, &skills, moment)?;
         let tools = offered(&authority);
         let charter = Charter {
@@ -103,6 +115,11 @@ impl Definitions {
         // As it will be read again: the record is what counts.
         let recorded = canonical(serde_json::to_value(&charter).expect("a charter is plain JSON"));
         Ok(serde_json::from_value(recorded).expect("a charter is read as it was written"))
+    }
+
+    /// What an agent's processes may do, and what of its and the project's requests was left out.
+    pub fn confinement(&self, agent: &Agent) -> Result<(Confinement, Vec<Note>), Error> {
+        confine::of_agent(self, agent)
     }
 
     /// The skills that can be loaded on request, with their texts.
@@ -163,10 +180,12 @@ impl Definitions {
         agent: &Agent,
         step: Option<(&Task, usize)>,
         skills: &[&Skill],
+        confinement: Confinement,
     ) -> Authority {
         let folders = skills.iter().filter(|skill| skill.form == SkillForm::Folder);
         let names: Vec<&str> = folders.map(|skill| skill.id.as_str()).collect();
-        let mut authority = authority::of_agent(agent, &self.library, &self.specs, step);
+        let mut authority =
+            authority::of_agent(agent, &self.library, &self.specs, step, confinement);
         authority.place =
             Place { workspace: self.workspace.display().to_string(), home: self.home.clone() };
         authority.tools.retain(|spec| spec.name.as_str() != "load_skill");

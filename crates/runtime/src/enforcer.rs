@@ -94,11 +94,21 @@ impl Opened {
         let key = format!("{} {}", confinement.hash(), workspace.display());
         let mut known = self.confined.lock().unwrap_or_else(PoisonError::into_inner);
         let new = || {
+            if let Some(home) = &confinement.home {
+                // If it cannot be made, the first call says so: the sandbox cannot be built without it.
+                make_home(Path::new(home)).unwrap_or_default();
+            }
             let (sandbox, workspace) = (self.sandbox.clone(), workspace.to_owned());
             Arc::new(Confined::new(sandbox, confinement.clone(), workspace))
         };
         known.entry(ContentHash::of(key.as_bytes())).or_insert_with(new).clone()
     }
+}
+
+/// A directory that is the agent's own.
+fn make_home(home: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(home)
 }
 
 impl Confining {

@@ -7,6 +7,7 @@
 
 pub mod agents;
 mod canonical;
+mod confine;
 mod define;
 mod enforcer;
 mod error;

@@ -256,7 +256,7 @@ impl Runner<'_> {
         let (mut turn, taken) = rebuild::rebuild(ledger, &underway.id, id)?;
         let mut session = self.session(underway, id, at)?;
         session.taken = taken;
-        session.workers.confine(&turn.charter().confinement);
+        session.workers.confine(&turn.charter().authority.confinement);
         for input in self.untaken(&underway.session, id, &session.taken)? {
             self.post.sender.send(News::Input(Box::new(input))).unwrap_or_default();
         }
@@ -347,7 +347,7 @@ impl Runner<'_> {
         let started = Event::StepStarted { index: plan.step };
         self.record(&underway.about(), vec![started])?;
         let mut session = self.session(underway, &id, at)?;
-        session.workers.confine(&turn.charter().confinement);
+        session.workers.confine(&turn.charter().authority.confinement);
         session.record_and_perform(
             &mut turn,
             Some(Event::TurnStarted(Box::new(plan))),

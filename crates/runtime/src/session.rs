@@ -175,7 +175,7 @@ impl Session<'_> {
     fn perform(&mut self, turn: &Turn, next: Move, seq: u64) {
         match next {
             Move::AskModel { step, bytes, .. } => self.ask_model(turn, step, seq, bytes),
-            Move::RunCall { call, by } => self.workers.run_call(call, &by, bounds(turn)),
+            Move::RunCall { call, by, .. } => self.workers.run_call(call, &by, bounds(turn)),
             Move::StopCall { call } => self.workers.stop(&Work::Call(call)),
             Move::RunCheck { iteration, command } => {
                 self.workers.run_check(iteration, command, bounds(turn));

@@ -152,7 +152,8 @@ fn one_wrong_value_does_not_take_the_other_settings_away() {
         ",
     );
     let (library, _) = given.read();
-    assert_eq!(library.settings.config.sandbox.enabled, Some(true));
+    let asked = &library.settings.sandbox().requests[0].sandbox;
+    assert_eq!(asked.enabled, Some(true));
     assert_eq!(library.settings.config.limits.steps, Some(8));
     given.check("E0303 error agentry.toml:5:9");
 }
@@ -268,7 +269,7 @@ fn only_the_operator_says_who_gets_a_secret() {
     let given = given("--- agentry.toml\n[secrets.github]\nfor = [\"tool:web_fetch\"]\n")
         .user_settings(own)
         .flag("secrets.npm.env=NPM_TOKEN");
-    given.check("E0906 error agentry.toml:1:2");
+    given.check("E0909 error agentry.toml:1:2");
     assert_eq!(
         said(&given),
         [
@@ -296,7 +297,7 @@ fn the_agent_in_a_project_does_not_say_it_either() {
         [secrets.github]
         for = [\"tool:bash\"]
         ",
-        "E0906 error one/agentry.toml:1:2",
+        "E0909 error one/agentry.toml:1:2",
     );
 }
 

@@ -10,18 +10,21 @@ use std::time::Duration;
 
 use agentry_agentfile::diagnostic::Findings;
 use agentry_agentfile::file_tree::FileTree;
+use agentry_agentfile::skill::SkillLevel;
 use agentry_kernel::confine::{HOME_DENIED, TOOLCHAINS};
 use agentry_protocol::confinement::{
-    Confinement, Connection, Git, Limits, Network, Profile, Reading,
+    Confinement, Connection, Git, Level, Limits, Network, Profile, Reading,
 };
 use agentry_sandbox::{
     Bounds, Command, Cwd, Ending, Error, Finished, Job, Sandbox, Source, Stop, Streams,
     denied_paths,
 };
+use agentry_runtime::Enforcer;
 use clap::Args;
+use serde_json::json;
 
-use super::{Format, Which};
-use crate::enforce;
+use super::{Format, Which, show_agent};
+use crate::{enforce, engine};
 use crate::fault::{Blame, Fault};
 use crate::host::Host;
 use crate::limits::SANDBOX_OUTPUT_BYTES_MAX;
@@ -75,7 +78,7 @@ const NOT_FOUND: u8 = 127;
 pub(crate) fn run(host: &Host, options: &RunOptions) -> Result<ExitCode, Fault> {
     let settings = host.settings(&FileTree::new(""), &mut Findings::default());
     let setup = enforce::setup(&host.environment);
-    let opened = Sandbox::open(&setup, enforce::minimum(&settings.config.sandbox));
+    let opened = Sandbox::open(&setup, enforce::minimum(settings.sandbox()));
     let (sandbox, _) = match opened {
         Ok(opened) => opened,
         Err(unavailable) => {
@@ -210,4 +213,95 @@ fn not_run(error: &Error) -> u8 {
 fn say(text: &str) {
     // With nowhere left to write to, the exit code is all that can be said.
     writeln!(anstream::stderr().lock(), "{}", crate::render::visible(text)).unwrap_or_default();
+}
+
+pub(crate) fn explain(host: &Host, options: &ExplainOptions) -> Result<ExitCode, Fault> {
+    let directory = options.which.dir.clone();
+    let loaded = host.load(&directory, SkillLevel::Extended)?;
+    let id = show_agent::choose(&loaded, &options.which)?.id.clone();
+    let enforcer = enforce::open(&host.environment, loaded.library.settings.sandbox());
+    let definitions = engine::definitions(host, &loaded, &directory, enforcer.level())?;
+    let agent = definitions.library.agents.get(id.as_str());
+    let agent = agent.ok_or_else(|| Fault::new(Blame::Agent, format!("there is no agent {id}")))?;
+    let (confinement, notes) = definitions.confinement(agent).map_err(engine::fault)?;
+    let missing = match &enforcer {
+        Enforcer::Missing(why) => Some(why.as_str()),
+        Enforcer::Sandbox(_) | Enforcer::Off => None,
+    };
+    let mut out = anstream::stdout().lock();
+    match options.format {
+        Format::Json => {
+            let notes: Vec<String> = notes.iter().map(ToString::to_string).collect();
+            let value = json!({
+                "agent": id, "confinement": confinement, "hash": confinement.hash(),
+                "left_out": notes, "missing": missing,
+            });
+            writeln!(out, "{}", serde_json::to_string_pretty(&value)?)?;
+        }
+        Format::Text => {
+            write!(out, "{}", explained(&confinement))?;
+            for note in &notes {
+                writeln!(out, "left out: {note}")?;
+            }
+            if let Some(why) = missing {
+                writeln!(out, "There is no sandbox, so nothing runs: {why}")?;
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A confinement for people.
+fn explained(confinement: &Confinement) -> String {
+    use std::fmt::Write as _;
+    if confinement.level == Level::Off {
+        return "The sandbox is off: commands can do whatever you can.\n".to_owned();
+    }
+    let mut text = String::new();
+    let profile = serde_json::to_value(confinement.profile).unwrap_or_default();
+    let profile = profile.as_str().unwrap_or_default();
+    let mut list = |head: &str, first: &[&str], paths: &[String]| {
+        let all = first.iter().copied().chain(paths.iter().map(String::as_str));
+        for (at, line) in all.enumerate() {
+            let head = if at == 0 { head } else { "" };
+            writeln!(text, "{head:<10} {line}").expect("a string takes all");
+        }
+    };
+    list("level", &[confinement.level.as_str()], &[]);
+    list("profile", &[profile], &[]);
+    let system = match confinement.reading {
+        Reading::Strict => "the system's programs, libraries and public settings",
+        Reading::Broad => "everything but what is denied",
+    };
+    list("reads", &[system], &confinement.allow_read);
+    list("", &["never:"], &[]);
+    list("", &[], &confinement.deny_read);
+    let home = match &confinement.home {
+        Some(home) => format!("its own home, kept in {home}"),
+        None => "its own home, thrown away after each call".to_owned(),
+    };
+    list("writes", &["its own /tmp and /dev/shm", &home], &confinement.allow_write);
+    let git = match confinement.git {
+        Git::Read => "never: .git, hooks, editor and shell settings, wherever they stand",
+        Git::Write => "never: the hooks and settings of .git, editor and shell settings",
+    };
+    list("", &[git], &confinement.deny_write);
+    match &confinement.network {
+        Network::None => list("reaches", &["nothing"], &[]),
+        Network::Domains { allow, .. } if allow.is_empty() => list("reaches", &["nothing"], &[]),
+        Network::Domains { allow, addresses } => {
+            list("reaches", &[], allow);
+            list("", &[], addresses);
+        }
+    }
+    let limits = confinement.limits;
+    let spends = [
+        format!("{} s for a command", limits.timeout_ms / 1000),
+        format!("{} MiB of memory", limits.memory_bytes >> 20),
+        format!("{} processes", limits.processes),
+        format!("{} MiB of temporary files, and of any one file", limits.disk_bytes >> 20),
+        format!("{} open files", limits.files),
+    ];
+    list("spends", &[], &spends);
+    text
 }

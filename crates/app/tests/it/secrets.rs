@@ -470,7 +470,7 @@ fn a_project_does_not_say_who_gets_a_secret() {
     exit 2
     --- stderr
     error: the settings have errors:
-      agentry.toml:1:2 E0906 a project may not say who gets a secret
+      agentry.toml:1:2 E0909 a project may not say who gets a secret
      help: `agentry config show` shows them with excerpts
     ");
 }
