@@ -217,7 +217,7 @@ fn wider(asked: &Sandbox, operator: &Sandbox) -> Vec<(&'static str, &'static str
 
 /// The weakest level that settings accept.
 pub fn minimum(sandbox: &Sandbox) -> SandboxLevel {
-    sandbox.minimum.unwrap_or(SandboxLevel::Ns)
+    sandbox.minimum.unwrap_or(SandboxLevel::Bwrap)
 }
 
 /// The profile that settings choose.

@@ -55,7 +55,7 @@ pub fn denied_paths(output: &str, confinement: &Confinement, cwd: &Path) -> Vec<
         if !refused && !missing {
             continue;
         }
-        for path in paths(line, cwd) {
+        for path in paths(line, cwd).chain(last_word(line, &lower, cwd)) {
             let denied = if !is_seen(&path, confinement) {
                 Some(Denied { path, write: false })
             } else if refused && !is_writable(&path, confinement) {
@@ -78,6 +78,15 @@ fn paths<'a>(line: &'a str, cwd: &'a Path) -> impl Iterator<Item = PathBuf> + 'a
     line.split(between)
         .filter(|word| word.contains('/') && word.len() > 1)
         .map(move |word| normal(&cwd.join(word)))
+}
+
+/// The word just before what the system says, which is a path also when it looks like none: `x: Permission denied`.
+fn last_word(line: &str, lower: &str, cwd: &Path) -> Option<PathBuf> {
+    let refusals = REFUSED.iter().filter_map(|word| lower.find(&format!(": {word}"))).min()?;
+    let before = line.get(..refusals)?;
+    let word = before.rsplit(|c: char| c.is_whitespace() || ":'\"`‘’".contains(c));
+    let word = word.into_iter().find(|word| !word.is_empty())?;
+    Some(normal(&cwd.join(word)))
 }
 
 /// Without `.` and `..`, as text: the links of a sandbox are not ours to follow.
@@ -149,10 +158,25 @@ mod tests {
         check("PermissionError: [Errno 13] Permission denied: '/usr/bin/x'", written);
         check("Error: EROFS: read-only file system, open '/usr/bin/x'", written);
         check("touch: cannot touch ‘/usr/bin/x’: Read-only file system", written);
+        check("bash: line 1: /usr/bin/x: Permission denied", written);
         let read = &["/etc/shadow may not be read"];
         check("cat: /etc/shadow: No such file or directory", read);
         check("Error: open \"/etc/shadow\": Permission denied (os error 13)", read);
         check("cat: ../../etc/shadow: No such file or directory", read);
+    }
+
+    #[test]
+    fn a_bare_name_is_taken_from_where_the_command_runs() {
+        let confinement = Confinement::nothing();
+        for line in [
+            "sh: 1: cannot create note.txt: Read-only file system",
+            "touch: cannot touch 'note.txt': Permission denied",
+        ] {
+            let found = denied_paths(line, &confinement, Path::new("/usr/share/x"));
+            let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+            let expected = ["denied by sandbox: /usr/share/x/note.txt may not be written"];
+            assert_eq!(found, expected, "{line}");
+        }
     }
 
     #[test]
