@@ -15,7 +15,7 @@ use std::rc::Rc;
 use secrecy::SecretString;
 
 use crate::limits::SECRET_BLANK_BYTES_MAX;
-use form::{Forms, Needles};
+use form::{Forms, Needles, Side};
 use view::View;
 
 /// A text cut by us has this at the place.
@@ -266,6 +266,9 @@ fn before_cut(forms: &Forms, text: &[u8], (edge, _): (usize, usize)) -> Option<F
     let edge = edge - usize::from(text[..edge].ends_with(b"\n"));
     let from = edge.saturating_sub(reach(forms.longest()));
     let window = &text[from..edge];
+    if !forms.may_stand(window.iter().rev(), Side::End) {
+        return None;
+    }
     let found = sights(forms, window).into_iter().filter_map(|(view, needles)| {
         let shown = view.certain();
         let first = shown.len().saturating_sub(needles.longest);
@@ -284,6 +287,9 @@ fn after_cut(forms: &Forms, text: &[u8], (_, edge): (usize, usize)) -> Option<Fi
     let edge = edge + usize::from(text[edge..].starts_with(b"\n"));
     let until = text.len().min(edge + reach(forms.longest()));
     let window = &text[edge..until];
+    if !forms.may_stand(window.iter(), Side::Beginning) {
+        return None;
+    }
     let found = sights(forms, window).into_iter().filter_map(|(view, needles)| {
         let most = view.bytes.len().min(needles.longest);
         (needles.edge_min..=most).rev().find_map(|shown| {

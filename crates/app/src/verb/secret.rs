@@ -120,12 +120,11 @@ fn asked(name: &str) -> Result<SecretString, Fault> {
     let mut silent = before.clone();
     silent.local_modes.remove(LocalModes::ECHO);
     silent.local_modes.insert(LocalModes::ECHONL);
-    let mut err = anstream::stderr().lock();
-    write!(err, "value of `{name}` (not shown): ")?;
-    err.flush()?;
     tcsetattr(&stdin, OptionalActions::Flush, &silent).map_err(|error| unreadable(error.into()))?;
+    let mut err = anstream::stderr().lock();
+    let prompted = write!(err, "value of `{name}` (not shown): ").and_then(|()| err.flush());
     let mut line = String::new();
-    let read = stdin.lock().read_line(&mut line);
+    let read = prompted.and_then(|()| stdin.lock().read_line(&mut line));
     let restored = tcsetattr(&stdin, OptionalActions::Now, &before);
     let value = without_line_end(line);
     read.map_err(unreadable)?;

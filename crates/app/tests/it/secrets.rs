@@ -1,8 +1,10 @@
 //! Secrets: kept for those who may have them, and found in nothing that is recorded, shown or sent.
 
 use std::fs;
+use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use serde_json::json;
 
@@ -402,6 +404,41 @@ fn a_value_comes_from_standard_input_or_a_variable_and_never_from_the_command_li
     assert_eq!(story.ran_in("", "secret set github --from-env GITHUB_TOKEN").code, Some(0));
     let kept = fs::read_to_string(story.home(FILE)).expect("it is kept");
     assert!(kept.contains("ghp-abcdefgh-1"), "{kept}");
+}
+
+#[test]
+fn at_a_terminal_the_value_is_asked_for_and_not_shown() {
+    use rustix::fs::{Mode, OFlags};
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    let story = Story::new("");
+    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("there is a terminal");
+    grantpt(&ours).expect("it is granted");
+    unlockpt(&ours).expect("it is unlocked");
+    let name = ptsname(&ours, Vec::new()).expect("it has a name");
+    let flags = OFlags::RDWR | OFlags::NOCTTY;
+    let theirs = rustix::fs::open(name, flags, Mode::empty()).expect("it can be opened");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_agentry"))
+        .args(["secret", "set", "typed"])
+        .env_clear()
+        .env("HOME", story.home(""))
+        .stdin(theirs)
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary starts");
+    let mut err = child.stderr.take().expect("it has errors");
+    let question = b"value of `typed` (not shown): ";
+    let mut asked = [0; 30];
+    err.read_exact(&mut asked).expect("it asks");
+    assert_eq!(&asked, question);
+    let mut terminal = fs::File::from(ours);
+    writeln!(terminal, "{CANARY}").expect("it can be typed");
+    assert!(child.wait().expect("it ends").success());
+    let mut shown = [0; 64];
+    let count = terminal.read(&mut shown).unwrap_or_default();
+    assert_eq!(String::from_utf8_lossy(&shown[..count]), "\r\n", "only the line end is echoed");
+    let kept: serde_json::Value =
+        serde_json::from_slice(&fs::read(story.home(FILE)).expect("it is kept")).expect("JSON");
+    assert_eq!(kept["secrets"]["typed"]["value"], CANARY);
 }
 
 #[test]

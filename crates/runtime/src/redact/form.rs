@@ -2,7 +2,7 @@
 //!
 //! Must never: be printed; all of it is made of values.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use aho_corasick::AhoCorasick;
 use secrecy::{ExposeSecret, SecretString};
@@ -19,6 +19,20 @@ const EDGE_BASE64_CHARS_MIN: usize = 6;
 /// So many hexadecimal digits are.
 const EDGE_HEX_CHARS_MIN: usize = 8;
 
+/// How many bytes in a row tell whether a look is worth it; not more than the least that is hidden.
+const ROW_BYTES: usize = EDGE_BYTES_MIN;
+/// An escape among so many bytes may stand for one of them.
+const ESCAPES_BYTES: usize = 6 * ROW_BYTES;
+
+/// Where in a text.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    /// Its beginning; it is read forward.
+    Beginning,
+    /// Its end; it is read backward.
+    End,
+}
+
 /// All values in all forms.
 pub(super) struct Forms {
     /// As it is, and with `+` for spaces.
@@ -29,6 +43,10 @@ pub(super) struct Forms {
     pub(super) base64: Needles,
     /// Two digits for each byte, in any case.
     pub(super) hex: Needles,
+    /// Every four bytes in a row of any of them, in small letters.
+    rows: HashSet<[u8; ROW_BYTES]>,
+    /// Whether a value has blanks in it, so that rows say nothing.
+    has_blanks: bool,
 }
 
 /// One form of one value.
@@ -77,13 +95,40 @@ impl Forms {
         if texts.is_empty() {
             return None;
         }
+        let has_blanks = texts.iter().any(|(_, text)| text.contains(char::is_whitespace));
         let texts = || texts.iter().copied();
-        Some(Self {
+        let mut forms = Self {
             plain: Needles::new(texts().flat_map(plain), EDGE_BYTES_MIN, false),
             dense: Needles::new(texts().filter_map(dense), EDGE_BYTES_MIN, false),
             base64: Needles::new(texts().flat_map(base64), EDGE_BASE64_CHARS_MIN, false),
             hex: Needles::new(texts().map(hex), EDGE_HEX_CHARS_MIN, true),
-        })
+            rows: HashSet::new(),
+            has_blanks,
+        };
+        let all = [&forms.plain, &forms.base64, &forms.hex];
+        let needles = all.iter().flat_map(|needles| &needles.all);
+        forms.rows = needles.flat_map(|needle| rows(&needle.bytes)).collect();
+        Some(forms)
+    }
+
+    /// Whether a part of a value could stand at the end of a text, or at its beginning. A quick look, for
+    /// texts with many cuts; yes is only perhaps.
+    pub(super) fn may_stand<'a>(
+        &self,
+        text: impl Iterator<Item = &'a u8> + Clone,
+        side: Side,
+    ) -> bool {
+        let is_escaped = text.clone().take(ESCAPES_BYTES).any(|byte| b"%\\".contains(byte));
+        let mut row: Vec<u8> = text
+            .filter(|byte| !byte.is_ascii_whitespace())
+            .take(ROW_BYTES)
+            .map(u8::to_ascii_lowercase)
+            .collect();
+        if side == Side::End {
+            row.reverse();
+        }
+        let is_known = <[u8; ROW_BYTES]>::try_from(row).is_ok_and(|row| self.rows.contains(&row));
+        self.has_blanks || is_escaped || is_known
     }
 
     pub(super) fn longest(&self) -> usize {
@@ -99,6 +144,12 @@ fn parts(value: &str) -> impl Iterator<Item = &str> {
         *line != value && line.len() >= SECRET_LINE_BYTES_MIN && !line.starts_with("-----")
     });
     is_known.then_some(value).into_iter().chain(lines)
+}
+
+fn rows(bytes: &[u8]) -> impl Iterator<Item = [u8; ROW_BYTES]> {
+    bytes
+        .windows(ROW_BYTES)
+        .filter_map(|row| <[u8; ROW_BYTES]>::try_from(row.to_ascii_lowercase()).ok())
 }
 
 fn plain((name, text): (usize, &str)) -> Vec<Needle> {

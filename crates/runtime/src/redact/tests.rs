@@ -179,6 +179,8 @@ fn half_a_value_beside_a_cut_is_hidden() {
     let text = encoded(b"tok-1234567890", STANDARD, true);
     assert_eq!(hide(&format!("{}…", &text[..7])), "[secret key]…");
     assert_eq!(hide(&format!("…{}", &text[9..18])), "…[secret key]");
+    let spaced = redactor(&[("key", "one two three four")]);
+    assert_eq!(spaced.text("x one two…", Ends::Whole).text, "x [secret key]…");
     // Away from a cut it is a text like any other.
     assert_eq!(hide("a tok-12 b"), "a tok-12 b");
 }
