@@ -226,8 +226,9 @@ impl Cut<'_> {
     /// A home of its own that is kept, for agents that are trusted.
     fn home(&self, profile: Profile) -> Option<String> {
         let (state, agent) = (self.place.state.as_ref()?, self.place.agent.as_ref()?);
-        let agent = agent.as_str();
-        let is_name = !agent.is_empty() && !agent.contains('/') && agent != "." && agent != "..";
+        // An agent of a folder has a `/` in its name; its home must not lie in another's.
+        let agent = agent.as_str().replace('%', "%25").replace('/', "%2F");
+        let is_name = !["", ".", ".."].contains(&agent.as_str());
         match profile {
             Profile::Untrusted => None,
             Profile::Trusted | Profile::Host => is_name.then(|| format!("{state}/homes/{agent}")),
