@@ -14,7 +14,7 @@ fn without_a_sandbox_there_is_no_wiggum_mode() {
     exit 2
     --- stderr
     error: the sandbox is off, so there is no wiggum mode: nothing would hold back what nobody is asked about
-      hint: remove `sandbox.enabled = false` from your settings, or use --mode structured
+     help: remove `sandbox.enabled = false` from your settings, or use --mode structured
     ");
     // A project cannot switch it off, so there it has no effect.
     story.file("agentry.toml", b"[sandbox]\nenabled = false\n");
@@ -38,7 +38,7 @@ fn without_a_sandbox_a_person_is_asked_about_what_a_rule_allows() {
     let findings = &question.expect("a person is asked")["event"]["ruling"]["findings"];
     assert!(findings.to_string().contains("the sandbox is off"), "{findings}");
     // The answer is for this call and is stamped with what it ran under.
-    story.out(&format!("{OFF} answer {} --allow", asked[0]));
+    story.out(&format!("{OFF} answer {} yes", asked[0]));
     let ended = story.ran_in("", &format!("{OFF} resume {run}"));
     assert_eq!(ended.code, Some(0), "{}", ended.err);
     let all = entries(&story, "session", &run);
@@ -60,7 +60,7 @@ fn a_turn_that_began_inside_does_not_go_on_outside() {
     let refused = story.ran_in("", &format!("{OFF} resume {run}"));
     assert_eq!(refused.code, Some(2), "{}", refused.err);
     assert!(refused.err.contains("began under `ns`"), "{}", refused.err);
-    story.out(&format!("answer {} --allow", waiting(&story)[0]));
+    story.out(&format!("answer {} yes", waiting(&story)[0]));
     assert_eq!(story.ran_in("", &format!("resume {run}")).code, Some(0));
 }
 
