@@ -398,7 +398,8 @@ impl Cut<'_> {
         let most = security.allowed_domains.clone().unwrap_or_default();
         for layer in [self.ceiling].into_iter().chain(self.requests.iter().copied()) {
             let texts = (DOMAINS.of)(&layer.sandbox.security).into_iter().flatten();
-            for (at, text) in texts.enumerate().filter(|(_, text)| !domain::is_some(text)) {
+            let mut bad = texts.enumerate().filter(|(_, text)| !domain::is_some(text));
+            if let Some((at, text)) = bad.next() {
                 let what = format!("`{text}` in {} is not the name of a host", DOMAINS.key);
                 let origin = layer.origin(&format!("{}/{at}", DOMAINS.pointer));
                 let help = "write a name such as api.github.com".to_owned();
