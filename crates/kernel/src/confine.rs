@@ -226,8 +226,9 @@ impl Cut<'_> {
     /// A home of its own that is kept, for agents that are trusted.
     fn home(&self, profile: Profile) -> Option<String> {
         let (state, agent) = (self.place.state.as_ref()?, self.place.agent.as_ref()?);
-        let agent = agent.as_str();
-        let is_name = !agent.is_empty() && !agent.contains('/') && agent != "." && agent != "..";
+        // An agent of a folder has a `/` in its name; its home must not lie in another's.
+        let agent = agent.as_str().replace('%', "%25").replace('/', "%2F");
+        let is_name = !["", ".", ".."].contains(&agent.as_str());
         match profile {
             Profile::Untrusted => None,
             Profile::Trusted | Profile::Host => is_name.then(|| format!("{state}/homes/{agent}")),
@@ -397,7 +398,8 @@ impl Cut<'_> {
         let most = security.allowed_domains.clone().unwrap_or_default();
         for layer in [self.ceiling].into_iter().chain(self.requests.iter().copied()) {
             let texts = (DOMAINS.of)(&layer.sandbox.security).into_iter().flatten();
-            for (at, text) in texts.enumerate().filter(|(_, text)| !domain::is_some(text)) {
+            let mut bad = texts.enumerate().filter(|(_, text)| !domain::is_some(text));
+            if let Some((at, text)) = bad.next() {
                 let what = format!("`{text}` in {} is not the name of a host", DOMAINS.key);
                 let origin = layer.origin(&format!("{}/{at}", DOMAINS.pointer));
                 let help = "write a name such as api.github.com".to_owned();

@@ -141,7 +141,11 @@ impl Turn {
         let mut talk = Talk::new(&charter, history);
         talk.say(Message::User { content: plan.prompt.clone() });
         let mut turn = Self {
-            program: Program::new(concerns(charter.mode, &charter.limits, confined(&charter))),
+            program: Program::new(concerns(
+                charter.mode,
+                &charter.limits,
+                Confined::by(charter.confinement().level),
+            )),
             plan: Plan {
                 parent_hash: plan.parent_hash.clone(),
                 standing: plan.standing.clone(),
@@ -279,11 +283,6 @@ impl Turn {
         let check = self.open.check.map(|iteration| Undone::Check { iteration });
         asked.chain(calls).chain(check).collect()
     }
-}
-
-/// Whether a sandbox holds the calls of a turn.
-fn confined(charter: &Charter) -> Confined {
-    if charter.authority.is_unconfined() { Confined::No } else { Confined::Yes }
 }
 
 /// A move whose result is not there.
@@ -441,7 +440,6 @@ impl Turn {
         Subject {
             call: number as u64,
             verdict: record.ruling.verdict,
-            // An answer for the session was given for calls inside of the sandbox.
             standing: !self.charter.authority.is_unconfined()
                 && self.plan.standing.contains_key(record.digest.as_str()),
             dangerous: record.danger.is_some(),

@@ -253,7 +253,8 @@ impl Runner<'_> {
         at: usize,
     ) -> Result<(Left, Option<String>), Error> {
         let ledger = &self.host.ledger;
-        let (mut turn, taken) = rebuild::rebuild(ledger, &underway.id, id)?;
+        let (mut turn, taken) =
+            rebuild::rebuild(ledger, (&underway.id, id), self.definitions.level)?;
         let mut session = self.session(underway, id, at)?;
         session.taken = taken;
         session.workers.confine(&turn.charter().authority.confinement);

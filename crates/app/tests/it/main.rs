@@ -5,6 +5,7 @@ mod check;
 mod check_files;
 mod cli;
 mod config;
+mod confinement;
 mod crash;
 mod explain;
 mod guide;

@@ -10,6 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentry_bthread::{Bid, Flow, Pattern};
+use agentry_protocol::confinement::Level;
 use agentry_protocol::event::Mode;
 use agentry_protocol::verdict::Verdict;
 use serde::{Deserialize, Serialize};
@@ -46,6 +47,16 @@ enum Pass {
     // It may, because of the mode.
     Trusted,
     Denied(Refusal),
+}
+
+impl Confined {
+    /// Whether something enforces at this level.
+    pub fn by(level: Level) -> Self {
+        match level {
+            Level::Ns | Level::Bwrap | Level::Seatbelt | Level::Landlock => Self::Yes,
+            Level::Off => Self::No,
+        }
+    }
 }
 
 impl Gate {

@@ -349,7 +349,11 @@ fn the_strictest_level_and_the_strictest_word_hold() {
 
 #[test]
 fn a_name_that_leaves_the_homes_gives_no_home() {
-    for agent in ["..", ".", "a/b", ""] {
+    let mut nested = given("", "");
+    nested.place.agent = Some(AgentId::new("docs/../writer"));
+    let home = nested.holds().0.home;
+    assert_eq!(home.as_deref(), Some("/home/me/.local/state/agentry/homes/docs%2F..%2Fwriter"));
+    for agent in ["..", ".", ""] {
         let mut given = given("", "");
         given.place.agent = Some(AgentId::new(agent));
         assert_eq!(given.holds().0.home, None, "{agent:?}");
