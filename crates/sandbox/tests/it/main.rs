@@ -4,8 +4,12 @@
 mod bounds;
 mod egress;
 mod endings;
+#[cfg(target_os = "linux")]
+mod faults;
 mod protect;
 mod starting;
+#[cfg(target_os = "linux")]
+mod supervisor;
 
 use std::time::Duration;
 
