@@ -10,6 +10,8 @@ mod protect;
 mod starting;
 #[cfg(target_os = "linux")]
 mod supervisor;
+#[cfg(target_os = "linux")]
+mod toolchains;
 
 use std::time::Duration;
 
