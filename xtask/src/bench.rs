@@ -29,14 +29,16 @@ enum Part {
     Ledger,
     Session,
     Program,
+    Sandbox,
 }
 
-const PARTS: [(&str, Part); 5] = [
+const PARTS: [(&str, Part); 6] = [
     ("check", Part::Check),
     ("run", Part::Run),
     ("ledger", Part::Ledger),
     ("session", Part::Session),
     ("program", Part::Program),
+    ("sandbox", Part::Sandbox),
 ];
 
 pub(crate) fn run(root: &Path, options: &[&str]) -> Result<(), Failure> {
@@ -49,6 +51,7 @@ pub(crate) fn run(root: &Path, options: &[&str]) -> Result<(), Failure> {
             Part::Ledger => bench_target(root, "agentry-store", &["ledger", "--", "append"])?,
             Part::Session => sessions::run(root, &binary)?,
             Part::Program => bench_target(root, "agentry-bthread", &["program"])?,
+            Part::Sandbox => bench_target(root, "agentry-tools", &["sandbox"])?,
         }
     }
     println!("\n{} cores; load {}.", measure::cores(), measure::load());

@@ -66,7 +66,7 @@ pub(crate) fn attestation(level: Level, escapes: Vec<Escape>, cgroup: bool) -> A
         level,
         kernel,
         landlock_abi: landlock::abi(),
-        own_user: rustix::process::geteuid().is_root(),
+        own_user: crate::sandbox::has_own_users(),
         limits: vec![
             limit("time", true, "the supervisor, which ends the whole tree"),
             memory,

@@ -127,8 +127,9 @@ impl Helper {
             (_, Some(_)) => sys::MOUNTS,
             (_, None) => 0,
         };
+        let step = if namespaces == 0 { "split off a process" } else { "make namespaces" };
         let split = pipe.and_then(|pipe| {
-            sys::clone(namespaces).at_step("make namespaces").map(|forked| (pipe, forked))
+            sys::clone(namespaces).at_step(step).map(|forked| (pipe, forked))
         });
         match split {
             Err(trouble) => (supervisor, Err(trouble)),

@@ -15,7 +15,7 @@ use rustix::process::{Signal, pidfd_send_signal};
 
 use crate::egress::Egress;
 use crate::child::{self, Command, Cwd, Ending, Error, Finished};
-use crate::limits::{END_GRACE_MS_MAX, KILL_MS_MAX};
+use crate::limits::{END_GRACE_MS_MAX, KILL_MS_MAX, LAST_WORD_MS_MAX};
 use crate::spec::{ENTER, Order, START, Status, Trouble, Word};
 use crate::stop::Listener;
 use crate::streams::{Pump, poll_until};
@@ -157,13 +157,14 @@ impl<'a> Running<'a> {
             Some((Word::Ended { status, left_behind, out_of_memory }, _)) => {
                 self.ended = Some(Ended { status, left_behind, out_of_memory });
             }
-            None => {
-                let step = if self.started { "watch the program" } else { "build the sandbox" };
-                let silent = io::Error::other("its first process ended without a word");
-                self.trouble = Some(Trouble::new(step, &silent));
-            }
+            None => self.trouble = Some(self.silence()),
         }
         Ok(())
+    }
+
+    fn silence(&self) -> Trouble {
+        let step = if self.started { "watch the program" } else { "build the sandbox" };
+        Trouble::new(step, &io::Error::other("its first process ended without a word"))
     }
 
     /// What came of it.
@@ -178,7 +179,15 @@ impl<'a> Running<'a> {
             return Err(Error::Unkillable(0));
         }
         while self.ended.is_none() && self.trouble.is_none() {
-            self.hear()?;
+            // Somebody else may hold the other end; then nothing comes, not even its end.
+            let mut fds = [PollFd::new(&self.first.control, PollFlags::IN)];
+            let late = Instant::now() + Duration::from_millis(LAST_WORD_MS_MAX);
+            poll_until(&mut fds, Some(late)).map_err(Error::Unwatched)?;
+            if fds[0].revents().is_empty() {
+                self.trouble = Some(self.silence());
+            } else {
+                self.hear()?;
+            }
         }
         self.pump.drain().map_err(Error::Unwatched)?;
         // Every connection is recorded before the call counts as over.

@@ -132,7 +132,9 @@ impl Sandbox {
     /// When it is not to be had, or something got out of it.
     pub fn open_level(setup: &Setup, level: Level) -> Result<(Self, Attestation), String> {
         let sandbox =
-            Self::start(setup, level).map_err(|error| format!("the helper: {error}"))?;
+            Self::start(setup, level).map_err(|error| {
+                format!("cannot start the helper {}: {error}", setup.binary.display())
+            })?;
         let escapes = sandbox.try_escapes()?;
         let attestation = attest::attestation(level, escapes, sandbox.groups.is_some());
         let got_out: Vec<&str> = attestation
@@ -184,7 +186,10 @@ impl Sandbox {
         };
         let finished = self
             .run_program(program, &job, &Stop::new(), &Found::default(), None)
-            .map_err(|error| error.to_string())?;
+            .map_err(|error| match error {
+                Error::Sandbox { step, reason } => format!("cannot {step}: {reason}"),
+                other => other.to_string(),
+            })?;
         let output = finished.stdout.whole().unwrap_or_default();
         serde_json::from_slice(&output)
             .map_err(|_| format!("the escapes could not be tried: {:?}", finished.ending))
@@ -433,9 +438,29 @@ pub(crate) fn place_of(handle: &OwnedFd) -> io::Result<PathBuf> {
     std::fs::read_link(format!("/proc/self/fd/{}", handle.as_raw_fd()))
 }
 
+/// Whether we are root and can be others. Root of a namespace that does not know these users is an ordinary user
+/// of the machine around it, and is treated as one.
+pub(crate) fn has_own_users() -> bool {
+    static KNOWN: OnceLock<bool> = OnceLock::new();
+    rustix::process::geteuid().is_root()
+        && *KNOWN.get_or_init(|| {
+            let knows = |file| std::fs::read_to_string(file).is_ok_and(|map| is_mapped(&map));
+            knows("/proc/self/uid_map") && knows("/proc/self/gid_map")
+        })
+}
+
+/// Whether a map of users has all that sandboxes run as: each line is the first here, the first there, how many.
+fn is_mapped(map: &str) -> bool {
+    let (first, end) = (u64::from(USER_FIRST), u64::from(USER_FIRST) + u64::from(USERS));
+    map.lines().any(|line| {
+        let numbers: Vec<u64> = line.split_whitespace().filter_map(|it| it.parse().ok()).collect();
+        matches!(numbers[..], [from, _, count] if from <= first && end <= from + count)
+    })
+}
+
 /// Root runs nothing as root: every home has a user of its own, far from those of the machine.
 fn own_user(confinement: &Confinement) -> Option<u32> {
-    rustix::process::geteuid().is_root().then(|| {
+    has_own_users().then(|| {
         let name = confinement.home.as_deref().unwrap_or_default();
         let sum = name.bytes().fold(0_u32, |sum, byte| {
             sum.wrapping_mul(31).wrapping_add(u32::from(byte))
@@ -451,4 +476,18 @@ fn broken(step: &'static str) -> impl Fn(io::Error) -> Error {
 fn helper_gone() -> Error {
     let (step, reason) = ("reach the helper".to_owned(), "it is gone".to_owned());
     Error::Sandbox { step, reason }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn users_are_mapped_only_where_all_of_them_are() {
+        assert!(is_mapped("         0          0 4294967295\n"));
+        assert!(is_mapped("0 1000 1\n1 100000 4294967294\n"));
+        assert!(!is_mapped("0 1000 1\n1 100000 65536\n"));
+        assert!(!is_mapped("1879048192 0 65535\n"));
+        assert!(!is_mapped(""));
+    }
 }

@@ -5,7 +5,7 @@
 //!
 //! Must never: start the program before every step has worked; outlive the supervisor.
 
-use std::io::{self, Read, Write};
+use std::io::{self, PipeWriter, Read, Write};
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
@@ -47,6 +47,9 @@ pub(crate) struct Given {
     /// What the kernel refuses to the program.
     pub(crate) filter: Filter,
 }
+
+/// What the program's process says when every step has worked, before it becomes the program.
+const CONFINED: [u8; 1] = [b'!'];
 
 /// The whole life of the first process.
 pub(crate) fn live(spec: &Spec, given: Given) -> ! {
@@ -159,7 +162,7 @@ fn start(
     let (mut reader, writer) = io::pipe().at_step("watch the start")?;
     let Some(pid) = sys::fork().at_step("split off the program")? else {
         drop(reader);
-        let trouble = become_program(spec, streams, own);
+        let trouble = become_program(spec, streams, own, &writer);
         let text = serde_json::to_vec(&trouble).unwrap_or_default();
         (&writer).write_all(&text).unwrap_or_default();
         sys::exit_now(125)
@@ -168,9 +171,15 @@ fn start(
     // The end of this pipe is the start of the program: it closes when the program takes over.
     let mut text = Vec::new();
     reader.read_to_end(&mut text).at_step("watch the start")?;
-    if !text.is_empty() {
-        let trouble = serde_json::from_slice(&text);
+    let said = text.strip_prefix(&CONFINED).unwrap_or(&text);
+    if !said.is_empty() {
+        let trouble = serde_json::from_slice(said);
         return Err(trouble.map_err(io::Error::from).at_step("watch the start")?);
+    }
+    if text.is_empty() {
+        // It died on the way, so this is not the end of the program.
+        let died = io::Error::other("the process ended before it was confined");
+        return Err(died).at_step("confine the program");
     }
     control.send(&Word::Started, &[]).at_step("tell of the start")?;
     Ok((pid, children))
@@ -181,8 +190,10 @@ fn become_program(
     spec: &Spec,
     streams: [OwnedFd; 3],
     (roles, filter): (Roles, &Filter),
+    mut writer: &PipeWriter,
 ) -> Trouble {
-    let confined = confine(spec, streams, filter);
+    let confined = confine(spec, streams, filter)
+        .and_then(|()| writer.write_all(&CONFINED).at_step("tell that all is confined"));
     if let Err(trouble) = confined {
         return trouble;
     }

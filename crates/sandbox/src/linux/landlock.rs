@@ -14,7 +14,7 @@ use landlock::{
 
 use crate::linux::Failed;
 
-const STEP: &str = "confining paths (Landlock)";
+const STEP: &str = "confine paths (Landlock)";
 
 /// What a process may use; everything else it may not.
 #[derive(Clone, Debug)]
@@ -66,7 +66,10 @@ pub(crate) fn abi() -> u32 {
 pub(crate) fn restrict(rules: &Rules) -> Result<(), Failed> {
     let found = abi();
     if found < rules.abi_min || found == 0 {
-        let why = format!("the kernel has version {found}, and {} is needed", rules.abi_min);
+        let why = match found {
+            0 => "the kernel has no Landlock, or it was not switched on at boot".to_owned(),
+            found => format!("the kernel has version {found}, and {} is needed", rules.abi_min),
+        };
         return Err(Failed::refused(STEP, why));
     }
     let abi = ABI::from(i32::try_from(found).unwrap_or(i32::MAX));
@@ -111,7 +114,7 @@ fn with(
     access: BitFlags<AccessFs>,
     access_of_files: BitFlags<AccessFs>,
 ) -> Result<RulesetCreated, Failed> {
-    let step = || format!("{STEP}: allowing {}", allowed.path.display());
+    let step = || format!("{STEP}: allow {}", allowed.path.display());
     let path = match PathFd::new(&allowed.path) {
         Ok(path) => path,
         Err(PathFdError::OpenCall { source, .. }) if allowed.optional && is_missing(&source) => {

@@ -116,16 +116,16 @@ fn program(
 }
 
 fn compiling(error: seccompiler::BackendError) -> Failed {
-    Failed::refused("making the filter of system calls", error.to_string())
+    Failed::refused("make the filter of calls (seccomp)", error.to_string())
 }
 
 fn installing(error: seccompiler::Error) -> Failed {
     use seccompiler::Error;
     match error {
-        Error::Prctl(cause) => Failed::new("giving up new privileges (prctl)", cause),
-        Error::Seccomp(cause) => Failed::new("installing the filter of calls (seccomp)", cause),
+        Error::Prctl(cause) => Failed::new("give up new privileges (prctl)", cause),
+        Error::Seccomp(cause) => Failed::new("install the filter of calls (seccomp)", cause),
         other @ (Error::Backend(_) | Error::EmptyFilter | Error::ThreadSync(_)) => Failed::new(
-            "installing the filter of calls (seccomp)",
+            "install the filter of calls (seccomp)",
             io::Error::other(other.to_string()),
         ),
     }

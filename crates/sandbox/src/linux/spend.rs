@@ -16,7 +16,7 @@ pub(crate) fn limit(limits: &Limits, cores: u64) -> Result<(), Failed> {
         let most = lowest(most, getrlimit(resource));
         // Soft and hard are one, so that nobody below can raise it again.
         setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) }).map_err(
-            |cause| Failed::new(format!("limiting {name} to {most} (setrlimit)"), cause),
+            |cause| Failed::new(format!("limit {name} to {most} (setrlimit)"), cause),
         )?;
     }
     Ok(())

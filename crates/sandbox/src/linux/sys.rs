@@ -42,18 +42,18 @@ pub(crate) const MOUNTS: i32 = libc::CLONE_NEWNS;
 pub(crate) fn clone(namespaces: i32) -> io::Result<Forked> {
     let mut handle: RawFd = -1;
     let flags = namespaces | libc::CLONE_PIDFD;
-    // SAFETY: all-zero is the documented empty value of this structure of plain numbers.
-    let mut arguments: libc::clone_args = unsafe { std::mem::zeroed() };
-    arguments.flags = u64::try_from(flags).expect("flags are positive");
-    arguments.pidfd = &raw mut handle as u64;
-    arguments.exit_signal = u64::try_from(libc::SIGCHLD).expect("signals are positive");
+    // The older call: containers often say that the newer one does not exist.
     // SAFETY: without a stack of its own the child goes on with a copy of ours, as after a fork; this
-    // process has one thread, so no lock is held by somebody who is not copied.
+    // process has one thread, so no lock is held by somebody who is not copied. The third argument is
+    // where the handle is put; the last two are not used without their flags.
     let pid = unsafe {
         libc::syscall(
-            libc::SYS_clone3,
-            &raw mut arguments,
-            std::mem::size_of::<libc::clone_args>(),
+            libc::SYS_clone,
+            i64::from(flags | libc::SIGCHLD),
+            0_usize,
+            &raw mut handle,
+            0_usize,
+            0_usize,
         )
     };
     match i32::try_from(pid).ok().filter(|pid| *pid >= 0) {

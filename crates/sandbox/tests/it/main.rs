@@ -4,8 +4,14 @@
 mod bounds;
 mod egress;
 mod endings;
+#[cfg(target_os = "linux")]
+mod faults;
 mod protect;
 mod starting;
+#[cfg(target_os = "linux")]
+mod supervisor;
+#[cfg(target_os = "linux")]
+mod toolchains;
 
 use std::time::Duration;
 

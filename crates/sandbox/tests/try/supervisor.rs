@@ -1,0 +1,135 @@
+//! Opens a sandbox, runs one command in it, and prints what came of it as one line of JSON.
+//!
+//! Must never: hide an error; the test decides what was expected.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use agentry_protocol::confinement::{Confinement, Connection, Level};
+use agentry_sandbox::{
+    Bounds, Command, Cwd, Error, Job, Sandbox, Setup, Stop, Streams, egress,
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// What a test wants.
+#[derive(Deserialize)]
+struct Wanted {
+    /// The weakest level that is taken.
+    minimum: Level,
+    /// Only this level.
+    only: Option<Level>,
+    /// The helper; our own binary if there is none.
+    binary: Option<PathBuf>,
+    confinement: Confinement,
+    words: Vec<String>,
+    cwd: PathBuf,
+    path: String,
+    quarantine: PathBuf,
+    time_ms: u64,
+    /// Done between the opening and the run.
+    #[serde(default)]
+    meanwhile: Meanwhile,
+}
+
+#[derive(Default, Deserialize)]
+enum Meanwhile {
+    #[default]
+    Nothing,
+    KillHelper,
+    Remove(PathBuf),
+}
+
+pub(crate) fn run(text: &str) {
+    let wanted: Wanted = serde_json::from_str(text).expect("a test says what it wants");
+    println!("{}", came_of(wanted));
+}
+
+fn came_of(wanted: Wanted) -> Value {
+    let setup = Setup {
+        binary: wanted.binary.clone().unwrap_or_else(|| "/proc/self/exe".into()),
+        path: wanted.path.clone(),
+        quarantine: wanted.quarantine.clone(),
+        resolve: egress::system(),
+    };
+    let opened = match wanted.only {
+        Some(level) => Sandbox::open_level(&setup, level),
+        None => Sandbox::open(&setup, wanted.minimum).map_err(|error| error.to_string()),
+    };
+    let sandbox = match opened {
+        Ok((sandbox, _)) => sandbox,
+        Err(why) => return json!({ "unavailable": why }),
+    };
+    match &wanted.meanwhile {
+        Meanwhile::Nothing => {}
+        Meanwhile::KillHelper => kill_children(),
+        Meanwhile::Remove(path) => std::fs::remove_dir_all(path).expect("it can be removed"),
+    }
+    run_in(&sandbox, &wanted)
+}
+
+fn run_in(sandbox: &Sandbox, wanted: &Wanted) -> Value {
+    let level = sandbox.level();
+    let confinement = Confinement { level, ..wanted.confinement.clone() };
+    let command = Command {
+        program: wanted.words[0].clone().into(),
+        args: wanted.words[1..].iter().map(Into::into).collect(),
+        cwd: Cwd::Path(wanted.cwd.clone()),
+        env: Vec::new(),
+        stdin: None,
+        streams: Streams::Together,
+    };
+    let connections = Arc::new(Mutex::new(Vec::new()));
+    let told = connections.clone();
+    let job = Job {
+        command: &command,
+        confinement: &confinement,
+        hear: None,
+        bounds: &Bounds { time: Duration::from_millis(wanted.time_ms), output_bytes_max: 256 * 1024 },
+        connected: Arc::new(move |connection: Connection| {
+            told.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+        }),
+    };
+    match sandbox.run(&job, &Stop::new()) {
+        Ok(finished) => {
+            let kept = &finished.stdout;
+            let output = [kept.head(), &kept.tail()].concat();
+            json!({
+                "level": level,
+                "ending": format!("{:?}", finished.ending),
+                "output": String::from_utf8_lossy(&output),
+                "left_behind": finished.left_behind,
+                "violations": finished.violations,
+                "connections": *connections.lock().unwrap_or_else(PoisonError::into_inner),
+                "ms": finished.duration.as_millis(),
+            })
+        }
+        Err(error) => json!({ "level": level, "error": kind(&error), "text": error.to_string() }),
+    }
+}
+
+fn kind(error: &Error) -> &'static str {
+    match error {
+        Error::ProgramNotFound { .. } => "program not found",
+        Error::NotExecutable { .. } => "not executable",
+        Error::NoDirectory { .. } => "no directory",
+        Error::TooLong { .. } => "too long",
+        Error::NotStarted { .. } => "not started",
+        Error::Sandbox { .. } => "sandbox",
+        Error::Unwatched(_) => "unwatched",
+        Error::Unkillable(_) => "unkillable",
+    }
+}
+
+/// The helper is the only child there is.
+fn kill_children() {
+    let own = std::process::id();
+    let path = format!("/proc/{own}/task/{own}/children");
+    let children = std::fs::read_to_string(Path::new(&path)).expect("the kernel lists children");
+    for child in children.split_whitespace() {
+        let pid = child.parse().ok().and_then(rustix::process::Pid::from_raw);
+        let pid = pid.expect("the kernel lists numbers");
+        rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("it is ours");
+    }
+}
