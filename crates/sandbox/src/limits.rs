@@ -28,6 +28,8 @@ pub const MEMORY_LOOK_MS: u64 = 100;
 pub const PROXY_PORT: u16 = 3128;
 /// How long the processes of a sandbox may take to end on request before they are killed, in milliseconds.
 pub const END_GRACE_MS_MAX: u64 = 50;
+/// How long the first process of a sandbox may take to end all others before it is killed, in milliseconds.
+pub const END_MS_MAX: u64 = 2_000;
 /// How many paths can be hidden in a sandbox.
 pub const MASKS_MAX: usize = 4096;
 /// The first of the users that root runs sandboxes as; the machine's own are far below.

@@ -10,12 +10,13 @@ use std::net::TcpListener;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
+use agentry_protocol::confinement::Level;
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Signal, pidfd_send_signal};
 
 use crate::egress::Egress;
 use crate::child::{self, Command, Cwd, Ending, Error, Finished};
-use crate::limits::{END_GRACE_MS_MAX, KILL_MS_MAX, TROUBLE_CHARS_MAX};
+use crate::limits::{END_GRACE_MS_MAX, END_MS_MAX, KILL_MS_MAX};
 use crate::spec::{ENTER, Order, START, Status, Trouble, Word};
 use crate::stop::Listener;
 use crate::streams::{Pump, poll_until};
@@ -26,16 +27,35 @@ use crate::wire::Channel;
 pub(crate) struct First {
     pub(crate) control: Channel,
     pub(crate) handle: OwnedFd,
+    pub(crate) level: Level,
 }
 
 impl Drop for First {
     fn drop(&mut self) {
-        // It may be over already; otherwise nobody is left who wants it.
-        pidfd_send_signal(&self.handle, Signal::KILL).unwrap_or_default();
+        // It may be over already; otherwise nobody is left who wants it. Without its own end of the channel it
+        // ends by itself, too.
+        self.end();
     }
 }
 
 impl First {
+    /// Ends it, and with it everything in the sandbox.
+    pub(crate) fn end(&self) {
+        match self.level {
+            // It is process 1 of the others: the kernel ends them before it is over.
+            Level::Ns => self.kill(),
+            // What we hold is not process 1 of the others, so it has to end them before it ends itself.
+            Level::Bwrap | Level::Landlock | Level::Seatbelt | Level::Off => {
+                self.control.send(&Order::End, &[]).unwrap_or_default();
+            }
+        }
+    }
+
+    /// Ends it alone.
+    pub(crate) fn kill(&self) {
+        pidfd_send_signal(&self.handle, Signal::KILL).unwrap_or_default();
+    }
+
     pub(crate) fn is_over(&self, until: Instant) -> io::Result<bool> {
         let mut fds = [PollFd::new(&self.handle, PollFlags::IN)];
         poll_until(&mut fds, Some(until))?;
@@ -104,7 +124,11 @@ impl<'a> Running<'a> {
                 break;
             }
         }
-        pidfd_send_signal(&self.first.handle, Signal::KILL).unwrap_or_default();
+        self.first.end();
+        let patience = Instant::now() + Duration::from_millis(END_MS_MAX);
+        if !self.first.is_over(patience).map_err(Error::Unwatched)? {
+            self.first.kill();
+        }
         Ok(end)
     }
 

@@ -190,7 +190,7 @@ impl Sandbox {
         let watch = self.watch_over(job.confinement)?;
         let found = Found {
             protected: watch.as_ref().map(|watch| watch.protected.clone()).unwrap_or_default(),
-            hidden: view::expand(&job.confinement.deny_read),
+            hidden: view::hidden(job.confinement),
         };
         let scratch = self.scratch(job.confinement)?;
         let own = scratch.as_ref().map(TempDir::path);
@@ -298,6 +298,25 @@ impl Sandbox {
         group.map(Some).map_err(broken("make a control group"))
     }
 
+    /// A place that a call before has made a link must not lead elsewhere. At the level of namespaces no link is
+    /// followed anyway.
+    fn check_places(&self, confinement: &Confinement) -> Result<(), Error> {
+        if self.level == Level::Ns {
+            return Ok(());
+        }
+        let Confinement { allow_read, allow_write, home, .. } = confinement;
+        for place in allow_read.iter().chain(allow_write).chain(home) {
+            let place = Path::new(place);
+            if place.canonicalize().is_ok_and(|found| found != place) {
+                return Err(Error::Sandbox {
+                    step: format!("find {}", place.display()),
+                    reason: "it is, or lies behind, a link; name the place itself".to_owned(),
+                });
+            }
+        }
+        Ok(())
+    }
+
     /// Asks the helper for a sandbox.
     pub(crate) fn begin(
         &self,
@@ -306,6 +325,7 @@ impl Sandbox {
         ends: Ends,
         (found, scratch, group): (&Found, Option<&Path>, Option<&Cgroup>),
     ) -> Result<First, Error> {
+        self.check_places(confinement)?;
         let user = own_user(confinement);
         let spec = Spec {
             level: self.level,
@@ -332,7 +352,7 @@ impl Sandbox {
         match answer {
             Some((Reply::Begun, handles)) => {
                 let handle = handles.into_iter().next().ok_or_else(helper_gone)?;
-                Ok(First { control, handle })
+                Ok(First { control, handle, level: self.level })
             }
             Some((Reply::Failed(trouble), _)) => Err(of_sandbox(trouble)),
             None => Err(helper_gone()),
@@ -378,10 +398,12 @@ impl Watch {
 
 fn guard(confinement: &Confinement) -> io::Result<Guard> {
     let roots: Vec<PathBuf> = confinement.allow_write.iter().map(PathBuf::from).collect();
-    let named = confinement.deny_write.iter().filter(|entry| !entry.ends_with('*'));
+    let named = confinement.deny_write.iter().filter(|entry| !entry.ends_with('*')).map(PathBuf::from);
+    // What is hidden must stay where it is: by another name the next call would see it.
+    let hidden = view::expand(&confinement.deny_read).into_iter().filter(|path| path.exists());
     let protection = Protection {
         names: Names::default(),
-        paths: named.map(PathBuf::from).collect(),
+        paths: named.chain(hidden).collect(),
         git: confinement.git,
     };
     Guard::look(&roots, protection, WalkBounds::default())

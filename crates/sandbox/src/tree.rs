@@ -129,6 +129,11 @@ fn descendants() -> Vec<Process> {
     table.into_iter().filter(|process| is_ours(process) && !process.is_zombie).collect()
 }
 
+/// How many living descendants this process has, which adopts orphans.
+pub(crate) fn count_descendants() -> usize {
+    descendants().len()
+}
+
 /// Signals every descendant of this process, which adopts orphans.
 pub(crate) fn signal_descendants(signal: i32) {
     let signal = if signal == libc::SIGKILL { Signal::KILL } else { Signal::TERM };

@@ -96,6 +96,24 @@ pub(crate) fn expand(entries: &[String]) -> Vec<PathBuf> {
     paths
 }
 
+/// What may not be read just now. A link is not hidden itself, but what it leads to, where that can be seen.
+pub(crate) fn hidden(confinement: &Confinement) -> Vec<PathBuf> {
+    let roots = || confinement.allow_read.iter().chain(&confinement.allow_write).chain(&confinement.home);
+    let is_seen = |path: &Path| {
+        let broad = confinement.reading == Reading::Broad && path.is_file();
+        broad || roots().map(Path::new).any(|root| path.starts_with(root) && path != root)
+    };
+    let mut paths = expand(&confinement.deny_read);
+    for path in &mut paths {
+        if let Ok(target) = path.canonicalize() && target != *path && is_seen(&target) {
+            *path = target;
+        }
+    }
+    // Whoever is confined may have made the link: it must not be able to stop the next call.
+    paths.retain(|path| path.canonicalize().map_or(!path.is_symlink(), |target| target == *path));
+    paths
+}
+
 /// The files that a sandbox sees. `user` is who it runs as, when we are root.
 pub(crate) fn view(confinement: &Confinement, user: Option<u32>, found: &Found) -> View {
     let broad = confinement.reading == Reading::Broad;
