@@ -162,6 +162,7 @@ codes! {
     McpServerForm = "E0903", Error, "An MCP server needs a command or a url, and not both.";
     UnknownEnvironment = "E0904", Warning, "An AGENTRY_ variable has no meaning.";
     SettingForm = "E0905", Error, "A setting on the command line is not written as key=value.";
+    SharedSecrets = "E0906", Error, "A project says who gets a secret.";
 }
 
 impl Code {

@@ -57,8 +57,11 @@ struct Said {
 /// Puts the layers on top of each other.
 pub fn layered(layers: &Layers, findings: &mut Findings) -> Settings {
     let mut settings = Settings { layers: layers.clone(), ..Settings::default() };
-    for source in layers.user.iter().chain(&layers.project).chain(&layers.agent) {
+    if let Some(source) = &layers.user {
         settings.add(source, findings);
+    }
+    for source in layers.project.iter().chain(&layers.agent) {
+        settings.add_shared(source, findings);
     }
     for source in environment::sources(&layers.environment, findings) {
         settings.add(&source, findings);
@@ -94,13 +97,31 @@ impl Settings {
     /// The settings that hold for an agent with a file of its own. What is wrong with that file goes to
     /// the findings.
     pub fn for_agent(&self, own: &Source, findings: &mut Findings) -> Self {
-        Self::default().add(own, findings);
+        Self::default().add_shared(own, findings);
         let layers = Layers { agent: Some(own.clone()), ..self.layers.clone() };
         layered(&layers, &mut Findings::default())
     }
 
     fn add(&mut self, source: &Source, findings: &mut Findings) {
+        let Some(node) = toml::parse(source, findings) else { return };
+        self.add_node(source, node, findings);
+    }
+
+    /// Whoever shares a file with others does not say who gets their secrets.
+    fn add_shared(&mut self, source: &Source, findings: &mut Findings) {
         let Some(mut node) = toml::parse(source, findings) else { return };
+        if let Some(pair) = node.pair("secrets") {
+            let text = Text::new("a project may not say who gets a secret")
+                .help("say it in your own settings, ~/.config/agentry/agentry.toml");
+            findings.at(Code::SharedSecrets, source, pair.key_span, text);
+        }
+        if let Kind::Map(pairs) = &mut node.kind {
+            pairs.retain(|pair| pair.key != "secrets");
+        }
+        self.add_node(source, node, findings);
+    }
+
+    fn add_node(&mut self, source: &Source, mut node: Node, findings: &mut Findings) {
         schema::check(FileKind::Config, source, &mut node, findings);
         self.say(source, &node, "");
     }

@@ -22,6 +22,7 @@ use agentry_tools::{FetchRules, Toolset};
 use crate::fault::{Blame, Fault};
 use crate::host::{Host, Loaded};
 use crate::limits::{CALLS_MAX, ITERATIONS_MAX, STEPS_MAX};
+use crate::secret;
 
 /// What a run needs, and what was read for it.
 pub(crate) struct Engine {
@@ -96,6 +97,8 @@ pub(crate) fn engine(
     let binary = std::env::current_exe().map_err(|error| {
         Fault::new(Blame::Machine, format!("cannot find this program's own file: {error}"))
     })?;
+    let secrets = secret::resolve(host, &loaded.library.settings.config.secrets)?;
+    let redactor = Arc::new(secrets.redactor());
     let definitions = Definitions {
         library: loaded.library.clone(),
         workspace: workspace.unwrap_or_else(|| project.clone()),
@@ -103,12 +106,15 @@ pub(crate) fn engine(
         environment: host.environment.tools.clone(),
         specs: specs(),
         renderer: Mutex::new(Renderer::new(&binary)),
+        redactor: redactor.clone(),
     };
     let parts = Parts {
         ledger,
         tools: Toolset::builtin(),
         fetch: FetchRules::default(),
         env: Vec::new(),
+        secrets,
+        redactor,
         new_number,
     };
     Ok(Engine { parts: Arc::new(parts), definitions, loaded, project })

@@ -2,6 +2,7 @@
 //!
 //! Must never: hold logic. What a verb does stands in its file; what is decided stands in the kernel.
 
+mod enforce;
 mod engine;
 mod env;
 mod fault;
@@ -11,6 +12,7 @@ mod limits;
 mod lines;
 mod progress;
 mod render;
+mod secret;
 mod stage;
 mod verb;
 
@@ -26,6 +28,11 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|word| word == agentry_runtime::template::VERB) {
         let served =
             agentry_runtime::template::serve(std::io::stdin().lock(), std::io::stdout().lock());
+        return if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    }
+    // So is the helper that starts sandboxes.
+    if std::env::args_os().nth(1).is_some_and(|word| word == agentry_sandbox::helper::VERB) {
+        let served = agentry_sandbox::helper::serve(&enforce::ROLES);
         return if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
     let cli = Cli::parse();

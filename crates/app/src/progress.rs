@@ -134,7 +134,20 @@ fn finished(outcome: &ToolOutcome) -> String {
         OutcomeStatus::Uncertain => "?",
     };
     let first = outcome.text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    format!("  {mark} {}", short(first))
+    format!(
+        "  {mark} {}{}",
+        short(first),
+        hidden(outcome).map_or(String::new(), |note| format!("  ({note})"))
+    )
+}
+
+/// How many values of secrets were taken out of an outcome, if any were.
+pub(crate) fn hidden(outcome: &ToolOutcome) -> Option<String> {
+    match outcome.measured.redacted {
+        0 => None,
+        1 => Some("1 secret hidden".to_owned()),
+        count => Some(format!("{count} secrets hidden")),
+    }
 }
 
 fn short(text: &str) -> String {

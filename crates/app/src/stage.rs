@@ -14,6 +14,7 @@ use agentry_model::Delta;
 use agentry_protocol::approval::{Answer, Approval, Reach};
 use agentry_protocol::envelope::{About, Draft, Envelope};
 use agentry_protocol::event::Event;
+use agentry_runtime::redact::Ends;
 use agentry_runtime::{Host as Parts, Witness};
 use agentry_sandbox::Stop;
 use agentry_tools::{ToolBounds, ToolContext, Workspace};
@@ -155,7 +156,8 @@ impl Desk {
         let call = &approval.call;
         writeln!(out, "\n{bold}May `{}` be called?{bold:#}  {}", call.tool, approval.id)?;
         let input = serde_json::to_string_pretty(&call.input).unwrap_or_default();
-        for line in escaped(&unquoted(&call.input).unwrap_or(input)).lines() {
+        let input = self.parts.redactor.hide(&unquoted(&call.input).unwrap_or(input));
+        for line in escaped(&input).lines() {
             writeln!(out, "  {line}")?;
         }
         if let Some(finding) = approval.ruling.deciding() {
@@ -176,7 +178,8 @@ impl Desk {
             fetch: &self.parts.fetch,
             env: &[],
         };
-        self.parts.tools.preview(&approval.call, &context)
+        let preview = self.parts.tools.preview(&approval.call, &context)?;
+        Some(self.parts.redactor.text(&preview, Ends::Cut).text)
     }
 }
 

@@ -24,6 +24,7 @@ mod replay;
 mod resume;
 mod run;
 mod schema;
+mod secret;
 mod show_agent;
 mod show_prompt;
 mod show_record;
@@ -107,6 +108,9 @@ enum Verb {
     /// Look at what decides about calls
     #[command(subcommand)]
     Policy(Policy),
+    /// Keep secrets, and see who may have them
+    #[command(subcommand)]
+    Secret(secret::Secret),
     /// Explain the code of a finding
     Explain(explain::Options),
     /// Print the JSON Schema of a definition file, for editors
@@ -196,6 +200,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, Fault> {
         Verb::Ledger(LedgerVerb::Verify(options)) => ledger::run(&host, &options),
         Verb::Show(show) => run_show(&host, &show),
         Verb::Policy(Policy::Explain(options)) => policy::run(&host, &options),
+        Verb::Secret(what) => secret::run(&host, &what),
         Verb::Explain(options) => explain::run(&options),
         Verb::Schema(options) => schema::run(&options),
         Verb::Config(Config::Show(options)) => config::run(&host, &options),

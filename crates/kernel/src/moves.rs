@@ -142,6 +142,9 @@ pub fn role(event: &Event) -> Role {
         | Event::RunResumed {}
         | Event::RunPaused { .. }
         | Event::RunEnded { .. }
+        | Event::SandboxOpened { .. }
+        | Event::SandboxMissing { .. }
+        | Event::ConnectionEnded { .. }
         | Event::StepStarted { .. }
         | Event::StepEnded { .. }
         | Event::TurnStarted(_) => Role::Other,

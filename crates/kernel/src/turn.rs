@@ -187,6 +187,9 @@ impl Turn {
             | Event::RunResumed {}
             | Event::RunPaused { .. }
             | Event::RunEnded { .. }
+            | Event::SandboxOpened { .. }
+            | Event::SandboxMissing { .. }
+            | Event::ConnectionEnded { .. }
             | Event::StepStarted { .. }
             | Event::StepEnded { .. }
             | Event::TurnStarted(_)

@@ -84,6 +84,9 @@ impl Event {
             | Self::RunResumed {}
             | Self::RunPaused { .. }
             | Self::RunEnded { .. }
+            | Self::SandboxOpened { .. }
+            | Self::SandboxMissing { .. }
+            | Self::ConnectionEnded { .. }
             | Self::StepStarted { .. }
             | Self::StepEnded { .. }
             | Self::TurnStarted(_)

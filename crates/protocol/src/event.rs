@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::approval::{Answer, Approval};
 use crate::call::{ToolCall, ToolOutcome};
+use crate::confinement::{Attestation, Connection};
 use crate::hash::ContentHash;
 use crate::id::{AgentId, ApprovalId, CallId, SessionKey, TaskId, TurnId};
 use crate::message::{Message, ModelFailure, ModelReply, Usage};
@@ -80,6 +81,16 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<String>,
     },
+    /// A sandbox was opened and tried; what the run's calls are confined by.
+    SandboxOpened {
+        /// What it is worth.
+        attestation: Attestation,
+    },
+    /// There is no sandbox; calls that need one are refused.
+    SandboxMissing {
+        /// What was tried, and why it is not to be had.
+        why: String,
+    },
     /// A step of a task began.
     StepStarted {
         /// Which one, from zero.
@@ -147,6 +158,13 @@ pub enum Event {
         call: CallId,
         /// What came of it.
         outcome: ToolOutcome,
+    },
+    /// A connection of a call came to its end, or was refused.
+    ConnectionEnded {
+        /// The call.
+        call: CallId,
+        /// Where to, how much, and whether it was let through.
+        connection: Connection,
     },
     /// Move: a call is refused; nothing was done.
     CallRefused {

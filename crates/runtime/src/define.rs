@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use agentry_agentfile::agent::Agent;
 use agentry_agentfile::diagnostic::Findings;
@@ -26,6 +26,7 @@ use agentry_protocol::event::{Mode, RunLimits};
 use crate::canonical::canonical;
 use crate::error::Error;
 use crate::load_skill::{self, Skills};
+use crate::redact::Redactor;
 use crate::template::Renderer;
 
 /// What was read of a project, and where a run of it works.
@@ -42,6 +43,8 @@ pub struct Definitions {
     pub specs: Vec<ToolSpec>,
     /// Renders templates.
     pub renderer: Mutex<Renderer>,
+    /// Takes the values of secrets out of prompts.
+    pub redactor: Arc<Redactor>,
 }
 
 /// What a run settles beside the definitions.
@@ -220,7 +223,7 @@ impl Definitions {
             template: template.as_deref(),
             hook_output: None,
         });
-        Ok(prompt.text())
+        Ok(self.redactor.hide(&prompt.text()))
     }
 }
 

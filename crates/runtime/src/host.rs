@@ -9,6 +9,10 @@ use agentry_protocol::envelope::{About, Envelope};
 use agentry_store::Ledger;
 use agentry_tools::{FetchRules, Toolset};
 
+use crate::enforcer::Enforcer;
+use crate::redact::Redactor;
+use crate::secret::Secrets;
+
 /// The parts.
 pub struct Host {
     /// Where everything is recorded.
@@ -17,8 +21,14 @@ pub struct Host {
     pub tools: Toolset,
     /// Which private addresses may be fetched.
     pub fetch: FetchRules,
+    /// What confines the processes of agents.
+    pub enforcer: Enforcer,
     /// What commands get in their environment beside the minimum.
     pub env: Vec<(String, String)>,
+    /// Values for those who may have them.
+    pub secrets: Secrets,
+    /// Takes all those values out of what is recorded or read.
+    pub redactor: Arc<Redactor>,
     /// A number that nobody else has, later ones larger.
     pub new_number: fn() -> u128,
 }

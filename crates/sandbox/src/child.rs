@@ -217,7 +217,7 @@ struct Running {
     child: Child,
     tree: Tree,
     handle: OwnedFd,
-    pump: Pump,
+    pump: Pump<'static>,
     is_reaped: bool,
 }
 

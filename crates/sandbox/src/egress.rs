@@ -1,9 +1,166 @@
-//! Stand-in until the proxy is merged.
-use std::{io, net::{SocketAddr, TcpListener}, sync::Arc};
-use agentry_protocol::confinement::{Connection, Network};
+//! The way out of a sandbox: a proxy that reaches what the rules name, and nothing else.
+//!
+//! One listener serves HTTP CONNECT, requests that name their host, and SOCKS5 with names. A name is
+//! judged, resolved once, each of its addresses judged, and then connected. To port 443 the greeting
+//! of TLS must name that same host, to port 80 the one request must. Each connection leaves one
+//! record; in it `refused` says no by the rules, or begins with `malformed request:`, with
+//! `not reached:`, or, where a connection was let through and cut off later, with `closed:`.
+//!
+//! Must never: pass on what was not judged, or outlive its sandbox. An allowed host stays a way out.
+
+mod answer;
+mod body;
+mod domain;
+mod head;
+mod http;
+mod reach;
+mod relay;
+mod rules;
+mod socks;
+mod tls;
+mod visit;
+mod wire;
+
+use std::io;
+use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use agentry_protocol::confinement::Connection;
+use rustix::event::{PollFd, PollFlags};
+
+pub use rules::{Caps, Rules, WrongRule};
+
+use crate::limits::{EGRESS_PAUSE_MS, EGRESS_STACK_BYTES};
+use crate::stop::{Listener, Stop};
+use relay::Budget;
+use visit::{Attempt, Visit};
+use wire::{Cut, Wire, wait};
+
+/// Gives the addresses of a host at a port.
 pub type Resolve = Arc<dyn Fn(&str, u16) -> io::Result<Vec<SocketAddr>> + Send + Sync>;
-#[derive(Clone)] pub struct Rules;
-impl Rules { pub fn new(_: &Network) -> Result<Self, io::Error> { Ok(Self) } }
-pub struct Egress;
-impl Egress { pub fn start(_: TcpListener, _: Rules, _: Resolve, _: Arc<dyn Fn(Connection) + Send + Sync>) -> io::Result<Self> { Ok(Self) } }
-pub fn system() -> Resolve { Arc::new(|_, _| Ok(Vec::new())) }
+
+/// Takes the record of a connection when it has ended.
+pub type Tell = Arc<dyn Fn(Connection) + Send + Sync>;
+
+/// Asks the system for addresses.
+pub fn system() -> Resolve {
+    Arc::new(|host, port| (host, port).to_socket_addrs().map(Iterator::collect))
+}
+
+/// A proxy at work; dropping it closes every connection and waits until each is recorded.
+#[derive(Debug)]
+pub struct Egress {
+    stop: Stop,
+    door: Option<JoinHandle<()>>,
+}
+
+impl Egress {
+    /// Serves that listener until it is dropped; do not drop it with a lock that `tell` needs.
+    pub fn start(
+        listener: TcpListener,
+        rules: Rules,
+        resolve: Resolve,
+        tell: Tell,
+    ) -> io::Result<Self> {
+        listener.set_nonblocking(true)?;
+        let stop = Stop::new();
+        let shared = Arc::new(Shared {
+            stop: Arc::new(stop.listen()?),
+            lookups: Arc::new(AtomicUsize::new(0)),
+            sent: Budget::new(rules.caps.bytes),
+            received: Budget::new(rules.caps.bytes),
+            rules,
+            resolve,
+            tell,
+        });
+        let door = thread("egress").spawn(move || keep_door(&listener, &shared))?;
+        Ok(Self { stop, door: Some(door) })
+    }
+}
+
+impl Drop for Egress {
+    fn drop(&mut self) {
+        self.stop.stop();
+        if let Some(door) = self.door.take() {
+            // A panic there has been reported by its thread.
+            door.join().ok();
+        }
+    }
+}
+
+/// What all connections of one sandbox share.
+struct Shared {
+    rules: Rules,
+    resolve: Resolve,
+    tell: Tell,
+    stop: Arc<Listener>,
+    lookups: Arc<AtomicUsize>,
+    sent: Budget,
+    received: Budget,
+}
+
+fn thread(name: &str) -> std::thread::Builder {
+    std::thread::Builder::new().name(name.to_owned()).stack_size(EGRESS_STACK_BYTES)
+}
+
+fn keep_door(listener: &TcpListener, shared: &Arc<Shared>) {
+    let mut visits: Vec<JoinHandle<()>> = Vec::new();
+    let caps = shared.rules.caps;
+    let mut accepted = 0;
+    while let Some(stream) = next_visitor(listener, shared) {
+        accepted += 1;
+        visits.retain(|visit| !visit.is_finished());
+        let mut attempt = Attempt::new(shared.tell.clone());
+        if accepted > caps.connections {
+            attempt.refuse(format!(
+                "the {} connections of this sandbox are used up",
+                caps.connections
+            ));
+            // Nobody is let in any more, and the listener goes: no flood of records.
+            break;
+        }
+        if visits.len() >= caps.connections_at_once {
+            attempt.refuse(format!("there are {} connections already", caps.connections_at_once));
+            continue;
+        }
+        let shared = shared.clone();
+        // If the system has no thread left, the attempt is dropped, and that tells it.
+        visits.extend(thread("egress visit").spawn(move || welcome(&shared, stream, attempt)));
+    }
+    for visit in visits {
+        // A panic there has been reported by its thread.
+        visit.join().ok();
+    }
+}
+
+fn next_visitor(listener: &TcpListener, shared: &Shared) -> Option<TcpStream> {
+    // Whoever waits for a visitor waits long; the request to stop wakes it.
+    let soon = |milliseconds| Instant::now() + Duration::from_millis(milliseconds);
+    loop {
+        let watched = PollFd::new(listener, PollFlags::IN);
+        match wait(&shared.stop, [watched], soon(u64::from(u32::MAX))) {
+            Ok(()) => {}
+            Err(Cut::Late) => continue,
+            Err(Cut::Stopped | Cut::Gone(_)) => return None,
+        }
+        match listener.accept() {
+            Ok((stream, _)) => return Some(stream),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            // Mostly there are no descriptors left; it shall not become a busy loop.
+            Err(_) => match wait(&shared.stop, [], soon(EGRESS_PAUSE_MS)) {
+                Ok(()) | Err(Cut::Late) => {}
+                Err(Cut::Stopped | Cut::Gone(_)) => return None,
+            },
+        }
+    }
+}
+
+fn welcome(shared: &Shared, stream: TcpStream, mut attempt: Attempt) {
+    match Wire::new(stream, shared.stop.clone()) {
+        Ok(client) => Visit { shared, client: &client, attempt }.serve(),
+        Err(error) => attempt.refuse(format!("closed: {error}")),
+    }
+}

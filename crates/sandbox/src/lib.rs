@@ -8,6 +8,7 @@
 //! with less than its confinement.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+pub mod address;
 #[cfg(target_os = "linux")]
 mod attest;
 pub mod child;
@@ -27,6 +28,8 @@ mod running;
 #[cfg(target_os = "linux")]
 mod sandbox;
 #[cfg(target_os = "linux")]
+mod scratch;
+#[cfg(target_os = "linux")]
 mod served;
 mod spec;
 pub mod stop;
@@ -44,3 +47,4 @@ pub use sandbox::{Job, LEVELS, Sandbox, Setup, Unavailable};
 #[cfg(target_os = "linux")]
 pub use served::{NoAnswer, Served};
 pub use stop::Stop;
+pub use streams::{Hear, Source};

@@ -10,7 +10,6 @@ use std::net::TcpListener;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use agentry_protocol::confinement::Level;
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Signal, pidfd_send_signal};
 
@@ -27,35 +26,36 @@ use crate::wire::Channel;
 pub(crate) struct First {
     pub(crate) control: Channel,
     pub(crate) handle: OwnedFd,
-    pub(crate) level: Level,
+    /// Whether its end is the end of everything it started.
+    pub(crate) holds_all: bool,
 }
 
 impl Drop for First {
     fn drop(&mut self) {
-        // It may be over already; otherwise nobody is left who wants it. Without its own end of the channel it
-        // ends by itself, too.
-        self.end();
+        // Who holds nothing must end the others itself: it does so when it hears no more from us. Otherwise it may be
+        // over already, or nobody is left who wants it.
+        if self.holds_all {
+            self.kill_alone();
+        }
     }
 }
 
 impl First {
-    /// Ends it, and with it everything in the sandbox.
-    pub(crate) fn end(&self) {
-        match self.level {
-            // It is process 1 of the others: the kernel ends them before it is over.
-            Level::Ns => self.kill(),
-            // What we hold is not process 1 of the others, so it has to end them before it ends itself.
-            Level::Bwrap | Level::Landlock | Level::Seatbelt | Level::Off => {
-                self.control.send(&Order::End, &[]).unwrap_or_default();
-            }
+    /// Ends it with everything it started.
+    fn kill(&self) {
+        if self.holds_all {
+            self.kill_alone();
+        } else {
+            self.control.send(&Order::Kill, &[]).unwrap_or_default();
         }
     }
 
-    /// Ends it alone.
-    pub(crate) fn kill(&self) {
+    /// Ends it, and those who end with it.
+    fn kill_alone(&self) {
         pidfd_send_signal(&self.handle, Signal::KILL).unwrap_or_default();
     }
 
+    /// Whether it ends until then.
     pub(crate) fn is_over(&self, until: Instant) -> io::Result<bool> {
         let mut fds = [PollFd::new(&self.handle, PollFlags::IN)];
         poll_until(&mut fds, Some(until))?;
@@ -74,7 +74,7 @@ pub(crate) enum End {
 /// A command that runs confined.
 pub(crate) struct Running<'a> {
     first: First,
-    pump: Pump,
+    pump: Pump<'a>,
     /// Starts the proxy; what it gives is kept until the end.
     listen: &'a dyn Fn(TcpListener) -> io::Result<Egress>,
     /// Where the program can reach the proxy. Most programs never do, so there is none until one does.
@@ -95,7 +95,7 @@ struct Ended {
 impl<'a> Running<'a> {
     pub(crate) fn new(
         first: First,
-        pump: Pump,
+        pump: Pump<'a>,
         listen: &'a dyn Fn(TcpListener) -> io::Result<Egress>,
     ) -> Self {
         Self { first, pump, listen, listener: None, proxy: None, started: false, ended: None, trouble: None }
@@ -124,10 +124,10 @@ impl<'a> Running<'a> {
                 break;
             }
         }
-        self.first.end();
+        self.first.kill();
         let patience = Instant::now() + Duration::from_millis(END_MS_MAX);
         if !self.first.is_over(patience).map_err(Error::Unwatched)? {
-            self.first.kill();
+            self.first.kill_alone();
         }
         Ok(end)
     }

@@ -144,7 +144,7 @@ pub(crate) enum Order {
     /// Ask all others to end.
     Terminate,
     /// End all others, and yourself.
-    End,
+    Kill,
 }
 
 /// How a program ended.

@@ -15,11 +15,23 @@ use crate::kept::Kept;
 use crate::limits::{DRAIN_MS_MAX, READ_BYTES_MAX};
 
 /// Our ends of the pipes of a process.
-#[derive(Debug)]
-pub(crate) struct Pump {
+pub(crate) struct Pump<'a> {
     outputs: [Option<PipeReader>; 2],
     kept: [Kept; 2],
     input: Option<(PipeWriter, Vec<u8>)>,
+    hear: Option<Hear<'a>>,
+}
+
+/// Told of every piece of output as it comes: from which stream, and what.
+pub type Hear<'a> = &'a dyn Fn(Source, &[u8]);
+
+/// Where a piece of output came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Standard output, or both where they are kept together.
+    Output,
+    /// Standard error.
+    Errors,
 }
 
 /// The process's ends.
@@ -30,7 +42,7 @@ pub(crate) struct Ends {
     pub(crate) errors: OwnedFd,
 }
 
-impl Pump {
+impl<'a> Pump<'a> {
     /// Pipes for a command, of whose output so much is kept.
     pub(crate) fn new(command: &Command, output_bytes_max: usize) -> io::Result<(Self, Ends)> {
         let (output, writer) = pipe()?;
@@ -51,7 +63,12 @@ impl Pump {
         };
         let kept = [(); 2].map(|()| Kept::with_bytes_max(output_bytes_max));
         let ends = Ends { input: reader, output: writer.into(), errors: errors_writer.into() };
-        Ok((Self { outputs: [Some(output), errors], kept, input }, ends))
+        Ok((Self { outputs: [Some(output), errors], kept, input, hear: None }, ends))
+    }
+
+    /// The same, with somebody who listens.
+    pub(crate) fn heard_by(self, hear: Option<Hear<'a>>) -> Self {
+        Self { hear, ..self }
     }
 
     /// Waits for the next thing to happen, and moves what can be moved. Says which of `others` are ready.
@@ -72,9 +89,14 @@ impl Pump {
         let mut ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
         drop(fds);
         let mut own = ready.split_off(others.len()).into_iter();
-        for (output, kept) in self.outputs.iter_mut().zip(&mut self.kept) {
+        let sources = [Source::Output, Source::Errors];
+        for ((output, kept), source) in self.outputs.iter_mut().zip(&mut self.kept).zip(sources) {
             if output.is_some() && own.next().unwrap_or_default() {
-                take(output, kept)?;
+                take(output, kept, |piece| {
+                    if let Some(hear) = self.hear {
+                        hear(source, piece);
+                    }
+                })?;
             }
         }
         if own.next().unwrap_or_default() {
@@ -116,12 +138,19 @@ impl Pump {
     }
 }
 
-fn take(output: &mut Option<PipeReader>, kept: &mut Kept) -> io::Result<()> {
+fn take(
+    output: &mut Option<PipeReader>,
+    kept: &mut Kept,
+    hear: impl Fn(&[u8]),
+) -> io::Result<()> {
     let Some(reader) = output else { return Ok(()) };
     let mut piece = [0; READ_BYTES_MAX];
     match reader.read(&mut piece) {
         Ok(0) => *output = None,
-        Ok(length) => kept.push(&piece[..length]),
+        Ok(length) => {
+            hear(&piece[..length]);
+            kept.push(&piece[..length]);
+        }
         Err(error) if is_passing(&error) => {}
         Err(error) => return Err(error),
     }

@@ -129,9 +129,9 @@ fn descendants() -> Vec<Process> {
     table.into_iter().filter(|process| is_ours(process) && !process.is_zombie).collect()
 }
 
-/// How many living descendants this process has, which adopts orphans.
-pub(crate) fn count_descendants() -> usize {
-    descendants().len()
+/// The numbers of the living descendants of this process, which adopts orphans.
+pub(crate) fn descendants_of_us() -> Vec<u32> {
+    descendants().iter().filter_map(|process| u32::try_from(process.pid).ok()).collect()
 }
 
 /// Signals every descendant of this process, which adopts orphans.

@@ -77,6 +77,9 @@ pub(crate) fn fold(sql: &Connection, entry: &Placed<'_>) -> rusqlite::Result<()>
         | Event::ModelAsked { .. }
         | Event::ModelReplied { .. }
         | Event::ModelFailed { .. }
+        | Event::SandboxOpened { .. }
+        | Event::SandboxMissing { .. }
+        | Event::ConnectionEnded { .. }
         | Event::CheckStarted { .. }
         | Event::CheckFinished { .. }
         | Event::IterationCounted { .. } => Ok(()),

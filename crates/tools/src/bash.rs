@@ -17,6 +17,7 @@ use agentry_protocol::confinement::Connection;
 use agentry_sandbox::{
     Bounds, Command, Cwd, Ending, Error as SandboxError, Finished, Job, Stop, Streams, denied_paths,
 };
+use secrecy::ExposeSecret;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -135,7 +136,7 @@ fn in_sandbox(
         tell(connection);
     });
     let bounds = Bounds { time, ..bounds };
-    let job = Job { command, confinement, bounds: &bounds, connected };
+    let job = Job { command, confinement, bounds: &bounds, connected, hear: None };
     let finished = confined.sandbox().run(&job, stop);
     let refused = std::mem::take(&mut *refused.lock().unwrap_or_else(PoisonError::into_inner));
     (finished, refused)
@@ -164,7 +165,7 @@ fn env(context: &ToolContext<'_>) -> Vec<(OsString, OsString)> {
         ("USER", "agent".into()),
     ];
     let minimal = minimal.into_iter().map(|(name, value)| (name.into(), value));
-    let given = context.env.iter().map(|(name, value)| (name.into(), value.into()));
+    let given = context.env.iter().map(|(name, value)| (name.into(), value.expose_secret().into()));
     match context.confines {
         Confines::In(_) => given.collect(),
         // Of two with one name the later counts.
@@ -255,6 +256,6 @@ fn outcome(
     ToolOutcome {
         status,
         text,
-        measured: Measured { exit_code, duration_ms, truncated: shown.is_cut, denied },
+        measured: Measured { exit_code, duration_ms, truncated: shown.is_cut, denied, redacted: 0 },
     }
 }

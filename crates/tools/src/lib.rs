@@ -7,7 +7,6 @@
 //! environment.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
-mod address;
 mod arguments;
 mod bash;
 mod confined;

@@ -31,6 +31,8 @@ pub struct Config {
     pub limits: Limits,
     /// Who may talk to which agent.
     pub access: Access,
+    /// Which secrets there are, and who may have each; only in your own settings.
+    pub secrets: Secrets,
 }
 
 /// `[agent]`.
@@ -258,6 +260,44 @@ pub struct Limits {
 pub struct Access {
     /// The folder of access policies.
     pub policies: Option<String>,
+}
+
+/// `[secrets]`; never in a project's file.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Secrets {
+    /// Where `agentry secret set` keeps values.
+    pub store: Option<SecretStore>,
+    /// `[secrets.<name>]`.
+    #[serde(flatten)]
+    pub named: BTreeMap<String, SecretUse>,
+}
+
+/// Where values of secrets are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SecretStore {
+    /// A file that only you may read.
+    File,
+    /// The keyring of the system.
+    Keyring,
+}
+
+/// `[secrets.<name>]`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SecretUse {
+    /// The environment variable of agentry that holds the value, instead of the store.
+    #[schemars(regex(pattern = r"^[A-Za-z_][A-Za-z0-9_]*$"))]
+    pub env: Option<String>,
+    /// Who may have it: `tool:<name>`, `mcp:<id>`, `provider:<id>`.
+    #[serde(rename = "for")]
+    #[schemars(inner(regex(pattern = r"^(tool|mcp|provider):.+$")))]
+    pub receivers: Vec<String>,
+    /// The variable in which they find it.
+    #[serde(rename = "as")]
+    #[schemars(regex(pattern = r"^[A-Za-z_][A-Za-z0-9_]*$"))]
+    pub variable: Option<String>,
 }
 
 /// One word or several.

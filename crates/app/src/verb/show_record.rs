@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use agentry_protocol::call::ToolOutcome;
 use agentry_protocol::envelope::Envelope;
 use agentry_protocol::event::Event;
 use agentry_protocol::{RunId, SessionId, TurnId};
@@ -19,6 +20,7 @@ use crate::fault::Fault;
 use crate::host::Host;
 use crate::limits::{SHOWN_ENTRIES_MAX, SHOWN_RUNS_MAX};
 use crate::lines::in_words;
+use crate::progress::hidden;
 use crate::render::{escaped, visible_line};
 
 #[derive(Args)]
@@ -204,13 +206,13 @@ fn in_one_line(event: &Event) -> String {
             format!("{call} is made: {}", serde_json::to_string(by).unwrap_or_default())
         }
         Event::CallFinished { call, outcome } => {
-            format!("{call} {}: {}", format!("{:?}", outcome.status).to_lowercase(), outcome.text)
+            format!("{call} {}: {}", status(outcome), outcome.text)
         }
         Event::CallRefused { call, why } => format!("{call} refused: {why}"),
         Event::CallStopped { call } => format!("{call} is stopped"),
         Event::CheckStarted { iteration, command } => format!("check {iteration}: {command}"),
         Event::CheckFinished { outcome, .. } => {
-            format!("check {}", format!("{:?}", outcome.status).to_lowercase())
+            format!("check {}", status(outcome))
         }
         Event::IterationCounted { count } => format!("iteration {count}"),
         Event::TurnEnded { ending, usage, .. } => format!(
@@ -221,6 +223,14 @@ fn in_one_line(event: &Event) -> String {
         ),
     };
     cut(&visible_line(&escaped(&words)))
+}
+
+fn status(outcome: &ToolOutcome) -> String {
+    let status = format!("{:?}", outcome.status).to_lowercase();
+    match hidden(outcome) {
+        Some(note) => format!("{status} ({note})"),
+        None => status,
+    }
 }
 
 fn cut(line: &str) -> String {

@@ -17,6 +17,7 @@ mod replay;
 mod resume;
 mod run;
 mod schema;
+mod secrets;
 mod show_agent;
 mod show_prompt;
 mod stdio;

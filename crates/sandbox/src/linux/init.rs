@@ -74,13 +74,14 @@ enum Reach {
 }
 
 fn set_up(spec: &Spec, control: &Channel, trees: Option<Vec<Tree>>) -> Result<Reach, Trouble> {
-    // Without a process namespace it has to end the others when the supervisor is gone, so it must live to hear.
-    if spec.level != Level::Landlock {
-        set_parent_process_death_signal(Some(Signal::KILL)).at_step("bind our life to the helper")?;
-    }
     rustix::process::umask(Mode::empty());
     if let (Some(user), Level::Ns | Level::Landlock) = (spec.user, spec.level) {
         become_user(user, spec.level).at_step("become an ordinary user")?;
+    }
+    // Without a process namespace it has to end the others when the supervisor is gone, so it must live to hear.
+    if spec.level != Level::Landlock {
+        // After the change of user, which undoes it.
+        set_parent_process_death_signal(Some(Signal::KILL)).at_step("bind our life to the helper")?;
     }
     match spec.level {
         Level::Ns => {
@@ -269,7 +270,7 @@ fn watch((spec, reach): (&Spec, Reach), program: Pid, children: &OwnedFd, contro
             match control.receive::<Order>() {
                 Ok(Some((Order::Terminate, _))) => signal_others(reach, libc::SIGTERM),
                 // Or the supervisor is gone, or does not make sense any more.
-                Ok(Some((Order::End, _)) | None) | Err(_) => {
+                Ok(Some((Order::Kill, _)) | None) | Err(_) => {
                     end_others(spec.level, reach);
                     return;
                 }
@@ -277,14 +278,22 @@ fn watch((spec, reach): (&Spec, Reach), program: Pid, children: &OwnedFd, contro
         }
         if Instant::now() >= next_look {
             next_look = Instant::now() + look_every;
-            if spec.level != Level::Landlock
-                && memory::over(Path::new("/proc"), spec.limits.memory_bytes).unwrap_or_default()
-            {
+            if is_out_of_memory(spec) {
                 out_of_memory = true;
                 signal_others(reach, libc::SIGKILL);
             }
         }
     }
+}
+
+fn is_out_of_memory(spec: &Spec) -> bool {
+    let proc = Path::new("/proc");
+    let processes = match spec.level {
+        Level::Ns | Level::Bwrap => memory::processes(proc).unwrap_or_default(),
+        // The table has everybody's.
+        Level::Landlock | Level::Seatbelt | Level::Off => crate::tree::descendants_of_us(),
+    };
+    memory::over(proc, processes, spec.limits.memory_bytes)
 }
 
 /// Buries the dead; says how the program ended if it is among them.
@@ -320,7 +329,7 @@ fn end_others(level: Level, reach: Reach) -> usize {
         (Level::Ns | Level::Bwrap, _) => {
             memory::processes(Path::new("/proc")).map_or(0, |left| left.len())
         }
-        (_, Reach::Ours) => crate::tree::count_descendants(),
+        (_, Reach::Ours) => crate::tree::descendants_of_us().len(),
         (_, Reach::Everybody) => return crate::tree::kill_descendants(),
     };
     // One call for all: nobody can be born in between and stay.

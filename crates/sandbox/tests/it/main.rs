@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot set its scene shall fail there")]
 
 mod bounds;
+mod egress;
 mod endings;
 mod protect;
 mod starting;

@@ -306,6 +306,7 @@ impl Plot {
     pub(crate) fn outside_now(&self) -> Vec<String> {
         let mut lines = Vec::new();
         tell(&self.outside(), &mut lines);
+        tell(&self.root.with_file_name("quarantine").join("planted"), &mut lines);
         lines
     }
 

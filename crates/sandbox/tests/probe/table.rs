@@ -93,11 +93,18 @@ pub(crate) fn run(level: &str) -> ExitCode {
 /// Once more with a secret in our environment.
 fn again(level: &str) -> ExitCode {
     let own = std::env::current_exe().expect("we have a name");
+    let place = tempfile::Builder::new().prefix("probe").tempdir().expect("a directory can be made");
     let status = std::process::Command::new(own)
         .args(["table", "--level", level])
         .env(CANARY_VARIABLE, CANARY)
+        .env("TMPDIR", place.path())
         .status()
         .expect("we can be started again");
+    let left: Vec<_> = std::fs::read_dir(place.path()).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    if !left.is_empty() {
+        println!("NOT PASSED: left behind in the temporary directory: {left:?}");
+        return ExitCode::FAILURE;
+    }
     ExitCode::from(u8::try_from(status.code().unwrap_or(1)).unwrap_or(1))
 }
 
@@ -174,7 +181,7 @@ fn confined(mut scene: Scene, sandbox: &Sandbox) -> Vec<Line> {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let bounds = Bounds { time: Duration::from_secs(900), output_bytes_max: 10_000 };
-            let job = Job { command: &sibling, confinement: &confinement, bounds: &bounds, connected: Arc::new(drop) };
+            let job = Job { command: &sibling, confinement: &confinement, bounds: &bounds, connected: Arc::new(drop), hear: None };
             sandbox.run(&job, &stop).expect("the sibling runs")
         });
         std::fs::read(pipe).expect("the sibling says that it is there");
@@ -238,6 +245,7 @@ struct Outcome {
 }
 
 fn one(scene: &Scene, sandbox: &Sandbox, row: &Row) -> Line {
+    let begun = Instant::now();
     let level = sandbox.level();
     let plot = scene.plot(row.id, row.setting);
     let (outside, protected) = (plot.outside_now(), plot.protected_now());
@@ -249,6 +257,12 @@ fn one(scene: &Scene, sandbox: &Sandbox, row: &Row) -> Line {
         outcome = call(scene, sandbox, row, &plot, number);
     }
     let mut got = judge(row, &plot, &outcome, &protected);
+    if row.judged == Judged::Survived {
+        let next = call(scene, sandbox, row, &plot, usize::MAX);
+        if next.finished.as_ref().is_ok_and(|finished| finished.ending != Ending::Exited(0)) || next.finished.is_err() {
+            got = Ok(format!("the next call does not work: {:?}", next.finished.map(|finished| finished.ending)));
+        }
+    }
     if !outcome.left.is_empty() {
         got = Ok(format!("{} processes are left: {:?}", outcome.left.len(), outcome.left[0]));
     }
@@ -265,17 +279,23 @@ fn one(scene: &Scene, sandbox: &Sandbox, row: &Row) -> Line {
         (Ok(got), None) => format!("allowed: {got}"),
         (Err(why), _) => format!("denied: {why}"),
     };
+    let got = if std::env::var_os("TIMES").is_some() { format!("{:>6} ms {got}", begun.elapsed().as_millis()) } else { got };
     Line { id: row.id, what: row.what, expected: expected.to_owned(), got, pass }
 }
 
 fn call(scene: &Scene, sandbox: &Sandbox, row: &Row, plot: &Plot, number: usize) -> Outcome {
     let marker = format!("probe-row-{}-{}", std::process::id(), row.id);
     let text = serde_json::to_string(&scene.targets(plot, &marker)).expect("targets are plain");
-    let command = command(plot, &["attack", &format!("{}#{number}", row.id), &text]);
+    let name = format!("{}#{number}", row.id);
+    let command = match number {
+        // Does nothing but run.
+        usize::MAX => command(plot, &["attack", "whoami"]),
+        _ => command(plot, &["attack", &name, &text]),
+    };
     let confinement = plot.confinement(sandbox.level(), row.setting);
     let time = if row.setting == Setting::ShortTime { SHORT } else { TIME };
     let bounds = Bounds { time, output_bytes_max: 10_000 };
-    let job = Job { command: &command, confinement: &confinement, bounds: &bounds, connected: Arc::new(drop) };
+    let job = Job { command: &command, confinement: &confinement, bounds: &bounds, connected: Arc::new(drop), hear: None };
     let finished = sandbox.run(&job, &Stop::new());
     // Right after the call: nothing may be left, not even for a moment.
     let end = format!("\"{marker}\"");
@@ -298,6 +318,10 @@ fn judge(row: &Row, plot: &Plot, outcome: &Outcome, protected: &[String]) -> Tri
     };
     match row.judged {
         Judged::Said => said(finished),
+        Judged::Seen => match said(finished) {
+            Ok(got) if got.ends_with("was written") => Err("only its own view was written, nothing outside".to_owned()),
+            said => said,
+        },
         Judged::TimedOut if finished.ending == Ending::TimedOut => Err("ended by its time, nothing is left".to_owned()),
         Judged::TimedOut => Ok(format!("it ended by {:?}", finished.ending)),
         Judged::Survived => Err(match said(finished) {

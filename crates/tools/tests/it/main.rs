@@ -28,7 +28,7 @@ struct Bench {
     stop: Stop,
     bounds: ToolBounds,
     fetch: FetchRules,
-    env: Vec<(String, String)>,
+    env: Vec<(String, secrecy::SecretString)>,
 }
 
 impl Bench {

@@ -15,8 +15,8 @@ use super::raw::{address, call};
 use super::{CANARY, Targets, Tried, any, out};
 
 const SWAPS: usize = 10_000;
-const FILES_MANY: usize = 200_000;
-const DEPTH: usize = 5_000;
+const FILES_MANY: usize = 5_000;
+const DEPTH: usize = 1_100;
 const TIB: u64 = 1 << 40;
 
 /// Reads the secret by some path.
@@ -198,10 +198,9 @@ pub(crate) fn by_other_processes(targets: &Targets) -> Tried {
     let own = rustix::process::getpid().as_raw_nonzero().get();
     any(numbers.filter(|number| *number != own).map(|number| {
         let of = |part: &str| PathBuf::from(format!("/proc/{number}/{part}"));
-        let handles = match fs::read_dir(of("fd")).map(Iterator::count) {
-            Ok(0) => Err("no handles".to_owned()),
-            handles => out(handles, format!("the handles of {number} were listed")),
-        };
+        // Their numbers may be listed; what they are must not be.
+        let handles = fs::read_dir(of("fd")).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
+        let handles = any(handles.map(|handle| out(fs::read_link(&handle), format!("{} was followed", handle.display()))));
         any([read(of("root").join(secret)), read(of("cwd").join("outside/secret.txt")), handles])
     }))
 }
@@ -397,7 +396,11 @@ pub(crate) fn deep(targets: &Targets) -> Tried {
                 return Err(format!("{error}, {depth} deep"));
             }
         }
-        fs::set_permissions(".", fs::Permissions::from_mode(0o000)).unwrap_or_default();
+        if place == std::env::temp_dir() {
+            fs::set_permissions(".", fs::Permissions::from_mode(0o000)).unwrap_or_default();
+            fs::create_dir_all(place.join("closed/inside")).unwrap_or_default();
+            fs::set_permissions(place.join("closed"), fs::Permissions::from_mode(0o000)).unwrap_or_default();
+        }
     }
     Ok(format!("{DEPTH} directories deep"))
 }

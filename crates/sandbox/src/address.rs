@@ -6,8 +6,11 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Why an address may not be fetched from; nothing when it is public.
-pub(crate) fn refusal(address: IpAddr) -> Option<&'static str> {
+/// A server of a cloud provider that hands out settings to its machines.
+const METADATA_AMONG_PUBLIC: Ipv4Addr = Ipv4Addr::new(168, 63, 129, 16);
+
+/// Why an address may not be reached; nothing when it is public.
+pub fn refusal(address: IpAddr) -> Option<&'static str> {
     match address {
         IpAddr::V4(address) => refusal_v4(address),
         IpAddr::V6(address) => refusal_v6(address),
@@ -15,6 +18,9 @@ pub(crate) fn refusal(address: IpAddr) -> Option<&'static str> {
 }
 
 fn refusal_v4(address: Ipv4Addr) -> Option<&'static str> {
+    if address == METADATA_AMONG_PUBLIC {
+        return Some("a link-local or metadata address");
+    }
     let [a, b, c, _] = address.octets();
     match (a, b, c) {
         (0, ..) => Some("an unspecified address"),
@@ -71,6 +77,11 @@ mod tests {
             "10.0.0.1",
             "100.64.0.1",
             "100.127.255.255",
+            "100.100.100.200",
+            "168.63.129.16",
+            "::ffff:168.63.129.16",
+            "64:ff9b::a83f:8110",
+            "2002:a83f:8110::1",
             "127.0.0.1",
             "127.255.0.1",
             "169.254.169.254",
@@ -122,6 +133,8 @@ mod tests {
             "1.1.1.1",
             "100.63.255.255",
             "100.128.0.1",
+            "168.63.129.15",
+            "168.63.129.17",
             "172.15.0.1",
             "172.32.0.1",
             "198.17.0.1",

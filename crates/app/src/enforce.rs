@@ -1,0 +1,62 @@
+//! Opens the sandbox that the settings ask for.
+//!
+//! Must never: go on with less than the settings ask for.
+
+use std::path::PathBuf;
+
+use agentry_agentfile::manifest::config::{Sandbox as Wanted, SandboxLevel};
+use agentry_protocol::confinement::Level;
+use agentry_runtime::Enforcer;
+use agentry_sandbox::helper::Role;
+use agentry_sandbox::{Sandbox, Setup, egress};
+
+use crate::env::Environment;
+
+/// The parts of this program that run in a sandbox.
+pub(crate) static ROLES: [(&str, Role); 1] =
+    [(agentry_tools::FILE_TOOLS, agentry_tools::serve_files)];
+
+/// The sandbox for runs.
+pub(crate) fn open(environment: &Environment, wanted: &Wanted) -> Enforcer {
+    if wanted.enabled == Some(false) {
+        return Enforcer::Off;
+    }
+    let opened = Sandbox::open(&setup(environment), minimum(wanted));
+    let (sandbox, attestation) = match opened {
+        Ok(opened) => opened,
+        Err(unavailable) => return Enforcer::Missing(unavailable.to_string()),
+    };
+    let soft: Vec<&str> = attestation
+        .limits
+        .iter()
+        .filter(|limit| !limit.hard)
+        .map(|limit| &*limit.limit)
+        .collect();
+    if wanted.limits.strict == Some(true) && !soft.is_empty() {
+        return Enforcer::Missing(format!(
+            "sandbox.limits.strict is set, and here the kernel does not bound: {}",
+            soft.join(", ")
+        ));
+    }
+    Enforcer::sandbox(sandbox, attestation)
+}
+
+/// The weakest level that is accepted. Without a word about it, one with namespaces.
+pub(crate) fn minimum(wanted: &Wanted) -> Level {
+    match wanted.minimum {
+        Some(SandboxLevel::Ns) => Level::Ns,
+        Some(SandboxLevel::Bwrap) | None => Level::Bwrap,
+        Some(SandboxLevel::Landlock) => Level::Landlock,
+    }
+}
+
+/// What a sandbox needs of this machine. The helper is this very program, whatever its file is by now.
+pub(crate) fn setup(environment: &Environment) -> Setup {
+    let state = environment.state.clone().unwrap_or_else(std::env::temp_dir);
+    Setup {
+        binary: PathBuf::from("/proc/self/exe"),
+        path: environment.path.clone(),
+        quarantine: state.join("quarantine"),
+        resolve: egress::system(),
+    }
+}

@@ -1,0 +1,196 @@
+//! HTTP as a process speaks it with a proxy: CONNECT, and requests that name their host.
+//!
+//! One connection carries one request or one tunnel. Each is judged before the server hears of it.
+//!
+//! Must never: pass on what was not parsed, or anything after the announced end of a request.
+
+use std::time::Instant;
+
+use super::answer::Answer;
+use super::domain::Host;
+use super::head::{self, Authority, Head, Target};
+use super::reach::{Unreached, reach};
+use super::relay::{Leg, Passing, relay};
+use super::rules::{HTTP_PORT, TLS_PORT};
+use super::tls;
+use super::visit::{Server, Visit};
+use super::wire::Cut;
+use crate::limits::EGRESS_BUFFER_BYTES;
+
+const BAD_REQUEST: &str = "400 Bad Request";
+const FORBIDDEN: &str = "403 Forbidden";
+const BAD_GATEWAY: &str = "502 Bad Gateway";
+
+impl Visit<'_> {
+    /// Serves one request, of which the first bytes are read already.
+    pub(crate) fn serve_http(&mut self, first: Vec<u8>) {
+        let Some((head, rest)) = self.read_head(first) else { return };
+        match head.target.clone() {
+            Target::Tunnel(authority) => {
+                let Some(server) = self.server(&head, &authority) else { return };
+                let welcome = b"HTTP/1.1 200 Connection established\r\n\r\n";
+                if self.say(welcome) {
+                    self.tunnel(&server, rest);
+                }
+            }
+            Target::Absolute(authority, path) => {
+                let Some(server) = self.server(&head, &authority) else { return };
+                self.forward(&server, &head, (&path, &rest));
+            }
+            Target::Origin(_) => self.malformed("this is a proxy, and the address names no host"),
+        }
+    }
+
+    /// Carries what a tunnel may carry, which depends on its port.
+    pub(crate) fn tunnel(&mut self, server: &Server, early: Vec<u8>) {
+        let beginning = match server.port {
+            HTTP_PORT => return self.http_in_tunnel(server, early),
+            TLS_PORT => {
+                match tls::greeting(self.client, early, &server.host, &self.shared.rules.caps) {
+                    Ok(greeting) => greeting,
+                    Err(tls::Wrong::Refused(why)) => return self.attempt.refuse(why),
+                    Err(tls::Wrong::Cut(cut)) => return self.cut(&cut),
+                }
+            }
+            _ => early,
+        };
+        let sent = &self.shared.sent;
+        let mut out = Leg::new(self.client, &server.wire, Passing::Everything, sent);
+        let begun = out.begin(&beginning);
+        self.carry(server, out, Passing::Everything, begun);
+    }
+
+    /// A tunnel to where plain HTTP is spoken: the one request in it must be for its host.
+    fn http_in_tunnel(&mut self, server: &Server, early: Vec<u8>) {
+        let Some((head, rest)) = self.read_head(early) else { return };
+        let Target::Origin(path) = head.target.clone() else {
+            return self.malformed("a tunnel is for one host, and the address names one again");
+        };
+        if !head.agrees(&server.host, server.port) {
+            return self.malformed("the Host header names another host");
+        }
+        self.forward(server, &head, (&path, &rest));
+    }
+
+    /// Passes one request on and its answer back.
+    fn forward(&mut self, server: &Server, head: &Head, (path, rest): (&str, &[u8])) {
+        let passing = Passing::Request(head.body.clone());
+        let mut out = Leg::new(self.client, &server.wire, passing, &self.shared.sent);
+        let begun =
+            out.begin(&head.written(path, &server.host, server.port)).and_then(|()| out.take(rest));
+        let answer = Passing::Answer(Answer::to(&head.method));
+        if let Some(why) = self.carry(server, out, answer, begun) {
+            let text = format!("closed by sandbox: {}: {why}\n", self.attempt);
+            self.answer(BAD_GATEWAY, &text);
+        }
+    }
+
+    /// Carries both ways; gives the reason if that broke off before the process heard anything.
+    fn carry(
+        &mut self,
+        server: &Server,
+        mut out: Leg<'_>,
+        passing: Passing,
+        begun: Result<(), String>,
+    ) -> Option<String> {
+        let mut back = Leg::new(&server.wire, self.client, passing, &self.shared.received);
+        let idle = self.shared.rules.caps.idle;
+        let carried = begun.and_then(|()| relay(&mut out, &mut back, idle));
+        self.attempt.carried(out.carried, back.carried);
+        let why = carried.err()?;
+        self.attempt.refuse(format!("closed: {why}"));
+        (back.carried == 0).then_some(why)
+    }
+
+    /// Reads a head; if it is none, that is answered and recorded.
+    fn read_head(&mut self, mut read: Vec<u8>) -> Option<(Head, Vec<u8>)> {
+        let caps = self.shared.rules.caps;
+        let until = Instant::now() + caps.head_time;
+        let mut buffer = [0; EGRESS_BUFFER_BYTES];
+        loop {
+            match head::end(&read) {
+                Ok(Some(end)) => {
+                    let rest = read.split_off(end);
+                    return match Head::parse(&read) {
+                        Ok(head) => Some((head, rest)),
+                        Err(why) => self.malformed_none(why),
+                    };
+                }
+                Err(why) => return self.malformed_none(why),
+                Ok(None) => {}
+            }
+            let room = caps.head_bytes.saturating_sub(read.len()).min(buffer.len());
+            if room == 0 {
+                return self.malformed_none("the head is too long");
+            }
+            match self.client.read(&mut buffer[..room], until) {
+                Ok(0) => return self.malformed_none("the head is not whole"),
+                Ok(count) => read.extend_from_slice(&buffer[..count]),
+                Err(Cut::Late) => return self.malformed_none("the head took too long"),
+                Err(cut) => {
+                    self.cut(&cut);
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// Reaches the host; if that may or can not be, it is answered and recorded.
+    fn server(&mut self, head: &Head, authority: &Authority) -> Option<Server> {
+        let port = authority.port.unwrap_or(HTTP_PORT);
+        self.attempt.names(&authority.host, port);
+        let host = match Host::parse(&authority.host) {
+            Ok(host) => host,
+            Err(why) => return self.denied(why.to_owned()),
+        };
+        if !head.agrees(&host, port) {
+            return self.malformed_none("the Host header names another host");
+        }
+        match reach(self.shared, &host, port) {
+            Ok(wire) => Some(Server { host, port, wire }),
+            Err(Unreached::Refused(why)) => self.denied(why),
+            Err(Unreached::Unresolved(why)) => self.not_reached(&why),
+            Err(Unreached::Unconnected(error)) => self.not_reached(&error.to_string()),
+            Err(Unreached::Stopped) => {
+                self.cut(&Cut::Stopped);
+                None
+            }
+        }
+    }
+
+    fn denied<T>(&mut self, why: String) -> Option<T> {
+        let text = format!("denied by sandbox: {}: {why}\n", self.attempt);
+        self.attempt.refuse(why);
+        self.answer(FORBIDDEN, &text);
+        None
+    }
+
+    fn not_reached<T>(&mut self, why: &str) -> Option<T> {
+        let text = format!("not reached: {}: {why}\n", self.attempt);
+        self.attempt.refuse(format!("not reached: {why}"));
+        self.answer(BAD_GATEWAY, &text);
+        None
+    }
+
+    fn malformed(&mut self, why: &str) {
+        self.attempt.refuse(format!("malformed request: {why}"));
+        self.answer(BAD_REQUEST, &format!("denied by sandbox: malformed request: {why}\n"));
+    }
+
+    fn malformed_none<T>(&mut self, why: &str) -> Option<T> {
+        self.malformed(why);
+        None
+    }
+
+    fn answer(&mut self, status: &str, text: &str) {
+        let denied = if status == BAD_GATEWAY { "" } else { "X-Denied-By: sandbox\r\n" };
+        let length = text.len();
+        self.say(
+            format!(
+                "HTTP/1.1 {status}\r\n{denied}Content-Type: text/plain; charset=utf-8\r\n\
+                 Content-Length: {length}\r\nConnection: close\r\n\r\n{text}"
+            )
+            .as_bytes(),
+        );
+    }
+}

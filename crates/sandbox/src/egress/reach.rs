@@ -1,0 +1,124 @@
+//! From an allowed host to a connection: resolved once, every answer judged, then connected.
+//!
+//! Must never: ask for a name twice, or connect to an address that was not judged.
+
+use std::io;
+use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::Instant;
+
+use rustix::event::{PollFd, PollFlags};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with, sockopt};
+
+use super::domain::Host;
+use super::wire::{Cut, Wire, wait};
+use super::{Resolve, Shared};
+use crate::limits::{EGRESS_STACK_BYTES, EGRESS_TRIES_MAX};
+
+/// Why a host was not reached.
+#[derive(Debug)]
+pub(crate) enum Unreached {
+    /// The rules say no.
+    Refused(String),
+    /// The name has no answer.
+    Unresolved(String),
+    /// No address answered; the last one said this.
+    Unconnected(io::Error),
+    /// The sandbox has ended.
+    Stopped,
+}
+
+/// Connects to a host that the rules admit.
+pub(crate) fn reach(shared: &Shared, host: &Host, port: u16) -> Result<Wire, Unreached> {
+    shared.rules.admit(host, port).map_err(Unreached::Refused)?;
+    let answers = match host {
+        Host::Address(address) => vec![SocketAddr::new(*address, port)],
+        Host::Name(name) => resolved(shared, name, port)?,
+    };
+    shared.rules.judge(port, &answers).map_err(Unreached::Refused)?;
+    let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
+    for answer in answers.into_iter().take(EGRESS_TRIES_MAX) {
+        match connected(shared, answer) {
+            Ok(wire) => return Ok(wire),
+            Err(Cut::Stopped) => return Err(Unreached::Stopped),
+            Err(Cut::Late) => last = io::ErrorKind::TimedOut.into(),
+            Err(Cut::Gone(error)) => last = error,
+        }
+    }
+    Err(Unreached::Unconnected(last))
+}
+
+/// Asks for a name in a thread of its own: the system's answer cannot be interrupted.
+fn resolved(shared: &Shared, name: &str, port: u16) -> Result<Vec<SocketAddr>, Unreached> {
+    let unresolved = |error: io::Error| Unreached::Unresolved(error.to_string());
+    let lookup = Lookup::new(shared)?;
+    let (sender, receiver) = mpsc::channel();
+    let (done, writer) = io::pipe().map_err(unresolved)?;
+    let (resolve, asked): (Resolve, String) = (shared.resolve.clone(), name.to_owned());
+    std::thread::Builder::new()
+        .name("egress lookup".to_owned())
+        .stack_size(EGRESS_STACK_BYTES)
+        .spawn(move || {
+            // Whoever asked may have stopped waiting; then nobody wants the answer.
+            sender.send(resolve(&asked, port)).ok();
+            drop((writer, lookup));
+        })
+        .map_err(unresolved)?;
+    let until = Instant::now() + shared.rules.caps.resolve_time;
+    match wait(&shared.stop, [PollFd::new(&done, PollFlags::IN)], until) {
+        Ok(()) => {}
+        Err(Cut::Stopped) => return Err(Unreached::Stopped),
+        Err(Cut::Late) => return Err(unresolved(io::ErrorKind::TimedOut.into())),
+        Err(Cut::Gone(error)) => return Err(unresolved(error)),
+    }
+    match receiver.try_recv() {
+        Ok(Ok(answers)) if answers.is_empty() => {
+            Err(Unreached::Unresolved("it has no address".to_owned()))
+        }
+        Ok(answers) => answers.map_err(unresolved),
+        // The resolver panicked.
+        Err(_) => Err(Unreached::Unresolved("the lookup broke off".to_owned())),
+    }
+}
+
+/// A lookup under way; it may outlive the connection that asked, so they are counted apart.
+struct Lookup(Arc<AtomicUsize>);
+
+impl Lookup {
+    fn new(shared: &Shared) -> Result<Self, Unreached> {
+        let lookup = Self(shared.lookups.clone());
+        let most = shared.rules.caps.connections_at_once;
+        if lookup.0.fetch_add(1, Ordering::SeqCst) >= most {
+            return Err(Unreached::Unresolved(format!("{most} names are being asked for already")));
+        }
+        Ok(lookup)
+    }
+}
+
+impl Drop for Lookup {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+fn connected(shared: &Shared, address: SocketAddr) -> Result<Wire, Cut> {
+    let gone = |errno: Errno| Cut::Gone(errno.into());
+    let family = match address {
+        SocketAddr::V4(_) => AddressFamily::INET,
+        SocketAddr::V6(_) => AddressFamily::INET6,
+    };
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(family, SocketType::STREAM, flags, None).map_err(gone)?;
+    match connect(&socket, &address) {
+        Ok(()) => {}
+        Err(Errno::INPROGRESS) => {
+            let until = Instant::now() + shared.rules.caps.connect_time;
+            wait(&shared.stop, [PollFd::new(&socket, PollFlags::OUT)], until)?;
+            sockopt::socket_error(&socket).map_err(gone)?.map_err(gone)?;
+        }
+        Err(errno) => return Err(gone(errno)),
+    }
+    Wire::new(TcpStream::from(socket), shared.stop.clone()).map_err(Cut::Gone)
+}

@@ -1,0 +1,223 @@
+//! Carries bytes both ways between a process and a server, in one thread.
+//!
+//! Must never: hold more than one buffer in each direction, or carry a byte that was not counted.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::Shutdown;
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags};
+
+use super::answer::Answer;
+use super::body::Body;
+use super::wire::{Cut, Wire, wait};
+use crate::limits::EGRESS_BUFFER_BYTES;
+
+/// How much a sandbox has carried in one direction, over all its connections.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    spent: AtomicU64,
+    max: u64,
+}
+
+impl Budget {
+    pub(crate) fn new(max: u64) -> Self {
+        Self { spent: AtomicU64::new(0), max }
+    }
+
+    fn spend(&self, count: u64) -> Result<(), String> {
+        let more = |spent: u64| spent.checked_add(count).filter(|sum| *sum <= self.max);
+        match self.spent.fetch_update(Ordering::SeqCst, Ordering::SeqCst, more) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(format!("the {} bytes of this sandbox are used up", self.max)),
+        }
+    }
+}
+
+/// What may pass in one direction.
+pub(crate) enum Passing {
+    /// Everything, and the end of it.
+    Everything,
+    /// The body of one request.
+    Request(Body),
+    /// One answer.
+    Answer(Answer),
+}
+
+/// One direction.
+pub(crate) struct Leg<'a> {
+    from: &'a Wire,
+    to: &'a Wire,
+    passing: Passing,
+    budget: &'a Budget,
+    pending: Vec<u8>,
+    ended: bool,
+    end_told: bool,
+    /// How much has arrived.
+    pub(crate) carried: u64,
+}
+
+impl<'a> Leg<'a> {
+    pub(crate) fn new(from: &'a Wire, to: &'a Wire, passing: Passing, budget: &'a Budget) -> Self {
+        let ended = match &passing {
+            Passing::Everything | Passing::Answer(_) => false,
+            Passing::Request(body) => body.is_over(),
+        };
+        let pending = Vec::new();
+        Self { from, to, passing, budget, pending, ended, end_told: false, carried: 0 }
+    }
+
+    /// Puts bytes in front that are ours or were judged.
+    pub(crate) fn begin(&mut self, bytes: &[u8]) -> Result<(), String> {
+        self.budget.spend(bytes.len() as u64)?;
+        self.pending.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Takes bytes as if they had just been read.
+    pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<(), String> {
+        let before = self.pending.len();
+        match &mut self.passing {
+            Passing::Everything => self.pending.extend_from_slice(bytes),
+            Passing::Request(body) => {
+                let count = body.take(bytes)?;
+                self.pending.extend_from_slice(&bytes[..count]);
+                self.ended = body.is_over();
+            }
+            Passing::Answer(answer) => {
+                answer.pass(bytes, &mut self.pending)?;
+                self.ended = answer.is_over();
+            }
+        }
+        self.budget.spend((self.pending.len() - before) as u64)
+    }
+
+    fn is_done(&self) -> bool {
+        self.ended && self.pending.is_empty()
+    }
+
+    fn watched(&self) -> Option<PollFd<'a>> {
+        if !self.pending.is_empty() {
+            Some(PollFd::from_borrowed_fd(self.to.stream.as_fd(), PollFlags::OUT))
+        } else if !self.ended {
+            Some(PollFd::from_borrowed_fd(self.from.stream.as_fd(), PollFlags::IN))
+        } else {
+            None
+        }
+    }
+
+    /// Carries what can be carried now.
+    fn step(&mut self, buffer: &mut [u8]) -> Result<Step, String> {
+        let step = if self.pending.is_empty() { self.fill(buffer)? } else { self.flush() };
+        if self.is_done() && !self.end_told && matches!(self.passing, Passing::Everything) {
+            self.end_told = true;
+            // A side that is gone already needs no end.
+            self.to.stream.shutdown(Shutdown::Write).ok();
+        }
+        Ok(step)
+    }
+
+    fn fill(&mut self, buffer: &mut [u8]) -> Result<Step, String> {
+        if self.ended {
+            return Ok(Step::Nothing);
+        }
+        match (&self.from.stream).read(buffer) {
+            Ok(0) if matches!(self.passing, Passing::Request(_)) => {
+                Err("the body of the request ended too early".to_owned())
+            }
+            Ok(0) if matches!(&self.passing, Passing::Answer(answer) if !answer.has_begun()) => {
+                Err("the server ended without an answer".to_owned())
+            }
+            Ok(0) => {
+                self.ended = true;
+                Ok(Step::Some)
+            }
+            Ok(count) => self.take(&buffer[..count]).map(|()| Step::Some),
+            Err(error) => Ok(Step::of(&error, Step::SourceGone)),
+        }
+    }
+
+    fn flush(&mut self) -> Step {
+        match (&self.to.stream).write(&self.pending) {
+            Ok(0) => Step::SinkGone,
+            Ok(count) => {
+                self.pending.drain(..count);
+                self.carried += count as u64;
+                Step::Some
+            }
+            Err(error) => Step::of(&error, Step::SinkGone),
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Nothing,
+    Some,
+    SourceGone,
+    SinkGone,
+}
+
+impl Step {
+    fn of(error: &std::io::Error, gone: Self) -> Self {
+        match error.kind() {
+            ErrorKind::WouldBlock | ErrorKind::Interrupted => Self::Nothing,
+            _ => gone,
+        }
+    }
+}
+
+/// Carries both ways until both have ended, or the one answer is over; an error is a cut.
+pub(crate) fn relay(out: &mut Leg<'_>, back: &mut Leg<'_>, idle: Duration) -> Result<(), String> {
+    let one_answer = matches!(back.passing, Passing::Answer(_));
+    let mut buffer = vec![0; EGRESS_BUFFER_BYTES];
+    let mut until = Instant::now() + idle;
+    loop {
+        let sent = out.step(&mut buffer)?;
+        let received = back.step(&mut buffer)?;
+        if sent == Step::SinkGone {
+            // The server reads no more; it may still have something to say.
+            out.pending.clear();
+            out.ended = true;
+        }
+        if sent == Step::SourceGone || matches!(received, Step::SourceGone | Step::SinkGone) {
+            return Ok(());
+        }
+        if back.is_done() && (one_answer || out.is_done()) {
+            return Ok(());
+        }
+        if sent != Step::Nothing || received != Step::Nothing {
+            until = Instant::now() + idle;
+            continue;
+        }
+        let watched = out.watched().into_iter().chain(back.watched());
+        match wait(&out.from.stop, watched, until) {
+            Ok(()) => {}
+            Err(Cut::Stopped) => return Ok(()),
+            Err(Cut::Late) => return Err(format!("nothing was said for {idle:?}")),
+            Err(Cut::Gone(error)) => return Err(error.to_string()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_is_never_overspent() {
+        let budget = Budget::new(10);
+        assert!(budget.spend(10).is_ok() && budget.spend(0).is_ok());
+        assert!(budget.spend(1).is_err());
+        assert!(Budget::new(5).spend(u64::MAX).is_err());
+        let shared = Budget::new(1_000);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| (0..1_000).for_each(|_| drop(shared.spend(1))));
+            }
+        });
+        assert_eq!(shared.spent.load(Ordering::SeqCst), 1_000);
+    }
+}

@@ -1,0 +1,156 @@
+//! SOCKS, version 5 (RFC 1928): connections out by name or address, without a password.
+//!
+//! Must never: listen for a process, carry datagrams, or look a name up before it is allowed.
+
+use std::io::ErrorKind;
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::time::Instant;
+
+use super::domain::Host;
+use super::reach::{Unreached, reach};
+use super::visit::{Server, Visit};
+use super::wire::Cut;
+
+const VERSION: u8 = 5;
+const WITHOUT_PASSWORD: u8 = 0;
+const NO_METHOD: u8 = 0xff;
+const CONNECT: u8 = 1;
+const ADDRESS_4: u8 = 1;
+const NAME: u8 = 3;
+const ADDRESS_6: u8 = 4;
+
+/// What a request is answered with.
+#[derive(Clone, Copy)]
+enum Reply {
+    Succeeded = 0,
+    Failure = 1,
+    NotAllowed = 2,
+    NetworkUnreachable = 3,
+    HostUnreachable = 4,
+    Refused = 5,
+    UnknownCommand = 7,
+    UnknownAddress = 8,
+}
+
+/// Why there is no request.
+enum Wrong {
+    Answered(Reply, &'static str),
+    Silent(&'static str),
+    Cut(Cut),
+}
+
+impl Visit<'_> {
+    /// Serves one request, of which the first bytes are read already.
+    pub(crate) fn serve_socks(&mut self, first: Vec<u8>, until: Instant) {
+        let mut input = Input { read: first, used: 0, until };
+        let (host, port) = match self.request(&mut input) {
+            Ok(request) => request,
+            Err(Wrong::Answered(reply, why)) => return self.reply(reply, malformed(why)),
+            Err(Wrong::Silent(why)) => return self.attempt.refuse(malformed(why)),
+            Err(Wrong::Cut(cut)) => return self.cut(&cut),
+        };
+        self.attempt.names(&host, port);
+        let host = match Host::parse(&host) {
+            Ok(host) => host,
+            Err(why) => return self.reply(Reply::NotAllowed, why.to_owned()),
+        };
+        let wire = match reach(self.shared, &host, port) {
+            Ok(wire) => wire,
+            Err(Unreached::Refused(why)) => return self.reply(Reply::NotAllowed, why),
+            Err(Unreached::Unresolved(why)) => {
+                return self.reply(Reply::HostUnreachable, format!("not reached: {why}"));
+            }
+            Err(Unreached::Unconnected(error)) => {
+                return self.reply(unconnected(error.kind()), format!("not reached: {error}"));
+            }
+            Err(Unreached::Stopped) => return self.cut(&Cut::Stopped),
+        };
+        if self.say(&answer(Reply::Succeeded)) {
+            let early = input.read.split_off(input.used);
+            self.tunnel(&Server { host, port, wire }, early);
+        }
+    }
+
+    fn request(&mut self, input: &mut Input) -> Result<(Vec<u8>, u16), Wrong> {
+        let [_, methods] = self.exactly(input)?;
+        let offered = self.next(input, usize::from(methods))?;
+        if !offered.contains(&WITHOUT_PASSWORD) {
+            self.say(&[VERSION, NO_METHOD]);
+            return Err(Wrong::Silent("a password is offered, and none is known"));
+        }
+        if !self.say(&[VERSION, WITHOUT_PASSWORD]) {
+            return Err(Wrong::Silent("the process is gone"));
+        }
+        let [version, command, _, kind] = self.exactly(input)?;
+        if version != VERSION {
+            return Err(Wrong::Silent("the version changed"));
+        }
+        let host = match kind {
+            ADDRESS_4 => Ipv4Addr::from(self.exactly(input)?).to_string().into_bytes(),
+            ADDRESS_6 => format!("[{}]", Ipv6Addr::from(self.exactly::<16>(input)?)).into_bytes(),
+            NAME => {
+                let [length] = self.exactly(input)?;
+                self.next(input, usize::from(length))?
+            }
+            _ => return Err(Wrong::Answered(Reply::UnknownAddress, "the address is unknown")),
+        };
+        let port = u16::from_be_bytes(self.exactly(input)?);
+        self.attempt.names(&host, port);
+        match (command, port) {
+            (CONNECT, 1..) => Ok((host, port)),
+            (CONNECT, 0) => Err(Wrong::Answered(Reply::NotAllowed, "the port is malformed")),
+            _ => Err(Wrong::Answered(Reply::UnknownCommand, "only connections out are made")),
+        }
+    }
+
+    fn exactly<const COUNT: usize>(&mut self, input: &mut Input) -> Result<[u8; COUNT], Wrong> {
+        let bytes = self.next(input, COUNT)?;
+        bytes.try_into().map_err(|_| Wrong::Silent("the request is not whole"))
+    }
+
+    fn next(&mut self, input: &mut Input, count: usize) -> Result<Vec<u8>, Wrong> {
+        let end = input.used + count;
+        // A request is shorter than this: a greeting of 257 bytes and a request of 262.
+        let mut buffer = [0; 512];
+        while input.read.len() < end {
+            match self.client.read(&mut buffer, input.until) {
+                Ok(0) => return Err(Wrong::Silent("the request is not whole")),
+                Ok(more) => input.read.extend_from_slice(&buffer[..more]),
+                Err(Cut::Late) => return Err(Wrong::Silent("the request took too long")),
+                Err(cut) => return Err(Wrong::Cut(cut)),
+            }
+        }
+        let bytes = input.read[input.used..end].to_vec();
+        input.used = end;
+        Ok(bytes)
+    }
+
+    fn reply(&mut self, reply: Reply, why: String) {
+        self.attempt.refuse(why);
+        self.say(&answer(reply));
+    }
+}
+
+/// What was read, and how much of it is understood.
+struct Input {
+    read: Vec<u8>,
+    used: usize,
+    until: Instant,
+}
+
+fn malformed(why: &str) -> String {
+    format!("malformed request: {why}")
+}
+
+fn answer(reply: Reply) -> [u8; 10] {
+    [VERSION, reply as u8, 0, ADDRESS_4, 0, 0, 0, 0, 0, 0]
+}
+
+fn unconnected(kind: ErrorKind) -> Reply {
+    match kind {
+        ErrorKind::ConnectionRefused => Reply::Refused,
+        ErrorKind::NetworkUnreachable => Reply::NetworkUnreachable,
+        ErrorKind::HostUnreachable | ErrorKind::TimedOut => Reply::HostUnreachable,
+        _ => Reply::Failure,
+    }
+}

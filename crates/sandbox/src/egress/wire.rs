@@ -1,0 +1,110 @@
+//! A connection that is read and written within a time, and let go when the sandbox ends.
+//!
+//! Every wait of the proxy is one `poll` with a deadline and the request to stop beside it.
+//!
+//! Must never: wait without an end, or miss that the sandbox has ended.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+
+use crate::limits::{EGRESS_BUFFER_BYTES, EGRESS_LINGER_MS_MAX};
+use crate::stop::Listener;
+
+/// Why a wait ended without what was waited for.
+#[derive(Debug)]
+pub(crate) enum Cut {
+    /// The sandbox has ended.
+    Stopped,
+    /// The time was over.
+    Late,
+    /// The other side is gone.
+    Gone(io::Error),
+}
+
+/// Waits until one of them is ready or gone.
+pub(crate) fn wait<'a>(
+    stop: &'a Listener,
+    watched: impl IntoIterator<Item = PollFd<'a>>,
+    until: Instant,
+) -> Result<(), Cut> {
+    let stopped = PollFd::new(&stop.reader, PollFlags::IN);
+    let mut all: Vec<PollFd<'a>> = [stopped].into_iter().chain(watched).collect();
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        let timeout = Timespec::try_from(left).map_err(|_| Cut::Late)?;
+        match poll(&mut all, Some(&timeout)) {
+            Ok(0) | Err(Errno::INTR) if left.is_zero() => return Err(Cut::Late),
+            Ok(0) | Err(Errno::INTR) => {}
+            Err(error) => return Err(Cut::Gone(error.into())),
+            Ok(_) if all.first().is_some_and(|it| !it.revents().is_empty()) => {
+                return Err(Cut::Stopped);
+            }
+            Ok(_) => return Ok(()),
+        }
+    }
+}
+
+/// A connection whose every wait has an end.
+pub(crate) struct Wire {
+    pub(crate) stream: TcpStream,
+    pub(crate) stop: Arc<Listener>,
+}
+
+impl Wire {
+    /// Takes a connection over.
+    pub(crate) fn new(stream: TcpStream, stop: Arc<Listener>) -> io::Result<Self> {
+        stream.set_nonblocking(true)?;
+        stream.set_nodelay(true)?;
+        Ok(Self { stream, stop })
+    }
+
+    /// Reads what is there, at least one byte; nothing means that the other side has ended.
+    pub(crate) fn read(&self, buffer: &mut [u8], until: Instant) -> Result<usize, Cut> {
+        loop {
+            match (&self.stream).read(buffer) {
+                Ok(count) => return Ok(count),
+                Err(error) => self.again(error, PollFlags::IN, until)?,
+            }
+        }
+    }
+
+    /// Writes all of it.
+    pub(crate) fn write_all(&self, mut bytes: &[u8], until: Instant) -> Result<(), Cut> {
+        while !bytes.is_empty() {
+            match (&self.stream).write(bytes) {
+                Ok(0) => return Err(Cut::Gone(ErrorKind::WriteZero.into())),
+                Ok(count) => bytes = bytes.split_at(count).1,
+                Err(error) => self.again(error, PollFlags::OUT, until)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Says no more, and reads on for a moment: unread bytes would make the system tear down the
+    /// connection before our last words were read.
+    pub(crate) fn part(&self) {
+        if self.stream.shutdown(Shutdown::Write).is_err() {
+            return;
+        }
+        let until = Instant::now() + Duration::from_millis(EGRESS_LINGER_MS_MAX);
+        let mut buffer = [0; EGRESS_BUFFER_BYTES];
+        while Instant::now() < until && matches!(self.read(&mut buffer, until), Ok(1..)) {}
+    }
+
+    fn again(&self, error: io::Error, for_what: PollFlags, until: Instant) -> Result<(), Cut> {
+        match error.kind() {
+            ErrorKind::Interrupted => Ok(()),
+            ErrorKind::WouldBlock => {
+                let watched = PollFd::from_borrowed_fd(self.stream.as_fd(), for_what);
+                wait(&self.stop, [watched], until)
+            }
+            _ => Err(Cut::Gone(error)),
+        }
+    }
+}
