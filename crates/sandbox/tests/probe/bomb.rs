@@ -45,7 +45,11 @@ pub(crate) fn run(kind: &str) -> ExitCode {
 
 fn threads() {
     let mut made = 0;
-    while std::thread::Builder::new().stack_size(64 * 1024).spawn(|| std::thread::sleep(LONG)).is_ok() {
+    while std::thread::Builder::new()
+        .stack_size(64 * 1024)
+        .spawn(|| std::thread::sleep(LONG))
+        .is_ok()
+    {
         made += 1;
     }
     println!("{made}");
@@ -59,7 +63,7 @@ fn take(most: usize) {
         let mut piece: Vec<u8> = Vec::new();
         if piece.try_reserve_exact(PIECE).is_err() {
             // A limit for each process holds it.
-            println!("{} MiB", held.len() * PIECE >> 20);
+            println!("{} MiB", (held.len() * PIECE) >> 20);
             raw::exit(3);
         }
         piece.resize(PIECE, 1);

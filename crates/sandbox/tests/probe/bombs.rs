@@ -56,7 +56,13 @@ pub(crate) fn hold(name: &str, directory: &str) -> ExitCode {
     let script = "exec 3>alive; trap '' TERM HUP; (setsid sh -c 'sleep 1000; :' &) ; sleep 1000 & printf x >&3; sleep 1000";
     let command = command("/bin/sh", &["-c", script], directory);
     let bounds = Bounds { time: Duration::from_secs(600), output_bytes_max: 1_000 };
-    let job = Job { command: &command, confinement: &confinement, bounds: &bounds, connected: Arc::new(drop), hear: None };
+    let job = Job {
+        command: &command,
+        confinement: &confinement,
+        bounds: &bounds,
+        connected: Arc::new(drop),
+        hear: None,
+    };
     sandbox.run(&job, &Stop::new()).expect("it runs until we are killed");
     ExitCode::FAILURE
 }
@@ -69,8 +75,14 @@ pub(crate) fn spawn_in_a_loop(name: &str, directory: &str) -> ExitCode {
     let bounds = Bounds { time: Duration::from_secs(60), output_bytes_max: 1_000 };
     println!("ready");
     let (mut confined, mut failed) = (0, 0);
-    for _ in 0..200 {
-        let job = Job { command: &command, confinement: &confinement, bounds: &bounds, connected: Arc::new(drop), hear: None };
+    for _ in 0..60 {
+        let job = Job {
+            command: &command,
+            confinement: &confinement,
+            bounds: &bounds,
+            connected: Arc::new(drop),
+            hear: None,
+        };
         match sandbox.run(&job, &Stop::new()) {
             Ok(finished) => {
                 let text = finished.stdout.whole().unwrap_or_default();
@@ -91,9 +103,13 @@ pub(crate) fn spawn_in_a_loop(name: &str, directory: &str) -> ExitCode {
 /// Says whether it is confined: what is refused, what is ruled out, and what is hidden.
 pub(crate) fn proof() -> ExitCode {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let has = |line: &str| status.lines().any(|found| found.split_whitespace().collect::<Vec<_>>().join(" ") == line);
-    let fenced = std::fs::read_dir("/root").is_err() && std::fs::write("/usr/bin/probe-planted", "x").is_err();
-    let confined = has("NoNewPrivs: 1") && has("Seccomp: 2") && has("CapEff: 0000000000000000") && fenced;
+    let has = |line: &str| {
+        status.lines().any(|found| found.split_whitespace().collect::<Vec<_>>().join(" ") == line)
+    };
+    let fenced = std::fs::read_dir("/root").is_err()
+        && std::fs::write("/usr/bin/probe-planted", "x").is_err();
+    let confined =
+        has("NoNewPrivs: 1") && has("Seccomp: 2") && has("CapEff: 0000000000000000") && fenced;
     let said = if confined { "confined" } else { "NOT CONFINED" };
     println!("{said}");
     if !confined {

@@ -30,6 +30,14 @@ fn main() -> ExitCode {
         ["hold", level, directory] => bombs::hold(level, directory),
         ["loop", level, directory] => bombs::spawn_in_a_loop(level, directory),
         ["proof"] => bombs::proof(),
+        ["gaps"] => {
+            for row in rows::rows() {
+                for gap in &row.gaps {
+                    println!("{} {}", row.id, gap.level);
+                }
+            }
+            ExitCode::SUCCESS
+        }
         ["table", "--level", level] => table::run(level),
         _ => {
             eprintln!("usage: sandbox-probe table --level ns|bwrap|landlock|bare");

@@ -179,9 +179,13 @@ fn changing() -> Vec<Row> {
     let metadata = "Landlock does not bound metadata of files of the same user";
     let gap = |row: Row| row.gap(Level::Landlock, Some(false), metadata).bare(all);
     vec![
-        row("F10a", "write the files of a shell", files::shell_files).judged(Judged::Seen).bare(all),
+        row("F10a", "write the files of a shell", files::shell_files)
+            .judged(Judged::Seen)
+            .bare(all),
         row("F10b", "write timetables and units of the system", files::timetables),
-        row("F10c", "write units, autostart and keys of the user", files::started_at_login).judged(Judged::Seen).bare(all),
+        row("F10c", "write units, autostart and keys of the user", files::started_at_login)
+            .judged(Judged::Seen)
+            .bare(all),
         row("F10d", "write programs of the system", files::system_program),
         row("F10e", "write settings of the kernel", files::kernel_settings).bare(Bare::Root),
         gap(row("F14a", "change the mode of a file outside", files::mode_outside)),
@@ -192,9 +196,11 @@ fn changing() -> Vec<Row> {
             .bare(all),
         row("F15a", "set-user bits, five ways", files::set_user).bare(all),
         row("F15b", "make a device", files::device).bare(Bare::Root),
-        row("F22", "whose are files that are made", files::make_file)
-            .judged(Judged::Owner)
-            .gap(Level::Landlock, Some(true), "files cannot be lent: they belong to the user of the sandbox"),
+        row("F22", "whose are files that are made", files::make_file).judged(Judged::Owner).gap(
+            Level::Landlock,
+            Some(true),
+            "files cannot be lent: they belong to the user of the sandbox",
+        ),
         row("F23", "look into the quarantine", files::quarantine).judged(Judged::Seen).bare(all),
     ]
 }
@@ -221,10 +227,18 @@ fn hidden() -> Vec<Row> {
         gap(row("F11a", "write into what is hidden", files::write_hidden)),
         gap(row("F11b", "read what is hidden", files::read_hidden)).bare(Bare::Everybody),
         gap(row("F11c", "link or move what is hidden", files::link_to_hidden)),
-        gap(row("F11d", "move what is around it, read in the next call", files::move_around_hidden).then(files::read_moved))
-            .bare(Bare::Everybody),
-        gap(row("F12a", "read what came to be hidden after the first call", files::read_late).then(files::read_late).between(Plot::hide_more)),
-        gap(row("F12b", "read what is hidden through a link", files::read_linked).with(Setting::HiddenLink)),
+        gap(row(
+            "F11d",
+            "move what is around it, read in the next call",
+            files::move_around_hidden,
+        )
+        .then(files::read_moved))
+        .bare(Bare::Everybody),
+        gap(row("F12a", "read what came to be hidden after the first call", files::read_late)
+            .then(files::read_late)
+            .between(Plot::hide_more)),
+        gap(row("F12b", "read what is hidden through a link", files::read_linked)
+            .with(Setting::HiddenLink)),
     ]
 }
 
@@ -236,16 +250,20 @@ fn odd_files() -> Vec<Row> {
             .with(Setting::SmallDisk)
             .gap(Level::Landlock, None, no_bound)
             .gap(Level::Bwrap, None, "bubblewrap bounds their bytes, not their number"),
-        row("F16c", "directories 1100 deep with names of 255 bytes", files::deep).judged(Judged::Survived),
+        row("F16c", "directories 1100 deep with names of 255 bytes", files::deep)
+            .judged(Judged::Survived),
         row("F18", "run a program from memory", files::from_memory),
     ]
 }
 
 fn lives() -> Vec<Row> {
-    let timed = |id, what, attack| Row::new(id, what, attack).judged(Judged::TimedOut).with(Setting::ShortTime);
+    let timed = |id, what, attack| {
+        Row::new(id, what, attack).judged(Judged::TimedOut).with(Setting::ShortTime)
+    };
     vec![
         row("K1", "stay behind as a daemon", processes::daemon),
-        row("K2a", "make processes without end", processes::many_processes).with(Setting::FewProcesses),
+        row("K2a", "make processes without end", processes::many_processes)
+            .with(Setting::FewProcesses),
         row("K2b", "make threads without end", processes::many_threads).with(Setting::FewProcesses),
         timed("K3a", "listen to no request to end, in many sessions", processes::deaf),
         timed("K3b", "stop itself", processes::stopped),
@@ -291,7 +309,8 @@ fn looks() -> Vec<Row> {
 fn kernel() -> Vec<Row> {
     vec![
         row("K7a", "unshare", processes::new_namespace),
-        row("K7b", "clone and clone3 with a namespace", processes::new_namespace_by_clone).bare(Bare::Everybody),
+        row("K7b", "clone and clone3 with a namespace", processes::new_namespace_by_clone)
+            .bare(Bare::Everybody),
         row("K7c", "setns", processes::enter_namespace).bare(Bare::Root),
         row("K8a", "mount, fsopen, open_tree, move_mount, pivot_root", processes::mounts),
         row("K8b", "unmount a mask", processes::unmount_mask).bare(Bare::Root),
@@ -299,10 +318,12 @@ fn kernel() -> Vec<Row> {
         row("K9", "io_uring", processes::ring).bare(Bare::Everybody),
         row("K10a", "the interface of 32 bits", processes::old_interface),
         row("K10b", "the interface x32", processes::other_interface),
-        row("K11", "keys, bpf, perf, userfaultfd, file handles, fanotify", processes::kernel_parts).bare(Bare::Everybody),
+        row("K11", "keys, bpf, perf, userfaultfd, file handles, fanotify", processes::kernel_parts)
+            .bare(Bare::Everybody),
         row("K13a", "setuid, setgid, capabilities", processes::become_root).bare(Bare::Root),
         row("K13b", "programs that change the user", processes::set_user_programs),
-        row("K23", "clock, host name, modules, restart", processes::machine_settings).bare(Bare::Root),
+        row("K23", "clock, host name, modules, restart", processes::machine_settings)
+            .bare(Bare::Root),
     ]
 }
 
@@ -319,29 +340,87 @@ fn reach() -> Vec<Row> {
         row("N2", "go past the proxy", network::without_proxy).bare(all),
         row("N3a", "resolve a name", network::names),
         row("N3b", "ask a name server", network::name_server),
-        row("N3c", "a name that is not listed, by the proxy", network::proxy_any_host).with(Setting::Hosts),
+        row("N3c", "a name that is not listed, by the proxy", network::proxy_any_host)
+            .with(Setting::Hosts),
         row("N4", "anything by the proxy with an empty list", network::proxy_any_host),
         row("N7", "listed names that lead inward", network::proxy_rebound).with(Setting::Hosts),
         row("N8", "requests that say two things", network::proxy_confused).with(Setting::Hosts),
-        row("N11", "vsock, netlink, packet, alg, bluetooth and others", network::families).bare(Bare::Everybody),
+        row("N11", "vsock, netlink, packet, alg, bluetooth and others", network::families)
+            .bare(Bare::Everybody),
     ]
 }
 
 /// What is shown elsewhere.
 pub(crate) const NOTES: &[Note] = &[
-    Note { id: "F1-F3", what: "the same by the file tools", shown: "see test no_path_that_leads_out_is_read_written_or_edited (tools)" },
-    Note { id: "F3", what: "the same by the file tools", shown: "see test a_directory_that_is_swapped_for_a_link_meanwhile_leads_nowhere (tools)" },
-    Note { id: "F19", what: "searches in odd trees", shown: "see tests no_search_goes_outside, a_walk_ends_at_its_limit_of_entries_and_says_so (tools)" },
-    Note { id: "F21", what: "a working directory outside", shown: "see test no_shell_starts_outside_unless_that_is_allowed (tools)" },
+    Note {
+        id: "F1-F3",
+        what: "the same by the file tools",
+        shown: "see test no_path_that_leads_out_is_read_written_or_edited (tools)",
+    },
+    Note {
+        id: "F3",
+        what: "the same by the file tools",
+        shown: "see test a_directory_that_is_swapped_for_a_link_meanwhile_leads_nowhere (tools)",
+    },
+    Note {
+        id: "F19",
+        what: "searches in odd trees",
+        shown: "see tests no_search_goes_outside, a_walk_ends_at_its_limit_of_entries_and_says_so (tools)",
+    },
+    Note {
+        id: "F21",
+        what: "a working directory outside",
+        shown: "see test no_shell_starts_outside_unless_that_is_allowed (tools)",
+    },
     Note { id: "K16", what: "memory", shown: "see tests of bombs (sandbox)" },
-    Note { id: "K19", what: "the supervisor is killed", shown: "see test nothing_is_left_when_the_supervisor_is_killed (sandbox)" },
-    Note { id: "K20", what: "the helper is killed", shown: "see test a_command_runs_confined_or_not_at_all_when_the_helper_is_killed (sandbox)" },
-    Note { id: "N7-N8", what: "the proxy itself", shown: "see tests egress::names, egress::tunnel, egress::http (sandbox)" },
-    Note { id: "N10", what: "redirects", shown: "see test a_server_that_sends_us_on_to_a_private_address_gains_nothing (tools); the proxy follows none" },
-    Note { id: "N13", what: "fetching", shown: "see tests only_the_web_is_fetched_from, the_limit_counts_what_comes_out_of_a_compressed_body (tools)" },
-    Note { id: "N14", what: "exfiltration by rendering", shown: "not here: it is about what is shown, not about a process; issues 6 and 8" },
-    Note { id: "N16", what: "many connections and bytes", shown: "see tests egress::caps (sandbox)" },
-    Note { id: "S2-S3", what: "secrets in output, arguments and errors", shown: "see the tests of secrets, issue 4 section 5" },
-    Note { id: "S5", what: "erasure", shown: "not here: it is about what the ledger keeps; issue 8" },
-    Note { id: "S7", what: "another endpoint gets the key", shown: "not here: it is about providers; issue 5" },
+    Note {
+        id: "K19",
+        what: "the supervisor is killed",
+        shown: "see test nothing_is_left_when_the_supervisor_is_killed (sandbox)",
+    },
+    Note {
+        id: "K20",
+        what: "the helper is killed",
+        shown: "see test a_command_runs_confined_or_not_at_all_when_the_helper_is_killed (sandbox)",
+    },
+    Note {
+        id: "N7-N8",
+        what: "the proxy itself",
+        shown: "see tests egress::names, egress::tunnel, egress::http (sandbox)",
+    },
+    Note {
+        id: "N10",
+        what: "redirects",
+        shown: "see test a_server_that_sends_us_on_to_a_private_address_gains_nothing (tools); the proxy follows none",
+    },
+    Note {
+        id: "N13",
+        what: "fetching",
+        shown: "see tests only_the_web_is_fetched_from, the_limit_counts_what_comes_out_of_a_compressed_body (tools)",
+    },
+    Note {
+        id: "N14",
+        what: "exfiltration by rendering",
+        shown: "not here: it is about what is shown, not about a process; issues 6 and 8",
+    },
+    Note {
+        id: "N16",
+        what: "many connections and bytes",
+        shown: "see tests egress::caps (sandbox)",
+    },
+    Note {
+        id: "S2-S3",
+        what: "secrets in output, arguments and errors",
+        shown: "see the tests of secrets, issue 4 section 5",
+    },
+    Note {
+        id: "S5",
+        what: "erasure",
+        shown: "not here: it is about what the ledger keeps; issue 8",
+    },
+    Note {
+        id: "S7",
+        what: "another endpoint gets the key",
+        shown: "not here: it is about providers; issue 5",
+    },
 ];

