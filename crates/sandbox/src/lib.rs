@@ -31,6 +31,8 @@ mod running;
 mod sandbox;
 pub mod seatbelt;
 #[cfg(target_os = "linux")]
+mod scratch;
+#[cfg(target_os = "linux")]
 mod served;
 mod spec;
 pub mod stop;

@@ -15,7 +15,7 @@ use rustix::process::{Signal, pidfd_send_signal};
 
 use crate::egress::Egress;
 use crate::child::{self, Command, Cwd, Ending, Error, Finished};
-use crate::limits::{END_GRACE_MS_MAX, KILL_MS_MAX, LAST_WORD_MS_MAX};
+use crate::limits::{END_GRACE_MS_MAX, END_MS_MAX, KILL_MS_MAX, LAST_WORD_MS_MAX};
 use crate::spec::{ENTER, Order, START, Status, Trouble, Word};
 use crate::stop::Listener;
 use crate::streams::{Pump, poll_until};
@@ -32,10 +32,10 @@ pub(crate) struct First {
 
 impl Drop for First {
     fn drop(&mut self) {
-        // Who holds nothing must end the others itself: it does so when it hears no more from us.
+        // Who holds nothing must end the others itself: it does so when it hears no more from us. Otherwise it may be
+        // over already, or nobody is left who wants it.
         if self.holds_all {
-            // It may be over already; otherwise nobody is left who wants it.
-            pidfd_send_signal(&self.handle, Signal::KILL).unwrap_or_default();
+            self.kill_alone();
         }
     }
 }
@@ -44,10 +44,15 @@ impl First {
     /// Ends it with everything it started.
     fn kill(&self) {
         if self.holds_all {
-            pidfd_send_signal(&self.handle, Signal::KILL).unwrap_or_default();
+            self.kill_alone();
         } else {
             self.control.send(&Order::Kill, &[]).unwrap_or_default();
         }
+    }
+
+    /// Ends it, and those who end with it.
+    fn kill_alone(&self) {
+        pidfd_send_signal(&self.handle, Signal::KILL).unwrap_or_default();
     }
 
     /// Whether it ends until then.
@@ -120,6 +125,10 @@ impl<'a> Running<'a> {
             }
         }
         self.first.kill();
+        let patience = Instant::now() + Duration::from_millis(END_MS_MAX);
+        if !self.first.is_over(patience).map_err(Error::Unwatched)? {
+            self.first.kill_alone();
+        }
         Ok(end)
     }
 

@@ -17,7 +17,6 @@ use agentry_protocol::ContentHash;
 use agentry_protocol::confinement::{
     Attestation, Confinement, Connection, Escape, Level, Reading,
 };
-use tempfile::TempDir;
 use thiserror::Error as ThisError;
 
 use crate::attest::{self, Bait};
@@ -29,6 +28,7 @@ use crate::linux::cgroup::{Cgroup, Cgroups};
 use crate::limits::{ATTEST_MS_MAX, ATTEST_OUTPUT_BYTES_MAX, USER_FIRST, USERS};
 use crate::protect::{Guard, Mark, Names, Protection, WalkBounds};
 use crate::running::{First, Running, of_sandbox};
+use crate::scratch::Scratch;
 use crate::spec::{Program, Reply, Spec};
 use crate::stop::Stop;
 use crate::streams::{Ends, Hear, Pump};
@@ -204,10 +204,10 @@ impl Sandbox {
         let watch = self.watch_over(job.confinement)?;
         let found = Found {
             protected: watch.as_ref().map(|watch| watch.protected.clone()).unwrap_or_default(),
-            hidden: view::expand(&job.confinement.deny_read),
+            hidden: view::hidden(job.confinement),
         };
         let scratch = self.scratch(job.confinement)?;
-        let own = scratch.as_ref().map(TempDir::path);
+        let own = scratch.as_ref().map(Scratch::path);
         let mut env = view::environment(job.confinement, &self.setup.path, own);
         env.extend(job.command.env.iter().cloned());
         let program = Program::Command {
@@ -259,11 +259,11 @@ impl Sandbox {
     }
 
     /// A temporary directory for a process that cannot have a file system of its own.
-    fn scratch(&self, confinement: &Confinement) -> Result<Option<TempDir>, Error> {
+    fn scratch(&self, confinement: &Confinement) -> Result<Option<Scratch>, Error> {
         if self.level != Level::Landlock {
             return Ok(None);
         }
-        let made = tempfile::tempdir().and_then(|directory| {
+        let made = Scratch::new().and_then(|directory| {
             std::fs::create_dir(directory.path().join("home"))?;
             if let Some(user) = own_user(confinement) {
                 for path in [directory.path().to_owned(), directory.path().join("home")] {
@@ -334,6 +334,25 @@ impl Sandbox {
         group.map(Some).map_err(broken("make a control group"))
     }
 
+    /// A place that a call before has made a link must not lead elsewhere. At the level of namespaces no link is
+    /// followed anyway.
+    fn check_places(&self, confinement: &Confinement) -> Result<(), Error> {
+        if self.level == Level::Ns {
+            return Ok(());
+        }
+        let Confinement { allow_read, allow_write, home, .. } = confinement;
+        for place in allow_read.iter().chain(allow_write).chain(home) {
+            let place = Path::new(place);
+            if place.canonicalize().is_ok_and(|found| found != place) {
+                return Err(Error::Sandbox {
+                    step: format!("find {}", place.display()),
+                    reason: "it is, or lies behind, a link; name the place itself".to_owned(),
+                });
+            }
+        }
+        Ok(())
+    }
+
     /// Asks the helper for a sandbox.
     pub(crate) fn begin(
         &self,
@@ -342,6 +361,7 @@ impl Sandbox {
         ends: Ends,
         (found, scratch, group): (&Found, Option<&Path>, Option<&Cgroup>),
     ) -> Result<First, Error> {
+        self.check_places(confinement)?;
         let user = own_user(confinement);
         let spec = Spec {
             level: self.level,
@@ -365,7 +385,8 @@ impl Sandbox {
         match self.ask_helper(&spec, &streams)? {
             Some((Reply::Begun, handles)) => {
                 let handle = handles.into_iter().next().ok_or_else(helper_gone)?;
-                let holds_all = self.level != Level::Landlock;
+                // Bubblewrap's own process is no process 1 either: it ends a moment before the others.
+                let holds_all = self.level == Level::Ns;
                 Ok(First { control, handle, holds_all })
             }
             Some((Reply::Failed(trouble), _)) => Err(of_sandbox(trouble)),
@@ -412,10 +433,12 @@ impl Watch {
 
 fn guard(confinement: &Confinement) -> io::Result<Guard> {
     let roots: Vec<PathBuf> = confinement.allow_write.iter().map(PathBuf::from).collect();
-    let named = confinement.deny_write.iter().filter(|entry| !entry.ends_with('*'));
+    let named = confinement.deny_write.iter().filter(|entry| !entry.ends_with('*')).map(PathBuf::from);
+    // What is hidden must stay where it is: by another name the next call would see it.
+    let hidden = view::expand(&confinement.deny_read).into_iter().filter(|path| path.exists());
     let protection = Protection {
         names: Names::default(),
-        paths: named.map(PathBuf::from).collect(),
+        paths: named.chain(hidden).collect(),
         git: confinement.git,
     };
     Guard::look(&roots, protection, WalkBounds::default())

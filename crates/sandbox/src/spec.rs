@@ -143,7 +143,7 @@ pub(crate) enum Word {
 pub(crate) enum Order {
     /// Ask all others to end.
     Terminate,
-    /// End all others.
+    /// End all others, and yourself.
     Kill,
 }
 

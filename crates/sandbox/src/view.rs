@@ -101,6 +101,24 @@ pub(crate) fn expand(entries: &[String]) -> Vec<PathBuf> {
     paths
 }
 
+/// What may not be read just now. A link is not hidden itself, but what it leads to, where that can be seen.
+pub(crate) fn hidden(confinement: &Confinement) -> Vec<PathBuf> {
+    let roots = || confinement.allow_read.iter().chain(&confinement.allow_write).chain(&confinement.home);
+    // Whoever is confined may have made the link: it must not hide what the next call needs.
+    let is_named = |path: &Path| {
+        let path = path.to_string_lossy();
+        confinement.deny_read.iter().any(|entry| denies(entry, &path))
+    };
+    let is_seen = |path: &Path| {
+        let broad = confinement.reading == Reading::Broad && path.is_file();
+        broad || roots().map(Path::new).any(|root| path.starts_with(root) && path != root)
+    };
+    let is_plain = |path: &Path| path.canonicalize().map_or(!path.is_symlink(), |real| real == path);
+    let mut paths = expand(&confinement.deny_read);
+    paths.retain(|path| is_plain(path) && (is_named(path) || is_seen(path)));
+    paths
+}
+
 /// The files that a sandbox sees. `user` is who it runs as, when we are root.
 pub(crate) fn view(confinement: &Confinement, user: Option<u32>, found: &Found) -> View {
     let broad = confinement.reading == Reading::Broad;
