@@ -19,7 +19,7 @@ use agentry_protocol::envelope::About;
 use agentry_protocol::event::{Event, Permit};
 use agentry_protocol::message::{ModelReply, ModelRequest, Usage};
 use agentry_protocol::tool::ToolName;
-use agentry_sandbox::Stop;
+use agentry_sandbox::{Stop, denied_paths};
 use agentry_tools::{ToolBounds, ToolContext, Workspace, normalised};
 
 use crate::canonical::canonical;
@@ -124,7 +124,7 @@ impl Workers {
                 "load_skill" => load_skill::run(&skills, &call.input),
                 _ => worker.run(&call),
             };
-            let outcome = hidden::outcome(&worker.host.redactor, outcome);
+            let outcome = worker.told(&call, outcome);
             tell(&news, Event::CallFinished { call: call.id, outcome });
         });
     }
@@ -138,7 +138,7 @@ impl Workers {
                 tool: ToolName::canonical("bash"),
                 input: serde_json::json!({ "command": command }),
             };
-            let outcome = hidden::outcome(&worker.host.redactor, worker.run(&call));
+            let outcome = worker.told(&call, worker.run(&call));
             tell(&news, Event::CheckFinished { iteration, outcome });
         });
     }
@@ -215,6 +215,24 @@ struct Worker {
 }
 
 impl Worker {
+    /// What may be told of an outcome, with the paths that the sandbox refused. They are read from what is left when
+    /// secrets are taken out: a half of a secret is not known for one.
+    fn told(&self, call: &ToolCall, outcome: ToolOutcome) -> ToolOutcome {
+        let mut outcome = hidden::outcome(&self.host.redactor, outcome);
+        let Confining::In(confined) = &self.confining else { return outcome };
+        if call.tool.as_str() != "bash" || outcome.status != OutcomeStatus::Failed {
+            return outcome;
+        }
+        let cwd = call.input.get("cwd").and_then(serde_json::Value::as_str).unwrap_or_default();
+        let cwd = self.workspace.path().join(cwd);
+        for denied in denied_paths(&outcome.text, confined.confinement(), &cwd) {
+            let line = denied.to_string();
+            outcome.text.push_str(&format!("\n[{line}]"));
+            outcome.measured.denied.push(line);
+        }
+        outcome
+    }
+
     fn run(&self, call: &ToolCall) -> ToolOutcome {
         let confining = self.confining.telling(|| {
             let (news, call, host) = (self.news.clone(), call.id.clone(), self.host.clone());

@@ -138,13 +138,13 @@ mod tests {
 
     fn check(output: &str, expected: &[&str]) {
         let confinement = Confinement {
-            allow_write: vec!["/work".to_owned()],
-            allow_read: vec!["/home/me/.rustup".to_owned()],
-            deny_read: vec!["/work/.env".to_owned(), "/work/keys/*".to_owned()],
-            deny_write: vec!["/work/fixed".to_owned()],
+            allow_write: vec!["/desk".to_owned()],
+            allow_read: vec!["/people/me/.rustup".to_owned()],
+            deny_read: vec!["/desk/.env".to_owned(), "/desk/keys/*".to_owned()],
+            deny_write: vec!["/desk/fixed".to_owned()],
             ..Confinement::nothing()
         };
-        let found = denied_paths(output, &confinement, Path::new("/work/src"));
+        let found = denied_paths(output, &confinement, Path::new("/desk/src"));
         let found: Vec<String> = found.iter().map(ToString::to_string).collect();
         let expected: Vec<String> =
             expected.iter().map(|line| format!("denied by sandbox: {line}")).collect();
@@ -181,18 +181,18 @@ mod tests {
 
     #[test]
     fn what_is_denied_inside_of_a_writable_directory_is_named() {
-        check("cat: /work/.env: Permission denied", &["/work/.env may not be read"]);
-        check("cat: ../keys/a: Permission denied", &["/work/keys/a may not be read"]);
-        check("rm: cannot remove '/work/fixed/a': Read-only file system", &["/work/fixed/a may not be written"]);
-        check("touch: /work/.git/config: Read-only file system", &["/work/.git/config may not be written"]);
+        check("cat: /desk/.env: Permission denied", &["/desk/.env may not be read"]);
+        check("cat: ../keys/a: Permission denied", &["/desk/keys/a may not be read"]);
+        check("rm: cannot remove '/desk/fixed/a': Read-only file system", &["/desk/fixed/a may not be written"]);
+        check("touch: /desk/.git/config: Read-only file system", &["/desk/.git/config may not be written"]);
     }
 
     #[test]
     fn a_failure_that_is_the_commands_own_is_not_blamed_on_the_sandbox() {
-        check("cat: /work/nothing: No such file or directory", &[]);
+        check("cat: /desk/nothing: No such file or directory", &[]);
         check("cat: /usr/share/nothing: No such file or directory", &[]);
         check("error: could not compile `x` (bin) /etc/shadow", &[]);
-        check("chmod: changing permissions of '/work/a': Operation not permitted", &[]);
-        check("ls: /home/me/.rustup/none: No such file or directory", &[]);
+        check("chmod: changing permissions of '/desk/a': Operation not permitted", &[]);
+        check("ls: /people/me/.rustup/none: No such file or directory", &[]);
     }
 }

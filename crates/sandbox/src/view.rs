@@ -226,7 +226,9 @@ pub(crate) fn fence(confinement: &Confinement, scratch: Option<&Path>) -> Fence 
             Fence { read: vec!["/".into()], write }
         }
         Level::Landlock | Level::Seatbelt | Level::Off => {
-            write.extend(scratch.map(Path::to_owned));
+            // Where temporary files are may be named by a link.
+            let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+            write.extend(scratch.map(real));
             write.extend(DEVICES.map(PathBuf::from));
             write.extend(confinement.home.iter().map(PathBuf::from));
             let mut read: Vec<PathBuf> = match confinement.reading {

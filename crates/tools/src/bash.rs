@@ -15,7 +15,7 @@ use std::time::Duration;
 use agentry_protocol::call::{Measured, OutcomeStatus, Repeat, ToolOutcome, ToolSpec};
 use agentry_protocol::confinement::Connection;
 use agentry_sandbox::{
-    Bounds, Command, Cwd, Ending, Error as SandboxError, Finished, Job, Stop, Streams, denied_paths,
+    Bounds, Command, Cwd, Ending, Error as SandboxError, Finished, Job, Stop, Streams,
 };
 use secrecy::ExposeSecret;
 use serde::Deserialize;
@@ -110,7 +110,7 @@ fn run(
         Confines::In(confined) => in_sandbox(confined, &command, bounds, context.stop),
     };
     match finished {
-        Ok(finished) => Ok(outcome(&finished, chars_max, &refused, context)),
+        Ok(finished) => Ok(outcome(&finished, chars_max, &refused)),
         Err(error @ SandboxError::Sandbox { .. }) => {
             Err(ToolOutcome::refused(format!("The command was not run: {error}.")))
         }
@@ -173,14 +173,8 @@ fn env(context: &ToolContext<'_>) -> Vec<(OsString, OsString)> {
     }
 }
 
-/// What the sandbox refused, a line each.
-fn denials(
-    finished: &Finished,
-    text: &str,
-    refused: &[Connection],
-    context: &ToolContext<'_>,
-) -> Vec<String> {
-    let Confines::In(confined) = context.confines else { return Vec::new() };
+/// The hosts that the sandbox refused and what it undid, a line each. Paths are for whoever knows what may be told.
+fn denials(finished: &Finished, refused: &[Connection]) -> Vec<String> {
     let mut lines: Vec<String> = refused
         .iter()
         .map(|connection| {
@@ -188,10 +182,6 @@ fn denials(
             format!("denied by sandbox: {}:{}: {why}", connection.host, connection.port)
         })
         .collect();
-    if finished.ending != Ending::Exited(0) {
-        let paths = denied_paths(text, confined.confinement(), context.workspace.path());
-        lines.extend(paths.iter().map(ToString::to_string));
-    }
     let broken = finished.violations.iter().map(|line| format!("policy_violation: {line}"));
     lines.extend(broken);
     lines.dedup();
@@ -206,10 +196,9 @@ fn outcome(
     finished: &Finished,
     chars_max: usize,
     refused: &[Connection],
-    context: &ToolContext<'_>,
 ) -> ToolOutcome {
     let shown = of_process(&finished.stdout, chars_max);
-    let denied = denials(finished, &shown.text, refused, context);
+    let denied = denials(finished, refused);
     let seconds = finished.duration.as_secs_f64();
     let (status, exit_code, end) = match finished.ending {
         // A command that touched what is protected did not work, whatever it says itself.

@@ -83,8 +83,8 @@ pub(super) fn why_not_written(root: &str, place: &Place) -> Option<String> {
     if let Some(home) = place.home.as_ref().filter(|home| lies_in(home, root)) {
         return Some(format!("it is or holds the home directory {home}"));
     }
-    let is_home = ["/home/", "/Users/"].iter().any(|parent| {
-        root.strip_prefix(parent).is_some_and(|rest| !rest.is_empty() && !rest.contains('/'))
+    let is_home = root.rsplit_once('/').is_some_and(|(above, name)| {
+        ["/home", "/Users"].contains(&above) && !name.is_empty()
     });
     if is_home {
         return Some("it is a home directory".to_owned());
@@ -106,15 +106,15 @@ mod tests {
             ("../x", Some("/x")),
             ("../../../x", Some("/x")),
             ("/a//b/./c/..", Some("/a/b")),
-            ("~", Some("/home/me")),
-            ("~/x", Some("/home/me/x")),
+            ("~", Some("/people/me")),
+            ("~/x", Some("/people/me/x")),
             ("~/../you", Some("/home/you")),
             ("~you", None),
             ("", None),
             ("a\0b", None),
             ("a\nb", None),
         ] {
-            assert_eq!(absolute(text, "/ws", Some("/home/me")).as_deref(), expected, "{text:?}");
+            assert_eq!(absolute(text, "/ws", Some("/people/me")).as_deref(), expected, "{text:?}");
         }
         assert_eq!(absolute("~/x", "/ws", None), None);
     }

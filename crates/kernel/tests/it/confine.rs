@@ -17,18 +17,18 @@ use agentry_protocol::confinement::{Confinement, Git, Level, Limits, Network, Pr
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 
-const SETTINGS: &str = "/home/me/.config/agentry/agentry.toml";
+const SETTINGS: &str = "/people/me/.config/agentry/agentry.toml";
 
 fn place() -> Place {
     Place {
-        workspace: "/work/site".to_owned(),
-        project: "/work/site".to_owned(),
-        home: Some("/home/me".to_owned()),
-        state: Some("/home/me/.local/state/agentry".to_owned()),
+        workspace: "/desk/site".to_owned(),
+        project: "/desk/site".to_owned(),
+        home: Some("/people/me".to_owned()),
+        state: Some("/people/me/.local/state/agentry".to_owned()),
         agent: Some(AgentId::new("coder")),
-        agent_directory: "/work/site/.agentry/agents/coder".to_owned(),
-        toolchains: vec!["/home/me/.cargo/bin".to_owned(), "/home/me/.rustup".to_owned()],
-        definitions: vec!["/work/site/agentry.toml".to_owned()],
+        agent_directory: "/desk/site/.agentry/agents/coder".to_owned(),
+        toolchains: vec!["/people/me/.cargo/bin".to_owned(), "/people/me/.rustup".to_owned()],
+        definitions: vec!["/desk/site/agentry.toml".to_owned()],
         real: BTreeMap::new(),
         settings: SETTINGS.to_owned(),
     }
@@ -78,23 +78,23 @@ fn written(operator: &str, project: &str, expected: &[&str]) -> Vec<String> {
 fn nothing_said_is_the_workspace_and_nothing_reached() {
     let (confinement, notes) = given("", "").holds();
     assert_eq!(confinement.profile, Profile::Trusted);
-    assert_eq!(confinement.allow_write, ["/work/site"]);
-    assert_eq!(confinement.allow_read, ["/home/me/.cargo/bin", "/home/me/.rustup", "/work/site"]);
+    assert_eq!(confinement.allow_write, ["/desk/site"]);
+    assert_eq!(confinement.allow_read, ["/people/me/.cargo/bin", "/people/me/.rustup", "/desk/site"]);
     assert_eq!(confinement.reading, Reading::Strict);
     assert_eq!(confinement.git, Git::Read);
     assert_eq!(confinement.network, Network::None);
     assert_eq!(confinement.limits, Limits::default());
-    assert_eq!(confinement.home.as_deref(), Some("/home/me/.local/state/agentry/homes/coder"));
+    assert_eq!(confinement.home.as_deref(), Some("/people/me/.local/state/agentry/homes/coder"));
     for denied in [
-        "/home/me/.ssh",
-        "/home/me/.cargo/credentials*",
-        "/home/me/.local/state/agentry",
-        "/work/site/.env",
-        "/work/site/.env.*",
+        "/people/me/.ssh",
+        "/people/me/.cargo/credentials*",
+        "/people/me/.local/state/agentry",
+        "/desk/site/.env",
+        "/desk/site/.env.*",
     ] {
         assert!(confinement.deny_read.iter().any(|one| one == denied), "{denied}");
     }
-    for denied in ["/work/site/agentry.toml", SETTINGS] {
+    for denied in ["/desk/site/agentry.toml", SETTINGS] {
         assert!(confinement.deny_write.iter().any(|one| one == denied), "{denied}");
     }
     assert!(notes.is_empty(), "{notes:?}");
@@ -104,12 +104,12 @@ fn nothing_said_is_the_workspace_and_nothing_reached() {
 fn a_profile_sets_what_is_not_said() {
     let (untrusted, _) = given("[sandbox]\nprofile = \"untrusted\"", "").holds();
     assert_eq!(untrusted.allow_write, [""; 0]);
-    assert_eq!(untrusted.allow_read, ["/work/site"]);
+    assert_eq!(untrusted.allow_read, ["/desk/site"]);
     assert_eq!(untrusted.home, None);
     let (host, _) = given("[sandbox]\nprofile = \"host\"", "").holds();
     assert_eq!((host.profile, host.reading), (Profile::Host, Reading::Broad));
     let own = "[sandbox]\nprofile = \"untrusted\"\n[sandbox.security]\nallowWrite = [\"out\"]";
-    written(own, "", &["/work/site/out"]);
+    written(own, "", &["/desk/site/out"]);
 }
 
 #[test]
@@ -128,20 +128,20 @@ fn a_request_chooses_a_stricter_profile() {
 #[test]
 fn a_request_narrows_what_is_written() {
     let allow = |list: &str| format!("[sandbox.security]\nallowWrite = {list}");
-    written("", &allow("['src', './tests/']"), &["/work/site/src", "/work/site/tests"]);
+    written("", &allow("['src', './tests/']"), &["/desk/site/src", "/desk/site/tests"]);
     written("", &allow("[]"), &[]);
-    written("", &allow("['/']"), &["/work/site"]);
+    written("", &allow("['/']"), &["/desk/site"]);
     let own = allow("['src', '~/notes', '/srv/data']");
-    written(&own, "", &["/home/me/notes", "/srv/data", "/work/site/src"]);
+    written(&own, "", &["/people/me/notes", "/srv/data", "/desk/site/src"]);
     written(&own, &allow("['/srv']"), &["/srv/data"]);
-    let notes = written(&own, &allow("['src/a', '/srv/other', '../site2']"), &["/work/site/src/a"]);
+    let notes = written(&own, &allow("['src/a', '/srv/other', '../site2']"), &["/desk/site/src/a"]);
     assert_eq!(
         notes,
         [
             "the project asks for `/srv/other`; your settings do not allow it: add it to \
-             sandbox.security.allowWrite in /home/me/.config/agentry/agentry.toml (agentry.toml:2:24)",
+             sandbox.security.allowWrite in /people/me/.config/agentry/agentry.toml (agentry.toml:2:24)",
             "the project asks for `../site2`; your settings do not allow it: add it to \
-             sandbox.security.allowWrite in /home/me/.config/agentry/agentry.toml (agentry.toml:2:38)",
+             sandbox.security.allowWrite in /people/me/.config/agentry/agentry.toml (agentry.toml:2:38)",
         ]
     );
 }
@@ -153,7 +153,7 @@ fn what_the_project_does_not_ask_for_an_agent_does_not_get() {
     agent.sandbox.security.allow_write = Some(vec!["src/a".to_owned(), "docs".to_owned()]);
     given.requests.push(agent);
     let (confinement, notes) = given.holds();
-    assert_eq!(confinement.allow_write, ["/work/site/src/a"]);
+    assert_eq!(confinement.allow_write, ["/desk/site/src/a"]);
     assert!(
         notes[0].contains("the agent asks for `docs`; your settings allow it, but"),
         "{notes:?}"
@@ -164,10 +164,10 @@ fn what_the_project_does_not_ask_for_an_agent_does_not_get() {
 fn a_link_is_where_it_leads() {
     let mut given = given("", "[sandbox.security]\nallowWrite = [\"src\", \"out\"]");
     let all = listed(&given.operator, &given.requests.iter().collect::<Vec<_>>(), &given.place);
-    assert_eq!(all, BTreeSet::from(["/work/site/out".to_owned(), "/work/site/src".to_owned()]));
-    given.place.real = BTreeMap::from([("/work/site/out".to_owned(), "/home/me".to_owned())]);
+    assert_eq!(all, BTreeSet::from(["/desk/site/out".to_owned(), "/desk/site/src".to_owned()]));
+    given.place.real = BTreeMap::from([("/desk/site/out".to_owned(), "/people/me".to_owned())]);
     let (confinement, notes) = given.holds();
-    assert_eq!(confinement.allow_write, ["/work/site/src"]);
+    assert_eq!(confinement.allow_write, ["/desk/site/src"]);
     assert_eq!(notes.len(), 1);
 }
 
@@ -176,7 +176,7 @@ fn some_directories_are_never_writable_as_a_whole() {
     for root in [
         "/",
         "/home",
-        "/home/me",
+        "/people/me",
         "/home/you",
         "~",
         "/root",
@@ -195,17 +195,17 @@ fn some_directories_are_never_writable_as_a_whole() {
         let refused = given.resolve().expect_err(root);
         assert_eq!(refused.origin.to_string(), format!("{SETTINGS}:2:15"), "{root}");
     }
-    for root in ["/tmp/x", "/home/me/x", "/var/lib/x", "/srv/x", "~/.local/share/x"] {
+    for root in ["/tmp/x", "/people/me/x", "/var/lib/x", "/srv/x", "~/.local/share/x"] {
         given(&format!("[sandbox.security]\nallowWrite = ['{root}']"), "").holds();
     }
     let mut at_home = given("", "");
-    at_home.place.workspace = "/home/me".to_owned();
+    at_home.place.workspace = "/people/me".to_owned();
     let refused = at_home.resolve().expect_err("the workspace is the home");
     assert_eq!(
         refused.to_string(),
-        "`/home/me` may not be writable as a whole: it holds the runtime's own files in \
-         /home/me/.local/state/agentry (built-in); work in a directory of its own, or list directories in \
-         sandbox.security.allowWrite in /home/me/.config/agentry/agentry.toml"
+        "`/people/me` may not be writable as a whole: it holds the runtime's own files in \
+         /people/me/.local/state/agentry (built-in); work in a directory of its own, or list directories in \
+         sandbox.security.allowWrite in /people/me/.config/agentry/agentry.toml"
     );
 }
 
@@ -216,22 +216,22 @@ fn what_anybody_denies_is_denied() {
         "[sandbox.security]\ndenyRead = [\"notes\", \"~/mail*\"]\ndenyWrite = [\"b\"]",
     )
     .holds();
-    for path in ["/srv/keys", "/work/site/notes", "/home/me/mail*"] {
+    for path in ["/srv/keys", "/desk/site/notes", "/people/me/mail*"] {
         assert!(confinement.deny_read.iter().any(|one| one == path), "{path}");
     }
-    for path in ["/work/site/a", "/work/site/b"] {
+    for path in ["/desk/site/a", "/desk/site/b"] {
         assert!(confinement.deny_write.iter().any(|one| one == path), "{path}");
     }
     let one = given("", "[sandbox.security]\ndenyRead = [\"x\"]");
     let with_link = Given {
         place: Place {
-            real: BTreeMap::from([("/work/site/x".to_owned(), "/srv/y".to_owned())]),
+            real: BTreeMap::from([("/desk/site/x".to_owned(), "/srv/y".to_owned())]),
             ..place()
         },
         ..one
     };
     let (confinement, _) = with_link.holds();
-    for path in ["/work/site/x", "/srv/y"] {
+    for path in ["/desk/site/x", "/srv/y"] {
         assert!(confinement.deny_read.iter().any(|one| one == path), "{path}");
     }
 }
@@ -259,12 +259,12 @@ fn what_is_read_beside_the_work_is_the_operators() {
     let allow = |list: &str| format!("[sandbox.security]\nallowRead = {list}");
     let read = |operator: &str, project: &str| {
         let (confinement, notes) = given(operator, project).holds();
-        let own = |path: &String| !path.contains("/.") && path != "/work/site";
+        let own = |path: &String| !path.contains("/.") && path != "/desk/site";
         (confinement.allow_read.into_iter().filter(own).collect::<Vec<_>>(), notes.len())
     };
     assert_eq!(
         read(&allow("['/data', '~/x']"), ""),
-        (vec!["/data".into(), "/home/me/x".into()], 0)
+        (vec!["/data".into(), "/people/me/x".into()], 0)
     );
     assert_eq!(
         read(&allow("['/data']"), &allow("['/data/a', 'docs']")),
@@ -296,7 +296,7 @@ fn domains_are_common_to_both() {
     assert_eq!(
         notes,
         ["the project asks for `example.com`; your settings do not allow it: add it to \
-          sandbox.security.allowedDomains in /home/me/.config/agentry/agentry.toml (agentry.toml:2:19)"]
+          sandbox.security.allowedDomains in /people/me/.config/agentry/agentry.toml (agentry.toml:2:19)"]
     );
     let mut blank = given("", "");
     blank.operator.sandbox.security.allowed_domains = Some(vec![" ".to_owned()]);
@@ -322,9 +322,9 @@ fn the_smallest_limit_holds() {
         notes,
         [
             "the project asks for 28800000 in sandbox.limits.timeout; your settings allow 120000: raise \
-             it in /home/me/.config/agentry/agentry.toml (agentry.toml:4:11)",
+             it in /people/me/.config/agentry/agentry.toml (agentry.toml:4:11)",
             "the project asks for 2000 in sandbox.limits.memory; your settings allow 1000: raise it in \
-             /home/me/.config/agentry/agentry.toml (agentry.toml:2:10)",
+             /people/me/.config/agentry/agentry.toml (agentry.toml:2:10)",
         ]
     );
     for (asked, holds) in [(None, 120_000), (Some(5), 5), (Some(u64::MAX), 120_000)] {
@@ -352,7 +352,7 @@ fn a_name_that_leaves_the_homes_gives_no_home() {
     let mut nested = given("", "");
     nested.place.agent = Some(AgentId::new("docs/../writer"));
     let home = nested.holds().0.home;
-    assert_eq!(home.as_deref(), Some("/home/me/.local/state/agentry/homes/docs%2F..%2Fwriter"));
+    assert_eq!(home.as_deref(), Some("/people/me/.local/state/agentry/homes/docs%2F..%2Fwriter"));
     for agent in ["..", ".", ""] {
         let mut given = given("", "");
         given.place.agent = Some(AgentId::new(agent));
@@ -374,7 +374,7 @@ const PATHS: [&str; 16] = [
     "~/notes",
     "~",
     "~/notes/x",
-    "/work/site/src",
+    "/desk/site/src",
     "link",
     "/home",
 ];
@@ -490,10 +490,10 @@ proptest! {
     fn no_request_and_no_further_request_widens(
         operator in sandbox(),
         asked in proptest::collection::vec(sandbox(), 0..4),
-        leads in select(vec!["/work/site/src", "/srv/data", "/home/me", "/work/site/link"]),
+        leads in select(vec!["/desk/site/src", "/srv/data", "/people/me", "/desk/site/link"]),
     ) {
         let place = Place {
-            real: BTreeMap::from([("/work/site/link".to_owned(), leads.to_owned())]),
+            real: BTreeMap::from([("/desk/site/link".to_owned(), leads.to_owned())]),
             ..place()
         };
         let operator = layer(Speaker::Operator, operator);
@@ -505,7 +505,7 @@ proptest! {
             if let Some(before) = &before {
                 assert_within(&now, before);
             }
-            assert!(now.allow_read.iter().all(|path| !path.starts_with("/home/me/.ssh")));
+            assert!(now.allow_read.iter().all(|path| !path.starts_with("/people/me/.ssh")));
             before = Some(now);
         }
     }
