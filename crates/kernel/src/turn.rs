@@ -38,7 +38,7 @@ pub use self::gate::Confined;
 use crate::charter::Charter;
 use crate::moves::Move;
 use ledger_form::{loaded_skill, said, says_done};
-use signal::{CheckResult, Limit, Signal, Subject, Why};
+use signal::{CheckResult, Limit, Signal, Why};
 use talk::Talk;
 
 /// A turn.

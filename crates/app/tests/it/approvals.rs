@@ -23,7 +23,6 @@ fn a_call_that_asks_stops_the_run_and_the_other_goes_on() {
     Trying.
     --- stderr
     run_1: builder with scripted:[tmp]/work/s.jsonl, structured
-    warning: commands run without a sandbox
     ● bash touch made
     ● bash echo hi
       ✓ hi

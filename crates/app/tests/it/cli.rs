@@ -33,6 +33,8 @@ fn help_ends_with_examples() {
       replay       Play a recorded run to today's program and files
       ledger       Look after the record
       show         Show a run, a session or a turn, or what files resolve to
+      doctor       Say what this machine can confine, and what to do about what is missing
+      sandbox      Try the sandbox, and see what an agent may do in it
       policy       Look at what decides about calls
       secret       Keep secrets, and see who may have them
       explain      Explain the code of a finding

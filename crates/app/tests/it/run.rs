@@ -24,7 +24,6 @@ fn the_agent_speaks_on_standard_output_and_progress_is_elsewhere() {
     There is one file.
     --- stderr
     run_1: builder with scripted:[tmp]/work/look.jsonl, structured
-    warning: commands run without a sandbox
     ● glob src/**
       ✓ src/a.txt
     ");
@@ -42,22 +41,22 @@ fn every_json_line_has_the_documented_fields_in_the_documented_order() {
     let whole: Vec<&str> =
         out.lines().filter(|line| !line.contains(r#""isPartial":true"#)).collect();
     insta::assert_snapshot!(ids(&whole.join("\n")), @r#"
-    {"type":"init","model":"scripted:[tmp]/work/look.jsonl","agent":"builder","mode":"structured","confinement":"none","seq":5,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
-    {"type":"thinking","content":"Let me look.","seq":7,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
-    {"type":"text","content":"Looking.","isPartial":false,"seq":7,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
-    {"type":"tool_use","toolCallId":"call_1","toolName":"glob","input":{"pattern":"src/**"},"seq":8,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
-    {"type":"tool_result","toolCallId":"call_1","status":"completed","output":"src/a.txt","outcome":"done","seq":10,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
-    {"type":"text","content":"There is one file.","isPartial":false,"seq":12,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
-    {"type":"done","stopReason":"end_turn","result":"There is one file.","usage":{"inputTokens":"[n]","outputTokens":15,"cachedTokens":0,"estimated":true},"seq":15,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
+    {"type":"init","model":"scripted:[tmp]/work/look.jsonl","agent":"builder","mode":"structured","confinement":"ns","seq":6,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
+    {"type":"thinking","content":"Let me look.","seq":8,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
+    {"type":"text","content":"Looking.","isPartial":false,"seq":8,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
+    {"type":"tool_use","toolCallId":"call_1","toolName":"glob","input":{"pattern":"src/**"},"seq":9,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
+    {"type":"tool_result","toolCallId":"call_1","status":"completed","output":"src/a.txt","outcome":"done","seq":11,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
+    {"type":"text","content":"There is one file.","isPartial":false,"seq":13,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
+    {"type":"done","stopReason":"end_turn","result":"There is one file.","usage":{"inputTokens":"[n]","outputTokens":15,"cachedTokens":0,"estimated":true},"seq":16,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
     "#);
     let pieces: Vec<&str> =
         out.lines().filter(|line| line.contains(r#""isPartial":true"#)).collect();
     insta::assert_snapshot!(ids(&pieces.join("\n")), @r#"
-    {"type":"text","content":"Looking.","isPartial":true,"seq":6,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
-    {"type":"text","content":"There ","isPartial":true,"seq":11,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
-    {"type":"text","content":"is ","isPartial":true,"seq":11,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
-    {"type":"text","content":"one ","isPartial":true,"seq":11,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
-    {"type":"text","content":"file.","isPartial":true,"seq":11,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
+    {"type":"text","content":"Looking.","isPartial":true,"seq":7,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
+    {"type":"text","content":"There ","isPartial":true,"seq":12,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
+    {"type":"text","content":"is ","isPartial":true,"seq":12,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
+    {"type":"text","content":"one ","isPartial":true,"seq":12,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
+    {"type":"text","content":"file.","isPartial":true,"seq":12,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
     "#);
 }
 
@@ -190,7 +189,6 @@ fn a_run_whose_every_call_was_denied_is_no_success() {
     All done!
     --- stderr
     run_1: builder with scripted:[tmp]/work/s.jsonl, structured
-    warning: commands run without a sandbox
     ● Nope {}
       ✗ Refused: no tool is called `Nope`; known here: bash, glob, read_file, write_file
     ● bash rm -rf /
@@ -219,7 +217,7 @@ fn every_limit_ends_a_run_with_5_and_names_itself() {
     }
     insta::assert_snapshot!(all, @r#"
     limits.steps=2: exit Some(5)
-    init agent="builder" mode="structured" confinement="none"
+    init agent="builder" mode="structured" confinement="ns"
     tool_use toolName="bash" input={"command":"echo 1"}
     tool_result status="completed" output="1\n" outcome="done" exitCode=0
     tool_use toolName="bash" input={"command":"echo 2"}
@@ -227,7 +225,7 @@ fn every_limit_ends_a_run_with_5_and_names_itself() {
     error code="limit_reached" message="stopped at a limit: 2 requests to the model" recoverable=true
     done stopReason="error"
     limits.calls=1: exit Some(5)
-    init agent="builder" mode="structured" confinement="none"
+    init agent="builder" mode="structured" confinement="ns"
     tool_use toolName="bash" input={"command":"echo 1"}
     tool_result status="completed" output="1\n" outcome="done" exitCode=0
     tool_use toolName="bash" input={"command":"echo 2"}
@@ -235,7 +233,7 @@ fn every_limit_ends_a_run_with_5_and_names_itself() {
     error code="limit_reached" message="stopped at a limit: 1 tool calls" recoverable=true
     done stopReason="error"
     limits.tokens=10: exit Some(5)
-    init agent="builder" mode="structured" confinement="none"
+    init agent="builder" mode="structured" confinement="ns"
     tool_use toolName="bash" input={"command":"echo 1"}
     tool_result status="completed" output="1\n" outcome="done" exitCode=0
     error code="limit_reached" message="stopped at a limit: 10 tokens" recoverable=true
@@ -257,12 +255,10 @@ fn a_model_that_fails_ends_the_run_with_6() {
     exit 6
     --- stderr
     run_1: builder with scripted:[tmp]/work/fails.jsonl, structured
-    warning: commands run without a sandbox
     error: the model did not answer: scripted failure: Overloaded
     exit 6
     --- stderr
     run_2: builder with scripted:[tmp]/work/short.jsonl, structured
-    warning: commands run without a sandbox
     ● bash echo 1
       ✓ 1
     error: the model did not answer: the script [tmp]/work/short.jsonl has 1 lines, and this is request 2
@@ -297,7 +293,7 @@ fn a_run_is_cancelled_from_another_process() {
     let ran = running.end();
     assert_eq!(ran.code, Some(7));
     insta::assert_snapshot!(events(&ran.out), @r#"
-    init agent="builder" mode="structured" confinement="none"
+    init agent="builder" mode="structured" confinement="ns"
     tool_use toolName="bash" input={"command":"cat gate; sleep 600"}
     tool_result status="failed" output="the command runs\n[stopped after … s, all its processes were ended]" outcome="stopped"
     done stopReason="cancelled"

@@ -29,7 +29,7 @@ fn a_prompt_gives_the_documented_events_in_order() {
     let (code, events) = fed(&story, "stdio --model scripted:s.jsonl", &[prompt]);
     assert_eq!(code, Some(0));
     insta::assert_snapshot!(events, @r#"
-    init agent="builder" mode="structured" confinement="none"
+    init agent="builder" mode="structured" confinement="ns"
     thinking content="Let me look."
     text content="Looking."
     tool_use toolName="glob" input={"pattern":"src/**"}
@@ -53,7 +53,7 @@ fn an_approval_is_answered_with_yes() {
     let ran = talk.end();
     assert_eq!(ran.code, Some(0));
     insta::assert_snapshot!(events(&ran.out), @r#"
-    init agent="builder" mode="structured" confinement="none"
+    init agent="builder" mode="structured" confinement="ns"
     tool_use toolName="bash" input={"command":"touch made"}
     approval_gate gateId="apr_1" toolName="bash" input={"command":"touch made"} reason="no approval rule matches, so a person is asked"
     tool_result status="completed" output="[no output]" outcome="done" exitCode=0
@@ -84,7 +84,7 @@ fn an_approval_is_answered_with_no_and_the_agent_is_told_why() {
     let ran = talk.end();
     assert_eq!(ran.code, Some(0));
     insta::assert_snapshot!(events(&ran.out), @r#"
-    init agent="builder" mode="structured" confinement="none"
+    init agent="builder" mode="structured" confinement="ns"
     tool_use toolName="bash" input={"command":"touch made"}
     approval_gate gateId="apr_1" toolName="bash" input={"command":"touch made"} reason="no approval rule matches, so a person is asked"
     tool_result status="failed" output="A person said no: not today" outcome="refused"
@@ -92,7 +92,7 @@ fn an_approval_is_answered_with_no_and_the_agent_is_told_why() {
     tool_result status="completed" output="then\n" outcome="done" exitCode=0
     text content="As you wish."
     done stopReason="end_turn" result="As you wish."
-    init agent="builder" mode="structured" confinement="none"
+    init agent="builder" mode="structured" confinement="ns"
     tool_use toolName="bash" input={"command":"touch made"}
     approval_gate gateId="apr_2" toolName="bash" input={"command":"touch made"} reason="no approval rule matches, so a person is asked"
     error code="bad_line" message="line 4: apr_1 does not wait for an answer: it was answered with no" recoverable=true
@@ -121,7 +121,7 @@ fn a_cancel_ends_a_command_that_would_run_for_ten_minutes() {
     let ran = talk.end();
     assert_eq!(ran.code, Some(7));
     insta::assert_snapshot!(events(&ran.out), @r#"
-    init agent="builder" mode="structured" confinement="none"
+    init agent="builder" mode="structured" confinement="ns"
     tool_use toolName="bash" input={"command":"cat gate && sleep 600"}
     tool_result status="failed" output="it runs\n[stopped after … s, all its processes were ended]" outcome="stopped"
     done stopReason="cancelled"
@@ -178,7 +178,7 @@ fn the_mode_is_switched_to_wiggum_and_the_waiting_call_goes_ahead() {
     let ran = talk.end();
     insta::assert_snapshot!(format!("{:?}\n{}", ran.code, events(&ran.out)), @r#"
     Some(0)
-    init agent="builder" mode="structured" confinement="none"
+    init agent="builder" mode="structured" confinement="ns"
     tool_use toolName="bash" input={"command":"touch made"}
     approval_gate gateId="apr_1" toolName="bash" input={"command":"touch made"} reason="no approval rule matches, so a person is asked"
     tool_result status="completed" output="[no output]" outcome="done" exitCode=0
@@ -204,7 +204,7 @@ fn the_mode_is_switched_to_structured_and_the_next_call_is_asked() {
     let ran = talk.end();
     insta::assert_snapshot!(format!("{:?}\n{}", ran.code, events(&ran.out)), @r#"
     Some(4)
-    init agent="builder" mode="wiggum" confinement="none"
+    init agent="builder" mode="wiggum" confinement="ns"
     iteration count=1
     tool_use toolName="bash" input={"command":"cat gate"}
     error code="bad_line" message="line 3: it is not JSON: expected value at line 1 column 1" recoverable=true
@@ -246,7 +246,7 @@ fn a_bad_line_is_named_by_its_number_and_the_stream_goes_on() {
     error code="bad_line" message="line 7: no run is under way" recoverable=true
     error code="bad_line" message="line 8: unknown variant `wild`, expected one of `structured`, `supervised`, `autonomous`, `wiggum`; a line is {\"prompt\": …}, or has a type: approval_response, cancel, setMode, steer" recoverable=true
     error code="bad_line" message="line 9: gateId `g1` is not an id of the form apr_… with 26 letters and digits" recoverable=true
-    init agent="builder" mode="structured" confinement="none"
+    init agent="builder" mode="structured" confinement="ns"
     text content="Hello."
     done stopReason="end_turn" result="Hello."
     "#);
@@ -263,7 +263,7 @@ fn a_line_that_is_too_long_is_skipped_to_its_end() {
     insta::assert_snapshot!(events, @r#"
     error code="bad_line" message="line 1: it is longer than 16777216 bytes" recoverable=true
     error code="bad_line" message="line 2: it is not JSON: expected value at line 1 column 1" recoverable=true
-    init agent="builder" mode="structured" confinement="none"
+    init agent="builder" mode="structured" confinement="ns"
     text content="Hello."
     done stopReason="end_turn" result="Hello."
     "#);
@@ -316,7 +316,7 @@ fn a_run_that_waits_when_the_input_ends_lets_go() {
         fed(&story, "stdio --model scripted:s.jsonl", &[r#"{"prompt":"make it"}"#]);
     assert_eq!(code, Some(4));
     insta::assert_snapshot!(events, @r#"
-    init agent="builder" mode="structured" confinement="none"
+    init agent="builder" mode="structured" confinement="ns"
     tool_use toolName="bash" input={"command":"touch made"}
     approval_gate gateId="apr_1" toolName="bash" input={"command":"touch made"} reason="no approval rule matches, so a person is asked"
     error code="waiting_for_approval" message="waiting for approval: apr_1" recoverable=true

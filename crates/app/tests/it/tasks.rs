@@ -70,7 +70,6 @@ fn a_task_runs_step_by_step_with_the_scope_and_agent_of_each() {
     Tested.
     --- stderr
     run_1: builder with scripted:[tmp]/work/s.jsonl, structured
-    warning: commands run without a sandbox
     ● bash echo build
       ✓ build
     ● bash echo not a tool of this step
@@ -242,7 +241,7 @@ fn a_skill_is_offered_by_name_and_its_rules_hold_once_it_is_loaded() {
     );
     let ran = story.ran_in("", "run --json --model scripted:s.jsonl 'what is 2+2?'");
     insta::assert_snapshot!(crate::story::events(&ran.out), @r#"
-    init agent="builder" mode="structured" confinement="none"
+    init agent="builder" mode="structured" confinement="ns"
     tool_use toolName="bash" input={"command":"echo before"}
     tool_result status="completed" output="before\n" outcome="done" exitCode=0
     tool_use toolName="load_skill" input={"name":"lost"}

@@ -28,7 +28,7 @@ fn it_repeats_until_the_model_says_done() {
     );
     insta::assert_snapshot!(ran(&story, ""), @r#"
     exit Some(0)
-    init agent="builder" mode="wiggum" confinement="none"
+    init agent="builder" mode="wiggum" confinement="ns"
     iteration count=1
     tool_use toolName="bash" input={"command":"ls nowhere"}
     tool_result status="failed" output="ls: cannot access 'nowhere': No such file or directory\n[exit code 2, … s]" outcome="failed" exitCode=2
@@ -69,7 +69,7 @@ fn a_check_command_decides_instead_of_the_model() {
     );
     insta::assert_snapshot!(ran(&story, "--check 'echo looking; test -f made'"), @r#"
     exit Some(0)
-    init agent="builder" mode="wiggum" confinement="none"
+    init agent="builder" mode="wiggum" confinement="ns"
     text content="I say {\"done\": true}"
     iteration count=1
     iteration count=2
@@ -116,7 +116,7 @@ fn the_iteration_limit_has_its_own_code_and_exit_5() {
     );
     insta::assert_snapshot!(ran(&story, "--max-iterations 2"), @r#"
     exit Some(5)
-    init agent="builder" mode="wiggum" confinement="none"
+    init agent="builder" mode="wiggum" confinement="ns"
     iteration count=1
     tool_use toolName="bash" input={"command":"echo 1"}
     tool_result status="completed" output="1\n" outcome="done" exitCode=0
@@ -146,7 +146,7 @@ fn the_guard_stays_on() {
     );
     insta::assert_snapshot!(ran(&story, ""), @r#"
     exit Some(0)
-    init agent="builder" mode="wiggum" confinement="none"
+    init agent="builder" mode="wiggum" confinement="ns"
     iteration count=1
     tool_use toolName="bash" input={"command":"rm -rf /"}
     tool_result status="failed" output="Refused as dangerous, in every mode: it reaches everything on the machine" outcome="refused"

@@ -108,7 +108,7 @@ mod tests {
             ("/a//b/./c/..", Some("/a/b")),
             ("~", Some("/people/me")),
             ("~/x", Some("/people/me/x")),
-            ("~/../you", Some("/home/you")),
+            ("~/../you", Some("/people/you")),
             ("~you", None),
             ("", None),
             ("a\0b", None),

@@ -7,7 +7,7 @@
 
 use std::ffi::OsString;
 use std::io::{self, Seek, Write};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 
