@@ -445,7 +445,7 @@ pub(crate) const NOTES: &[Note] = &[
     Note {
         id: "S2-S3",
         what: "secrets in output, arguments and errors",
-        shown: "see the tests of secrets, issue 4 section 5",
+        shown: "see tests a_canary_that_a_tool_prints_in_any_form_is_in_no_artefact, a_canary_in_what_fails_is_in_no_artefact (app)",
     },
     Note {
         id: "S5",
