@@ -37,7 +37,7 @@ pub(crate) struct Plot {
     owner: Option<u32>,
     _socket: Option<UnixListener>,
     /// Elsewhere than the others, where the sandbox has no files of its own in the way.
-    elsewhere: Option<TempDir>,
+    _elsewhere: Option<TempDir>,
 }
 
 pub(crate) fn is_root() -> bool {
@@ -125,7 +125,7 @@ impl Scene {
             place
         });
         let around = elsewhere.as_ref().unwrap_or(&self.directory).path().join(id);
-        Plot { elsewhere, ..Plot::lay(around, owner, setting) }
+        Plot { _elsewhere: elsewhere, ..Plot::lay(around, owner, setting) }
     }
 
     /// Finds the helper and the sibling once they are there.
@@ -256,7 +256,7 @@ impl Plot {
             fs::set_permissions(place, fs::Permissions::from_mode(0o777)).expect("it is ours");
             listener
         });
-        let plot = Self { root, owner, _socket: socket, elsewhere: None };
+        let plot = Self { root, owner, _socket: socket, _elsewhere: None };
         plot.give(&plot.workspace());
         plot
     }
