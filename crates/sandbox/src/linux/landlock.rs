@@ -264,7 +264,7 @@ mod tests {
             assert!(is_refused(fs::write(read.join("new"), "")));
             assert!(is_refused(OpenOptions::new().append(true).open(read.join("file"))));
             assert!(is_refused(
-                rustix::fs::open(read.join("file"), rustix::fs::OFlags::TRUNC, Mode::empty())
+                rustix::fs::open(read.join("file"), OFlags::TRUNC, Mode::empty())
                     .map_err(io::Error::from)
             ));
             assert!(is_refused(fs::remove_file(read.join("file"))));

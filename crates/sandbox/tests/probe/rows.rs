@@ -40,6 +40,8 @@ pub(crate) enum Setting {
     HiddenLink,
     /// A program outside listens on a socket in the workspace.
     SocketInside,
+    /// Everything may be read but what is hidden, and a program listens on a socket in there.
+    Broad,
 }
 
 /// How it is judged.
@@ -135,10 +137,21 @@ impl Row {
 
 /// All that are run.
 pub(crate) fn rows() -> Vec<Row> {
-    [reading(), changing(), protected(), hidden(), odd_files(), lives(), looks(), kernel(), reach()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        reading(),
+        changing(),
+        protected(),
+        hidden(),
+        broad(),
+        odd_files(),
+        lives(),
+        looks(),
+        kernel(),
+        reach(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 fn row(id: &'static str, what: &'static str, attack: Attack) -> Row {
@@ -239,6 +252,27 @@ fn hidden() -> Vec<Row> {
             .between(Plot::hide_more)),
         gap(row("F12b", "read what is hidden through a link", files::read_linked)
             .with(Setting::HiddenLink)),
+    ]
+}
+
+/// Where all of the machine is seen.
+fn broad() -> Vec<Row> {
+    vec![
+        row("F24a", "read what is hidden of the machine", files::absolute)
+            .with(Setting::Broad)
+            .gap(Level::Landlock, None, "Landlock cannot take back a part of what it allows"),
+        row("F24b", "write what can only be read", files::shell_files).with(Setting::Broad),
+        row("F24c", "connect to a socket that can be seen", processes::socket_seen)
+            .with(Setting::Broad)
+            .bare(Bare::Everybody),
+        row("F24d", "change what can only be read", files::mode_outside).with(Setting::Broad).gap(
+            Level::Landlock,
+            Some(false),
+            "Landlock does not bound metadata of files of the same user",
+        ),
+        row("F24e", "write the system", files::system_program).with(Setting::Broad),
+        row("F24f", "look into other processes", processes::look_at_environment)
+            .with(Setting::Broad),
     ]
 }
 
@@ -411,7 +445,7 @@ pub(crate) const NOTES: &[Note] = &[
     Note {
         id: "S2-S3",
         what: "secrets in output, arguments and errors",
-        shown: "see the tests of secrets, issue 4 section 5",
+        shown: "see tests a_canary_that_a_tool_prints_in_any_form_is_in_no_artefact, a_canary_in_what_fails_is_in_no_artefact (app)",
     },
     Note {
         id: "S5",

@@ -10,7 +10,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::os::unix::net::{UnixDatagram, UnixListener};
 use std::path::{Path, PathBuf};
 
-use agentry_protocol::confinement::{Confinement, Level, Limits, Network, Profile};
+use agentry_protocol::confinement::{Confinement, Level, Limits, Network, Profile, Reading};
 use agentry_sandbox::{Setup, egress, helper, limits};
 use tempfile::TempDir;
 
@@ -36,6 +36,8 @@ pub(crate) struct Plot {
     pub(crate) root: PathBuf,
     owner: Option<u32>,
     _socket: Option<UnixListener>,
+    /// Elsewhere than the others, where the sandbox has no files of its own in the way.
+    _elsewhere: Option<TempDir>,
 }
 
 pub(crate) fn is_root() -> bool {
@@ -116,7 +118,14 @@ impl Scene {
             Some(Level::Landlock) => limits::USER_FIRST,
             Some(_) | None => OWNER,
         });
-        Plot::lay(self.directory.path().join(id), owner, setting)
+        let elsewhere = (setting == Setting::Broad).then(|| {
+            let place = tempfile::Builder::new().prefix("probe").tempdir_in("/var/tmp");
+            let place = place.expect("a directory can be made");
+            open_to_all(place.path());
+            place
+        });
+        let around = elsewhere.as_ref().unwrap_or(&self.directory).path().join(id);
+        Plot { _elsewhere: elsewhere, ..Plot::lay(around, owner, setting) }
     }
 
     /// Finds the helper and the sibling once they are there.
@@ -231,13 +240,23 @@ impl Plot {
         ] {
             made(outside.join(name), content);
         }
-        let socket = (setting == Setting::SocketInside).then(|| {
-            let listener = UnixListener::bind(workspace.join("socket")).expect("the path is short");
-            fs::set_permissions(workspace.join("socket"), fs::Permissions::from_mode(0o777))
-                .expect("it is ours");
+        let place = match setting {
+            Setting::SocketInside => Some(workspace.join("socket")),
+            Setting::Broad => Some(outside.join("socket")),
+            Setting::Plain
+            | Setting::RootInRoot
+            | Setting::ShortTime
+            | Setting::FewProcesses
+            | Setting::SmallDisk
+            | Setting::Hosts
+            | Setting::HiddenLink => None,
+        };
+        let socket = place.map(|place| {
+            let listener = UnixListener::bind(&place).expect("the path is short");
+            fs::set_permissions(place, fs::Permissions::from_mode(0o777)).expect("it is ours");
             listener
         });
-        let plot = Self { root, owner, _socket: socket };
+        let plot = Self { root, owner, _socket: socket, _elsewhere: None };
         plot.give(&plot.workspace());
         plot
     }
@@ -295,6 +314,9 @@ impl Plot {
         let mut allow_write = vec![self.workspace().display().to_string()];
         let mut limits = Limits { timeout_ms: 20_000, disk_bytes: 64 * MIB, ..Limits::default() };
         let mut network = Network::None;
+        let mut reading = Reading::Strict;
+        let hidden = [".env", ".env.*", "hidden", "hidden-late", "sub/deep/key.env"];
+        let mut deny_read: Vec<String> = hidden.map(at).into();
         match setting {
             Setting::RootInRoot => allow_write.push(at("inner")),
             Setting::FewProcesses => limits.processes = 64,
@@ -305,6 +327,10 @@ impl Plot {
                     .into();
                 network = Network::Domains { allow, addresses: Vec::new() };
             }
+            Setting::Broad => {
+                reading = Reading::Broad;
+                deny_read.push(self.outside().join("secret.txt").display().to_string());
+            }
             Setting::Plain | Setting::ShortTime | Setting::HiddenLink | Setting::SocketInside => {}
         }
         Confinement {
@@ -312,9 +338,8 @@ impl Plot {
             profile: Profile::Trusted,
             allow_read: vec![binary.parent().expect("it is in a directory").display().to_string()],
             allow_write,
-            deny_read: [".env", ".env.*", "hidden", "hidden-late", "sub/deep/key.env"]
-                .map(at)
-                .into(),
+            reading,
+            deny_read,
             network,
             limits,
             ..Confinement::nothing()

@@ -505,6 +505,13 @@ pub(crate) fn socket_file(targets: &Targets) -> Tried {
         .map(|place| out(UnixStream::connect(&place), format!("connected to {}", place.display()))))
 }
 
+/// A socket outside that the sandbox sees.
+pub(crate) fn socket_seen(targets: &Targets) -> Tried {
+    let place = targets.files.outside.join("socket");
+    let datagram = UnixDatagram::unbound().and_then(|socket| socket.send_to(b"x", &place));
+    any([out(UnixStream::connect(&place), "connected"), out(datagram, "sent")])
+}
+
 /// A socket that a program outside has put into the workspace.
 pub(crate) fn socket_inside(targets: &Targets) -> Tried {
     out(UnixStream::connect(targets.files.workspace.join("socket")), "connected")
