@@ -44,7 +44,7 @@ const SETTINGS: [&str; 20] = [
 /// One way to start a program.
 type Way<'a> = (String, Box<dyn Fn() + 'a>);
 
-pub(crate) fn measure(rounds: usize) {
+pub(crate) fn measure(rounds: usize, only: Option<&str>) {
     let place = tempfile::tempdir().expect("there is room for temporary files");
     let root = place.path().canonicalize().expect("it is there");
     let directory = root.join("project");
@@ -61,6 +61,7 @@ pub(crate) fn measure(rounds: usize) {
     if Path::new("/usr/bin/bwrap").exists() {
         ways.push((BUBBLEWRAP.to_owned(), Box::new(|| spawn("/usr/bin/bwrap", &arguments))));
     }
+    ways.retain(|(name, _)| only.is_none_or(|only| only == name));
     let mut times: Vec<Times> = ways.iter().map(|_| Times::default()).collect();
     for (_, way) in &ways {
         way();
