@@ -52,7 +52,11 @@ fn without_a_fault_the_command_runs() {
     for user in users() {
         let supervisor = Supervisor::of(user);
         let came = run_refused(&supervisor, &[], &marking(&supervisor));
-        assert_eq!((&came["level"], &came["ending"]), (&json!("ns"), &json!("Exited(0)")), "{came}");
+        assert_eq!(
+            (&came["level"], &came["ending"]),
+            (&json!("ns"), &json!("Exited(0)")),
+            "{came}"
+        );
         assert!(supervisor.file("marker").exists());
     }
 }
@@ -70,7 +74,11 @@ fn a_missing_landlock_is_named_at_every_level() {
         check_level(level, &["landlock_create_ruleset=ENOSYS"], step);
         check_level(level, &["landlock_create_ruleset=EOPNOTSUPP"], step);
     }
-    check_level(Level::Ns, &["landlock_add_rule=EINVAL"], "cannot confine paths (Landlock): allow /");
+    check_level(
+        Level::Ns,
+        &["landlock_add_rule=EINVAL"],
+        "cannot confine paths (Landlock): allow /",
+    );
     check_level(Level::Ns, &["landlock_restrict_self=EPERM"], "cannot confine paths (Landlock)");
 }
 
@@ -173,7 +181,11 @@ fn namespaces_that_are_switched_off_for_real_are_named_at_every_level() {
     assert!(!supervisor.file("marker").exists());
     wanted["minimum"] = level(Level::Landlock);
     let came = supervisor.run(&around, &wanted);
-    assert_eq!((&came["level"], &came["ending"]), (&json!("landlock"), &json!("Exited(0)")), "{came}");
+    assert_eq!(
+        (&came["level"], &came["ending"]),
+        (&json!("landlock"), &json!("Exited(0)")),
+        "{came}"
+    );
 }
 
 #[test]
@@ -280,7 +292,8 @@ fn root_of_a_namespace_that_knows_no_other_user_is_treated_as_an_ordinary_one() 
         return skipped("there is no `unshare`");
     }
     let supervisor = Supervisor::of(User::Ours);
-    let wanted = supervisor.wanted(&["/bin/sh", "-c", "touch marker; grep -i '^cap' /proc/self/status"]);
+    let wanted =
+        supervisor.wanted(&["/bin/sh", "-c", "touch marker; grep -i '^cap' /proc/self/status"]);
     let came = supervisor.run(&["unshare", "--user", "--map-root-user"], &wanted);
     assert_eq!((&came["level"], &came["ending"]), (&json!("ns"), &json!("Exited(0)")), "{came}");
     assert!(supervisor.file("marker").exists());

@@ -7,9 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use agentry_protocol::confinement::{Confinement, Connection, Level};
-use agentry_sandbox::{
-    Bounds, Command, Cwd, Error, Job, Sandbox, Setup, Stop, Streams, egress,
-};
+use agentry_sandbox::{Bounds, Command, Cwd, Error, Job, Sandbox, Setup, Stop, Streams, egress};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -86,7 +84,10 @@ fn run_in(sandbox: &Sandbox, wanted: &Wanted) -> Value {
         command: &command,
         confinement: &confinement,
         hear: None,
-        bounds: &Bounds { time: Duration::from_millis(wanted.time_ms), output_bytes_max: 256 * 1024 },
+        bounds: &Bounds {
+            time: Duration::from_millis(wanted.time_ms),
+            output_bytes_max: 256 * 1024,
+        },
         connected: Arc::new(move |connection: Connection| {
             told.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
         }),
