@@ -15,7 +15,7 @@ use rustix::process::{Signal, pidfd_send_signal};
 
 use crate::egress::Egress;
 use crate::child::{self, Command, Cwd, Ending, Error, Finished};
-use crate::limits::{END_GRACE_MS_MAX, KILL_MS_MAX, LAST_WORD_MS_MAX, TROUBLE_CHARS_MAX};
+use crate::limits::{END_GRACE_MS_MAX, KILL_MS_MAX, LAST_WORD_MS_MAX};
 use crate::spec::{ENTER, Order, START, Status, Trouble, Word};
 use crate::stop::Listener;
 use crate::streams::{Pump, poll_until};
