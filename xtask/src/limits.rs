@@ -9,6 +9,8 @@ pub(crate) const SOURCE_LINES_MAX: usize = 499;
 /// A test file stays under 800 lines; past that nobody reads it, they only append.
 pub(crate) const TEST_FILE_LINES_MAX: usize = 799;
 pub(crate) const STRUCT_FIELDS_MAX: usize = 12;
+/// The most fields of a struct that is the form of a file; the format says how many there are.
+pub(crate) const FORM_FIELDS_MAX: usize = 16;
 pub(crate) const HEADER_LINES_MIN: usize = 2;
 pub(crate) const HEADER_LINES_MAX: usize = 10;
 pub(crate) const DECISION_LINES_MAX: usize = 20;

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::manifest::agent_yml::Router;
+use crate::sandbox::Layer;
 use crate::scope::Rule;
 use crate::source::{Origin, Sourced};
 use crate::tool_access::ToolAccess;
@@ -115,6 +116,8 @@ pub struct Powers {
     pub capabilities: CapabilitySwitches,
     /// What its tool-access file and the environment say.
     pub access: ToolAccess,
+    /// What its files ask of the sandbox.
+    pub confinement: Vec<Layer>,
 }
 
 /// What an agent may do beyond calling tools, each with what said so.

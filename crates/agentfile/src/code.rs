@@ -162,6 +162,10 @@ codes! {
     McpServerForm = "E0903", Error, "An MCP server needs a command or a url, and not both.";
     UnknownEnvironment = "E0904", Warning, "An AGENTRY_ variable has no meaning.";
     SettingForm = "E0905", Error, "A setting on the command line is not written as key=value.";
+    OperatorOnly = "E0906", Warning, "Only your own settings may say this; it has no effect.";
+    VariableNotPassed = "E0907", Error, "A variable is never passed to commands.";
+    DomainForm = "E0908", Error, "An allowed domain is not the name of a host.";
+    SharedSecrets = "E0909", Error, "A project says who gets a secret.";
 }
 
 impl Code {

@@ -1,5 +1,8 @@
 //! Settings in layers: user, project, environment, flags. Later layers win; every value knows its layer.
 //!
+//! The section `sandbox` is different: there the operator's word (user, environment, flags) is the ceiling,
+//! and what a project or an agent says is a request within it.
+//!
 //! A variable `AGENTRY_AGENT_MODEL` and a flag `-c agent.model=…` are each read as a small TOML text of
 //! their own, so that they are checked and reported like a file.
 //!
@@ -7,16 +10,20 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::diagnostic::{Code, Findings, Text, suggestion};
 use crate::manifest::config::Config;
-use crate::node::{Kind, Node, plain_part, pointer_part};
+use crate::node::{Kind, Node, pointer_part};
+use crate::sandbox::{self, Layer, Speaker};
 use crate::schema::{self, FileKind};
 use crate::source::{Origin, Source, Sourced, Span};
 use crate::toml;
 
 mod environment;
+pub(crate) mod said;
+
+use said::Said;
 
 /// The file.
 pub const FILE: &str = "agentry.toml";
@@ -39,35 +46,47 @@ pub struct Layers {
 /// The settings that hold.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// All values.
+    /// All values. The section `sandbox` is the operator's word alone.
     pub config: Config,
-    // Every value that was said, by JSON pointer, with where it was said.
-    said: BTreeMap<String, Said>,
+    // Every value that was said, with where it was said; of the sandbox only what the operator said.
+    said: Said,
+    // What everybody says about the sandbox.
+    sandbox: sandbox::Layers,
     // What they were made of, so that an agent's own can be put between.
     layers: Layers,
 }
 
-#[derive(Clone, Debug)]
-struct Said {
-    value: Value,
-    source: Source,
-    node: Node,
+/// Whoever shares a file with others does not say who gets their secrets.
+fn refuse_secrets(source: &Source, node: &mut Node, findings: &mut Findings) {
+    if let Some(pair) = node.pair("secrets") {
+        let text = Text::new("a project may not say who gets a secret")
+            .help("say it in your own settings, ~/.config/agentry/agentry.toml");
+        findings.at(Code::SharedSecrets, source, pair.key_span, text);
+    }
+    if let Kind::Map(pairs) = &mut node.kind {
+        pairs.retain(|pair| pair.key != "secrets");
+    }
 }
 
 /// Puts the layers on top of each other.
 pub fn layered(layers: &Layers, findings: &mut Findings) -> Settings {
     let mut settings = Settings { layers: layers.clone(), ..Settings::default() };
-    for source in layers.user.iter().chain(&layers.project).chain(&layers.agent) {
-        settings.add(source, findings);
+    let files = [
+        (Speaker::Operator, &layers.user),
+        (Speaker::Project, &layers.project),
+        (Speaker::Agent, &layers.agent),
+    ];
+    for (speaker, source) in files {
+        source.iter().for_each(|source| settings.add(speaker, source, findings));
     }
     for source in environment::sources(&layers.environment, findings) {
-        settings.add(&source, findings);
+        settings.add(Speaker::Operator, &source, findings);
     }
     for flag in &layers.flags {
         match flag.split_once('=') {
             Some((key, value)) => {
                 let source = one_setting(&format!("flag -c {}", flag.trim()), key, value.trim());
-                settings.add(&source, findings);
+                settings.add(Speaker::Operator, &source, findings);
             }
             None => {
                 let source = Source::made(format!("flag -c {flag}"), flag.as_str());
@@ -94,67 +113,50 @@ impl Settings {
     /// The settings that hold for an agent with a file of its own. What is wrong with that file goes to
     /// the findings.
     pub fn for_agent(&self, own: &Source, findings: &mut Findings) -> Self {
-        Self::default().add(own, findings);
+        let mut alone = Self::default();
+        alone.add(Speaker::Agent, own, findings);
+        for request in &mut alone.sandbox.requests {
+            request.check_form(findings);
+            request.keep_within(&self.sandbox.operator.sandbox, findings);
+        }
         let layers = Layers { agent: Some(own.clone()), ..self.layers.clone() };
         layered(&layers, &mut Findings::default())
     }
 
-    fn add(&mut self, source: &Source, findings: &mut Findings) {
+    /// What a project or an agent says about the sandbox is kept apart: it only asks.
+    fn add(&mut self, speaker: Speaker, source: &Source, findings: &mut Findings) {
         let Some(mut node) = toml::parse(source, findings) else { return };
+        if speaker != Speaker::Operator {
+            refuse_secrets(source, &mut node, findings);
+        }
         schema::check(FileKind::Config, source, &mut node, findings);
-        self.say(source, &node, "");
-    }
-
-    fn say(&mut self, source: &Source, node: &Node, pointer: &str) {
-        match &node.kind {
-            Kind::Map(pairs) => {
-                for pair in pairs {
-                    self.say(
-                        source,
-                        &pair.value,
-                        &format!("{pointer}/{}", pointer_part(&pair.key)),
-                    );
+        match speaker {
+            Speaker::Operator => self.sandbox.operator.add(source, &node),
+            Speaker::Project | Speaker::Agent => {
+                let mut request = Layer::of(speaker);
+                request.add(source, &node);
+                self.sandbox.requests.push(request);
+                if let Kind::Map(pairs) = &mut node.kind {
+                    pairs.retain(|pair| pair.key != "sandbox");
                 }
             }
-            Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) | Kind::List(_) => {
-                self.forget(pointer);
-                let said =
-                    Said { value: node.to_value(), source: source.clone(), node: node.clone() };
-                self.said.insert(pointer.to_owned(), said);
-            }
         }
-    }
-
-    /// A later layer may put a plain value where an earlier one had a table, or the other way round.
-    fn forget(&mut self, pointer: &str) {
-        let mut above = pointer;
-        while let Some((shorter, _)) = above.rsplit_once('/') {
-            self.said.remove(shorter);
-            above = shorter;
-        }
-        let below: Vec<String> = self.below(pointer).map(|(key, _)| key.clone()).collect();
-        for key in below {
-            self.said.remove(&key);
-        }
-    }
-
-    fn below(&self, pointer: &str) -> impl Iterator<Item = (&String, &Said)> {
-        let below = format!("{pointer}/");
-        self.said.range(below.clone()..).take_while(move |(key, _)| key.starts_with(&below))
+        self.said.say(source, &node, "");
     }
 
     fn finish(&mut self, findings: &mut Findings) {
-        let mut all = Value::Object(Map::new());
-        for (pointer, said) in &self.said {
-            put(&mut all, pointer, said.value.clone());
-        }
         // The layers were checked one by one; together they can still not fit only if we are wrong.
-        let config = serde_json::from_value(all.clone())
-            .or_else(|_| serde_json::from_value(schema::with_whole_numbers(all)));
-        match config {
+        match self.said.read::<Config>() {
             Ok(config) => self.config = config,
             Err(error) => findings.about(Code::WrongType, FILE, error.to_string()),
         }
+        self.sandbox.operator.check_form(findings);
+        self.config.sandbox = self.sandbox.operator.sandbox.clone();
+        for request in &mut self.sandbox.requests {
+            request.check_form(findings);
+            request.keep_within(&self.config.sandbox, findings);
+        }
+        self.sandbox.requests.retain(|request| !request.is_silent());
         for (id, provider) in &self.config.providers {
             if provider.model_allowlist.is_empty() {
                 let text =
@@ -168,45 +170,33 @@ impl Settings {
 
     /// Where a value was said; `built-in` if nowhere.
     pub fn origin(&self, pointer: &str) -> Origin {
-        self.nearest(pointer)
-            .map_or_else(|| Origin::named("built-in"), |(said, span)| said.source.origin(span))
+        self.said.origin(pointer)
     }
 
     /// Notes a finding at a value.
     pub fn report(&self, code: Code, pointer: &str, text: Text, findings: &mut Findings) {
-        match self.nearest(pointer) {
-            Some((said, span)) => findings.at(code, &said.source, span, text),
-            None => findings.about(code, FILE, text),
-        }
+        self.said.report(code, (pointer, FILE), text, findings);
     }
 
-    /// The value itself, the first said below it, or the nearest above it; and its place.
-    fn nearest(&self, pointer: &str) -> Option<(&Said, Span)> {
-        if let Some(said) = self.said.get(pointer) {
-            return Some((said, said.node.span));
-        }
-        if let Some((_, said)) = self.below(pointer).next() {
-            return Some((said, said.node.span));
-        }
-        let mut above = pointer;
-        loop {
-            above = above.rsplit_once('/')?.0;
-            if let Some(said) = self.said.get(above) {
-                return Some((said, said.node.span_at(&pointer[above.len()..])));
+    /// What everybody says about the sandbox: the operator's ceiling, and what is asked for within it.
+    pub fn sandbox(&self) -> &sandbox::Layers {
+        &self.sandbox
+    }
+
+    /// All values that were said: dotted key, value, origin. What is asked for of the sandbox stands beside
+    /// what the operator says.
+    pub fn all(&self) -> Vec<(String, &Value, Origin)> {
+        let mut all = self.said.all();
+        for request in &self.sandbox.requests {
+            for (key, value, origin) in request.all() {
+                let pointer = format!("/{}", key.replace('.', "/"));
+                let taken = self.sandbox.operator.has(&pointer);
+                let asked = if taken { " (asked)" } else { "" };
+                all.push((format!("sandbox.{key}{asked}"), value, origin));
             }
         }
-    }
-
-    /// All values that were said: dotted key, value, origin.
-    pub fn all(&self) -> Vec<(String, &Value, Origin)> {
-        let key = |pointer: &str| {
-            let parts = pointer.split('/').skip(1).map(plain_part);
-            parts.map(quoted_key).collect::<Vec<_>>().join(".")
-        };
-        self.said
-            .iter()
-            .map(|(pointer, said)| (key(pointer), &said.value, said.source.origin(said.node.span)))
-            .collect()
+        all.sort_by(|a, b| a.0.cmp(&b.0));
+        all
     }
 
     fn text(&self, pointer: &str, value: Option<&String>) -> Option<Sourced<String>> {
@@ -237,25 +227,6 @@ impl Settings {
         })
         .collect()
     }
-}
-
-fn quoted_key(part: String) -> String {
-    let plain =
-        !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
-    if plain { part } else { Value::String(part).to_string() }
-}
-
-fn put(all: &mut Value, pointer: &str, value: Value) {
-    let mut current = all;
-    for part in pointer.split('/').skip(1) {
-        let part = plain_part(part);
-        if !current.is_object() {
-            *current = Value::Object(Map::new());
-        }
-        let Value::Object(map) = current else { return };
-        current = map.entry(part).or_insert(Value::Null);
-    }
-    *current = value;
 }
 
 /// Notes a finding for a variable that has no meaning.

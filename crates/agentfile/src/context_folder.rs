@@ -17,6 +17,7 @@ use crate::manifest::agent_yml::Capabilities;
 use crate::markdown;
 use crate::node::{Kind, Node};
 use crate::program::Surroundings;
+use crate::sandbox;
 use crate::schema::{self, FileKind};
 use crate::scope::{Choice, Scope};
 use crate::source::{Origin, Source, Sourced};
@@ -94,6 +95,7 @@ pub fn read(
             hooks: Vec::new(),
             capabilities: CapabilitySwitches::default(),
             access,
+            confinement: sandbox::of_agent(around.settings, &[], findings),
         },
         personas: Personas::default(),
         skills: crate::pack::skills_of(&scope, around.index),

@@ -25,6 +25,7 @@ pub mod mcp;
 pub mod node;
 pub mod pack;
 pub mod program;
+pub mod sandbox;
 pub mod schema;
 pub mod scope;
 pub mod skill;

@@ -48,3 +48,5 @@ pub const SHELL_TIMEOUT_MS_MAX: u64 = 120_000;
 pub const SHELL_OUTPUT_CHARS_DEFAULT: u64 = 20_000;
 /// The most output of a shell call that can be kept, in characters.
 pub const SHELL_OUTPUT_CHARS_MAX: u64 = 200_000;
+/// The longest name of a host.
+pub const DOMAIN_BYTES_MAX: usize = 253;

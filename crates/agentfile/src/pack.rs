@@ -20,6 +20,7 @@ use crate::manifest::agent_yml::Capabilities;
 use crate::manifest::names::NameList;
 use crate::markdown::{self, Reading};
 use crate::program::Surroundings;
+use crate::sandbox;
 use crate::schema::{self, Doc, FileKind};
 use crate::scope::{self, Scope};
 use crate::source::{Origin, Sourced, Span};
@@ -102,6 +103,7 @@ fn powers(
         hooks: Vec::new(),
         capabilities: CapabilitySwitches::default(),
         access,
+        confinement: sandbox::of_agent(around.settings, &[(&doc.source, &doc.node)], findings),
     }
 }
 

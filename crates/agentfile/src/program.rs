@@ -20,6 +20,7 @@ use crate::manifest::agent_md::AgentMd;
 use crate::manifest::agent_yml::AgentYml;
 use crate::markdown::{self, Markdown, Reading};
 use crate::node::{Kind, Node, Pair};
+use crate::sandbox;
 use crate::schema::{self, Doc, FileKind};
 use crate::scope::{self, Scope};
 use crate::skill::{self, Skill, SkillLevel};
@@ -96,6 +97,9 @@ impl Program<'_> {
         if let Some(front) = &front {
             self.check_rules(front, &scope, &powers, findings);
         }
+        let front_file = front.iter().map(|front| (&front.source, &front.node));
+        let files: Vec<_> = [(&yml.source, &yml.node)].into_iter().chain(front_file).collect();
+        let confinement = sandbox::of_agent(self.around.settings, &files, findings);
         let manifest = &yml.manifest;
         let skill_ids = self.skill_ids(&skills, &scope);
         let agent = Agent {
@@ -116,7 +120,7 @@ impl Program<'_> {
             },
             texts: Texts { instructions: Some(markdown.body), ..texts },
             models: self.models(&yml, front.as_ref(), findings),
-            powers: Powers { hooks, ..powers },
+            powers: Powers { hooks, confinement, ..powers },
             personas,
             skills: skill_ids,
             tasks: crate::pack::tasks_of(&scope, self.around.index),
@@ -300,6 +304,7 @@ impl Program<'_> {
                 ),
             },
             access,
+            confinement: Vec::new(),
         }
     }
 

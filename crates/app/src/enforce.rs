@@ -4,7 +4,8 @@
 
 use std::path::PathBuf;
 
-use agentry_agentfile::manifest::config::{Sandbox as Wanted, SandboxLevel};
+use agentry_agentfile::sandbox::{Layer, Layers};
+use agentry_kernel::confine;
 use agentry_protocol::confinement::Level;
 use agentry_runtime::Enforcer;
 use agentry_sandbox::helper::Role;
@@ -17,11 +18,11 @@ pub(crate) static ROLES: [(&str, Role); 1] =
     [(agentry_tools::FILE_TOOLS, agentry_tools::serve_files)];
 
 /// The sandbox for runs.
-pub(crate) fn open(environment: &Environment, wanted: &Wanted) -> Enforcer {
-    if wanted.enabled == Some(false) {
+pub(crate) fn open(environment: &Environment, layers: &Layers) -> Enforcer {
+    if layers.operator.sandbox.enabled == Some(false) {
         return Enforcer::Off;
     }
-    let opened = Sandbox::open(&setup(environment), minimum(wanted));
+    let opened = Sandbox::open(&setup(environment), minimum(layers));
     let (sandbox, attestation) = match opened {
         Ok(opened) => opened,
         Err(unavailable) => return Enforcer::Missing(unavailable.to_string()),
@@ -32,7 +33,8 @@ pub(crate) fn open(environment: &Environment, wanted: &Wanted) -> Enforcer {
         .filter(|limit| !limit.hard)
         .map(|limit| &*limit.limit)
         .collect();
-    if wanted.limits.strict == Some(true) && !soft.is_empty() {
+    let requests: Vec<&Layer> = layers.requests.iter().collect();
+    if confine::is_strict(&layers.operator, &requests) && !soft.is_empty() {
         return Enforcer::Missing(format!(
             "sandbox.limits.strict is set, and here the kernel does not bound: {}",
             soft.join(", ")
@@ -41,13 +43,10 @@ pub(crate) fn open(environment: &Environment, wanted: &Wanted) -> Enforcer {
     Enforcer::sandbox(sandbox, attestation)
 }
 
-/// The weakest level that is accepted. Without a word about it, one with namespaces.
-pub(crate) fn minimum(wanted: &Wanted) -> Level {
-    match wanted.minimum {
-        Some(SandboxLevel::Ns) => Level::Ns,
-        Some(SandboxLevel::Bwrap) | None => Level::Bwrap,
-        Some(SandboxLevel::Landlock) => Level::Landlock,
-    }
+/// The weakest level that is accepted.
+pub(crate) fn minimum(layers: &Layers) -> Level {
+    let requests: Vec<&Layer> = layers.requests.iter().collect();
+    confine::minimum(&layers.operator, &requests)
 }
 
 /// What a sandbox needs of this machine. The helper is this very program, whatever its file is by now.

@@ -12,16 +12,19 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use agentry_agentfile::skill::SkillLevel;
 use agentry_protocol::RunId;
 use agentry_protocol::call::ToolSpec;
-use agentry_protocol::event::{Ending, RunLimits};
+use agentry_protocol::confinement::Level;
+use agentry_protocol::event::{Ending, Mode, RunLimits};
 use agentry_runtime::run::{End, Outcome};
 use agentry_runtime::template::Renderer;
 use agentry_runtime::{Definitions, Error, Host as Parts, plan};
 use agentry_store::Ledger;
 use agentry_tools::{FetchRules, Toolset};
 
+use crate::enforce;
 use crate::fault::{Blame, Fault};
 use crate::host::{Host, Loaded};
 use crate::limits::{CALLS_MAX, ITERATIONS_MAX, STEPS_MAX};
+use crate::secret;
 
 /// What a run needs, and what was read for it.
 pub(crate) struct Engine {
@@ -93,25 +96,83 @@ pub(crate) fn engine(
     if let Some(fault) = loaded.settings_fault() {
         return Err(fault.in_a_definition());
     }
-    let binary = std::env::current_exe().map_err(|error| {
-        Fault::new(Blame::Machine, format!("cannot find this program's own file: {error}"))
-    })?;
-    let definitions = Definitions {
-        library: loaded.library.clone(),
-        workspace: workspace.unwrap_or_else(|| project.clone()),
-        home: host.environment.home.as_ref().map(|home| home.display().to_string()),
-        environment: host.environment.tools.clone(),
-        specs: specs(),
-        renderer: Mutex::new(Renderer::new(&binary)),
-    };
+    let secrets = secret::resolve(host, &loaded.library.settings.config.secrets)?;
+    let redactor = Arc::new(secrets.redactor());
+    let enforcer = enforce::open(&host.environment, loaded.library.settings.sandbox());
+    let mut definitions = definitions(host, &loaded, &project, enforcer.level())?;
+    definitions.redactor = redactor.clone();
+    definitions.workspace = workspace.unwrap_or_else(|| project.clone());
     let parts = Parts {
         ledger,
         tools: Toolset::builtin(),
         fetch: FetchRules::default(),
-        env: Vec::new(),
+        enforcer,
+        env: passed(host, &loaded),
+        secrets,
+        redactor,
         new_number,
     };
     Ok(Engine { parts: Arc::new(parts), definitions, loaded, project })
+}
+
+/// What a project defines, for processes that are confined at this level.
+pub(crate) fn definitions(
+    host: &Host,
+    loaded: &Loaded,
+    project: &Path,
+    level: Level,
+) -> Result<Definitions, Fault> {
+    let binary = std::env::current_exe().map_err(|error| {
+        Fault::new(Blame::Machine, format!("cannot find this program's own file: {error}"))
+    })?;
+    let project = project.canonicalize().map_err(|error| {
+        Fault::new(Blame::Caller, format!("cannot work in {}: {error}", project.display()))
+    })?;
+    let settings_file = host.environment.config.as_ref();
+    Ok(Definitions {
+        library: loaded.library.clone(),
+        workspace: project.clone(),
+        project,
+        state: host.environment.state.clone(),
+        settings_file: settings_file.map_or_else(String::new, |path| path.display().to_string()),
+        level,
+        home: host.environment.home.as_ref().map(|home| home.display().to_string()),
+        environment: host.environment.tools.clone(),
+        specs: specs(),
+        renderer: Mutex::new(Renderer::new(&binary)),
+        redactor: Arc::default(),
+    })
+}
+
+/// What the operator lets commands have of the environment.
+fn passed(host: &Host, loaded: &Loaded) -> Vec<(String, String)> {
+    let names = loaded.library.settings.config.sandbox.env.iter().flatten();
+    let given = names.filter_map(|name| host.environment.variable(name).map(|value| (name, value)));
+    given.map(|(name, value)| (name.clone(), value)).collect()
+}
+
+/// What the settings want to confine processes by.
+pub(crate) fn level(loaded: &Loaded) -> Level {
+    match loaded.library.settings.config.sandbox.enabled {
+        Some(false) => Level::Off,
+        Some(true) | None => Level::Ns,
+    }
+}
+
+/// Work that nobody watches needs a sandbox.
+pub(crate) fn check_mode(level: Level, mode: Mode) -> Result<(), Fault> {
+    match (mode, level) {
+        (Mode::Autonomous, Level::Off) => Err(Fault::new(
+            Blame::Caller,
+            "the sandbox is off, so there is no wiggum mode: nothing would hold back what nobody is \
+             asked about",
+        )
+        .hint("remove `sandbox.enabled = false` from your settings, or use --mode structured")),
+        (
+            Mode::Supervised | Mode::Autonomous,
+            Level::Ns | Level::Bwrap | Level::Seatbelt | Level::Landlock | Level::Off,
+        ) => Ok(()),
+    }
 }
 
 /// How much a run may do, from the settings.

@@ -5,8 +5,24 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use agentry_runtime::limits::SECRET_VARIABLE_CHARS_MIN;
+use secrecy::SecretString;
+
 /// The variables of seed 002 that bound the tools.
 const TOOL_KNOBS: [&str; 2] = ["SHELL_TOOL_", "TOOLS_"];
+
+/// A variable whose name ends so holds a secret.
+const SECRET_ENDINGS: [&str; 9] = [
+    "KEY",
+    "KEYS",
+    "TOKEN",
+    "TOKENS",
+    "SECRET",
+    "SECRETS",
+    "PASSWORD",
+    "CREDENTIAL",
+    "CREDENTIALS",
+];
 
 /// What the environment says.
 #[derive(Clone, Debug, Default)]
@@ -15,6 +31,8 @@ pub(crate) struct Environment {
     pub(crate) settings: BTreeMap<String, String>,
     /// Variables that bound the tools: `SHELL_TOOL_…`, `TOOLS_…`.
     pub(crate) tools: BTreeMap<String, String>,
+    /// Variables that hold secrets, to go by their names.
+    pub(crate) secrets: Vec<(String, SecretString)>,
     /// The user's home.
     pub(crate) home: Option<PathBuf>,
     /// The user's settings.
@@ -26,6 +44,11 @@ pub(crate) struct Environment {
 }
 
 impl Environment {
+    /// One variable, which the operator has named.
+    pub(crate) fn variable(&self, name: &str) -> Option<String> {
+        std::env::var(name).ok()
+    }
+
     /// Reads it.
     pub(crate) fn read() -> Self {
         let all: BTreeMap<String, String> = std::env::vars_os()
@@ -50,9 +73,41 @@ impl Environment {
             settings: beginning_with(&["AGENTRY_"]),
             tools: beginning_with(&TOOL_KNOBS),
             path: all.get("PATH").cloned().unwrap_or_default(),
+            secrets: all.iter().filter(|(name, value)| is_secret(name, value)).map(owned).collect(),
             home,
             config: config.map(|directory| directory.join("agentry/agentry.toml")),
             state: own.or_else(|| Some(state?.join("agentry"))),
+        }
+    }
+
+    /// The value of one variable that the operator named.
+    pub(crate) fn secret(&self, name: &str) -> Option<SecretString> {
+        std::env::var_os(name)?.into_string().ok().map(SecretString::from)
+    }
+}
+
+fn is_secret(name: &str, value: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    SECRET_ENDINGS.iter().any(|ending| name.ends_with(ending))
+        && value.chars().count() >= SECRET_VARIABLE_CHARS_MIN
+}
+
+fn owned((name, value): (&String, &String)) -> (String, SecretString) {
+    (name.clone(), value.as_str().into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_variable_is_a_secret_by_the_end_of_its_name_and_its_length() {
+        for name in ["GITHUB_TOKEN", "api_key", "DB_PASSWORD", "SECRET", "AWS_CREDENTIALS"] {
+            assert!(is_secret(name, "12345678"), "{name}");
+            assert!(!is_secret(name, "1234567"), "{name}");
+        }
+        for name in ["PATH", "TOKEN_URL", "KEYBOARD", "SECRET_NAME"] {
+            assert!(!is_secret(name, "12345678"), "{name}");
         }
     }
 }

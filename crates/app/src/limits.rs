@@ -18,5 +18,11 @@ pub(crate) const PROGRESS_CHARS_MAX: usize = 120;
 pub(crate) const SHOWN_RUNS_MAX: usize = 50;
 /// How many entries are read from the ledger at once.
 pub(crate) const SHOWN_ENTRIES_MAX: usize = 1_000;
+/// The largest file of secrets.
+pub(crate) const SECRETS_FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
+/// The longest name of a secret.
+pub(crate) const SECRET_NAME_CHARS_MAX: usize = 64;
 /// How much of an entry one line shows.
 pub(crate) const SHOWN_LINE_CHARS_MAX: usize = 200;
+/// How much of a command's output `sandbox run` keeps to look at, in bytes; all of it is shown.
+pub(crate) const SANDBOX_OUTPUT_BYTES_MAX: usize = 64 * 1024;

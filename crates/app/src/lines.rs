@@ -14,8 +14,8 @@ use agentry_protocol::message::Usage;
 use agentry_protocol::{ApprovalId, RunId, TurnId};
 use serde_json::{Value, json};
 
-/// What confines the processes of a run. There is no sandbox yet, and it says so.
-pub(crate) const CONFINEMENT: &str = "none";
+/// What confines the processes of a run, until the record says more.
+const UNCONFINED: &str = "off";
 
 /// Remembers of each run what its last line needs.
 #[derive(Default)]
@@ -30,6 +30,15 @@ struct Sum {
     iterations: Option<u32>,
     init: Option<AgentEvent>,
     turn: Option<TurnId>,
+}
+
+impl Sum {
+    /// The first line of the run says what confines it.
+    fn confined_by(&mut self, level: &str) {
+        if let Some(AgentEvent::Init { confinement, .. }) = &mut self.init {
+            level.clone_into(confinement);
+        }
+    }
 }
 
 impl Lines {
@@ -57,9 +66,22 @@ impl Lines {
                     model: plan.model.clone(),
                     agent: plan.agent.to_string(),
                     mode: plan.mode.as_str().to_owned(),
-                    confinement: CONFINEMENT.to_owned(),
+                    confinement: UNCONFINED.to_owned(),
                 });
                 Vec::new()
+            }
+            Event::SandboxOpened { attestation } => {
+                sum.confined_by(attestation.level.as_str());
+                Vec::new()
+            }
+            Event::SandboxMissing { why } => {
+                sum.confined_by("missing");
+                let message = format!("{why}; `agentry doctor` says what to do");
+                vec![AgentEvent::Error {
+                    code: "sandbox_missing".to_owned(),
+                    message,
+                    recoverable: true,
+                }]
             }
             // Said with the first turn, so that it names all there is to name.
             Event::TurnStarted(_) => sum.init.take().into_iter().collect(),
@@ -99,6 +121,7 @@ impl Lines {
             | Event::ToolAccessChanged { .. }
             | Event::SessionOpened { .. }
             | Event::RunResumed {}
+            | Event::ConnectionEnded { .. }
             | Event::StepStarted { .. }
             | Event::StepEnded { .. }
             | Event::InputTaken { .. }

@@ -12,6 +12,7 @@ mod limits;
 mod lines;
 mod progress;
 mod render;
+mod secret;
 mod stage;
 mod verb;
 

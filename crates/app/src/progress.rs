@@ -6,8 +6,9 @@ use std::io::{self, Write};
 
 use agentry_model::Delta;
 use agentry_protocol::call::{OutcomeStatus, ToolOutcome};
+use agentry_protocol::confinement::Connection;
 use agentry_protocol::envelope::Envelope;
-use agentry_protocol::event::{Ending, Event};
+use agentry_protocol::event::{Ending, Event, TurnPlan};
 use agentry_protocol::tool::ToolName;
 use serde_json::Value;
 
@@ -54,7 +55,18 @@ impl Progress {
                 let run = envelope.about.run.as_ref().map_or("", |run| run.as_str());
                 let mode = plan.mode.as_str();
                 self.note(&format!("{run}: {} with {}, {mode}", plan.agent, plan.model));
-                self.note("warning: commands run without a sandbox");
+            }
+            Event::SandboxMissing { why } => {
+                self.note(&format!("warning: {why}"));
+                self.note("  commands and file tools are refused; `agentry doctor` says what to do");
+            }
+            Event::ConnectionEnded { connection: Connection { host, port, refused, .. }, .. } => {
+                if let Some(why) = refused {
+                    self.note(&format!("  ✗ {host}:{port}: {why}"));
+                }
+            }
+            Event::TurnStarted(plan) if is_off(plan) => {
+                self.note("warning: the sandbox is off, commands can do whatever you can");
             }
             Event::RunResumed {} => {
                 let run = envelope.about.run.as_ref().map_or("", |run| run.as_str());
@@ -87,6 +99,7 @@ impl Progress {
             | Event::ApprovalAnswered { .. }
             | Event::ToolAccessChanged { .. }
             | Event::SessionOpened { .. }
+            | Event::SandboxOpened { .. }
             | Event::StepStarted { .. }
             | Event::StepEnded { .. }
             | Event::TurnStarted(_)
@@ -118,6 +131,11 @@ impl Progress {
     }
 }
 
+/// Whether a turn works without a sandbox.
+fn is_off(plan: &TurnPlan) -> bool {
+    plan.charter.pointer("/authority/confinement/level").and_then(Value::as_str) == Some("off")
+}
+
 fn proposed(tool: &ToolName, input: &Value) -> String {
     let telling = ["command", "path", "pattern", "url", "name"];
     let fields = input.as_object();
@@ -134,7 +152,20 @@ fn finished(outcome: &ToolOutcome) -> String {
         OutcomeStatus::Uncertain => "?",
     };
     let first = outcome.text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    format!("  {mark} {}", short(first))
+    format!(
+        "  {mark} {}{}",
+        short(first),
+        hidden(outcome).map_or(String::new(), |note| format!("  ({note})"))
+    )
+}
+
+/// How many values of secrets were taken out of an outcome, if any were.
+pub(crate) fn hidden(outcome: &ToolOutcome) -> Option<String> {
+    match outcome.measured.redacted {
+        0 => None,
+        1 => Some("1 secret hidden".to_owned()),
+        count => Some(format!("{count} secrets hidden")),
+    }
 }
 
 fn short(text: &str) -> String {

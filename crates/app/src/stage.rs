@@ -5,6 +5,7 @@
 //!
 //! Must never: show something that is not in the ledger, but for pieces of a reply.
 
+use std::cell::RefCell;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -12,11 +13,12 @@ use std::thread::{self, JoinHandle};
 
 use agentry_model::Delta;
 use agentry_protocol::approval::{Answer, Approval, Reach};
+use agentry_protocol::confinement::Confinement;
 use agentry_protocol::envelope::{About, Draft, Envelope};
 use agentry_protocol::event::Event;
+use agentry_runtime::redact::Ends;
 use agentry_runtime::{Host as Parts, Witness};
-use agentry_sandbox::Stop;
-use agentry_tools::{ToolBounds, ToolContext, Workspace};
+use agentry_tools::Workspace;
 
 use crate::lines::{self, Lines};
 use crate::progress::Progress;
@@ -81,7 +83,7 @@ pub(crate) fn open(
     let shower = thread::spawn(move || match look {
         Look::Lines => show_lines(&receiver),
         Look::Text => show_text(&receiver, None),
-        Look::Terminal => show_text(&receiver, Some(&Desk { parts, workspace })),
+        Look::Terminal => show_text(&receiver, Some(&Desk { parts, workspace, confinement: RefCell::default() })),
     });
     (Arc::new(Stage { sender }), shower)
 }
@@ -116,13 +118,20 @@ fn show_text(receiver: &Receiver<Shown>, desk: Option<&Desk>) -> io::Result<()> 
         match shown {
             Shown::Entry(envelope) => {
                 progress.entry(&envelope);
+                if let Some(desk) = desk {
+                    desk.look_at(&envelope.event);
+                }
                 if let (Some(desk), Event::ApprovalAsked(approval)) = (desk, &envelope.event) {
                     desk.ask(approval, &envelope.about);
                 }
             }
             Shown::Piece(_, _, delta) => progress.piece(&delta),
             Shown::Line(line) => progress.note(&line),
-            Shown::Past(_) => {}
+            Shown::Past(past) => {
+                for desk in desk {
+                    past.iter().for_each(|envelope| desk.look_at(&envelope.event));
+                }
+            }
         }
     }
     progress.result()
@@ -132,9 +141,20 @@ fn show_text(receiver: &Receiver<Shown>, desk: Option<&Desk>) -> io::Result<()> 
 struct Desk {
     parts: Arc<Parts>,
     workspace: Option<Workspace>,
+    /// What the turn that is under way may do.
+    confinement: RefCell<Option<Confinement>>,
 }
 
 impl Desk {
+    /// Remembers what the calls that are asked about run under.
+    fn look_at(&self, event: &Event) {
+        if let Event::TurnStarted(plan) = event {
+            let confinement = plan.charter.pointer("/authority/confinement").cloned();
+            let confinement = confinement.and_then(|value| serde_json::from_value(value).ok());
+            self.confinement.replace(confinement);
+        }
+    }
+
     fn ask(&self, approval: &Approval, about: &About) {
         let mut err = anstream::stderr().lock();
         let asked = self.show(approval, &mut err).and_then(|()| read_answer(&mut err));
@@ -155,7 +175,8 @@ impl Desk {
         let call = &approval.call;
         writeln!(out, "\n{bold}May `{}` be called?{bold:#}  {}", call.tool, approval.id)?;
         let input = serde_json::to_string_pretty(&call.input).unwrap_or_default();
-        for line in escaped(&unquoted(&call.input).unwrap_or(input)).lines() {
+        let input = self.parts.redactor.hide(&unquoted(&call.input).unwrap_or(input));
+        for line in escaped(&input).lines() {
             writeln!(out, "  {line}")?;
         }
         if let Some(finding) = approval.ruling.deciding() {
@@ -168,15 +189,11 @@ impl Desk {
         Ok(())
     }
 
+    /// What the call would change, looked up where it would be made.
     fn preview(&self, approval: &Approval) -> Option<String> {
-        let context = ToolContext {
-            workspace: self.workspace.as_ref()?,
-            stop: &Stop::new(),
-            bounds: ToolBounds::default(),
-            fetch: &self.parts.fetch,
-            env: &[],
-        };
-        self.parts.tools.preview(&approval.call, &context)
+        let (workspace, confinement) = (self.workspace.as_ref()?, self.confinement.borrow());
+        let preview = self.parts.preview(&approval.call, confinement.as_ref()?, workspace)?;
+        Some(self.parts.redactor.text(&preview, Ends::Cut).text)
     }
 }
 

@@ -15,6 +15,7 @@ mod cancel;
 mod check;
 mod completions;
 mod config;
+mod doctor;
 mod explain;
 mod fork;
 mod init;
@@ -23,7 +24,9 @@ mod policy;
 mod replay;
 mod resume;
 mod run;
+mod sandbox;
 mod schema;
+mod secret;
 mod show_agent;
 mod show_prompt;
 mod show_record;
@@ -104,9 +107,17 @@ enum Verb {
     Ledger(LedgerVerb),
     /// Show a run, a session or a turn, or what files resolve to
     Show(Show),
+    /// Say what this machine can confine, and what to do about what is missing
+    Doctor(doctor::Options),
+    /// Try the sandbox, and see what an agent may do in it
+    #[command(subcommand)]
+    Sandbox(SandboxVerb),
     /// Look at what decides about calls
     #[command(subcommand)]
     Policy(Policy),
+    /// Keep secrets, and see who may have them
+    #[command(subcommand)]
+    Secret(secret::Secret),
     /// Explain the code of a finding
     Explain(explain::Options),
     /// Print the JSON Schema of a definition file, for editors
@@ -145,6 +156,14 @@ enum ShowWhat {
 enum LedgerVerb {
     /// Say whether the record is what was written
     Verify(ledger::Options),
+}
+
+#[derive(Subcommand)]
+enum SandboxVerb {
+    /// Run a command in the sandbox
+    Run(sandbox::RunOptions),
+    /// What an agent may read, write, reach and spend
+    Explain(sandbox::ExplainOptions),
 }
 
 #[derive(Subcommand)]
@@ -195,7 +214,11 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, Fault> {
         Verb::Replay(options) => replay::run(&host, &options),
         Verb::Ledger(LedgerVerb::Verify(options)) => ledger::run(&host, &options),
         Verb::Show(show) => run_show(&host, &show),
+        Verb::Doctor(options) => doctor::run(&host, &options),
+        Verb::Sandbox(SandboxVerb::Run(options)) => sandbox::run(&host, &options),
+        Verb::Sandbox(SandboxVerb::Explain(options)) => sandbox::explain(&host, &options),
         Verb::Policy(Policy::Explain(options)) => policy::run(&host, &options),
+        Verb::Secret(what) => secret::run(&host, &what),
         Verb::Explain(options) => explain::run(&options),
         Verb::Schema(options) => schema::run(&options),
         Verb::Config(Config::Show(options)) => config::run(&host, &options),

@@ -21,6 +21,7 @@ use agentry_agentfile::task::Task;
 use agentry_agentfile::tool_access::ToolAccess;
 use agentry_protocol::SkillId;
 use agentry_protocol::call::{ToolCall, ToolSpec};
+use agentry_protocol::confinement::{Confinement, Level};
 use agentry_protocol::tool::ToolName;
 use agentry_protocol::verdict::{Finding, Ruling, Stage, Verdict};
 use serde::{Deserialize, Serialize};
@@ -59,6 +60,8 @@ pub struct Authority {
     pub access: ToolAccess,
     /// Where calls act.
     pub place: Place,
+    /// What their processes may do.
+    pub confinement: Confinement,
     /// What is compiled from the rest when it is first needed; begin with the default.
     #[serde(skip)]
     pub prepared: Prepared,
@@ -92,6 +95,7 @@ pub fn of_agent(
     library: &Library,
     specs: &[ToolSpec],
     step: Option<(&Task, usize)>,
+    confinement: Confinement,
 ) -> Authority {
     let powers = &agent.powers;
     let is_offered = |spec: &&ToolSpec| powers.toolset.iter().any(|one| one.name == spec.name);
@@ -126,6 +130,7 @@ pub fn of_agent(
         skills: skills.collect(),
         access: powers.access.clone(),
         place: Place::default(),
+        confinement,
         prepared: Prepared::default(),
     }
 }
@@ -193,10 +198,11 @@ impl Authority {
     }
 
     fn stages(&self, call: &ToolCall, active: &[SkillId]) -> Vec<Finding> {
-        let stages: [&dyn Fn() -> Option<Finding>; 5] = [
+        let stages: [&dyn Fn() -> Option<Finding>; 6] = [
             &|| Some(self.registered(&call.tool)),
             &|| self.input(call),
             &|| Some(self.scope(&call.tool, active)),
+            &|| self.unconfined(),
             &|| Some(self.tool_access(call)),
             &|| Some(self.rules(call, active)),
         ];
@@ -278,6 +284,21 @@ impl Authority {
             }
         }
         allow(Stage::Scope, format!("`{tool}` is one of the agent's tools"))
+    }
+
+    /// Without a sandbox nothing goes ahead by itself: a person is asked about each call.
+    fn unconfined(&self) -> Option<Finding> {
+        if !self.is_unconfined() {
+            return None;
+        }
+        let why = "the sandbox is off, so a person is asked about each call".to_owned();
+        let rule = Some("sandbox.enabled".to_owned());
+        Some(Finding { stage: Stage::Sandbox, verdict: Verdict::Ask, why, rule })
+    }
+
+    /// Whether nothing confines the calls.
+    pub fn is_unconfined(&self) -> bool {
+        self.confinement.level == Level::Off
     }
 
     fn tool_access(&self, call: &ToolCall) -> Finding {

@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use agentry_protocol::call::ToolSpec;
+use agentry_protocol::confinement::Confinement;
 use agentry_protocol::event::{Mode, RunLimits};
 use agentry_protocol::{AgentId, ContentHash};
 use serde::{Deserialize, Serialize};
@@ -42,4 +43,11 @@ pub struct Charter {
     /// The command that checks whether the work is done; none means that the model is asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<String>,
+}
+
+impl Charter {
+    /// What the processes of its calls may do.
+    pub fn confinement(&self) -> &Confinement {
+        &self.authority.confinement
+    }
 }

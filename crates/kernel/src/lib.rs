@@ -7,6 +7,7 @@
 pub mod approval;
 pub mod authority;
 pub mod charter;
+pub mod confine;
 pub mod danger;
 pub mod limits;
 pub mod moves;

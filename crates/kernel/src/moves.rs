@@ -6,7 +6,7 @@
 
 use agentry_protocol::approval::Approval;
 use agentry_protocol::call::ToolCall;
-use agentry_protocol::event::{Ending, Event, Permit};
+use agentry_protocol::event::{Ending, Event, Permit, Under};
 use agentry_protocol::message::{Message, Usage};
 use agentry_protocol::verdict::Ruling;
 use agentry_protocol::{CallId, ContentHash};
@@ -40,6 +40,8 @@ pub enum Move {
         call: ToolCall,
         /// What allows it.
         by: Permit,
+        /// What it runs under.
+        under: Under,
     },
     /// Refuse a call.
     Refuse {
@@ -89,7 +91,7 @@ impl Move {
             }
             Self::Propose { call, ruling } => Event::CallProposed { call, ruling },
             Self::AskApproval(approval) => Event::ApprovalAsked(approval),
-            Self::RunCall { call, by } => Event::CallStarted { call: call.id, by },
+            Self::RunCall { call, by, under } => Event::CallStarted { call: call.id, by, under },
             Self::Refuse { call, why } => Event::CallRefused { call, why },
             Self::StopCall { call } => Event::CallStopped { call },
             Self::RunCheck { iteration, command } => Event::CheckStarted { iteration, command },

@@ -13,6 +13,7 @@ mod check;
 mod concern;
 mod danger;
 mod gate;
+mod judge;
 mod ledger_form;
 mod one_by_one;
 pub mod signal;
@@ -26,16 +27,17 @@ use agentry_agentfile::source::Origin;
 use agentry_agentfile::tool_access::ToolAccess;
 use agentry_bthread::{Halt, Lane, Program};
 use agentry_protocol::approval::{Answer, Reach};
-use agentry_protocol::call::{OutcomeStatus, Repeat, ToolCall, ToolOutcome};
-use agentry_protocol::event::{Ending, Event, TurnPlan};
+use agentry_protocol::call::{OutcomeStatus, ToolCall, ToolOutcome};
+use agentry_protocol::event::{Ending, Event, TurnPlan, Under};
 use agentry_protocol::message::{Message, ModelFailure, ModelReply, ModelRequest, Usage};
 use agentry_protocol::verdict::{Ruling, Verdict};
 use agentry_protocol::{ApprovalId, CallId, ContentHash, SkillId};
 
 pub use self::concern::{Concern, concerns};
+pub use self::gate::Confined;
 use crate::charter::Charter;
 use crate::moves::Move;
-use ledger_form::{digest, loaded_skill, said, says_done};
+use ledger_form::{loaded_skill, said, says_done};
 use signal::{CheckResult, Limit, Signal, Subject, Why};
 use talk::Talk;
 
@@ -90,6 +92,7 @@ impl Open {
 struct Plan {
     parent_hash: Option<ContentHash>,
     standing: BTreeMap<String, ApprovalId>,
+    under: Under,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,8 +142,16 @@ impl Turn {
         let mut talk = Talk::new(&charter, history);
         talk.say(Message::User { content: plan.prompt.clone() });
         let mut turn = Self {
-            program: Program::new(concerns(charter.mode, &charter.limits)),
-            plan: Plan { parent_hash: plan.parent_hash.clone(), standing: plan.standing.clone() },
+            program: Program::new(concerns(
+                charter.mode,
+                &charter.limits,
+                Confined::by(charter.confinement().level),
+            )),
+            plan: Plan {
+                parent_hash: plan.parent_hash.clone(),
+                standing: plan.standing.clone(),
+                under: Under::from(charter.confinement()),
+            },
             charter,
             talk,
             calls: Vec::new(),
@@ -407,39 +418,6 @@ impl Turn {
                 self.program.offer(Lane::Normal, Signal::Forbidden(at as u64));
             }
         }
-    }
-
-    fn judged(&self, call: &ToolCall) -> CallRecord {
-        let authority = &self.charter.authority;
-        CallRecord {
-            ruling: authority.rule(call, &self.skills),
-            danger: authority.danger(call).map(|finding| finding.why),
-            digest: digest(call),
-            call: call.clone(),
-            asked: None,
-            answered: None,
-            no: None,
-            running: false,
-            outcome: None,
-            said: false,
-        }
-    }
-
-    fn subject(&self, number: usize) -> Subject {
-        let record = &self.calls[number];
-        Subject {
-            call: number as u64,
-            verdict: record.ruling.verdict,
-            standing: self.plan.standing.contains_key(record.digest.as_str()),
-            dangerous: record.danger.is_some(),
-            changes: self.changes(&record.call),
-        }
-    }
-
-    /// What nobody knows may change something.
-    fn changes(&self, call: &ToolCall) -> bool {
-        let spec = self.charter.tools.iter().find(|spec| spec.name == call.tool);
-        spec.is_none_or(|spec| spec.repeat == Repeat::Uncertain)
     }
 
     fn advance(&mut self) -> Result<Vec<Move>, Halt> {

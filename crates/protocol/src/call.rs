@@ -90,6 +90,9 @@ pub struct Measured {
     /// What the sandbox refused, and what it found and undid: a line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub denied: Vec<String>,
+    /// How many values of secrets were taken out of the text.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub redacted: u64,
 }
 
 impl Measured {
@@ -101,6 +104,11 @@ impl Measured {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
 fn is_false(value: &bool) -> bool {
     !value
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_zero(value: &u64) -> bool {
+    *value == 0
 }
 
 impl ToolOutcome {

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::approval::{Answer, Approval};
 use crate::call::{ToolCall, ToolOutcome};
-use crate::confinement::{Attestation, Connection};
+use crate::confinement::{Attestation, Confinement, Connection, Level};
 use crate::hash::ContentHash;
 use crate::id::{AgentId, ApprovalId, CallId, SessionKey, TaskId, TurnId};
 use crate::message::{Message, ModelFailure, ModelReply, Usage};
@@ -151,6 +151,8 @@ pub enum Event {
         call: CallId,
         /// What allowed it.
         by: Permit,
+        /// What it runs under.
+        under: Under,
     },
     /// What came of a call that was made.
     CallFinished {
@@ -261,6 +263,21 @@ pub enum Permit {
     },
     /// The autonomous mode.
     Mode {},
+}
+
+/// The confinement that a call runs under. The charter of its turn has the whole of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Under {
+    /// What enforces it.
+    pub level: Level,
+    /// Its hash.
+    pub hash: ContentHash,
+}
+
+impl From<&Confinement> for Under {
+    fn from(confinement: &Confinement) -> Self {
+        Self { level: confinement.level, hash: confinement.hash() }
+    }
 }
 
 /// How a turn or a run ended.

@@ -43,6 +43,8 @@ pub enum Stage {
     Input,
     /// Do the agent, the skill and the task have it?
     Scope,
+    /// Is it confined? Said only when it is not.
+    Sandbox,
     /// Does tool-access.json let it?
     ToolAccess,
     /// What do the approval rules say?
@@ -57,6 +59,7 @@ impl fmt::Display for Stage {
             Self::Registered => "registered",
             Self::Input => "input",
             Self::Scope => "scope",
+            Self::Sandbox => "sandbox",
             Self::ToolAccess => "tool access",
             Self::Rules => "rules",
             Self::Danger => "danger",

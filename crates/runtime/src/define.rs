@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use agentry_agentfile::agent::Agent;
 use agentry_agentfile::diagnostic::Findings;
@@ -17,23 +17,35 @@ use agentry_agentfile::task::Task;
 use agentry_agentfile::tool_access::{self, ToolAccess};
 use agentry_kernel::authority::{self, Authority, Place};
 use agentry_kernel::charter::Charter;
+use agentry_kernel::confine::Note;
 use agentry_kernel::prompt::{self, Material, Moment};
 use agentry_kernel::template::Outcome;
 use agentry_protocol::AgentId;
 use agentry_protocol::call::ToolSpec;
+use agentry_protocol::confinement::{Confinement, Level};
 use agentry_protocol::event::{Mode, RunLimits};
 
 use crate::canonical::canonical;
+use crate::confine;
 use crate::error::Error;
 use crate::load_skill::{self, Skills};
+use crate::redact::Redactor;
 use crate::template::Renderer;
 
 /// What was read of a project, and where a run of it works.
 pub struct Definitions {
     /// What the project defines.
     pub library: Library,
+    /// The directory that was read.
+    pub project: PathBuf,
     /// The directory that commands and file tools work in.
     pub workspace: PathBuf,
+    /// Where the runtime keeps what is its own.
+    pub state: Option<PathBuf>,
+    /// The operator's own settings file.
+    pub settings_file: String,
+    /// What confines processes.
+    pub level: Level,
     /// The user's home.
     pub home: Option<String>,
     /// The variables that bound the tools.
@@ -42,6 +54,8 @@ pub struct Definitions {
     pub specs: Vec<ToolSpec>,
     /// Renders templates.
     pub renderer: Mutex<Renderer>,
+    /// Takes the values of secrets out of prompts.
+    pub redactor: Arc<Redactor>,
 }
 
 /// What a run settles beside the definitions.
@@ -81,7 +95,8 @@ impl Definitions {
     ) -> Result<Charter, Error> {
         let agent = self.agent(id)?;
         let skills = self.skills(agent, step);
-        let authority = self.authority(agent, step, &skills);
+        let (confinement, _) = self.confinement(agent)?;
+        let authority = self.authority(agent, step, &skills, confinement);
         let system = self.system_prompt(agent, &skills, moment)?;
         let tools = offered(&authority);
         let charter = Charter {
@@ -100,6 +115,11 @@ impl Definitions {
         // As it will be read again: the record is what counts.
         let recorded = canonical(serde_json::to_value(&charter).expect("a charter is plain JSON"));
         Ok(serde_json::from_value(recorded).expect("a charter is read as it was written"))
+    }
+
+    /// What an agent's processes may do, and what of its and the project's requests was left out.
+    pub fn confinement(&self, agent: &Agent) -> Result<(Confinement, Vec<Note>), Error> {
+        confine::of_agent(self, agent)
     }
 
     /// The skills that can be loaded on request, with their texts.
@@ -160,10 +180,12 @@ impl Definitions {
         agent: &Agent,
         step: Option<(&Task, usize)>,
         skills: &[&Skill],
+        confinement: Confinement,
     ) -> Authority {
         let folders = skills.iter().filter(|skill| skill.form == SkillForm::Folder);
         let names: Vec<&str> = folders.map(|skill| skill.id.as_str()).collect();
-        let mut authority = authority::of_agent(agent, &self.library, &self.specs, step);
+        let mut authority =
+            authority::of_agent(agent, &self.library, &self.specs, step, confinement);
         authority.place =
             Place { workspace: self.workspace.display().to_string(), home: self.home.clone() };
         authority.tools.retain(|spec| spec.name.as_str() != "load_skill");
@@ -220,7 +242,7 @@ impl Definitions {
             template: template.as_deref(),
             hook_output: None,
         });
-        Ok(prompt.text())
+        Ok(self.redactor.hide(&prompt.text()))
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agentry_protocol::ContentHash;
-use agentry_protocol::confinement::{Attestation, Confinement, Level};
+use agentry_protocol::confinement::{Attestation, Confinement, Connection, Level, Network};
 use agentry_protocol::event::Event;
 use agentry_sandbox::Sandbox;
 use agentry_tools::{Confined, Confines};
@@ -94,6 +94,10 @@ impl Opened {
         let key = format!("{} {}", confinement.hash(), workspace.display());
         let mut known = self.confined.lock().unwrap_or_else(PoisonError::into_inner);
         let new = || {
+            if let Some(home) = &confinement.home {
+                // If it cannot be made, the first call says so: the sandbox cannot be built without it.
+                make_home(Path::new(home)).unwrap_or_default();
+            }
             let (sandbox, workspace) = (self.sandbox.clone(), workspace.to_owned());
             Arc::new(Confined::new(sandbox, confinement.clone(), workspace))
         };
@@ -101,7 +105,33 @@ impl Opened {
     }
 }
 
+/// A directory that is the agent's own.
+fn make_home(home: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(home)
+}
+
 impl Confining {
+    /// The same, with somebody who is told of connections.
+    pub(crate) fn telling(
+        &self,
+        tell: impl FnOnce() -> Arc<dyn Fn(Connection) + Send + Sync>,
+    ) -> Self {
+        match self {
+            Self::In(confined) => Self::In(Arc::new(confined.telling(tell()))),
+            Self::Off | Self::Missing(_) => self.clone(),
+        }
+    }
+
+    /// What may be reached; nothing means that nobody says.
+    pub(crate) fn network(&self) -> Option<&Network> {
+        match self {
+            Self::In(confined) => Some(&confined.confinement().network),
+            Self::Missing(_) => Some(&Network::None),
+            Self::Off => None,
+        }
+    }
+
     /// The same for the tools.
     pub(crate) fn confines(&self) -> Confines<'_> {
         match self {

@@ -5,9 +5,16 @@
 use std::sync::Arc;
 
 use agentry_model::Delta;
+use agentry_protocol::call::ToolCall;
+use agentry_protocol::confinement::Confinement;
 use agentry_protocol::envelope::{About, Envelope};
+use agentry_sandbox::Stop;
 use agentry_store::Ledger;
-use agentry_tools::{FetchRules, Toolset};
+use agentry_tools::{FetchRules, ToolBounds, ToolContext, Toolset, Workspace};
+
+use crate::enforcer::Enforcer;
+use crate::redact::Redactor;
+use crate::secret::Secrets;
 
 /// The parts.
 pub struct Host {
@@ -17,10 +24,37 @@ pub struct Host {
     pub tools: Toolset,
     /// Which private addresses may be fetched.
     pub fetch: FetchRules,
+    /// What confines the processes of agents.
+    pub enforcer: Enforcer,
     /// What commands get in their environment beside the minimum.
     pub env: Vec<(String, String)>,
+    /// Values for those who may have them.
+    pub secrets: Secrets,
+    /// Takes all those values out of what is recorded or read.
+    pub redactor: Arc<Redactor>,
     /// A number that nobody else has, later ones larger.
     pub new_number: fn() -> u128,
+}
+
+impl Host {
+    /// What a call would change, looked up under the confinement that it would be made under.
+    pub fn preview(
+        &self,
+        call: &ToolCall,
+        confinement: &Confinement,
+        workspace: &Workspace,
+    ) -> Option<String> {
+        let confining = self.enforcer.confining(confinement, workspace.path());
+        let context = ToolContext {
+            workspace,
+            stop: &Stop::new(),
+            bounds: ToolBounds::default(),
+            fetch: &self.fetch,
+            env: &[],
+            confines: confining.confines(),
+        };
+        self.tools.preview(call, &context)
+    }
 }
 
 /// Somebody who looks on: told what was recorded, in order, and pieces of replies as they come.

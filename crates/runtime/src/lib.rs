@@ -7,8 +7,11 @@
 
 pub mod agents;
 mod canonical;
+mod confine;
 mod define;
+mod enforcer;
 mod error;
+mod hidden;
 mod history;
 mod host;
 pub mod limits;
@@ -16,12 +19,15 @@ mod load_skill;
 mod perform;
 pub mod plan;
 mod rebuild;
+pub mod redact;
 pub mod replay;
 pub mod run;
+pub mod secret;
 mod session;
 pub mod template;
 
 pub use define::{Definitions, Terms};
+pub use enforcer::Enforcer;
 pub use error::Error;
 pub use host::{Host, Witness};
 pub use load_skill::spec as load_skill_spec;

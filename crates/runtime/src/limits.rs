@@ -32,3 +32,16 @@ pub const HISTORY_TURNS_MAX: usize = 2_000;
 pub const TURN_ENTRIES_MAX: usize = 1_000_000;
 /// How long a look at the ledger waits before it sees whether anybody still wants it.
 pub const TAIL_LOOK_TIME_MAX: Duration = Duration::from_millis(200);
+
+/// The shortest value of a secret, in characters; shorter ones stand in every text.
+pub const SECRET_CHARS_MIN: usize = 6;
+/// The longest value of a secret, in bytes.
+pub const SECRET_BYTES_MAX: usize = 16 * 1024;
+/// The shortest value of a variable that is taken for a secret because of its name, in characters.
+pub const SECRET_VARIABLE_CHARS_MIN: usize = 8;
+/// The shortest line of a longer value that is hidden alone, in bytes.
+pub const SECRET_LINE_BYTES_MIN: usize = 16;
+/// The shortest value that is found with blanks in it, in bytes.
+pub const SECRET_DENSE_BYTES_MIN: usize = 12;
+/// How much a value may grow in a text beside what its escapes take, in bytes: line ends, blanks.
+pub const SECRET_BLANK_BYTES_MAX: usize = 16;

@@ -14,14 +14,17 @@ use agentry_kernel::tokens;
 use agentry_model::{Answer, Model, Question};
 use agentry_protocol::CallId;
 use agentry_protocol::call::{Measured, OutcomeStatus, ToolCall, ToolOutcome};
+use agentry_protocol::confinement::Confinement;
 use agentry_protocol::envelope::About;
-use agentry_protocol::event::Event;
+use agentry_protocol::event::{Event, Permit};
 use agentry_protocol::message::{ModelReply, ModelRequest, Usage};
 use agentry_protocol::tool::ToolName;
-use agentry_sandbox::Stop;
+use agentry_sandbox::{Stop, denied_paths};
 use agentry_tools::{ToolBounds, ToolContext, Workspace, normalised};
 
 use crate::canonical::canonical;
+use crate::enforcer::Confining;
+use crate::hidden::{self, Hearing};
 use crate::host::{SharedHost, Witness};
 use crate::load_skill::{self, Skills};
 use crate::session::News;
@@ -31,6 +34,8 @@ pub(crate) struct Workers {
     pub(crate) host: SharedHost,
     pub(crate) model: Arc<dyn Model>,
     pub(crate) workspace: Arc<Workspace>,
+    /// Where tools do their work; known when the turn is.
+    confining: Confining,
     pub(crate) skills: Arc<Skills>,
     pub(crate) witness: Arc<dyn Witness>,
     pub(crate) news: Sender<News>,
@@ -70,59 +75,84 @@ impl Workers {
     ) -> Self {
         let skills = Arc::new(skills);
         let under_way = HashMap::new();
-        Self { host, model, workspace, skills, witness, news, about, under_way }
+        let confining = Confining::Missing("the turn has not begun".into());
+        Self { host, model, workspace, confining, skills, witness, news, about, under_way }
+    }
+
+    /// From now on tools do their work within this.
+    pub(crate) fn confine(&mut self, confinement: &Confinement) {
+        self.confining = self.host.enforcer.confining(confinement, self.workspace.path());
     }
 
     pub(crate) fn ask_model(&mut self, asking: Asking) {
         let stop = self.begin(Work::Step(asking.step));
         let (model, witness) = (self.model.clone(), self.witness.clone());
         let (news, about) = (self.news.clone(), self.about.clone());
-        let new_number = self.host.new_number;
+        let (host, new_number) = (self.host.clone(), self.host.new_number);
         let name = format!("model {}", asking.step);
         self.spawn(name, move || {
+            let hearing = Hearing::new(&host.redactor, |delta| {
+                witness.heard(&about, asking.seq, &delta);
+            });
             let answer = model.ask(&Question {
                 request: &asking.request,
                 number: asking.number,
-                hear: &|delta| witness.heard(&about, asking.seq, &delta),
+                hear: &|delta| hearing.take(delta),
                 wait: &|time| !stop.wait(time),
             });
+            hearing.end();
             let event = match answer {
                 Ok(answer) => Event::ModelReplied {
                     step: asking.step,
-                    reply: reply(answer, asking.bytes, new_number),
+                    reply: reply(hidden::answer(&host.redactor, answer), asking.bytes, new_number),
                 },
-                Err(failure) => Event::ModelFailed { step: asking.step, failure },
+                Err(failure) => {
+                    let failure = hidden::failure(&host.redactor, failure);
+                    Event::ModelFailed { step: asking.step, failure }
+                }
             };
             tell(&news, event);
         });
     }
 
-    pub(crate) fn run_call(&mut self, call: ToolCall, bounds: ToolBounds) {
+    pub(crate) fn run_call(&mut self, call: ToolCall, by: &Permit, bounds: ToolBounds) {
         let stop = self.begin(Work::Call(call.id.clone()));
-        let (host, workspace) = (self.host.clone(), self.workspace.clone());
+        let worker = self.worker(stop, bounds, is_of_a_person(by));
         let (skills, news) = (self.skills.clone(), self.news.clone());
         self.spawn(format!("call {}", call.tool), move || {
             let outcome = match call.tool.as_str() {
                 "load_skill" => load_skill::run(&skills, &call.input),
-                _ => run(&host, &workspace, &stop, bounds, &call),
+                _ => worker.run(&call),
             };
+            let outcome = worker.told(&call, outcome);
             tell(&news, Event::CallFinished { call: call.id, outcome });
         });
     }
 
     pub(crate) fn run_check(&mut self, iteration: u32, command: String, bounds: ToolBounds) {
         let stop = self.begin(Work::Check(iteration));
-        let (host, workspace, news) =
-            (self.host.clone(), self.workspace.clone(), self.news.clone());
+        let (worker, news) = (self.worker(stop, bounds, false), self.news.clone());
         self.spawn(format!("check {iteration}"), move || {
             let call = ToolCall {
-                id: CallId::from_number((host.new_number)()),
+                id: CallId::from_number((worker.host.new_number)()),
                 tool: ToolName::canonical("bash"),
                 input: serde_json::json!({ "command": command }),
             };
-            let outcome = run(&host, &workspace, &stop, bounds, &call);
+            let outcome = worker.told(&call, worker.run(&call));
             tell(&news, Event::CheckFinished { iteration, outcome });
         });
+    }
+
+    fn worker(&self, stop: Stop, bounds: ToolBounds, any_host: bool) -> Worker {
+        Worker {
+            host: self.host.clone(),
+            workspace: self.workspace.clone(),
+            confining: self.confining.clone(),
+            news: self.news.clone(),
+            stop,
+            bounds,
+            any_host,
+        }
     }
 
     /// Asks something that is under way to end. What comes of it is news as always.
@@ -165,21 +195,80 @@ fn tell(news: &Sender<News>, event: Event) {
     news.send(News::Result(Box::new(event))).unwrap_or_default();
 }
 
-fn run(
-    host: &SharedHost,
-    workspace: &Workspace,
-    stop: &Stop,
+/// A person who was asked about a call answers for the host that it names; a rule or a mode does not.
+fn is_of_a_person(by: &Permit) -> bool {
+    match by {
+        Permit::Approval { .. } | Permit::Earlier { .. } => true,
+        Permit::Rule { .. } | Permit::Mode {} => false,
+    }
+}
+
+/// All that one call needs.
+struct Worker {
+    host: SharedHost,
+    workspace: Arc<Workspace>,
+    confining: Confining,
+    news: Sender<News>,
+    stop: Stop,
     bounds: ToolBounds,
-    call: &ToolCall,
-) -> ToolOutcome {
-    let context = ToolContext { workspace, stop, bounds, fetch: &host.fetch, env: &host.env };
+    any_host: bool,
+}
+
+impl Worker {
+    /// What may be told of an outcome, with the paths that the sandbox refused. They are read from what is left when
+    /// secrets are taken out: a half of a secret is not known for one.
+    fn told(&self, call: &ToolCall, outcome: ToolOutcome) -> ToolOutcome {
+        let mut outcome = hidden::outcome(&self.host.redactor, outcome);
+        let Confining::In(confined) = &self.confining else { return outcome };
+        if call.tool.as_str() != "bash" || outcome.status != OutcomeStatus::Failed {
+            return outcome;
+        }
+        let cwd = call.input.get("cwd").and_then(serde_json::Value::as_str).unwrap_or_default();
+        let cwd = self.workspace.path().join(cwd);
+        for denied in denied_paths(&outcome.text, confined.confinement(), &cwd) {
+            let line = denied.to_string();
+            outcome.text.push_str(&format!("\n[{line}]"));
+            outcome.measured.denied.push(line);
+        }
+        outcome
+    }
+
+    fn run(&self, call: &ToolCall) -> ToolOutcome {
+        let confining = self.confining.telling(|| {
+            let (news, call, host) = (self.news.clone(), call.id.clone(), self.host.clone());
+            Arc::new(move |connection| {
+                let connection = hidden::connection(&host.redactor, connection);
+                let event = Event::ConnectionEnded { call: call.clone(), connection };
+                // The session may be over; then nobody wants to know.
+                news.send(News::Aside(Box::new(event))).unwrap_or_default();
+            })
+        });
+        let fetch = match (confining.network(), self.any_host) {
+            (Some(network), false) => self.host.fetch.clone().within(network),
+            (Some(_) | None, _) => self.host.fetch.clone(),
+        };
+        let plain = self.host.env.iter().map(|(name, value)| (name.clone(), value.as_str().into()));
+        let env: Vec<_> = plain.chain(self.host.secrets.env_for(&call.tool)).collect();
+        let context = ToolContext {
+            workspace: &self.workspace,
+            stop: &self.stop,
+            bounds: self.bounds,
+            fetch: &fetch,
+            env: &env,
+            confines: confining.confines(),
+        };
+        run(&self.host, &context, call)
+    }
+}
+
+fn run(host: &SharedHost, context: &ToolContext<'_>, call: &ToolCall) -> ToolOutcome {
     let begun = Instant::now();
-    let mut outcome = host.tools.run(call, &context);
+    let mut outcome = host.tools.run(call, context);
     let duration = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
     if outcome.measured.duration_ms.is_none() {
         outcome.measured = Measured { duration_ms: Some(duration), ..outcome.measured };
     }
-    if stop.is_stopped() && outcome.status != OutcomeStatus::Done {
+    if context.stop.is_stopped() && outcome.status != OutcomeStatus::Done {
         outcome.status = OutcomeStatus::Stopped;
     }
     outcome

@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use agentry_kernel::charter::Charter;
 use agentry_kernel::moves::{Move, Role, role};
 use agentry_kernel::turn::Turn;
+use agentry_protocol::confinement::Level;
 use agentry_protocol::envelope::Envelope;
 use agentry_protocol::event::{Event, TurnPlan};
 use agentry_protocol::message::Message;
@@ -109,11 +110,12 @@ pub(crate) fn play(
 /// A turn that goes on where it was left.
 pub(crate) fn rebuild(
     ledger: &Ledger,
-    run: &RunId,
-    turn: &TurnId,
+    (run, turn): (&RunId, &TurnId),
+    level: Level,
 ) -> Result<(Turn, BTreeSet<u64>), Error> {
     let record = record(ledger, turn)?;
     let charter = charter(&record.plan)?;
+    check_level(&charter, level)?;
     let played = play(ledger, &record, charter, |recorded, chosen| recorded == chosen)?;
     match played.difference {
         None => Ok((played.turn, played.taken)),
@@ -123,6 +125,18 @@ pub(crate) fn rebuild(
             chosen: shown(difference.chosen.as_ref()),
         }),
     }
+}
+
+/// A turn has the confinement it began with. Where that cannot be had any more, it does not go on.
+fn check_level(charter: &Charter, today: Level) -> Result<(), Error> {
+    let begun = charter.confinement().level;
+    if today <= begun {
+        return Ok(());
+    }
+    Err(Error::Definition(format!(
+        "the turn began under `{begun}`, and there is only `{today}` now; bring the sandbox back, or \
+         cancel the run and begin another"
+    )))
 }
 
 /// A move in one line.

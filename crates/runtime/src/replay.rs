@@ -59,13 +59,17 @@ pub fn replay(ledger: &Ledger, run: &RunId, definitions: &Definitions) -> Result
     Ok(Replayed::Identical { moves })
 }
 
-/// A rule that moved to another line still is the same rule.
+/// A rule that moved to another line still is the same rule; a confinement that was set otherwise changes
+/// what a call can do, not that it is made.
 fn is_same_move(recorded: &Event, chosen: &Event) -> bool {
     match (recorded, chosen) {
         (
-            Event::CallStarted { call, by: Permit::Rule { .. } },
-            Event::CallStarted { call: other, by: Permit::Rule { .. } },
-        ) => call == other,
+            Event::CallStarted { call, by, .. },
+            Event::CallStarted { call: other, by: today, .. },
+        ) => {
+            let by_rules = matches!((by, today), (Permit::Rule { .. }, Permit::Rule { .. }));
+            call == other && (by_rules || by == today)
+        }
         (
             Event::CallProposed { call, ruling },
             Event::CallProposed { call: other, ruling: today },

@@ -20,6 +20,7 @@ use agentry_tools::Workspace;
 
 use crate::define::{Definitions, Terms};
 use crate::error::Error;
+use crate::hidden;
 use crate::history;
 use crate::host::{SharedHost, Witness};
 use crate::limits::TURN_ENTRIES_MAX;
@@ -122,6 +123,7 @@ struct Underway {
 impl Runner<'_> {
     /// Starts a run and brings it as far as it goes. `accepted` is called when the order is on disk.
     pub fn start(&self, order: Order, accepted: &mut dyn FnMut(&About)) -> Result<Outcome, Error> {
+        let order = hidden::order(&self.host.redactor, order);
         let plan = plan::of_order(self.definitions, &order)?;
         let ledger = &self.host.ledger;
         let model: Arc<dyn Model> = agentry_model::find(&plan.model)?.into();
@@ -149,6 +151,7 @@ impl Runner<'_> {
         }
         events.push(Event::PromptReceived { content: order.prompt });
         events.push(Event::RunCreated(Box::new(plan.clone())));
+        events.extend(self.host.enforcer.event());
         let recorded = self.record(&about, events)?;
         accepted(&about);
         let seq = recorded.last().map_or(0, |envelope| envelope.seq);
@@ -203,7 +206,8 @@ impl Runner<'_> {
         let ledger = &self.host.ledger;
         let session = ownership.session().clone();
         let about = About { session: Some(session.clone()), run: Some(run.clone()), turn: None };
-        let recorded = self.record(&about, vec![Event::RunResumed {}])?;
+        let resumed = [Event::RunResumed {}].into_iter().chain(self.host.enforcer.event());
+        let recorded = self.record(&about, resumed.collect())?;
         let seq = recorded.last().map_or(0, |envelope| envelope.seq);
         let following = follow(ledger, &session, seq, self.post.sender.clone())?;
         let workspace = open_workspace(&plan.workspace)?;
@@ -249,9 +253,11 @@ impl Runner<'_> {
         at: usize,
     ) -> Result<(Left, Option<String>), Error> {
         let ledger = &self.host.ledger;
-        let (mut turn, taken) = rebuild::rebuild(ledger, &underway.id, id)?;
+        let (mut turn, taken) =
+            rebuild::rebuild(ledger, (&underway.id, id), self.definitions.level)?;
         let mut session = self.session(underway, id, at)?;
         session.taken = taken;
+        session.workers.confine(&turn.charter().authority.confinement);
         for input in self.untaken(&underway.session, id, &session.taken)? {
             self.post.sender.send(News::Input(Box::new(input))).unwrap_or_default();
         }
@@ -334,7 +340,7 @@ impl Runner<'_> {
             history_from: history.from,
             history_left_out: history.left_out,
             step: u32::try_from(at).unwrap_or(u32::MAX),
-            prompt: plan::prompt(&underway.plan, task, at),
+            prompt: self.host.redactor.hide(&plan::prompt(&underway.plan, task, at)),
             charter: serde_json::to_value(&charter).expect("a charter is plain JSON"),
             standing: self.standing(&underway.session)?,
         };
@@ -342,6 +348,7 @@ impl Runner<'_> {
         let started = Event::StepStarted { index: plan.step };
         self.record(&underway.about(), vec![started])?;
         let mut session = self.session(underway, &id, at)?;
+        session.workers.confine(&turn.charter().authority.confinement);
         session.record_and_perform(
             &mut turn,
             Some(Event::TurnStarted(Box::new(plan))),

@@ -30,6 +30,8 @@ use crate::perform::{Asking, Work, Workers};
 pub(crate) enum News {
     /// What came of a move. Not recorded yet.
     Result(Box<Event>),
+    /// Something that is recorded and that no turn needs to know.
+    Aside(Box<Event>),
     /// Something that came in. Recorded already.
     Input(Box<Envelope>),
     /// Nobody is there to answer any more.
@@ -111,6 +113,7 @@ impl Session<'_> {
                 self.look_at_access(turn)?;
                 self.tell(turn, *event)
             }
+            News::Aside(event) => self.record_and_perform(turn, Some(*event), None, Vec::new()),
             News::Input(envelope) => self.take_input(turn, &envelope),
             News::Alone => {
                 self.attendance = Attendance::Absent;
@@ -172,7 +175,7 @@ impl Session<'_> {
     fn perform(&mut self, turn: &Turn, next: Move, seq: u64) {
         match next {
             Move::AskModel { step, bytes, .. } => self.ask_model(turn, step, seq, bytes),
-            Move::RunCall { call, .. } => self.workers.run_call(call, bounds(turn)),
+            Move::RunCall { call, by, .. } => self.workers.run_call(call, &by, bounds(turn)),
             Move::StopCall { call } => self.workers.stop(&Work::Call(call)),
             Move::RunCheck { iteration, command } => {
                 self.workers.run_check(iteration, command, bounds(turn));

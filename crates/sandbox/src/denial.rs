@@ -55,7 +55,7 @@ pub fn denied_paths(output: &str, confinement: &Confinement, cwd: &Path) -> Vec<
         if !refused && !missing {
             continue;
         }
-        for path in paths(line, cwd) {
+        for path in paths(line, cwd).chain(last_word(line, &lower, cwd)) {
             let denied = if !is_seen(&path, confinement) {
                 Some(Denied { path, write: false })
             } else if refused && !is_writable(&path, confinement) {
@@ -78,6 +78,15 @@ fn paths<'a>(line: &'a str, cwd: &'a Path) -> impl Iterator<Item = PathBuf> + 'a
     line.split(between)
         .filter(|word| word.contains('/') && word.len() > 1)
         .map(move |word| normal(&cwd.join(word)))
+}
+
+/// The word just before what the system says, which is a path also when it looks like none: `x: Permission denied`.
+fn last_word(line: &str, lower: &str, cwd: &Path) -> Option<PathBuf> {
+    let refusals = REFUSED.iter().filter_map(|word| lower.find(&format!(": {word}"))).min()?;
+    let before = line.get(..refusals)?;
+    let word = before.rsplit(|c: char| c.is_whitespace() || ":'\"`‘’".contains(c));
+    let word = word.into_iter().find(|word| !word.is_empty())?;
+    Some(normal(&cwd.join(word)))
 }
 
 /// Without `.` and `..`, as text: the links of a sandbox are not ours to follow.
@@ -129,13 +138,13 @@ mod tests {
 
     fn check(output: &str, expected: &[&str]) {
         let confinement = Confinement {
-            allow_write: vec!["/work".to_owned()],
-            allow_read: vec!["/home/me/.rustup".to_owned()],
-            deny_read: vec!["/work/.env".to_owned(), "/work/keys/*".to_owned()],
-            deny_write: vec!["/work/fixed".to_owned()],
+            allow_write: vec!["/desk".to_owned()],
+            allow_read: vec!["/people/me/.rustup".to_owned()],
+            deny_read: vec!["/desk/.env".to_owned(), "/desk/keys/*".to_owned()],
+            deny_write: vec!["/desk/fixed".to_owned()],
             ..Confinement::nothing()
         };
-        let found = denied_paths(output, &confinement, Path::new("/work/src"));
+        let found = denied_paths(output, &confinement, Path::new("/desk/src"));
         let found: Vec<String> = found.iter().map(ToString::to_string).collect();
         let expected: Vec<String> =
             expected.iter().map(|line| format!("denied by sandbox: {line}")).collect();
@@ -149,6 +158,7 @@ mod tests {
         check("PermissionError: [Errno 13] Permission denied: '/usr/bin/x'", written);
         check("Error: EROFS: read-only file system, open '/usr/bin/x'", written);
         check("touch: cannot touch ‘/usr/bin/x’: Read-only file system", written);
+        check("bash: line 1: /usr/bin/x: Permission denied", written);
         let read = &["/etc/shadow may not be read"];
         check("cat: /etc/shadow: No such file or directory", read);
         check("Error: open \"/etc/shadow\": Permission denied (os error 13)", read);
@@ -156,19 +166,33 @@ mod tests {
     }
 
     #[test]
+    fn a_bare_name_is_taken_from_where_the_command_runs() {
+        let confinement = Confinement::nothing();
+        for line in [
+            "sh: 1: cannot create note.txt: Read-only file system",
+            "touch: cannot touch 'note.txt': Permission denied",
+        ] {
+            let found = denied_paths(line, &confinement, Path::new("/usr/share/x"));
+            let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+            let expected = ["denied by sandbox: /usr/share/x/note.txt may not be written"];
+            assert_eq!(found, expected, "{line}");
+        }
+    }
+
+    #[test]
     fn what_is_denied_inside_of_a_writable_directory_is_named() {
-        check("cat: /work/.env: Permission denied", &["/work/.env may not be read"]);
-        check("cat: ../keys/a: Permission denied", &["/work/keys/a may not be read"]);
-        check("rm: cannot remove '/work/fixed/a': Read-only file system", &["/work/fixed/a may not be written"]);
-        check("touch: /work/.git/config: Read-only file system", &["/work/.git/config may not be written"]);
+        check("cat: /desk/.env: Permission denied", &["/desk/.env may not be read"]);
+        check("cat: ../keys/a: Permission denied", &["/desk/keys/a may not be read"]);
+        check("rm: cannot remove '/desk/fixed/a': Read-only file system", &["/desk/fixed/a may not be written"]);
+        check("touch: /desk/.git/config: Read-only file system", &["/desk/.git/config may not be written"]);
     }
 
     #[test]
     fn a_failure_that_is_the_commands_own_is_not_blamed_on_the_sandbox() {
-        check("cat: /work/nothing: No such file or directory", &[]);
+        check("cat: /desk/nothing: No such file or directory", &[]);
         check("cat: /usr/share/nothing: No such file or directory", &[]);
         check("error: could not compile `x` (bin) /etc/shadow", &[]);
-        check("chmod: changing permissions of '/work/a': Operation not permitted", &[]);
-        check("ls: /home/me/.rustup/none: No such file or directory", &[]);
+        check("chmod: changing permissions of '/desk/a': Operation not permitted", &[]);
+        check("ls: /people/me/.rustup/none: No such file or directory", &[]);
     }
 }

@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use agentry_protocol::confinement::Level;
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{Pid, Signal, set_parent_process_death_signal};
+use rustix::process::Pid;
 use rustix::thread::{CapabilitySet, capabilities};
 use serde_json::Value;
 
@@ -44,7 +44,8 @@ pub fn serve(roles: Roles) -> io::Result<()> {
     if words.next().as_deref() == Some(INSIDE) {
         return serve_inside(roles, words);
     }
-    set_parent_process_death_signal(Some(Signal::KILL))?;
+    // It ends when the way to the supervisor closes, and not by a signal at the death of its parent: the system takes
+    // the thread that started it for the parent.
     let mut supervisor = Channel::from(rustix::io::dup(std::io::stdin())?);
     rustix::io::fcntl_setfd(&supervisor, rustix::io::FdFlags::CLOEXEC)?;
     let null = std::fs::OpenOptions::new().read(true).write(true).open("/dev/null")?;

@@ -22,11 +22,16 @@ pub mod kept;
 pub mod limits;
 #[cfg(target_os = "linux")]
 mod linux;
+#[cfg(target_os = "macos")]
+pub mod macos;
 pub mod protect;
 #[cfg(target_os = "linux")]
 mod running;
 #[cfg(target_os = "linux")]
 mod sandbox;
+pub mod seatbelt;
+#[cfg(target_os = "linux")]
+mod scratch;
 #[cfg(target_os = "linux")]
 mod served;
 mod spec;

@@ -30,6 +30,8 @@ pub const PROXY_PORT: u16 = 3128;
 pub const END_GRACE_MS_MAX: u64 = 50;
 /// How long the last word of a first process is waited for after its end, in milliseconds.
 pub const LAST_WORD_MS_MAX: u64 = 200;
+/// How long the first process of a sandbox may take to end all others before it is killed, in milliseconds.
+pub const END_MS_MAX: u64 = 2_000;
 /// How many paths can be hidden in a sandbox.
 pub const MASKS_MAX: usize = 4096;
 /// The first of the users that root runs sandboxes as; the machine's own are far below.
@@ -117,9 +119,9 @@ pub const EGRESS_RESOLVE_MS_MAX: u64 = 10_000;
 /// How long one address may take to answer, in milliseconds.
 pub const EGRESS_CONNECT_MS_MAX: u64 = 5_000;
 /// How many addresses of one host are tried.
-pub const EGRESS_TRIES_MAX: usize = 4;
+pub const EGRESS_TRIES_MAX: usize = 8;
 /// How long a closed connection is read on, so that our last words arrive, in milliseconds.
-pub const EGRESS_LINGER_MS_MAX: u64 = 500;
+pub const EGRESS_LINGER_MS_MAX: u64 = 2_000;
 /// How long accepting pauses after it failed, in milliseconds.
 pub const EGRESS_PAUSE_MS: u64 = 100;
 /// How much is carried at once in one direction, in bytes.

@@ -1,13 +1,9 @@
 //! What is protected inside writable roots: found before a call, compared after it, and put right.
 //!
-//! A sandbox makes what is known here read-only, so that a call cannot change it. Two ways are left: a
-//! protected name that was not there can be made, and the parent of a protected thing can be renamed.
-//! Both are found by looking again after the call.
-//!
-//! Before a call everything that stands in the roots is the person's and becomes known; whatever differs
-//! after it was done while the call ran. Calls may overlap: then nothing becomes known until all are over,
-//! and what one did may be told by the check of another. What the person does to something protected
-//! while a call runs cannot be told from what the call did, and is undone and told like it.
+//! A sandbox makes what is known here read-only. Two ways are left: a protected name that was not there
+//! can be made, and the parent of a protected thing can be renamed. Both are found by looking again. What
+//! stands in the roots before a call is the person's and becomes known; what differs after it was done by
+//! the call, also if the person did it meanwhile. While calls overlap nothing becomes known.
 //!
 //! Must never: follow a link, execute anything, delete what it did not make, or call a cut look complete.
 
@@ -34,7 +30,7 @@ pub use self::violation::{Violation, What};
 pub use self::walk::WalkBounds;
 
 use self::check::Check;
-use self::dir::{Id, Kind, Status};
+use self::dir::{Id, Kind, Stamp, Status};
 use self::place::{Content, Known, Place, Role, Root, Survey};
 use self::repair::Repair;
 use self::walk::Task;
@@ -85,14 +81,13 @@ pub struct Checked {
 /// When a call began, by the clock that stamps files and by one that nobody sets.
 #[derive(Clone, Copy, Debug)]
 struct Moment {
-    stamped: (i64, i64),
-    running: (i64, i64),
+    stamped: Stamp,
+    running: Stamp,
 }
 
 /// Whether a path below a writable root is protected by one of the names in it.
 pub fn is_protected(path: &Path) -> bool {
-    let names = Names::default();
-    path.iter().any(|name| names.holds(name.as_encoded_bytes()))
+    Names::default().holds_path(path)
 }
 
 impl Guard {
@@ -117,8 +112,6 @@ impl Guard {
     ///
     /// What is to be mounted is asked for after this. While another call runs nothing is learnt.
     pub fn begin(&mut self) -> io::Result<Mark> {
-        // A call that nobody checks any more is over.
-        self.open.retain(|(_, call)| call.strong_count() > 0);
         if self.open.is_empty() {
             self.learn()?;
         }
@@ -189,7 +182,7 @@ impl Guard {
         Ok(Checked { violations, incomplete })
     }
 
-    fn task(&self, since: Option<(i64, i64)>) -> Task<'_> {
+    fn task(&self, since: Option<Stamp>) -> Task<'_> {
         Task {
             roots: &self.roots,
             names: &self.protection.names,
@@ -319,16 +312,12 @@ impl Moment {
     }
 
     /// When it was by the clock that stamps files, even if that was set back since.
-    fn stamp(self) -> (i64, i64) {
+    fn stamp(self) -> Stamp {
         let now = Self::now();
-        let nanos = |(seconds, nanos): (i64, i64)| {
-            i128::from(seconds) * NANOS_PER_SECOND + i128::from(nanos)
-        };
+        let nanos = |(seconds, nanos): Stamp| seconds * NANOS_PER_SECOND + nanos;
         let begun = nanos(now.stamped) - (nanos(now.running) - nanos(self.running));
         let begun = begun.min(nanos(self.stamped));
-        let (seconds, rest) =
-            (begun.div_euclid(NANOS_PER_SECOND), begun.rem_euclid(NANOS_PER_SECOND));
-        (i64::try_from(seconds).unwrap_or(0), i64::try_from(rest).unwrap_or(0))
+        (begun.div_euclid(NANOS_PER_SECOND), begun.rem_euclid(NANOS_PER_SECOND))
     }
 }
 
@@ -340,7 +329,7 @@ const STAMPS: ClockId = ClockId::RealtimeCoarse;
 #[cfg(not(target_os = "linux"))]
 const STAMPS: ClockId = ClockId::Realtime;
 
-fn time(clock: ClockId) -> (i64, i64) {
+fn time(clock: ClockId) -> Stamp {
     let time = clock_gettime(clock);
-    (time.tv_sec, time.tv_nsec)
+    (time.tv_sec.into(), time.tv_nsec.into())
 }

@@ -15,7 +15,7 @@ use rustix::process::{Signal, pidfd_send_signal};
 
 use crate::egress::Egress;
 use crate::child::{self, Command, Cwd, Ending, Error, Finished};
-use crate::limits::{END_GRACE_MS_MAX, KILL_MS_MAX, LAST_WORD_MS_MAX};
+use crate::limits::{END_GRACE_MS_MAX, END_MS_MAX, KILL_MS_MAX, LAST_WORD_MS_MAX};
 use crate::spec::{ENTER, Order, START, Status, Trouble, Word};
 use crate::stop::Listener;
 use crate::streams::{Pump, poll_until};
@@ -26,16 +26,36 @@ use crate::wire::Channel;
 pub(crate) struct First {
     pub(crate) control: Channel,
     pub(crate) handle: OwnedFd,
+    /// Whether its end is the end of everything it started.
+    pub(crate) holds_all: bool,
 }
 
 impl Drop for First {
     fn drop(&mut self) {
-        // It may be over already; otherwise nobody is left who wants it.
-        pidfd_send_signal(&self.handle, Signal::KILL).unwrap_or_default();
+        // Who holds nothing must end the others itself: it does so when it hears no more from us. Otherwise it may be
+        // over already, or nobody is left who wants it.
+        if self.holds_all {
+            self.kill_alone();
+        }
     }
 }
 
 impl First {
+    /// Ends it with everything it started.
+    fn kill(&self) {
+        if self.holds_all {
+            self.kill_alone();
+        } else {
+            self.control.send(&Order::Kill, &[]).unwrap_or_default();
+        }
+    }
+
+    /// Ends it, and those who end with it.
+    fn kill_alone(&self) {
+        pidfd_send_signal(&self.handle, Signal::KILL).unwrap_or_default();
+    }
+
+    /// Whether it ends until then.
     pub(crate) fn is_over(&self, until: Instant) -> io::Result<bool> {
         let mut fds = [PollFd::new(&self.handle, PollFlags::IN)];
         poll_until(&mut fds, Some(until))?;
@@ -104,7 +124,11 @@ impl<'a> Running<'a> {
                 break;
             }
         }
-        pidfd_send_signal(&self.first.handle, Signal::KILL).unwrap_or_default();
+        self.first.kill();
+        let patience = Instant::now() + Duration::from_millis(END_MS_MAX);
+        if !self.first.is_over(patience).map_err(Error::Unwatched)? {
+            self.first.kill_alone();
+        }
         Ok(end)
     }
 

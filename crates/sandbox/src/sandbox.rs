@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::io;
 use std::net::TcpListener;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,7 +17,6 @@ use agentry_protocol::ContentHash;
 use agentry_protocol::confinement::{
     Attestation, Confinement, Connection, Escape, Level, Reading,
 };
-use tempfile::TempDir;
 use thiserror::Error as ThisError;
 
 use crate::attest::{self, Bait};
@@ -29,6 +28,7 @@ use crate::linux::cgroup::{Cgroup, Cgroups};
 use crate::limits::{ATTEST_MS_MAX, ATTEST_OUTPUT_BYTES_MAX, USER_FIRST, USERS};
 use crate::protect::{Guard, Mark, Names, Protection, WalkBounds};
 use crate::running::{First, Running, of_sandbox};
+use crate::scratch::Scratch;
 use crate::spec::{Program, Reply, Spec};
 use crate::stop::Stop;
 use crate::streams::{Ends, Hear, Pump};
@@ -75,6 +75,20 @@ pub struct Sandbox {
 struct Helper {
     channel: Channel,
     child: Child,
+}
+
+impl Helper {
+    fn start(binary: &Path) -> io::Result<Self> {
+        let (channel, theirs) = Channel::pair()?;
+        let child = std::process::Command::new(binary)
+            .arg(VERB)
+            .env_clear()
+            .stdin(OwnedFd::from(theirs))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()?;
+        Ok(Self { channel, child })
+    }
 }
 
 impl Drop for Helper {
@@ -139,15 +153,7 @@ impl Sandbox {
     fn start(setup: &Setup, level: Level) -> io::Result<Self> {
         // Before the helper, so that it and all it starts are below us.
         let groups = control_groups();
-        let (ours, theirs) = Channel::pair()?;
-        let child = std::process::Command::new(&setup.binary)
-            .arg(VERB)
-            .env_clear()
-            .stdin(OwnedFd::from(theirs))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()?;
-        let helper = Mutex::new(Helper { channel: ours, child });
+        let helper = Mutex::new(Helper::start(&setup.binary)?);
         Ok(Self { setup: setup.clone(), helper, level, guards: Mutex::default(), groups, calls: AtomicU64::new(0) })
     }
 
@@ -198,10 +204,10 @@ impl Sandbox {
         let watch = self.watch_over(job.confinement)?;
         let found = Found {
             protected: watch.as_ref().map(|watch| watch.protected.clone()).unwrap_or_default(),
-            hidden: view::expand(&job.confinement.deny_read),
+            hidden: view::hidden(job.confinement),
         };
         let scratch = self.scratch(job.confinement)?;
-        let own = scratch.as_ref().map(TempDir::path);
+        let own = scratch.as_ref().map(Scratch::path);
         let mut env = view::environment(job.confinement, &self.setup.path, own);
         env.extend(job.command.env.iter().cloned());
         let program = Program::Command {
@@ -218,7 +224,14 @@ impl Sandbox {
 
     /// What is protected just now.
     pub(crate) fn protected(&self, confinement: &Confinement) -> Result<Vec<PathBuf>, Error> {
-        Ok(self.watch_over(confinement)?.map(|watch| watch.protected).unwrap_or_default())
+        let mut protected = view::expand(&confinement.deny_write);
+        if !confinement.allow_write.is_empty() {
+            let guard = guard(confinement).map_err(broken("look for protected files"))?;
+            protected.extend(guard.mounts());
+        }
+        protected.sort();
+        protected.dedup();
+        Ok(protected)
     }
 
     /// Looks for what is protected in what may be written.
@@ -246,11 +259,11 @@ impl Sandbox {
     }
 
     /// A temporary directory for a process that cannot have a file system of its own.
-    fn scratch(&self, confinement: &Confinement) -> Result<Option<TempDir>, Error> {
+    fn scratch(&self, confinement: &Confinement) -> Result<Option<Scratch>, Error> {
         if self.level != Level::Landlock {
             return Ok(None);
         }
-        let made = tempfile::tempdir().and_then(|directory| {
+        let made = Scratch::new().and_then(|directory| {
             std::fs::create_dir(directory.path().join("home"))?;
             if let Some(user) = own_user(confinement) {
                 for path in [directory.path().to_owned(), directory.path().join("home")] {
@@ -299,12 +312,45 @@ impl Sandbox {
         Ok(Finished { ending, ..finished })
     }
 
+    /// A helper that is gone took its sandboxes along; the next call gets a new one.
+    fn ask_helper(
+        &self,
+        spec: &Spec,
+        streams: &[BorrowedFd<'_>],
+    ) -> Result<Option<(Reply, Vec<OwnedFd>)>, Error> {
+        let mut helper = self.helper.lock().unwrap_or_else(PoisonError::into_inner);
+        if helper.channel.send(spec, streams).is_err() {
+            *helper = Helper::start(&self.setup.binary).map_err(broken("start the helper"))?;
+            helper.channel.send(spec, streams).map_err(broken("reach the helper"))?;
+        }
+        helper.channel.receive::<Reply>().map_err(broken("hear the helper"))
+    }
+
     /// A control group for one call, where the system lets us have some.
     fn group(&self, confinement: &Confinement) -> Result<Option<Cgroup>, Error> {
         let Some(groups) = self.groups else { return Ok(None) };
         let name = format!("call-{}", self.calls.fetch_add(1, Ordering::Relaxed));
         let group = groups.create(&name, &confinement.limits);
         group.map(Some).map_err(broken("make a control group"))
+    }
+
+    /// A place that a call before has made a link must not lead elsewhere. At the level of namespaces no link is
+    /// followed anyway.
+    fn check_places(&self, confinement: &Confinement) -> Result<(), Error> {
+        if self.level == Level::Ns {
+            return Ok(());
+        }
+        let Confinement { allow_read, allow_write, home, .. } = confinement;
+        for place in allow_read.iter().chain(allow_write).chain(home) {
+            let place = Path::new(place);
+            if place.canonicalize().is_ok_and(|found| found != place) {
+                return Err(Error::Sandbox {
+                    step: format!("find {}", place.display()),
+                    reason: "it is, or lies behind, a link; name the place itself".to_owned(),
+                });
+            }
+        }
+        Ok(())
     }
 
     /// Asks the helper for a sandbox.
@@ -315,6 +361,7 @@ impl Sandbox {
         ends: Ends,
         (found, scratch, group): (&Found, Option<&Path>, Option<&Cgroup>),
     ) -> Result<First, Error> {
+        self.check_places(confinement)?;
         let user = own_user(confinement);
         let spec = Spec {
             level: self.level,
@@ -335,13 +382,12 @@ impl Sandbox {
         let mut streams =
             vec![ends.input.as_fd(), ends.output.as_fd(), ends.errors.as_fd(), theirs.as_fd()];
         streams.extend(members.as_ref().map(AsFd::as_fd));
-        let helper = self.helper.lock().unwrap_or_else(PoisonError::into_inner);
-        helper.channel.send(&spec, &streams).map_err(broken("reach the helper"))?;
-        let answer = helper.channel.receive::<Reply>().map_err(broken("hear the helper"))?;
-        match answer {
+        match self.ask_helper(&spec, &streams)? {
             Some((Reply::Begun, handles)) => {
                 let handle = handles.into_iter().next().ok_or_else(helper_gone)?;
-                Ok(First { control, handle })
+                // Bubblewrap's own process is no process 1 either: it ends a moment before the others.
+                let holds_all = self.level == Level::Ns;
+                Ok(First { control, handle, holds_all })
             }
             Some((Reply::Failed(trouble), _)) => Err(of_sandbox(trouble)),
             None => Err(helper_gone()),
@@ -387,10 +433,12 @@ impl Watch {
 
 fn guard(confinement: &Confinement) -> io::Result<Guard> {
     let roots: Vec<PathBuf> = confinement.allow_write.iter().map(PathBuf::from).collect();
-    let named = confinement.deny_write.iter().filter(|entry| !entry.ends_with('*'));
+    let named = confinement.deny_write.iter().filter(|entry| !entry.ends_with('*')).map(PathBuf::from);
+    // What is hidden must stay where it is: by another name the next call would see it.
+    let hidden = view::expand(&confinement.deny_read).into_iter().filter(|path| path.exists());
     let protection = Protection {
         names: Names::default(),
-        paths: named.map(PathBuf::from).collect(),
+        paths: named.chain(hidden).collect(),
         git: confinement.git,
     };
     Guard::look(&roots, protection, WalkBounds::default())

@@ -68,7 +68,7 @@ impl Sandbox {
         confinement.limits.timeout_ms = SERVED_TIMEOUT_MS;
         let found = Found {
             protected: self.protected(&confinement)?,
-            hidden: view::expand(&confinement.deny_read),
+            hidden: view::hidden(&confinement),
         };
         let first = self.begin(&confinement, program, ends, (&found, None, None))?;
         wait_for_start(&first)?;

@@ -143,6 +143,8 @@ pub(crate) enum Word {
 pub(crate) enum Order {
     /// Ask all others to end.
     Terminate,
+    /// End all others, and yourself.
+    Kill,
 }
 
 /// How a program ended.

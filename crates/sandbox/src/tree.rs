@@ -129,6 +129,11 @@ fn descendants() -> Vec<Process> {
     table.into_iter().filter(|process| is_ours(process) && !process.is_zombie).collect()
 }
 
+/// The numbers of the living descendants of this process, which adopts orphans.
+pub(crate) fn descendants_of_us() -> Vec<u32> {
+    descendants().iter().filter_map(|process| u32::try_from(process.pid).ok()).collect()
+}
+
 /// Signals every descendant of this process, which adopts orphans.
 pub(crate) fn signal_descendants(signal: i32) {
     let signal = if signal == libc::SIGKILL { Signal::KILL } else { Signal::TERM };

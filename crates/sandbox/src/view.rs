@@ -94,6 +94,29 @@ pub(crate) fn expand(entries: &[String]) -> Vec<PathBuf> {
         let inside = around.filter_map(|inside| Some(inside.ok()?.path()));
         paths.extend(inside.filter(|path| denies(entry, &path.to_string_lossy())));
     }
+    // Where a link leads to counts as well.
+    let real: Vec<PathBuf> = paths.iter().filter_map(|path| path.canonicalize().ok()).collect();
+    paths.extend(real);
+    paths.sort();
+    paths.dedup();
+    paths
+}
+
+/// What may not be read just now. A link is not hidden itself, but what it leads to, where that can be seen.
+pub(crate) fn hidden(confinement: &Confinement) -> Vec<PathBuf> {
+    let roots = || confinement.allow_read.iter().chain(&confinement.allow_write).chain(&confinement.home);
+    // Whoever is confined may have made the link: it must not hide what the next call needs.
+    let is_named = |path: &Path| {
+        let path = path.to_string_lossy();
+        confinement.deny_read.iter().any(|entry| denies(entry, &path))
+    };
+    let is_seen = |path: &Path| {
+        let broad = confinement.reading == Reading::Broad && path.is_file();
+        broad || roots().map(Path::new).any(|root| path.starts_with(root) && path != root)
+    };
+    let is_plain = |path: &Path| path.canonicalize().map_or(!path.is_symlink(), |real| real == path);
+    let mut paths = expand(&confinement.deny_read);
+    paths.retain(|path| is_plain(path) && (is_named(path) || is_seen(path)));
     paths
 }
 
@@ -213,7 +236,9 @@ pub(crate) fn fence(confinement: &Confinement, scratch: Option<&Path>) -> Fence 
             Fence { read: vec!["/".into()], write }
         }
         Level::Landlock | Level::Seatbelt | Level::Off => {
-            write.extend(scratch.map(Path::to_owned));
+            // Where temporary files are may be named by a link.
+            let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+            write.extend(scratch.map(real));
             write.extend(DEVICES.map(PathBuf::from));
             write.extend(confinement.home.iter().map(PathBuf::from));
             let mut read: Vec<PathBuf> = match confinement.reading {

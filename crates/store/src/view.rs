@@ -100,7 +100,7 @@ pub(crate) fn fold(sql: &Connection, entry: &Placed<'_>) -> rusqlite::Result<()>
         Event::TurnStarted(plan) => turns::started(sql, entry, plan),
         Event::TurnEnded { ending, hash, .. } => turns::ended(sql, entry, *ending, hash),
         Event::CallProposed { call, .. } => calls::proposed(sql, entry, call),
-        Event::CallStarted { call, by } => calls::started(sql, entry, call, by),
+        Event::CallStarted { call, by, under } => calls::started(sql, entry, call, (by, under)),
         Event::CallFinished { call, outcome } => calls::finished(sql, entry, call, outcome.status),
         Event::CallRefused { call, .. } => calls::refused(sql, entry, call),
         Event::CallStopped { call } => calls::stopped(sql, call),

@@ -15,8 +15,9 @@ use std::time::Duration;
 use agentry_protocol::call::{Measured, OutcomeStatus, Repeat, ToolOutcome, ToolSpec};
 use agentry_protocol::confinement::Connection;
 use agentry_sandbox::{
-    Bounds, Command, Cwd, Ending, Error as SandboxError, Finished, Job, Stop, Streams, denied_paths,
+    Bounds, Command, Cwd, Ending, Error as SandboxError, Finished, Job, Stop, Streams,
 };
+use secrecy::ExposeSecret;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -109,7 +110,7 @@ fn run(
         Confines::In(confined) => in_sandbox(confined, &command, bounds, context.stop),
     };
     match finished {
-        Ok(finished) => Ok(outcome(&finished, chars_max, &refused, context)),
+        Ok(finished) => Ok(outcome(&finished, chars_max, &refused)),
         Err(error @ SandboxError::Sandbox { .. }) => {
             Err(ToolOutcome::refused(format!("The command was not run: {error}.")))
         }
@@ -164,7 +165,7 @@ fn env(context: &ToolContext<'_>) -> Vec<(OsString, OsString)> {
         ("USER", "agent".into()),
     ];
     let minimal = minimal.into_iter().map(|(name, value)| (name.into(), value));
-    let given = context.env.iter().map(|(name, value)| (name.into(), value.into()));
+    let given = context.env.iter().map(|(name, value)| (name.into(), value.expose_secret().into()));
     match context.confines {
         Confines::In(_) => given.collect(),
         // Of two with one name the later counts.
@@ -172,14 +173,8 @@ fn env(context: &ToolContext<'_>) -> Vec<(OsString, OsString)> {
     }
 }
 
-/// What the sandbox refused, a line each.
-fn denials(
-    finished: &Finished,
-    text: &str,
-    refused: &[Connection],
-    context: &ToolContext<'_>,
-) -> Vec<String> {
-    let Confines::In(confined) = context.confines else { return Vec::new() };
+/// The hosts that the sandbox refused and what it undid, a line each. Paths are for whoever knows what may be told.
+fn denials(finished: &Finished, refused: &[Connection]) -> Vec<String> {
     let mut lines: Vec<String> = refused
         .iter()
         .map(|connection| {
@@ -187,10 +182,6 @@ fn denials(
             format!("denied by sandbox: {}:{}: {why}", connection.host, connection.port)
         })
         .collect();
-    if finished.ending != Ending::Exited(0) {
-        let paths = denied_paths(text, confined.confinement(), context.workspace.path());
-        lines.extend(paths.iter().map(ToString::to_string));
-    }
     let broken = finished.violations.iter().map(|line| format!("policy_violation: {line}"));
     lines.extend(broken);
     lines.dedup();
@@ -205,10 +196,9 @@ fn outcome(
     finished: &Finished,
     chars_max: usize,
     refused: &[Connection],
-    context: &ToolContext<'_>,
 ) -> ToolOutcome {
     let shown = of_process(&finished.stdout, chars_max);
-    let denied = denials(finished, &shown.text, refused, context);
+    let denied = denials(finished, refused);
     let seconds = finished.duration.as_secs_f64();
     let (status, exit_code, end) = match finished.ending {
         // A command that touched what is protected did not work, whatever it says itself.
@@ -255,6 +245,6 @@ fn outcome(
     ToolOutcome {
         status,
         text,
-        measured: Measured { exit_code, duration_ms, truncated: shown.is_cut, denied },
+        measured: Measured { exit_code, duration_ms, truncated: shown.is_cut, denied, redacted: 0 },
     }
 }

@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 
 use agentry_protocol::call::{Measured, OutcomeStatus, Repeat, ToolOutcome, ToolSpec};
 use agentry_sandbox::address::refusal;
+use agentry_protocol::confinement::Network;
+use agentry_sandbox::egress::Rules;
 use reqwest::Url;
 use reqwest::blocking::{Client, Response};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, LOCATION};
@@ -30,15 +32,35 @@ use crate::page::to_markdown;
 use crate::toolset::{Tool, ToolBounds, ToolContext, spec};
 
 /// Which hosts may be fetched from although their addresses are not public.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct FetchRules {
     allow: BTreeSet<String>,
+    /// The only hosts there are, if nobody answers for others.
+    hosts: Option<Rules>,
 }
 
 impl FetchRules {
     /// Each is `host:port`, as the address has them: `localhost:8080`, `[::1]:80`.
     pub fn allowing<T: Into<String>>(hosts: impl IntoIterator<Item = T>) -> Self {
-        Self { allow: hosts.into_iter().map(|host| host.into().to_lowercase()).collect() }
+        let allow = hosts.into_iter().map(|host| host.into().to_lowercase()).collect();
+        Self { allow, hosts: None }
+    }
+
+    /// Only hosts that a confinement lets be reached. A list that makes no sense lets none.
+    #[must_use]
+    pub fn within(self, network: &Network) -> Self {
+        let none = || Rules::new(&Network::None).expect("no list is a list");
+        Self { hosts: Some(Rules::new(network).unwrap_or_else(|_| none())), ..self }
+    }
+
+    /// Why a host is not asked for.
+    fn refuses(&self, host: &str, port: u16) -> Option<String> {
+        let hosts = self.hosts.as_ref().filter(|_| !self.allows(host, port))?;
+        hosts.allows(host, port).err()
+    }
+
+    fn counts_as_public(&self, address: IpAddr) -> bool {
+        self.hosts.as_ref().is_some_and(|hosts| hosts.counts_as_public(address))
     }
 
     fn allows(&self, host: &str, port: u16) -> bool {
@@ -188,6 +210,12 @@ impl Hops {
         let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else {
             return Err(ToolOutcome::failed(format!("`{url}` names no host.")));
         };
+        if let Some(why) = self.rules.refuses(host, port) {
+            return Err(ToolOutcome::refused(format!(
+                "denied by sandbox: {host}:{port}: {why}. A person who is asked about the call can \
+                 allow it."
+            )));
+        }
         let bare = host.trim_start_matches('[').trim_end_matches(']');
         let addresses: Vec<SocketAddr> = match bare.parse::<IpAddr>() {
             Ok(address) => vec![SocketAddr::new(address, port)],
@@ -202,7 +230,10 @@ impl Hops {
             return Err(ToolOutcome::failed(format!("The host `{host}` has no address.")));
         }
         if !self.rules.allows(host, port)
-            && let Some(why) = addresses.iter().find_map(|address| refusal(address.ip()))
+            && let Some(why) = addresses
+                .iter()
+                .filter(|address| !self.rules.counts_as_public(address.ip()))
+                .find_map(|address| refusal(address.ip()))
         {
             return Err(ToolOutcome::refused(format!(
                 "`{url}` is not fetched: its host is {why}."

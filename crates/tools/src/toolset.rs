@@ -7,6 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use agentry_protocol::call::{Repeat, ToolCall, ToolOutcome, ToolSpec};
 use agentry_protocol::tool::{ToolName, known};
 use agentry_sandbox::Stop;
+use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -33,7 +34,7 @@ pub struct ToolContext<'a> {
     /// Which addresses may be fetched beside the public ones.
     pub fetch: &'a FetchRules,
     /// What a shell gets beside the minimal environment; it wins over that.
-    pub env: &'a [(String, String)],
+    pub env: &'a [(String, SecretString)],
     /// Where it does its work.
     pub confines: Confines<'a>,
 }

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::approvals::{TaskApprovals, ToolApprovals};
+use super::config::{SandboxLimits, Security};
 use super::names::NameList;
 
 /// The front matter of `AGENT.md`.
@@ -34,6 +35,10 @@ pub struct AgentMd {
     pub tools: Option<NameList>,
     /// Which tool calls go ahead without a question.
     pub tool_approvals: Option<ToolApprovals>,
+    /// What it asks to read, write and reach; never more than the operator allows.
+    pub security: Option<Security>,
+    /// What it asks to spend; never more than the operator allows.
+    pub limits: Option<SandboxLimits>,
     /// The skills it has; `inherit` when absent.
     pub skills: Option<NameList>,
     /// The tasks it may invoke; `inherit` when absent.

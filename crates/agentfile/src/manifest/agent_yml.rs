@@ -5,6 +5,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::config::{SandboxLimits, Security};
+
 /// The file `agent.yml`.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -24,6 +26,10 @@ pub struct AgentYml {
     pub hooks: Option<Hooks>,
     /// What it may do beyond calling tools.
     pub capabilities: Option<Capabilities>,
+    /// What it asks to read, write and reach; never more than the operator allows.
+    pub security: Option<Security>,
+    /// What it asks to spend; never more than the operator allows.
+    pub limits: Option<SandboxLimits>,
     /// Anything else, for people and other programs.
     pub metadata: Option<serde_json::Map<String, serde_json::Value>>,
 }

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use agentry_protocol::confinement::{Git, Reading};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +32,8 @@ pub struct Config {
     pub limits: Limits,
     /// Who may talk to which agent.
     pub access: Access,
+    /// Which secrets there are, and who may have each; only in your own settings.
+    pub secrets: Secrets,
 }
 
 /// `[agent]`.
@@ -168,16 +171,21 @@ impl Roots {
     }
 }
 
-/// `[sandbox]`.
+/// `[sandbox]`. In your own settings it is the ceiling; in a project's or an agent's it asks for less.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Sandbox {
-    /// false runs agents without confinement, loudly.
+    /// false runs agents without confinement, loudly. Only your own settings can say so.
     pub enabled: Option<bool>,
-    /// The weakest level that is accepted.
+    /// The weakest level that is accepted; `ns` when absent. Only your own settings can lower it.
     pub minimum: Option<SandboxLevel>,
-    /// A named set of settings.
+    /// A named set of settings; `trusted` when absent. Others than you can only choose a stricter one.
     pub profile: Option<SandboxProfile>,
+    /// What may be done to a repository in a writable directory; `read` when absent. Only your own
+    /// settings can say `write`.
+    pub git: Option<Git>,
+    /// Names of variables that commands may see beside the usual ones. Only in your own settings.
+    pub env: Option<Vec<String>>,
     /// What may be read, written and reached.
     pub security: Security,
     /// What may be spent.
@@ -208,34 +216,53 @@ pub enum SandboxProfile {
     Host,
 }
 
-/// `[sandbox.security]`.
+/// `[sandbox.security]`, and `security` in an agent's file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "camelCase")]
 pub struct Security {
-    /// Directories that may be written.
+    /// How much of the machine may be read; `strict` when absent. Only your own settings can say `broad`.
+    pub read: Option<Reading>,
+    /// Paths that may be read beside the system, the project and the agent's own.
+    #[schemars(inner(length(min = 1)))]
+    pub allow_read: Option<Vec<String>>,
+    /// Directories that may be written; the workspace when absent.
+    #[schemars(inner(length(min = 1)))]
     pub allow_write: Option<Vec<String>>,
     /// Paths that may not be written although they lie in one of those.
+    #[schemars(inner(length(min = 1)))]
     pub deny_write: Option<Vec<String>>,
     /// Paths that may not be read.
+    #[schemars(inner(length(min = 1)))]
     pub deny_read: Option<Vec<String>>,
-    /// Hosts that may be reached.
+    /// Hosts that may be reached; none when absent.
     pub allowed_domains: Option<Vec<String>>,
+    /// Addresses that count as public although they are private, for mirrors and test servers. Only in
+    /// your own settings.
+    #[schemars(inner(length(min = 1)))]
+    pub allowed_addresses: Option<Vec<String>>,
 }
 
-/// `[sandbox.limits]`.
+/// `[sandbox.limits]`, and `limits` in an agent's file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SandboxLimits {
     /// Wall time, in milliseconds.
+    #[schemars(range(min = 1))]
     pub timeout: Option<u64>,
     /// Memory, in bytes.
+    #[schemars(range(min = 1))]
     pub memory: Option<u64>,
     /// Processes.
+    #[schemars(range(min = 1))]
     pub pids: Option<u64>,
     /// Temporary files, in bytes.
+    #[schemars(range(min = 1))]
     pub disk: Option<u64>,
     /// Open files.
+    #[schemars(range(min = 1))]
     pub files: Option<u64>,
+    /// true refuses a call when one of these is only watched, not held by the kernel.
+    pub strict: Option<bool>,
 }
 
 /// `[limits]`.
@@ -258,6 +285,44 @@ pub struct Limits {
 pub struct Access {
     /// The folder of access policies.
     pub policies: Option<String>,
+}
+
+/// `[secrets]`; never in a project's file.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Secrets {
+    /// Where `agentry secret set` keeps values.
+    pub store: Option<SecretStore>,
+    /// `[secrets.<name>]`.
+    #[serde(flatten)]
+    pub named: BTreeMap<String, SecretUse>,
+}
+
+/// Where values of secrets are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SecretStore {
+    /// A file that only you may read.
+    File,
+    /// The keyring of the system.
+    Keyring,
+}
+
+/// `[secrets.<name>]`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SecretUse {
+    /// The environment variable of agentry that holds the value, instead of the store.
+    #[schemars(regex(pattern = r"^[A-Za-z_][A-Za-z0-9_]*$"))]
+    pub env: Option<String>,
+    /// Who may have it: `tool:<name>`, `mcp:<id>`, `provider:<id>`.
+    #[serde(rename = "for")]
+    #[schemars(inner(regex(pattern = r"^(tool|mcp|provider):.+$")))]
+    pub receivers: Vec<String>,
+    /// The variable in which they find it.
+    #[serde(rename = "as")]
+    #[schemars(regex(pattern = r"^[A-Za-z_][A-Za-z0-9_]*$"))]
+    pub variable: Option<String>,
 }
 
 /// One word or several.

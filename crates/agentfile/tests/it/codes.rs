@@ -8,7 +8,7 @@ use regex::Regex;
 /// Codes that need a real directory; the tests of `app` have them.
 const ELSEWHERE: [&str; 1] = ["E0108"];
 
-const SUITE: [(&str, &str); 15] = [
+const SUITE: [(&str, &str); 16] = [
     ("access", include_str!("access.rs")),
     ("agent_program", include_str!("agent_program.rs")),
     ("codes", ""),
@@ -20,6 +20,7 @@ const SUITE: [(&str, &str); 15] = [
     ("independence", include_str!("independence.rs")),
     ("packs", include_str!("packs.rs")),
     ("properties", include_str!("properties.rs")),
+    ("sandbox", include_str!("sandbox.rs")),
     ("skills", include_str!("skills.rs")),
     ("tasks", include_str!("tasks.rs")),
     ("templates", include_str!("templates.rs")),

@@ -152,7 +152,8 @@ fn one_wrong_value_does_not_take_the_other_settings_away() {
         ",
     );
     let (library, _) = given.read();
-    assert_eq!(library.settings.config.sandbox.enabled, Some(true));
+    let asked = &library.settings.sandbox().requests[0].sandbox;
+    assert_eq!(asked.enabled, Some(true));
     assert_eq!(library.settings.config.limits.steps, Some(8));
     given.check("E0303 error agentry.toml:5:9");
 }
@@ -259,4 +260,57 @@ fn the_default_agent_exists() {
     check(&format!("{agent}[agent]\ndefault = \"coder\""), "");
     check(&format!("{agent}[agent]\ndefault = \"codr\""), "E0423 error agentry.toml:2:11");
     given(agent).flag("agent.default=codr").check("E0423 error flag -c agent.default=codr:1:17");
+}
+
+#[test]
+fn only_the_operator_says_who_gets_a_secret() {
+    let own =
+        "[secrets]\nstore = \"file\"\n[secrets.github]\nfor = [\"tool:bash\"]\nas = \"TOKEN\"\n";
+    let given = given("--- agentry.toml\n[secrets.github]\nfor = [\"tool:web_fetch\"]\n")
+        .user_settings(own)
+        .flag("secrets.npm.env=NPM_TOKEN");
+    given.check("E0909 error agentry.toml:1:2");
+    assert_eq!(
+        said(&given),
+        [
+            "secrets.github.as = \"TOKEN\" (~/.config/agentry/agentry.toml:5:6)",
+            "secrets.github.for = [\"tool:bash\"] (~/.config/agentry/agentry.toml:4:7)",
+            "secrets.npm.env = \"NPM_TOKEN\" (flag -c secrets.npm.env=NPM_TOKEN)",
+            "secrets.store = \"file\" (~/.config/agentry/agentry.toml:2:9)",
+        ]
+    );
+    let (library, _) = given.read();
+    let secrets = &library.settings.config.secrets;
+    assert_eq!(secrets.named["github"].receivers, ["tool:bash"]);
+    assert_eq!(secrets.named["npm"].env.as_deref(), Some("NPM_TOKEN"));
+}
+
+#[test]
+fn the_agent_in_a_project_does_not_say_it_either() {
+    check(
+        "
+        --- one/agent.yml
+        name: one
+        --- one/AGENT.md
+        Hi.
+        --- one/agentry.toml
+        [secrets.github]
+        for = [\"tool:bash\"]
+        ",
+        "E0909 error one/agentry.toml:1:2",
+    );
+}
+
+#[test]
+fn a_receiver_and_a_variable_of_a_secret_have_a_form() {
+    given("")
+        .user_settings("[secrets.a]\nfor = [\"bash\"]\nas = \"A B\"\nvalue = \"x\"\n[secrets]\nstore = \"vault\"\n")
+        .check(
+            "
+            E0305 error ~/.config/agentry/agentry.toml:2:8
+            E0305 error ~/.config/agentry/agentry.toml:3:6
+            E0301 error ~/.config/agentry/agentry.toml:4:1
+            E0304 error ~/.config/agentry/agentry.toml:6:9
+            ",
+        );
 }

@@ -387,18 +387,22 @@ fn the_project_settings_of_the_documents_load() {
     let (library, _) = given.read();
     let config = serde_json::to_value(&library.settings.config).unwrap();
     assert_eq!(config["skills"]["root"], ".plaited/skills");
-    assert_eq!(config["sandbox"]["enabled"], true);
+    let asked = serde_json::to_value(&library.settings.sandbox().requests[0].sandbox).unwrap();
+    assert_eq!(asked["enabled"], true);
     assert_eq!(
-        config["sandbox"]["security"],
+        asked["security"],
         json!({
+            "read": null,
+            "allowRead": null,
+            "allowedAddresses": null,
             "allowWrite": ["./src", "./tests", "./.plaited"],
             "denyWrite": null,
             "denyRead": ["~/.ssh", "~/.aws", ".env"],
             "allowedDomains": ["api.github.com"],
         })
     );
-    assert_eq!(config["sandbox"]["limits"]["timeout"], 28_800_000);
-    assert_eq!(config["sandbox"]["limits"]["memory"], 4_294_967_296_u64);
+    assert_eq!(asked["limits"]["timeout"], 28_800_000);
+    assert_eq!(asked["limits"]["memory"], 4_294_967_296_u64);
     assert_eq!(format!("{:?}", library.mcp["github"].reach), "Url(\"https://mcp.github.com\")");
     let agent = &library.agents["agent"];
     assert_eq!(agent.identity.name.origin.to_string(), "agentry.toml:2:8");

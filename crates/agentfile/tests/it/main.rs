@@ -12,6 +12,7 @@ mod independence;
 mod packs;
 mod properties;
 mod reading;
+mod sandbox;
 mod skills;
 mod tasks;
 mod templates;

@@ -39,7 +39,7 @@ struct Tried {
 pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     let mut findings = Findings::default();
     let settings = host.settings(&FileTree::new(""), &mut findings);
-    let wanted = &settings.config.sandbox;
+    let wanted = settings.sandbox();
     let setup = enforce::setup(&host.environment);
     let tried: Vec<Tried> = LEVELS
         .into_iter()
@@ -49,7 +49,7 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
         })
         .collect();
     let minimum = enforce::minimum(wanted);
-    let off = wanted.enabled == Some(false);
+    let off = wanted.operator.sandbox.enabled == Some(false);
     let used = tried.iter().find(|one| one.level <= minimum && one.result.is_ok());
     let used = used.map(|one| one.level).filter(|_| !off);
     let machine = Machine::read();

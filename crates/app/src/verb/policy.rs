@@ -15,6 +15,7 @@ use agentry_agentfile::skill::SkillLevel;
 use agentry_agentfile::task::Task;
 use agentry_kernel::authority::{self, Authority};
 use agentry_protocol::call::ToolCall;
+use agentry_protocol::confinement::Confinement;
 use agentry_protocol::tool::ToolName;
 use agentry_protocol::verdict::{Finding, Ruling, Verdict};
 use agentry_protocol::{CallId, SkillId};
@@ -23,6 +24,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::{Format, Which, show_agent};
+use crate::engine;
 use crate::fault::{Blame, Fault};
 use crate::host::Host;
 use crate::render::visible_line;
@@ -63,7 +65,8 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     let agent = show_agent::choose(&loaded, &options.which)?;
     let step = step(&loaded.library, options)?;
     let specs: Vec<_> = Toolset::builtin().specs().cloned().collect();
-    let mut authority = authority::of_agent(agent, &loaded.library, &specs, step);
+    let confinement = Confinement { level: engine::level(&loaded), ..Confinement::nothing() };
+    let mut authority = authority::of_agent(agent, &loaded.library, &specs, step, confinement);
     set_place(&mut authority, host, &options.which.dir);
     let active = active(&authority, options)?;
     let findings = authority.chain(&call, &active);

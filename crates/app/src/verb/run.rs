@@ -202,6 +202,7 @@ pub(crate) fn terms(
             })?
         }
     };
+    engine::check_mode(engine::level(loaded), work.mode.mode())?;
     Ok(Terms {
         model,
         mode: work.mode.mode(),

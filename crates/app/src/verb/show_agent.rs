@@ -239,10 +239,21 @@ impl Page<'_> {
             &shell.allow_any_cwd.value.to_string(),
             Some(&shell.allow_any_cwd.origin),
         )?;
+        self.sandbox(agent)?;
         let capabilities = &powers.capabilities;
         let (own, others) = (&capabilities.self_modify, &capabilities.spawn_subagents);
         self.line("self_modify", &own.value.to_string(), Some(&own.origin))?;
         self.line("spawn_subagents", &others.value.to_string(), Some(&others.origin))
+    }
+
+    /// What its files ask of the sandbox; what holds is the operator's to say.
+    fn sandbox(&mut self, agent: &Agent) -> io::Result<()> {
+        for layer in &agent.powers.confinement {
+            for (key, value, origin) in layer.all() {
+                self.line(&format!("asks {key}"), &value.to_string(), Some(&origin))?;
+            }
+        }
+        Ok(())
     }
 
     fn voices(&mut self, agent: &Agent) -> io::Result<()> {

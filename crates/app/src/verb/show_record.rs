@@ -6,6 +6,8 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use agentry_protocol::confinement::Connection;
+use agentry_protocol::call::ToolOutcome;
 use agentry_protocol::envelope::Envelope;
 use agentry_protocol::event::Event;
 use agentry_protocol::{RunId, SessionId, TurnId};
@@ -19,6 +21,7 @@ use crate::fault::Fault;
 use crate::host::Host;
 use crate::limits::{SHOWN_ENTRIES_MAX, SHOWN_RUNS_MAX};
 use crate::lines::in_words;
+use crate::progress::hidden;
 use crate::render::{escaped, visible_line};
 
 #[derive(Args)]
@@ -174,6 +177,18 @@ fn in_one_line(event: &Event) -> String {
             plan.steps.len()
         ),
         Event::RunResumed {} => "resumed".to_owned(),
+        Event::SandboxOpened { attestation } => {
+            let count = attestation.escapes.len();
+            format!("sandbox: {}, {count} escapes tried, all stopped", attestation.level)
+        }
+        Event::SandboxMissing { why } => format!("no sandbox: {why}"),
+        Event::ConnectionEnded { call, connection } => {
+            let Connection { host, port, refused, bytes_out, bytes_in } = connection;
+            match refused {
+                None => format!("{call} reached {host}:{port}: {bytes_out} bytes out, {bytes_in} in"),
+                Some(why) => format!("{call} was kept from {host}:{port}: {why}"),
+            }
+        }
         Event::RunPaused { approvals } => {
             format!("paused, waiting for {} answers", approvals.len())
         }
@@ -200,17 +215,18 @@ fn in_one_line(event: &Event) -> String {
         Event::ApprovalAsked(approval) => {
             format!("{} asked about {}", approval.id, approval.call.tool)
         }
-        Event::CallStarted { call, by } => {
-            format!("{call} is made: {}", serde_json::to_string(by).unwrap_or_default())
+        Event::CallStarted { call, by, under } => {
+            let by = serde_json::to_string(by).unwrap_or_default();
+            format!("{call} is made under {}: {by}", under.level)
         }
         Event::CallFinished { call, outcome } => {
-            format!("{call} {}: {}", format!("{:?}", outcome.status).to_lowercase(), outcome.text)
+            format!("{call} {}: {}", status(outcome), outcome.text)
         }
         Event::CallRefused { call, why } => format!("{call} refused: {why}"),
         Event::CallStopped { call } => format!("{call} is stopped"),
         Event::CheckStarted { iteration, command } => format!("check {iteration}: {command}"),
         Event::CheckFinished { outcome, .. } => {
-            format!("check {}", format!("{:?}", outcome.status).to_lowercase())
+            format!("check {}", status(outcome))
         }
         Event::IterationCounted { count } => format!("iteration {count}"),
         Event::TurnEnded { ending, usage, .. } => format!(
@@ -221,6 +237,14 @@ fn in_one_line(event: &Event) -> String {
         ),
     };
     cut(&visible_line(&escaped(&words)))
+}
+
+fn status(outcome: &ToolOutcome) -> String {
+    let status = format!("{:?}", outcome.status).to_lowercase();
+    match hidden(outcome) {
+        Some(note) => format!("{status} ({note})"),
+        None => status,
+    }
 }
 
 fn cut(line: &str) -> String {
@@ -327,12 +351,13 @@ fn tool_calls<'a>(entries: impl Iterator<Item = &'a Envelope> + Clone) -> Vec<Va
                 }
                 _ => None,
             });
-            let by = entries.clone().find_map(|one| match &one.event {
-                Event::CallStarted { call: id, by } if *id == call.id => Some(json!(by)),
+            let started = entries.clone().find_map(|one| match &one.event {
+                Event::CallStarted { call: id, by, under } if *id == call.id => Some((by, under)),
                 _ => None,
             });
+            let (by, under) = started.unzip();
             json!({ "id": call.id, "tool": call.tool, "input": call.input, "ruling": ruling,
-                    "permit": by, "outcome": outcome })
+                    "permit": by, "under": under, "outcome": outcome })
         })
         .collect()
 }

@@ -276,7 +276,10 @@ impl Desk {
                     false => Ok(()),
                 }
             }
-            Inbound::Steer { content } => self.record(Event::SteerReceived { content }),
+            Inbound::Steer { content } => {
+                let content = self.parts.redactor.hide(&content);
+                self.record(Event::SteerReceived { content })
+            }
         }
     }
 

@@ -34,6 +34,7 @@ fn help_ends_with_examples() {
       ledger       Look after the record
       show         Show a run, a session or a turn, or what files resolve to
       policy       Look at what decides about calls
+      secret       Keep secrets, and see who may have them
       explain      Explain the code of a finding
       schema       Print the JSON Schema of a definition file, for editors
       config       Look at the settings

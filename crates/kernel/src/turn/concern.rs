@@ -16,7 +16,7 @@ use super::call::Call;
 use super::cancel::Cancel;
 use super::check::Check;
 use super::danger::{Guard, GuardReject};
-use super::gate::Gate;
+use super::gate::{Confined, Gate};
 use super::one_by_one::OneByOne;
 use super::signal::Signal;
 use super::steering::Steering;
@@ -98,7 +98,7 @@ impl Thread for Concern {
 
 /// The concerns of a turn, most urgent first. The order is for speed only: what holds, holds in every
 /// order.
-pub fn concerns(mode: Mode, limits: &RunLimits) -> Vec<Concern> {
+pub fn concerns(mode: Mode, limits: &RunLimits, confined: Confined) -> Vec<Concern> {
     vec![
         Concern::Cancel(Cancel::Armed),
         Concern::Guard(Guard),
@@ -106,7 +106,7 @@ pub fn concerns(mode: Mode, limits: &RunLimits) -> Vec<Concern> {
         Concern::Budget(Budget::new(limits, mode)),
         Concern::Check(Check::new(mode)),
         Concern::Steering(Steering::Read),
-        Concern::Gate(Gate::new(mode)),
+        Concern::Gate(Gate::new(mode, confined)),
         Concern::OneByOne(OneByOne::default()),
         Concern::ThinkAct(ThinkAct::new()),
     ]

@@ -2,24 +2,36 @@
 //!
 //! Closed from the start: every call is held back until it is on the list of those that may. In the
 //! autonomous mode a call that would be asked about goes on the list at once; a call that the rules deny
-//! never does, in either mode.
+//! never does, in either mode. Where no sandbox holds the calls, a person is asked about each, whatever the
+//! rules, earlier answers and the mode say.
 //!
 //! Must never: open because it does not know a call.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentry_bthread::{Bid, Flow, Pattern};
+use agentry_protocol::confinement::Level;
 use agentry_protocol::event::Mode;
 use agentry_protocol::verdict::Verdict;
 use serde::{Deserialize, Serialize};
 
-use super::signal::{Kind, Refusal, Signal};
+use super::signal::{Kind, Refusal, Signal, Subject};
 
 /// The concern.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Gate {
     mode: Mode,
+    confined: Confined,
     calls: BTreeMap<u64, Pass>,
+}
+
+/// Whether a sandbox holds the calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Confined {
+    /// It does.
+    Yes,
+    /// The operator switched it off.
+    No,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -37,10 +49,20 @@ enum Pass {
     Denied(Refusal),
 }
 
+impl Confined {
+    /// Whether something enforces at this level.
+    pub fn by(level: Level) -> Self {
+        match level {
+            Level::Ns | Level::Bwrap | Level::Seatbelt | Level::Landlock => Self::Yes,
+            Level::Off => Self::No,
+        }
+    }
+}
+
 impl Gate {
     /// The gate at the beginning of a turn.
-    pub fn new(mode: Mode) -> Self {
-        Self { mode, calls: BTreeMap::new() }
+    pub fn new(mode: Mode, confined: Confined) -> Self {
+        Self { mode, confined, calls: BTreeMap::new() }
     }
 
     pub(super) fn bid(&self) -> Bid<Signal> {
@@ -74,16 +96,7 @@ impl Gate {
     pub(super) fn on(&mut self, signal: &Signal) -> Flow {
         match signal {
             Signal::Propose(subject) => {
-                let pass = match subject.verdict {
-                    Verdict::Allow => Pass::Granted,
-                    Verdict::Deny => Pass::Denied(Refusal::Rules),
-                    Verdict::Ask if subject.standing => Pass::Granted,
-                    Verdict::Ask => match self.mode {
-                        Mode::Supervised => Pass::Asking,
-                        Mode::Autonomous => Pass::Trusted,
-                    },
-                };
-                self.calls.insert(subject.call, pass);
+                self.calls.insert(subject.call, self.first(subject));
             }
             Signal::Ask(call) => self.set(*call, Pass::Waiting),
             Signal::Decided(call, true) => self.set(*call, Pass::Granted),
@@ -114,6 +127,17 @@ impl Gate {
         Flow::Go
     }
 
+    fn first(&self, subject: &Subject) -> Pass {
+        match (subject.verdict, self.confined, self.mode) {
+            (Verdict::Deny, _, _) => Pass::Denied(Refusal::Rules),
+            (Verdict::Allow | Verdict::Ask, Confined::No, _) => Pass::Asking,
+            (Verdict::Allow, Confined::Yes, _) => Pass::Granted,
+            (Verdict::Ask, Confined::Yes, _) if subject.standing => Pass::Granted,
+            (Verdict::Ask, Confined::Yes, Mode::Supervised) => Pass::Asking,
+            (Verdict::Ask, Confined::Yes, Mode::Autonomous) => Pass::Trusted,
+        }
+    }
+
     fn set(&mut self, call: u64, to: Pass) {
         if let Some(pass) = self.calls.get_mut(&call) {
             *pass = to;
@@ -123,6 +147,9 @@ impl Gate {
     /// What only the mode let through is asked about again when the mode goes.
     fn switch(&mut self, mode: Mode) {
         self.mode = mode;
+        if self.confined == Confined::No {
+            return;
+        }
         for pass in self.calls.values_mut() {
             *pass = match (mode, *pass) {
                 (Mode::Autonomous, Pass::Asking) => Pass::Trusted,

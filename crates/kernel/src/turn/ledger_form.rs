@@ -37,7 +37,10 @@ impl Turn {
     }
 
     pub(super) fn begin_check(&mut self, number: u64) -> Move {
-        let Some(command) = self.charter.check.clone() else {
+        // Nobody is asked about a check; where no sandbox holds its command, the model is asked instead.
+        let command =
+            self.charter.check.clone().filter(|_| !self.charter.authority.is_unconfined());
+        let Some(command) = command else {
             return self.ask_model(Asked::Check(number));
         };
         let iteration = u32::try_from(number).unwrap_or(u32::MAX);
@@ -55,7 +58,7 @@ impl Turn {
     }
 
     pub(super) fn run_call(&mut self, subject: &Subject) -> Move {
-        let standing = self.plan.standing.clone();
+        let (standing, under) = (self.plan.standing.clone(), self.plan.under.clone());
         let record = self.record(subject.call);
         record.running = true;
         record.asked = None;
@@ -73,7 +76,7 @@ impl Turn {
             }
             (Verdict::Ask | Verdict::Deny, None, _) => Permit::Mode {},
         };
-        Move::RunCall { call: record.call.clone(), by }
+        Move::RunCall { call: record.call.clone(), by, under }
     }
 
     pub(super) fn refuse(&mut self, number: u64, refusal: Refusal) -> Move {

@@ -12,6 +12,7 @@ use agentry_agentfile::tool_access;
 use agentry_kernel::approval::try_examples;
 use agentry_kernel::authority::{Authority, of_agent};
 use agentry_protocol::call::{Repeat, ToolCall, ToolSpec};
+use agentry_protocol::confinement::Confinement;
 use agentry_protocol::tool::{Category, Risk, ToolName};
 use agentry_protocol::verdict::{Finding, Verdict};
 use agentry_protocol::{CallId, SkillId};
@@ -68,7 +69,7 @@ fn read(fixture: &str, environment: &[(&str, &str)]) -> Library {
 fn authority_of(library: &Library, step: Option<usize>) -> Authority {
     let agent = library.agents.values().next().expect("there is an agent that loads");
     let task = step.map(|at| (library.tasks.values().next().expect("there is a task"), at));
-    of_agent(agent, library, &specs(), task)
+    of_agent(agent, library, &specs(), task, Confinement::nothing())
 }
 
 /// The authority of the only agent of a directory, with the shell in the mode `full`.

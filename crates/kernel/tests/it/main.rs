@@ -2,6 +2,7 @@
 
 mod approval;
 mod authority;
+mod confine;
 mod shell;
 mod turn_explore;
 mod turn_prefix;

@@ -11,7 +11,7 @@ use agentry_bthread::explore::{
 };
 use agentry_bthread::{Choice, Lane, Program};
 use agentry_kernel::turn::signal::{CheckResult, Signal, Subject, Why};
-use agentry_kernel::turn::{Concern, concerns};
+use agentry_kernel::turn::{Concern, Confined, concerns};
 use agentry_protocol::event::{Mode, RunLimits};
 use agentry_protocol::verdict::Verdict;
 
@@ -27,12 +27,14 @@ const CHECKED: &str = "autonomous work is done when a check says so";
 const COUNTED: &str = "every autonomous iteration is counted";
 const LIMIT: &str = "limits hold";
 const ALONE: &str = "what changes something is done one by one";
+const OFF: &str = "without a sandbox no act without an approval of that call";
 const NAMED: &str = "a turn waits for something named";
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Outside {
     plan: Plan,
     mode: Mode,
+    confined: Confined,
     thinking: Option<u64>,
     checking: Option<u64>,
     calls: BTreeMap<u64, Seen>,
@@ -90,10 +92,11 @@ fn broken(property: &'static str, why: impl Into<String>) -> Result<(), Broken> 
 }
 
 impl Outside {
-    fn new(mode: Mode, plan: Plan) -> Self {
+    fn new(mode: Mode, confined: Confined, plan: Plan) -> Self {
         Self {
             plan,
             mode,
+            confined,
             thinking: None,
             checking: None,
             calls: BTreeMap::new(),
@@ -156,6 +159,9 @@ impl Outside {
             subject.verdict == Verdict::Allow || subject.standing || seen.answer == Some(true);
         if mode == Mode::Supervised && !permitted {
             return broken(GATE, format!("call {} is made", subject.call));
+        }
+        if self.confined == Confined::No && seen.answer != Some(true) {
+            return broken(OFF, format!("call {} is made", subject.call));
         }
         seen.state = CallState::Running;
         self.executed += 1;
@@ -226,13 +232,15 @@ impl Outside {
     }
 }
 
-/// Allowed, asked about, dangerous although allowed, denied, dangerous although allowed earlier.
-const KINDS: [(Verdict, bool, bool); 5] = [
+/// Allowed, asked about, dangerous although allowed, denied, dangerous although allowed earlier; and, in
+/// some walks, allowed earlier.
+const KINDS: [(Verdict, bool, bool); 6] = [
     (Verdict::Allow, false, false),
     (Verdict::Ask, false, false),
     (Verdict::Allow, false, true),
     (Verdict::Deny, false, false),
     (Verdict::Ask, true, true),
+    (Verdict::Ask, true, false),
 ];
 
 fn subject(call: u64, kind: usize) -> Subject {
@@ -416,8 +424,9 @@ impl Word {
     }
 }
 
-fn walk(concerns: Vec<Concern>, mode: Mode, plan: &Plan) -> Exploration {
-    explore(Program::new(concerns), Outside::new(mode, plan.clone()), Explorer::default())
+fn walk(concerns: Vec<Concern>, (mode, confined): (Mode, Confined), plan: &Plan) -> Exploration {
+    let outside = Outside::new(mode, confined, plan.clone());
+    explore(Program::new(concerns), outside, Explorer::default())
 }
 
 fn limits(plan: &Plan) -> RunLimits {
@@ -426,15 +435,15 @@ fn limits(plan: &Plan) -> RunLimits {
 }
 
 fn full(mode: Mode, plan: &Plan) -> Exploration {
-    walk(concerns(mode, &limits(plan)), mode, plan)
+    walk(concerns(mode, &limits(plan), Confined::Yes), (mode, Confined::Yes), plan)
 }
 
 fn without(name: &str, mode: Mode, plan: &Plan) -> Exploration {
     use agentry_bthread::Thread;
-    let all = concerns(mode, &limits(plan));
+    let all = concerns(mode, &limits(plan), Confined::Yes);
     let rest: Vec<Concern> = all.iter().filter(|concern| concern.name() != name).cloned().collect();
     assert_eq!(rest.len() + 1, all.len(), "there is no concern {name}");
-    walk(rest, mode, plan)
+    walk(rest, (mode, Confined::Yes), plan)
 }
 
 const NOTHING: Plan = Plan {
@@ -445,7 +454,7 @@ const NOTHING: Plan = Plan {
     modes: 0,
     forbids: 0,
     unasked: 0,
-    kinds: KINDS.len(),
+    kinds: 5,
     limits: (3, 3, 2),
 };
 
@@ -495,6 +504,27 @@ fn all_properties_hold_in_every_state_and_every_order() {
         }
     }
     println!("explored states: {states}");
+}
+
+#[test]
+fn without_a_sandbox_every_act_is_approved() {
+    let all = Plan { replies: 1, calls: 2, kinds: KINDS.len(), limits: (2, 2, 1), ..NOTHING };
+    let switched = Plan { modes: 1, ..all.clone() };
+    let withdrawn = Plan { forbids: 1, unasked: 1, ..all };
+    for (name, plan) in [("switched", switched), ("withdrawn", withdrawn)] {
+        for mode in [Mode::Supervised, Mode::Autonomous] {
+            let off = (mode, Confined::No);
+            let found = walk(concerns(mode, &limits(&plan), Confined::No), off, &plan);
+            println!("off, {name}, {}: {} states", mode.as_str(), found.states);
+            assert!(found.complete && found.broken.is_empty(), "{name}, {mode:?}: {found}");
+        }
+    }
+    // The gate of a turn in a sandbox would not do.
+    for mode in [Mode::Supervised, Mode::Autonomous] {
+        let wrong = concerns(mode, &limits(&SMALL), Confined::Yes);
+        let found = walk(wrong, (mode, Confined::No), &SMALL);
+        assert!(found.violation(OFF).is_some(), "{mode:?}: {found}");
+    }
 }
 
 #[test]

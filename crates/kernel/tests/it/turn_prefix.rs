@@ -14,6 +14,7 @@ use agentry_kernel::moves::Move;
 use agentry_kernel::turn::{Turn, talk};
 use agentry_protocol::approval::{Answer, Reach};
 use agentry_protocol::call::{Repeat, ToolCall, ToolOutcome, ToolSpec};
+use agentry_protocol::confinement::Confinement;
 use agentry_protocol::event::{Ending, Event, Mode, RunLimits, TurnPlan};
 use agentry_protocol::message::{Message, ModelReply};
 use agentry_protocol::tool::{Category, Risk, ToolName};
@@ -61,7 +62,7 @@ fn authority() -> Authority {
     };
     let library = library::read(input, &mut findings);
     let agent = library.agents.values().next().expect("the agent loads");
-    of_agent(agent, &library, &[bash()], None)
+    of_agent(agent, &library, &[bash()], None, Confinement::nothing())
 }
 
 fn charter(mode: Mode) -> Charter {

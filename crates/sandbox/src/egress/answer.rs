@@ -28,6 +28,11 @@ impl Answer {
         self.body.as_ref().is_some_and(Body::is_over)
     }
 
+    /// Whether anything was answered, beside that the server is still there.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.body.is_some()
+    }
+
     /// Takes what the server said, and adds what the process shall hear.
     pub(crate) fn pass(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
         let Some(body) = &mut self.body else {

@@ -313,7 +313,7 @@ mod tests {
             "GET http://a/ HTTP/1.1\nHost: a\n\n",
             "GET http://a/ HTTP/1.1\r\nHost: a\r\nX: 1\nY: 2\r\n\r\n",
             "GET http://a/ HTTP/1.1\r\nHost: a\r\nX: 1\rY: 2\r\n\r\n",
-            "GET http://a/ HTTP/1.1\r\nHost: a\r\nX: 1\02\r\n\r\n",
+            "GET http://a/ HTTP/1.1\r\nHost: a\r\nX: 1\0\r\n\r\n",
             "GET http://a/ HTTP/1.1\r\nHost: a\r\nX\0: 1\r\n\r\n",
             "GET http://a/ HTTP/1.1\r\nHost: a\r\nExpect: something\r\n\r\n",
             "GET https://a/ HTTP/1.1\r\nHost: a\r\n\r\n",

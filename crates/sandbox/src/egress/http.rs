@@ -78,22 +78,28 @@ impl Visit<'_> {
         let mut out = Leg::new(self.client, &server.wire, passing, &self.shared.sent);
         let begun =
             out.begin(&head.written(path, &server.host, server.port)).and_then(|()| out.take(rest));
-        self.carry(server, out, Passing::Answer(Answer::to(&head.method)), begun);
+        let answer = Passing::Answer(Answer::to(&head.method));
+        if let Some(why) = self.carry(server, out, answer, begun) {
+            let text = format!("closed by sandbox: {}: {why}\n", self.attempt);
+            self.answer(BAD_GATEWAY, &text);
+        }
     }
 
+    /// Carries both ways; gives the reason if that broke off before the process heard anything.
     fn carry(
         &mut self,
         server: &Server,
         mut out: Leg<'_>,
         passing: Passing,
         begun: Result<(), String>,
-    ) {
+    ) -> Option<String> {
         let mut back = Leg::new(&server.wire, self.client, passing, &self.shared.received);
         let idle = self.shared.rules.caps.idle;
-        if let Err(why) = begun.and_then(|()| relay(&mut out, &mut back, idle)) {
-            self.attempt.refuse(format!("closed: {why}"));
-        }
+        let carried = begun.and_then(|()| relay(&mut out, &mut back, idle));
         self.attempt.carried(out.carried, back.carried);
+        let why = carried.err()?;
+        self.attempt.refuse(format!("closed: {why}"));
+        (back.carried == 0).then_some(why)
     }
 
     /// Reads a head; if it is none, that is answered and recorded.

@@ -127,6 +127,9 @@ impl<'a> Leg<'a> {
             Ok(0) if matches!(self.passing, Passing::Request(_)) => {
                 Err("the body of the request ended too early".to_owned())
             }
+            Ok(0) if matches!(&self.passing, Passing::Answer(answer) if !answer.has_begun()) => {
+                Err("the server ended without an answer".to_owned())
+            }
             Ok(0) => {
                 self.ended = true;
                 Ok(Step::Some)

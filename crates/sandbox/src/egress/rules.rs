@@ -116,6 +116,19 @@ impl Rules {
         Self { caps, ..self }
     }
 
+    /// Why a host may not be asked for, as somebody outside of the proxy writes it.
+    ///
+    /// # Errors
+    /// With the reason.
+    pub fn allows(&self, host: &str, port: u16) -> Result<(), String> {
+        self.admit(&Host::parse(host.as_bytes())?, port)
+    }
+
+    /// Whether an address counts as public because the operator said so.
+    pub fn counts_as_public(&self, address: IpAddr) -> bool {
+        self.addresses.iter().any(|range| range.contains(address.to_canonical()))
+    }
+
     /// Whether a name may be asked for at all, before anyone else hears of it.
     pub(crate) fn admit(&self, host: &Host, port: u16) -> Result<(), String> {
         if !self.allow.iter().any(|domain| domain.matches(host)) {
@@ -134,10 +147,10 @@ impl Rules {
             if self.addresses.iter().any(|range| range.contains(answer)) {
                 continue;
             }
-            self.public_port(port)?;
             if let Some(kind) = address::refusal(answer) {
                 return Err(format!("{answer} is {kind}"));
             }
+            self.public_port(port)?;
         }
         Ok(())
     }

@@ -30,7 +30,7 @@ use crate::helper::{Role, Roles};
 use crate::limits::{MEMORY_LOOK_MS, PROXY_PORT};
 use crate::linux::mounts::{self, Lender, Tree};
 use crate::linux::seccomp::Filter;
-use crate::linux::{fence, memory, sys};
+use crate::linux::{fence, landlock, memory, sys};
 use crate::spec::{AtStep, ENTER, Order, Program, START, Spec, Status, Trouble, Word};
 use crate::wire::Channel;
 
@@ -54,10 +54,11 @@ const CONFINED: [u8; 1] = [b'!'];
 /// The whole life of the first process.
 pub(crate) fn live(spec: &Spec, given: Given) -> ! {
     let Given { streams, control, trees, roles, filter } = given;
-    let begun = set_up(spec, &control, trees)
-        .and_then(|()| start(spec, streams, (roles, &filter), &control));
+    let begun = set_up(spec, &control, trees).and_then(|reach| {
+        start(spec, streams, (roles, &filter), &control).map(|started| (reach, started))
+    });
     match begun {
-        Ok((program, children)) => watch(spec, program, &children, &control),
+        Ok((reach, (program, children))) => watch((spec, reach), program, &children, &control),
         Err(trouble) => {
             // If the supervisor is gone, nobody needs to know.
             control.send(&Word::Failed(trouble), &[]).unwrap_or_default();
@@ -66,11 +67,24 @@ pub(crate) fn live(spec: &Spec, given: Given) -> ! {
     sys::exit_now(0)
 }
 
-fn set_up(spec: &Spec, control: &Channel, trees: Option<Vec<Tree>>) -> Result<(), Trouble> {
-    set_parent_process_death_signal(Some(Signal::KILL)).at_step("bind our life to the helper")?;
+/// Whom a signal to all reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reach {
+    /// Whatever came from the program, and nobody else.
+    Ours,
+    /// Everybody, so that each has to be looked for.
+    Everybody,
+}
+
+fn set_up(spec: &Spec, control: &Channel, trees: Option<Vec<Tree>>) -> Result<Reach, Trouble> {
     rustix::process::umask(Mode::empty());
     if let (Some(user), Level::Ns | Level::Landlock) = (spec.user, spec.level) {
         become_user(user, spec.level).at_step("become an ordinary user")?;
+    }
+    // Without a process namespace it has to end the others when the supervisor is gone, so it must live to hear.
+    if spec.level != Level::Landlock {
+        // After the change of user, which undoes it.
+        set_parent_process_death_signal(Some(Signal::KILL)).at_step("bind our life to the helper")?;
     }
     match spec.level {
         Level::Ns => {
@@ -96,7 +110,13 @@ fn set_up(spec: &Spec, control: &Channel, trees: Option<Vec<Tree>>) -> Result<()
     drop_rights().at_step("give up all rights")?;
     set_dumpable_behavior(DumpableBehavior::NotDumpable).at_step("hide ourselves")?;
     rustix::process::umask(Mode::from_raw_mode(0o022));
-    Ok(())
+    match spec.level {
+        Level::Ns | Level::Bwrap => Ok(Reach::Ours),
+        Level::Landlock | Level::Seatbelt | Level::Off => {
+            let bounded = landlock::bound_signals().map_err(fence::trouble)?;
+            Ok(if bounded { Reach::Ours } else { Reach::Everybody })
+        }
+    }
 }
 
 /// The user that files are lent to. At the level of namespaces it is the only one there is.
@@ -233,7 +253,7 @@ fn confine(spec: &Spec, streams: [OwnedFd; 3], filter: &Filter) -> Result<(), Tr
 }
 
 /// Waits until the program is over, the supervisor wants the end, or is gone.
-fn watch(spec: &Spec, program: Pid, children: &OwnedFd, control: &Channel) {
+fn watch((spec, reach): (&Spec, Reach), program: Pid, children: &OwnedFd, control: &Channel) {
     let look_every = Duration::from_millis(MEMORY_LOOK_MS);
     let mut next_look = Instant::now() + look_every;
     let mut out_of_memory = false;
@@ -252,31 +272,39 @@ fn watch(spec: &Spec, program: Pid, children: &OwnedFd, control: &Channel) {
         }
         let (child, spoken) = (!fds[0].revents().is_empty(), !fds[1].revents().is_empty());
         if child && let Some(status) = reap(program, children) {
-            let left_behind = end_others(spec.level);
+            let left_behind = end_others(spec.level, reach);
             let word = Word::Ended { status, left_behind, out_of_memory };
             control.send(&word, &[]).unwrap_or_default();
             return;
         }
         if spoken {
             match control.receive::<Order>() {
-                Ok(Some((Order::Terminate, _))) => signal_others(spec.level, libc::SIGTERM),
-                // The supervisor is gone, or does not make sense any more.
-                Ok(None) | Err(_) => {
-                    end_others(spec.level);
+                Ok(Some((Order::Terminate, _))) => signal_others(reach, libc::SIGTERM),
+                // Or the supervisor is gone, or does not make sense any more.
+                Ok(Some((Order::Kill, _)) | None) | Err(_) => {
+                    end_others(spec.level, reach);
                     return;
                 }
             }
         }
         if Instant::now() >= next_look {
             next_look = Instant::now() + look_every;
-            if spec.level != Level::Landlock
-                && memory::over(Path::new("/proc"), spec.limits.memory_bytes).unwrap_or_default()
-            {
+            if is_out_of_memory(spec) {
                 out_of_memory = true;
-                signal_others(spec.level, libc::SIGKILL);
+                signal_others(reach, libc::SIGKILL);
             }
         }
     }
+}
+
+fn is_out_of_memory(spec: &Spec) -> bool {
+    let proc = Path::new("/proc");
+    let processes = match spec.level {
+        Level::Ns | Level::Bwrap => memory::processes(proc).unwrap_or_default(),
+        // The table has everybody's.
+        Level::Landlock | Level::Seatbelt | Level::Off => crate::tree::descendants_of_us(),
+    };
+    memory::over(proc, processes, spec.limits.memory_bytes)
 }
 
 /// Buries the dead; says how the program ended if it is among them.
@@ -299,23 +327,27 @@ fn status_of(status: WaitStatus) -> Status {
     }
 }
 
-fn signal_others(level: Level, signal: i32) {
-    match level {
-        Level::Ns | Level::Bwrap => sys::signal_all(signal),
-        Level::Landlock | Level::Seatbelt | Level::Off => crate::tree::signal_descendants(signal),
+fn signal_others(reach: Reach, signal: i32) {
+    match reach {
+        Reach::Ours => sys::signal_all(signal),
+        Reach::Everybody => crate::tree::signal_descendants(signal),
     }
 }
 
 /// Ends whatever is left, and says how many there were.
-fn end_others(level: Level) -> usize {
-    match level {
-        Level::Ns | Level::Bwrap => {
-            let left = memory::processes(Path::new("/proc")).map_or(0, |left| left.len());
-            sys::signal_all(libc::SIGKILL);
-            left
+fn end_others(level: Level, reach: Reach) -> usize {
+    let left = match (level, reach) {
+        (Level::Ns | Level::Bwrap, _) => {
+            memory::processes(Path::new("/proc")).map_or(0, |left| left.len())
         }
-        Level::Landlock | Level::Seatbelt | Level::Off => crate::tree::kill_descendants(),
-    }
+        (_, Reach::Ours) => crate::tree::descendants_of_us().len(),
+        (_, Reach::Everybody) => return crate::tree::kill_descendants(),
+    };
+    // One call for all: nobody can be born in between and stay.
+    sys::signal_all(libc::SIGKILL);
+    // Whose parent is gone becomes ours, so that there is nobody left when there is nobody to wait for.
+    while wait(WaitOptions::empty()).is_ok() {}
+    left
 }
 
 /// Waits for one child; for the helper.

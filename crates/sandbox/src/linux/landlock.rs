@@ -3,14 +3,16 @@
 //! Must never: enforce less than was asked for and go on; a kernel that cannot is an error.
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, AddRuleError, AddRulesError, BitFlags, CompatLevel,
-    Compatible, CreateRulesetError, LandlockStatus, PathBeneath, PathFd, PathFdError, RestrictSelf,
+    Compatible, CreateRulesetError, LandlockStatus, PathBeneath, RestrictSelf,
     RestrictSelfError, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError,
     RulesetStatus, Scope,
 };
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 
 use crate::linux::Failed;
 
@@ -32,7 +34,7 @@ pub(crate) struct Rules {
 /// One path, a file or a directory with all below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Allowed {
-    /// The path; a link is followed when the rule is made, not later.
+    /// The path; what is read may be named by a link, which is followed when the rule is made.
     pub(crate) path: PathBuf,
     /// Whether it may be missing.
     pub(crate) optional: bool,
@@ -77,9 +79,11 @@ pub(crate) fn restrict(rules: &Rules) -> Result<(), Failed> {
     let everything = AccessFs::from_all(abi);
     let read = AccessFs::from_read(abi);
     let write = everything & !(AccessFs::MakeChar | AccessFs::MakeBlock);
-    for (list, access) in [(&rules.read, read), (&rules.write, write)] {
+    // Whoever was confined before may have put a link in the place of what may be written.
+    let lists = [(&rules.read, read, Links::Followed), (&rules.write, write, Links::Refused)];
+    for (list, access, links) in lists {
         for allowed in list {
-            ruleset = with(ruleset, allowed, access, AccessFs::from_file(abi))?;
+            ruleset = with(ruleset, (allowed, links), access, AccessFs::from_file(abi))?;
         }
     }
     let status = ruleset.restrict_self().map_err(|error| failed(STEP, error))?;
@@ -89,6 +93,25 @@ pub(crate) fn restrict(rules: &Rules) -> Result<(), Failed> {
             Err(Failed::refused(STEP, "the kernel enforces only a part"))
         }
     }
+}
+
+/// Lets this process signal only itself and what it starts from now on. False where the kernel cannot.
+pub(crate) fn bound_signals() -> Result<bool, Failed> {
+    const STEP: &str = "bounding signals (Landlock)";
+    let abi = ABI::from(i32::try_from(abi()).unwrap_or(i32::MAX));
+    if !Scope::from_all(abi).contains(Scope::Signal) {
+        return Ok(false);
+    }
+    let ruleset = Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .scope(Scope::Signal)
+        .and_then(Ruleset::create)
+        .and_then(RulesetCreated::restrict_self);
+    let status = ruleset.map_err(|error| failed(STEP, error))?;
+    // Our own helper is the one who is surely outside: it is not touched, only asked for.
+    let outside = rustix::process::getppid().map(rustix::process::test_kill_process);
+    Ok(status.ruleset == RulesetStatus::FullyEnforced
+        && outside.is_some_and(|signalled| signalled == Err(rustix::io::Errno::PERM)))
 }
 
 /// An empty ruleset that handles all that this version can.
@@ -108,20 +131,32 @@ fn created(abi: ABI, deny_tcp: bool) -> Result<RulesetCreated, RulesetError> {
     ruleset.create()
 }
 
+/// What becomes of links in a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Links {
+    Followed,
+    Refused,
+}
+
 fn with(
     ruleset: RulesetCreated,
-    allowed: &Allowed,
+    (allowed, links): (&Allowed, Links),
     access: BitFlags<AccessFs>,
     access_of_files: BitFlags<AccessFs>,
 ) -> Result<RulesetCreated, Failed> {
     let step = || format!("{STEP}: allow {}", allowed.path.display());
-    let path = match PathFd::new(&allowed.path) {
-        Ok(path) => path,
-        Err(PathFdError::OpenCall { source, .. }) if allowed.optional && is_missing(&source) => {
-            return Ok(ruleset);
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let opened = match links {
+        Links::Followed => rustix::fs::open(&allowed.path, flags, Mode::empty()),
+        Links::Refused => {
+            let resolve = ResolveFlags::NO_SYMLINKS;
+            rustix::fs::openat2(CWD, &allowed.path, flags, Mode::empty(), resolve)
         }
-        Err(PathFdError::OpenCall { source, .. }) => return Err(Failed::new(step(), source)),
-        Err(other) => return Err(Failed::refused(step(), other.to_string())),
+    };
+    let path = match opened.map_err(io::Error::from) {
+        Ok(path) => path,
+        Err(cause) if allowed.optional && is_missing(&cause) => return Ok(ruleset),
+        Err(cause) => return Err(Failed::new(step(), cause)),
     };
     let is_directory = is_directory(&path).map_err(|cause| Failed::new(step(), cause))?;
     let access = if is_directory { access } else { access & access_of_files };
@@ -133,7 +168,7 @@ fn is_missing(error: &io::Error) -> bool {
 }
 
 /// Asks the opened path itself, so that nothing can be put in its place in between.
-fn is_directory(path: &PathFd) -> io::Result<bool> {
+fn is_directory(path: &OwnedFd) -> io::Result<bool> {
     let stat = rustix::fs::fstat(path)?;
     Ok(rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir())
 }
@@ -160,7 +195,7 @@ mod tests {
     use std::path::Path;
     use std::process::Command;
 
-    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    use rustix::fs::{FileType, mknodat};
 
     use super::*;
     use crate::linux::tests::{again, in_child, say};

@@ -12,26 +12,25 @@ use std::path::Path;
 /// The first process of the table; it only watches and reaps.
 const FIRST: u32 = 1;
 
-/// Whether the processes of a `/proc` directory, but for the first and the caller, use more.
-pub(crate) fn over(proc: &Path, limit_bytes: u64) -> io::Result<bool> {
+/// Whether these processes of a `/proc` directory use more.
+pub(crate) fn over(proc: &Path, processes: Vec<u32>, limit_bytes: u64) -> bool {
     let page_bytes = u64::try_from(rustix::param::page_size()).unwrap_or(u64::MAX);
-    let processes = processes(proc)?;
     let resident: Vec<(u32, u64)> = processes
         .into_iter()
         // It may have ended since the table was read; then it uses nothing.
         .filter_map(|pid| Some((pid, resident_pages(proc, pid)?.saturating_mul(page_bytes))))
         .collect();
     if sum(resident.iter().map(|(_, bytes)| *bytes)) <= limit_bytes {
-        return Ok(false);
+        return false;
     }
     let mut used: u64 = 0;
     for (pid, resident) in resident {
         used = used.saturating_add(share_bytes(proc, pid).unwrap_or(resident));
         if used > limit_bytes {
-            return Ok(true);
+            return true;
         }
     }
-    Ok(false)
+    false
 }
 
 fn sum(bytes: impl Iterator<Item = u64>) -> u64 {
@@ -78,6 +77,10 @@ mod tests {
     use super::*;
     use crate::linux::tests::{again, in_child, say};
 
+    fn all_over(proc: &Path, limit_bytes: u64) -> bool {
+        over(proc, processes(proc).unwrap(), limit_bytes)
+    }
+
     const MIB: u64 = 1 << 20;
 
     /// A process table of files: number, resident MiB, and the share in MiB where it can be read.
@@ -104,42 +107,42 @@ mod tests {
     #[test]
     fn shared_pages_are_counted_once_when_the_cheap_sum_is_over() {
         let proc = table(&[(10, 60, Some(30)), (11, 60, Some(30))]);
-        assert!(!over(proc.path(), 60 * MIB).unwrap());
-        assert!(over(proc.path(), 60 * MIB - 1).unwrap());
+        assert!(!all_over(proc.path(), 60 * MIB));
+        assert!(all_over(proc.path(), 60 * MIB - 1));
     }
 
     #[test]
     fn the_cheap_sum_is_enough_when_it_is_below() {
         // Were the shares read, they would be over.
         let proc = table(&[(10, 20, Some(900)), (11, 20, Some(900))]);
-        assert!(!over(proc.path(), 40 * MIB).unwrap());
+        assert!(!all_over(proc.path(), 40 * MIB));
     }
 
     #[test]
     fn a_process_that_cannot_be_looked_at_counts_in_full() {
         let proc = table(&[(10, 60, None), (11, 60, Some(1))]);
-        assert!(!over(proc.path(), 61 * MIB).unwrap());
-        assert!(over(proc.path(), 61 * MIB - 1).unwrap());
+        assert!(!all_over(proc.path(), 61 * MIB));
+        assert!(all_over(proc.path(), 61 * MIB - 1));
     }
 
     #[test]
     fn the_first_process_and_the_caller_do_not_count() {
         let proc = table(&[(1, 500, None), (7, 500, None), (10, 5, None)]);
         symlink("7", proc.path().join("self")).unwrap();
-        assert!(!over(proc.path(), 5 * MIB).unwrap());
-        assert!(over(proc.path(), 5 * MIB - 1).unwrap());
+        assert!(!all_over(proc.path(), 5 * MIB));
+        assert!(all_over(proc.path(), 5 * MIB - 1));
     }
 
     #[test]
     fn a_process_that_is_gone_uses_nothing() {
         let proc = table(&[(10, 5, None)]);
         fs::create_dir(proc.path().join("11")).unwrap();
-        assert!(!over(proc.path(), 5 * MIB).unwrap());
+        assert!(!all_over(proc.path(), 5 * MIB));
     }
 
     #[test]
     fn a_table_that_cannot_be_read_is_an_error() {
-        assert!(over(Path::new("/nowhere/proc"), 1).is_err());
+        assert!(processes(Path::new("/nowhere/proc")).is_err());
     }
 
     #[test]
@@ -150,7 +153,7 @@ mod tests {
         let proc = tempfile::tempdir().unwrap();
         let pid = child.id().to_string();
         symlink(format!("/proc/{pid}"), proc.path().join(&pid)).unwrap();
-        let read = (over(proc.path(), 64 * MIB).unwrap(), over(proc.path(), 200 * MIB).unwrap());
+        let read = (all_over(proc.path(), 64 * MIB), all_over(proc.path(), 200 * MIB));
         assert_eq!(read, (true, false));
     }
 

@@ -288,8 +288,8 @@ impl Root {
         for path in &view.masks {
             let step = format!("hide {}", path.display());
             let found = match find(&self.root, below(path)) {
-                // What the sandbox does not see needs no hiding.
-                Err(Errno::NOENT | Errno::NOTDIR) => continue,
+                // What the sandbox does not see needs no hiding; where a link leads to is hidden by its own name.
+                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => continue,
                 found => found.at_step(&step)?,
             };
             let mode = rustix::fs::fstat(&found).at_step(&step)?.st_mode;

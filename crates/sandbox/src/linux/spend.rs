@@ -28,7 +28,8 @@ fn table(limits: &Limits, cores: u64) -> [(Resource, u64, &'static str); 8] {
         (Resource::Data, limits.memory_bytes, "memory"),
         (Resource::Fsize, limits.disk_bytes, "the size of a file"),
         (Resource::Nofile, limits.files, "open files"),
-        (Resource::Core, 0, "core dumps"),
+        // 0 would still feed a program that the system takes dumps with; 1 is too little for both.
+        (Resource::Core, 1, "core dumps"),
         (Resource::Cpu, cpu_seconds(limits.timeout_ms, cores), "processor time"),
         (Resource::Memlock, LOCKED_BYTES_MAX, "locked memory"),
         (Resource::Msgqueue, QUEUED_BYTES_MAX, "message queues"),
@@ -64,7 +65,7 @@ mod tests {
         assert!(said.contains("Max data size 3221225472 3221225472"), "{said}");
         assert!(said.contains("Max file size 8388608 8388608"), "{said}");
         assert!(said.contains("Max open files 90 90"), "{said}");
-        assert!(said.contains("Max core file size 0 0"), "{said}");
+        assert!(said.contains("Max core file size 1 1"), "{said}");
         assert!(said.contains("Max cpu time 18 18"), "{said}");
         assert!(said.contains("Max msgqueue size 262144 262144"), "{said}");
     }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use agentry_protocol::confinement::Git;
 
-use super::dir::{Id, Kind, Status};
+use super::dir::{Id, Kind, Stamp, Status};
 use super::git::{self, Settings};
 use super::place::{Content, Found, Known, Place, Role, Survey};
 use super::repair::{Aside, Repair};
@@ -24,7 +24,7 @@ pub(crate) struct Check<'a> {
     pub(crate) task: Task<'a>,
     pub(crate) known: &'a BTreeMap<Place, Known>,
     /// What is older than this was not made by a call; only known if the look before the call was cut short.
-    pub(crate) older_is_fine: Option<(i64, i64)>,
+    pub(crate) older_is_fine: Option<Stamp>,
     pub(crate) repair: Repair<'a>,
     pub(crate) violations: Vec<Violation>,
     /// What could not be put right, so that it is not tried again in every round.
@@ -97,6 +97,9 @@ impl Check<'_> {
                 self.put_right(&mut round, (place, known), now.as_ref());
             }
         }
+        for (place, aside) in std::mem::take(&mut round.aside) {
+            self.put_back(&mut round, &place, aside);
+        }
         if round.acted {
             return Ok(true);
         }
@@ -157,6 +160,19 @@ impl Check<'_> {
         })
     }
 
+    /// Puts a directory back; what is in it comes along, and the next round sees whether all of it did.
+    fn put_back(&mut self, round: &mut Round, place: &Place, aside: io::Result<Aside>) {
+        let (what, outcome) = match aside {
+            Ok(aside) => {
+                let to = aside.from.absolute(self.task.roots);
+                (What::Moved { to }, self.repair.put_back(&aside, place))
+            }
+            Err(error) => (What::Removed, Err(error)),
+        };
+        self.tell(place, what, outcome.map(|taken| (taken, Ok(()))));
+        round.acted = true;
+    }
+
     fn put_right(
         &mut self,
         round: &mut Round,
@@ -164,16 +180,7 @@ impl Check<'_> {
         now: Option<&Status>,
     ) {
         if let Some(aside) = round.aside.remove(place) {
-            let (what, outcome) = match aside {
-                Ok(aside) => {
-                    let to = aside.from.absolute(self.task.roots);
-                    (What::Moved { to }, self.repair.put_back(&aside, place))
-                }
-                Err(error) => (What::Removed, Err(error)),
-            };
-            self.tell(place, what, outcome.map(|taken| (taken, Ok(()))));
-            // What is in it comes back with it; the next round sees whether all of it did.
-            round.acted = true;
+            self.put_back(round, place, aside);
             return;
         }
         let is_directory = |it: &Status| it.kind == Kind::Directory;
@@ -337,6 +344,8 @@ fn is_harmless_part(path: &Path, bytes: &[u8]) -> bool {
             let settings = if is_module { Settings::Module } else { Settings::Repository };
             git::is_harmless(bytes, settings)
         }
+        // What a repository without a directory `.git` is known by.
+        Some("HEAD") => true,
         // A worktree's own: the rest is where it always is.
         Some("commondir") => homes.contains("worktrees") && bytes == b"../..\n",
         Some(_) | None => false,

@@ -11,17 +11,26 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path};
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawMode, RenameFlags, Stat};
+#[cfg(not(target_os = "linux"))]
+use rustix::fs::Stat;
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawMode, RenameFlags};
+#[cfg(target_os = "linux")]
+use rustix::fs::{Statx, StatxFlags};
 use rustix::io::Errno;
 
 /// How much of a directory is read at once, in bytes.
 const LISTING_BYTES: usize = 32 * 1024;
 
+/// Seconds and nanoseconds, as wide as those of any system.
+pub(crate) type Stamp = (i128, i128);
+
 /// What names a file for as long as it lives, whatever it is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Id {
-    pub(crate) dev: u64,
-    ino: u64,
+    pub(crate) dev: i128,
+    ino: i128,
+    /// When it was made, where the file system says so: the number of a file that is gone is given away again.
+    born: Option<Stamp>,
 }
 
 /// What sort of thing stands there.
@@ -43,41 +52,65 @@ pub(crate) struct Status {
     pub(crate) mode: RawMode,
     pub(crate) uid: u32,
     pub(crate) gid: u32,
-    pub(crate) links: u64,
+    pub(crate) links: i128,
     pub(crate) size: u64,
     /// When it was last made, changed, linked or renamed; seconds and nanoseconds.
-    pub(crate) changed: (i64, i64),
+    pub(crate) changed: Stamp,
 }
 
-#[allow(
-    clippy::unnecessary_cast,
-    clippy::useless_conversion,
-    reason = "the widths differ by system"
-)]
+impl From<FileType> for Kind {
+    fn from(sort: FileType) -> Self {
+        match sort {
+            FileType::RegularFile => Self::File,
+            FileType::Directory => Self::Directory,
+            FileType::Symlink => Self::Link,
+            _ => Self::Other,
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl From<Statx> for Status {
+    fn from(stat: Statx) -> Self {
+        let stamp = |time: rustix::fs::StatxTimestamp| (time.tv_sec.into(), time.tv_nsec.into());
+        let knows_birth = StatxFlags::from_bits_retain(stat.stx_mask).contains(StatxFlags::BTIME);
+        Self {
+            id: Id {
+                dev: i128::from(stat.stx_dev_major) << 32 | i128::from(stat.stx_dev_minor),
+                ino: stat.stx_ino.into(),
+                born: knows_birth.then(|| stamp(stat.stx_btime)),
+            },
+            kind: FileType::from_raw_mode(stat.stx_mode.into()).into(),
+            mode: RawMode::from(stat.stx_mode) & 0o7777,
+            uid: stat.stx_uid,
+            gid: stat.stx_gid,
+            links: stat.stx_nlink.into(),
+            size: stat.stx_size,
+            changed: stamp(stat.stx_ctime),
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
 impl From<Stat> for Status {
     fn from(stat: Stat) -> Self {
-        let kind = match FileType::from_raw_mode(stat.st_mode as RawMode) {
-            FileType::RegularFile => Kind::File,
-            FileType::Directory => Kind::Directory,
-            FileType::Symlink => Kind::Link,
-            _ => Kind::Other,
-        };
+        let kind = FileType::from_raw_mode(stat.st_mode).into();
         Self {
-            id: Id { dev: stat.st_dev as u64, ino: stat.st_ino as u64 },
+            id: Id { dev: stat.st_dev.into(), ino: stat.st_ino.into(), born: None },
             kind,
-            mode: stat.st_mode as RawMode & 0o7777,
+            mode: stat.st_mode & 0o7777,
             uid: stat.st_uid,
             gid: stat.st_gid,
-            links: stat.st_nlink as u64,
+            links: stat.st_nlink.into(),
             size: u64::try_from(stat.st_size).unwrap_or(0),
-            changed: (stat.st_ctime as i64, stat.st_ctime_nsec as i64),
+            changed: (stat.st_ctime.into(), stat.st_ctime_nsec.into()),
         }
     }
 }
 
 /// What stands under a name; nothing is an answer too.
 pub(crate) fn status(dir: impl AsFd, name: &CStr) -> io::Result<Option<Status>> {
-    match rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW) {
+    match look(dir, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => Ok(Some(stat.into())),
         Err(error) if is_absent(error) => Ok(None),
         Err(error) => Err(error.into()),
@@ -85,7 +118,17 @@ pub(crate) fn status(dir: impl AsFd, name: &CStr) -> io::Result<Option<Status>> 
 }
 
 pub(crate) fn status_of(handle: impl AsFd) -> io::Result<Status> {
-    Ok(rustix::fs::fstat(handle)?.into())
+    Ok(look(handle, c"", AtFlags::EMPTY_PATH)?.into())
+}
+
+#[cfg(target_os = "linux")]
+fn look(dir: impl AsFd, name: &CStr, flags: AtFlags) -> Result<Statx, Errno> {
+    rustix::fs::statx(dir, name, flags, StatxFlags::BASIC_STATS | StatxFlags::BTIME)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn look(dir: impl AsFd, name: &CStr, flags: AtFlags) -> Result<Stat, Errno> {
+    if name.is_empty() { rustix::fs::fstat(dir) } else { rustix::fs::statat(dir, name, flags) }
 }
 
 /// Whether an error says that the thing is not there, or not there as what was asked for.

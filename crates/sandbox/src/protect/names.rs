@@ -7,6 +7,9 @@
 //!
 //! Must never: look at the file system.
 
+use std::ffi::OsStr;
+use std::path::Path;
+
 /// The directory, file or link that makes a directory a repository.
 pub(crate) const REPOSITORY: &str = ".git";
 
@@ -84,6 +87,30 @@ impl Names {
         let candidates = if name.first() == Some(&b'.') { &self.dotted } else { &self.plain };
         candidates.iter().any(|one| one.eq_ignore_ascii_case(name))
     }
+
+    /// The same for a name in a directory of packages from elsewhere.
+    pub(crate) fn holds_supplied(&self, name: &[u8]) -> bool {
+        is_repository(name)
+    }
+
+    /// Whether a path below a writable root is protected by one of the names in it.
+    pub(crate) fn holds_path(&self, path: &Path) -> bool {
+        let mut supplied = false;
+        path.iter().map(OsStr::as_encoded_bytes).any(|name| {
+            let held = if supplied { self.holds_supplied(name) } else { self.holds(name) };
+            supplied |= is_supplied(name);
+            held
+        })
+    }
+}
+
+/// Directories of packages that came from elsewhere and were never opened as a project of their own. Packages bring
+/// editor settings along; in there only repositories count.
+const SUPPLIED: [&[u8]; 4] = [b"node_modules", b"site-packages", b"dist-packages", b"vendor"];
+
+/// Whether a directory holds packages from elsewhere.
+pub(crate) fn is_supplied(name: &[u8]) -> bool {
+    SUPPLIED.contains(&name)
 }
 
 /// Whether a name is that of a repository.
@@ -94,6 +121,17 @@ pub(crate) fn is_repository(name: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn among_packages_from_elsewhere_only_repositories_count() {
+        let names = Names::default();
+        for yes in ["a/.vscode", ".git/config", "node_modules/a/.git/hooks", ".vscode/node_modules"] {
+            assert!(names.holds_path(Path::new(yes)), "{yes}");
+        }
+        for no in ["node_modules/a/.vscode/tasks.json", "vendor/a/.idea", "src/vendored"] {
+            assert!(!names.holds_path(Path::new(no)), "{no}");
+        }
+    }
 
     #[test]
     fn case_does_not_matter_and_parts_of_names_do_not_count() {

@@ -102,12 +102,12 @@ fn os(name: &CStr) -> &OsStr {
     OsStr::from_bytes(name.to_bytes())
 }
 
-/// Leaves what cannot be copied where it is, under a name that means nothing to anybody, and locked.
+/// Leaves what cannot be copied where it is, under a name that means nothing to anybody.
 fn set_aside(dir: &OwnedFd, name: &CStr, number: &CStr) -> io::Result<OsString> {
     let aside = format!("agentry-quarantined-{}", number.to_string_lossy());
     let to = CString::new(aside.as_str()).map_err(|_| Errno::INVAL)?;
     dir::rename((dir, name), (dir, &to))?;
-    dir::set_mode(dir, &to, 0)?;
+    defuse(dir, &to, 0)?;
     Ok(aside.into())
 }
 

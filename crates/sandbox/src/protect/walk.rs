@@ -6,6 +6,8 @@
 //!
 //! Must never: follow a link, go on after a bound, or leave something out without saying so.
 
+mod repository;
+
 use std::collections::{HashMap, HashSet};
 use std::ffi::{CStr, CString, OsStr};
 use std::io;
@@ -19,10 +21,11 @@ use agentry_protocol::confinement::Git;
 use rustix::fs::FileType;
 use rustix::io::Errno;
 
-use super::dir::{self, Id, Kind, Listing, Status};
-use super::names::{self, Names};
+use super::dir::{self, Id, Kind, Listing, Stamp, Status};
+use super::names::{self, Names, is_supplied};
 use super::place::{Found, Place, Role, Root, Survey};
 use crate::limits::{WALK_DEPTH_MAX, WALK_ENTRIES_MAX, WALK_MS_MAX, WATCHED_ENTRIES_MAX};
+use repository::Marks;
 
 /// How many entries are visited between two looks at the clock.
 const ENTRIES_PER_CLOCK: usize = 256;
@@ -36,6 +39,8 @@ pub struct WalkBounds {
     pub time: Duration,
     /// Directories in directories.
     pub depth: usize,
+    /// Entries in protected directories, which are watched one by one.
+    pub watched: usize,
 }
 
 impl Default for WalkBounds {
@@ -44,6 +49,7 @@ impl Default for WalkBounds {
             entries: WALK_ENTRIES_MAX,
             time: Duration::from_millis(WALK_MS_MAX),
             depth: WALK_DEPTH_MAX,
+            watched: WATCHED_ENTRIES_MAX,
         }
     }
 }
@@ -57,7 +63,7 @@ pub(crate) struct Task<'a> {
     /// Places that are protected although their names are not, and how.
     pub(crate) explicit: &'a [(Place, Role)],
     /// A directory that was made unreadable since then is opened by force.
-    pub(crate) since: Option<(i64, i64)>,
+    pub(crate) since: Option<Stamp>,
 }
 
 /// Walks all roots.
@@ -135,10 +141,13 @@ impl<'a> Walk<'a> {
     }
 
     /// Visits what is in a directory: first what is protected there, then the directories below.
-    fn directory(&mut self, dir: &OwnedFd, dev: u64) -> io::Result<()> {
-        let (hits, below) = self.sorted(dir)?;
+    fn directory(&mut self, dir: &OwnedFd, dev: i128) -> io::Result<()> {
+        let (hits, below, marks) = self.sorted(dir)?;
         for name in hits {
             self.protected(dir, &name)?;
+        }
+        if marks.are_of_repository() {
+            self.bare_repository(dir)?;
         }
         for name in below {
             if self.is_over() {
@@ -154,11 +163,12 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// The protected names in a directory, and the directories to be visited.
-    fn sorted(&mut self, dir: &OwnedFd) -> io::Result<(Vec<CString>, Vec<CString>)> {
-        let (mut hits, mut below) = (Vec::new(), Vec::new());
+    /// The protected names in a directory, the directories to be visited, and whether it is a repository.
+    fn sorted(&mut self, dir: &OwnedFd) -> io::Result<(Vec<CString>, Vec<CString>, Marks)> {
+        let (mut hits, mut below, mut marks) = (Vec::new(), Vec::new(), Marks::default());
         let (mut entries, started) = (self.entries, self.started);
         let (names, bounds, all) = (self.task.names, self.task.bounds, !self.sought.is_empty());
+        let supplied = self.path.iter().any(|part| is_supplied(part.as_bytes()));
         let mut over = false;
         self.listing.each(dir, |name, sort| {
             entries += 1;
@@ -167,7 +177,13 @@ impl<'a> Walk<'a> {
                 over = true;
                 return ControlFlow::Break(());
             }
-            if !all && names.holds(name.to_bytes()) {
+            marks.see(name);
+            let name_bytes = name.to_bytes();
+            let held = match supplied {
+                true => names.holds_supplied(name_bytes),
+                false => names.holds(name_bytes),
+            };
+            if !all && held {
                 hits.push(name.to_owned());
             } else if matches!(sort, FileType::Directory | FileType::Unknown) {
                 below.push(name.to_owned());
@@ -178,7 +194,7 @@ impl<'a> Walk<'a> {
         if over {
             self.over();
         }
-        Ok((hits, below))
+        Ok((hits, below, if all { Marks::default() } else { marks }))
     }
 
     /// Goes into a directory, calls back, and comes out again.
@@ -268,13 +284,13 @@ impl<'a> Walk<'a> {
             return Ok(());
         }
         self.enter(dir, name, |walk, inner, _| {
-            let Some(entries) = walk.listing.names(inner, WATCHED_ENTRIES_MAX)? else {
+            let Some(entries) = walk.listing.names(inner, walk.task.bounds.watched)? else {
                 walk.too_much_inside();
                 return Ok(());
             };
             for entry in entries {
                 walk.watched += 1;
-                if walk.watched > WATCHED_ENTRIES_MAX {
+                if walk.watched > walk.task.bounds.watched {
                     walk.too_much_inside();
                     return Ok(());
                 }
@@ -284,81 +300,6 @@ impl<'a> Walk<'a> {
             }
             Ok(())
         })
-    }
-
-    fn repository(&mut self, dir: &OwnedFd, name: &CStr, status: Status) -> io::Result<()> {
-        self.note(name, status, Role::Repository);
-        self.enter(dir, name, |walk, inner, _| {
-            walk.parts(inner, &PARTS)?;
-            walk.inside(inner, c"worktrees", |walk, all| {
-                walk.each_below(all, &|walk, one| walk.parts(one, &WORKTREE_PARTS))
-            })?;
-            walk.inside(inner, c"modules", |walk, modules| walk.modules(modules))
-        })
-    }
-
-    /// The parts of a repository that are there, by their paths in it.
-    fn parts(&mut self, dir: &OwnedFd, parts: &[&CStr]) -> io::Result<()> {
-        for part in parts {
-            if let Some(status) = dir::status(dir, part)? {
-                self.whole(dir, part, status, Role::Part)?;
-            }
-        }
-        self.inside(dir, c"info", |walk, info| match dir::status(info, c"attributes")? {
-            Some(status) => walk.whole(info, c"attributes", status, Role::Part),
-            None => Ok(()),
-        })
-    }
-
-    /// Goes into a directory of a repository; a link in its place would lead git elsewhere.
-    fn inside(
-        &mut self,
-        dir: &OwnedFd,
-        name: &CStr,
-        inside: impl FnOnce(&mut Self, &OwnedFd) -> io::Result<()>,
-    ) -> io::Result<()> {
-        match dir::status(dir, name)? {
-            None => Ok(()),
-            Some(status) if status.kind == Kind::Directory => {
-                self.enter(dir, name, |walk, inner, _| inside(walk, inner))
-            }
-            Some(status) => self.whole(dir, name, status, Role::Part),
-        }
-    }
-
-    /// Repositories of submodules stand anywhere below `modules`, also in one another.
-    fn modules(&mut self, dir: &OwnedFd) -> io::Result<()> {
-        if dir::status(dir, c"HEAD")?.is_some() {
-            self.parts(dir, &PARTS)?;
-        }
-        self.each_below(dir, &|walk, one| walk.modules(one))
-    }
-
-    fn each_below(
-        &mut self,
-        dir: &OwnedFd,
-        visit: &dyn Fn(&mut Self, &OwnedFd) -> io::Result<()>,
-    ) -> io::Result<()> {
-        let is_repository = dir::status(dir, c"HEAD")?.is_some();
-        let room = self.task.bounds.entries.saturating_sub(self.entries);
-        let Some(names) = self.listing.names(dir, room)? else {
-            self.over();
-            return Ok(());
-        };
-        self.entries += names.len();
-        for name in names {
-            if self.is_over() {
-                return Ok(());
-            }
-            if is_repository && BULK.contains(&name.as_c_str()) {
-                continue;
-            }
-            let Some(status) = dir::status(dir, &name)? else { continue };
-            if matches!(status.kind, Kind::Directory | Kind::Link) {
-                self.inside(dir, &name, |walk, inner| visit(walk, inner))?;
-            }
-        }
-        Ok(())
     }
 
     /// Takes note of a place that is protected because we were told so.
@@ -379,7 +320,16 @@ impl<'a> Walk<'a> {
         last: (&CStr, Role),
     ) -> io::Result<()> {
         if let Some((first, rest)) = parents.split_first() {
-            return self.enter(dir, first, |walk, inner, _| walk.explicit_below(inner, rest, last));
+            return match dir::status(dir, first)? {
+                // Whoever reads the path follows it, so it stands for what is at its end.
+                Some(status) if status.kind == Kind::Link => {
+                    self.whole(dir, first, status, Role::Protected)
+                }
+                Some(_) => {
+                    self.enter(dir, first, |walk, inner, _| walk.explicit_below(inner, rest, last))
+                }
+                None => Ok(()),
+            };
         }
         let (name, role) = last;
         match dir::status(dir, name)? {
@@ -434,7 +384,8 @@ impl<'a> Walk<'a> {
 
     fn too_much_inside(&mut self) {
         let text = format!(
-            "protected directories hold more than {WATCHED_ENTRIES_MAX} entries, at {:?}",
+            "protected directories hold more than {} entries, at {:?}",
+            self.task.bounds.watched,
             self.here()
         );
         self.incomplete(&text);
@@ -446,17 +397,11 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// What can make git run something, in a repository; `commondir` says where the rest of it is.
-const PARTS: [&CStr; 4] = [c"hooks", c"config", c"config.worktree", c"commondir"];
-const WORKTREE_PARTS: [&CStr; 3] = [c"config.worktree", c"commondir", c"hooks"];
-/// What is large in a repository and makes git run nothing.
-const BULK: [&CStr; 5] = [c"objects", c"refs", c"logs", c"hooks", c"info"];
-
 /// Whether a directory is on a file system that the kernel makes up.
 #[cfg(target_os = "linux")]
 fn is_made_up(dir: &OwnedFd) -> bool {
     /// proc, sysfs, cgroup, cgroup2, debugfs, tracefs, bpf, securityfs.
-    const MADE_UP: [i64; 8] = [
+    const MADE_UP: [i128; 8] = [
         0x9fa0,
         0x6265_6572,
         0x27_e0eb,
@@ -466,7 +411,7 @@ fn is_made_up(dir: &OwnedFd) -> bool {
         0xcafe_4a11,
         0x7363_6673,
     ];
-    rustix::fs::fstatfs(dir).is_ok_and(|it| MADE_UP.contains(&it.f_type))
+    rustix::fs::fstatfs(dir).is_ok_and(|it| MADE_UP.contains(&it.f_type.into()))
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -1,6 +1,8 @@
 //! What the crate promises, checked on real processes.
 #![expect(clippy::unwrap_used, reason = "a test that cannot set its scene shall fail there")]
 
+mod attacks;
+mod bombs;
 mod bounds;
 mod egress;
 mod endings;

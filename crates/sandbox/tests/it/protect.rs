@@ -73,6 +73,17 @@ impl Scene {
         guard.check(&mark, &self.quarantine()).unwrap()
     }
 
+    /// The clock of files is coarse; this returns when it has moved on.
+    fn wait_for_the_clock(&self) {
+        let stamp = || {
+            let probe = tempfile::NamedTempFile::new_in(self.dir.path()).unwrap();
+            probe.as_file().metadata().unwrap().modified().unwrap()
+        };
+        let before = stamp();
+        // Two steps and more on any system.
+        while stamp() < before + std::time::Duration::from_millis(25) {}
+    }
+
     /// Nothing is left to say by a call that does nothing.
     #[track_caller]
     fn is_at_rest(&self, guard: &mut Guard) {

@@ -3,7 +3,7 @@
 //! Must never: let a call that finished be anything else again.
 
 use agentry_protocol::call::{OutcomeStatus, ToolCall};
-use agentry_protocol::event::Permit;
+use agentry_protocol::event::{Permit, Under};
 use agentry_protocol::tool::ToolName;
 use agentry_protocol::{CallId, RunId, SessionId, TurnId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -27,6 +27,8 @@ pub struct CallRow {
     pub status: CallStatus,
     /// What allowed it, once it started.
     pub permit: Option<Permit>,
+    /// What it ran under, once it started.
+    pub under: Option<Under>,
     /// The entry that proposed it.
     pub proposed_seq: u64,
     /// The entry that started it.
@@ -49,7 +51,7 @@ pub enum CallStatus {
 }
 
 const COLUMNS: &str =
-    "id, run, turn, session, tool, status, permit, proposed_seq, started_seq, finished_seq";
+    "id, run, turn, session, tool, status, permit, under, proposed_seq, started_seq, finished_seq";
 
 impl CallStatus {
     const ALL: [Self; 8] = [
@@ -90,6 +92,9 @@ impl CallRow {
         let permit = text(6)?
             .map(|text| serde_json::from_str(&text).map_err(|_| strange(6, &text)))
             .transpose()?;
+        let under = text(7)?
+            .map(|text| serde_json::from_str(&text).map_err(|_| strange(7, &text)))
+            .transpose()?;
         let tool: String = row.get(4)?;
         Ok(Self {
             id: CallId::new(row.get::<_, String>(0)?),
@@ -99,9 +104,10 @@ impl CallRow {
             tool: serde_json::from_value(tool.clone().into()).map_err(|_| strange(4, &tool))?,
             status,
             permit,
-            proposed_seq: row.get::<_, i64>(7)?.cast_unsigned(),
-            started_seq: seq(8)?,
-            finished_seq: seq(9)?,
+            under,
+            proposed_seq: row.get::<_, i64>(8)?.cast_unsigned(),
+            started_seq: seq(9)?,
+            finished_seq: seq(10)?,
         })
     }
 
@@ -150,14 +156,15 @@ pub(super) fn started(
     sql: &Connection,
     entry: &Placed<'_>,
     call: &CallId,
-    by: &Permit,
+    (by, under): (&Permit, &Under),
 ) -> rusqlite::Result<()> {
     let permit = serde_json::to_string(by).expect("a permit is plain JSON");
+    let under = serde_json::to_string(under).expect("a level and a hash are plain JSON");
     run(
         sql,
-        "UPDATE calls SET status = ?2, permit = ?3, started_seq = ?4
+        "UPDATE calls SET status = ?2, permit = ?3, under = ?4, started_seq = ?5
          WHERE id = ?1 AND started_seq IS NULL AND finished_seq IS NULL",
-        params![call.as_str(), CallStatus::Started.as_str(), permit, entry.seq],
+        params![call.as_str(), CallStatus::Started.as_str(), permit, under, entry.seq],
     )?;
     Ok(())
 }

@@ -63,6 +63,7 @@ CREATE TABLE calls (
     tool TEXT NOT NULL,
     status TEXT NOT NULL,
     permit TEXT,
+    under TEXT,
     proposed_seq INTEGER NOT NULL,
     started_seq INTEGER,
     finished_seq INTEGER

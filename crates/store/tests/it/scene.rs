@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use agentry_protocol::approval::{Answer, Approval, Reach};
 use agentry_protocol::call::ToolCall;
+use agentry_protocol::confinement::Confinement;
 use agentry_protocol::envelope::{About, Draft, Envelope};
-use agentry_protocol::event::{Ending, Event, Mode, RunLimits, RunPlan, StepPlan, TurnPlan};
+use agentry_protocol::event::{Ending, Event, Mode, RunLimits, RunPlan, StepPlan, TurnPlan, Under};
 use agentry_protocol::message::{Message, Usage};
 use agentry_protocol::tool::ToolName;
 use agentry_protocol::verdict::{Ruling, Verdict};
@@ -104,6 +105,11 @@ pub(crate) fn apr(number: u128) -> ApprovalId {
 
 pub(crate) fn call(number: u128) -> CallId {
     CallId::from_number(number)
+}
+
+/// What a call runs under.
+pub(crate) fn under() -> Under {
+    Under::from(&Confinement::nothing())
 }
 
 /// About session 1, run 1, and the turn.

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::scene::{
     START, Scene, WORKS, about, answers, apr, asks, begun, call, draft, ends, opened, plan, run,
-    ses, starts, tool_call, trn,
+    ses, starts, tool_call, trn, under,
 };
 
 fn status(scene: &Scene) -> RunStatus {
@@ -154,7 +154,8 @@ fn a_call_is_proposed_started_and_settled_once() {
     // Nothing stops that has not started.
     scene.add(&about(1), Event::CallStopped { call: call(1) });
     assert_eq!(row(1).status, CallStatus::Proposed);
-    scene.add(&about(1), Event::CallStarted { call: call(1), by: by.clone() });
+    scene.add(&about(1), Event::CallStarted { call: call(1), by: by.clone(), under: under() });
+    assert_eq!(row(1).under, Some(under()));
     assert_eq!((row(1).status, row(1).permit), (CallStatus::Started, Some(by)));
     scene.add(&about(1), Event::CallStopped { call: call(1) });
     assert_eq!(row(1).status, CallStatus::Stopping);

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::scene::{
     Scene, answers, apr, asks, call, draft, ends, opened, plan, prompt, run, ses, starts,
-    tool_call, trn,
+    tool_call, trn, under,
 };
 
 fn endings() -> impl Strategy<Value = Ending> {
@@ -48,7 +48,11 @@ fn calls() -> impl Strategy<Value = Event> {
         }),
         (number(), number()).prop_map(|(approval, call)| asks(approval, call)),
         (number(), any::<bool>()).prop_map(|(approval, allow)| answers(approval, allow)),
-        number().prop_map(|id| Event::CallStarted { call: call(id), by: Permit::Mode {} }),
+        number().prop_map(|id| Event::CallStarted {
+            call: call(id),
+            by: Permit::Mode {},
+            under: under(),
+        }),
         number().prop_map(|id| Event::CallFinished {
             call: call(id),
             outcome: ToolOutcome::new(OutcomeStatus::Uncertain, "?"),

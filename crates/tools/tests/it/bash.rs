@@ -69,7 +69,7 @@ fn the_shell_is_bash_where_there_is_one() {
 #[test]
 fn the_environment_is_minimal_and_holds_nothing_of_ours() {
     let mut bench = Bench::with(&[]);
-    bench.env = vec![("LANG".to_owned(), "de_DE".to_owned()), ("EXTRA".to_owned(), "1".to_owned())];
+    bench.env = vec![("LANG".to_owned(), "de_DE".into()), ("EXTRA".to_owned(), "1".into())];
     let text =
         bench.done("bash", json!({"command": "env | grep -v -e ^SHLVL= -e ^PWD= -e ^_= | sort"}));
     let root = bench.workspace.path().display();

@@ -16,7 +16,7 @@ use agentry_protocol::CallId;
 use agentry_protocol::call::{OutcomeStatus, ToolCall, ToolOutcome};
 use agentry_protocol::tool::ToolName;
 use agentry_sandbox::Stop;
-use agentry_tools::{FetchRules, ToolBounds, ToolContext, Toolset, Workspace};
+use agentry_tools::{Confines, FetchRules, ToolBounds, ToolContext, Toolset, Workspace};
 use serde_json::Value;
 
 /// A workspace with files, and everything a tool may use.
@@ -28,7 +28,7 @@ struct Bench {
     stop: Stop,
     bounds: ToolBounds,
     fetch: FetchRules,
-    env: Vec<(String, String)>,
+    env: Vec<(String, secrecy::SecretString)>,
 }
 
 impl Bench {
@@ -62,6 +62,7 @@ impl Bench {
             bounds: self.bounds,
             fetch: &self.fetch,
             env: &self.env,
+            confines: Confines::Off,
         }
     }
 

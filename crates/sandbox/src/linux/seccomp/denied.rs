@@ -28,6 +28,7 @@ pub(super) fn rules(kind: Kind) -> Result<BTreeMap<i64, Vec<SeccompRule>>, Backe
         denials.always(QUEUES);
         // The limits of other processes; 0 is the caller.
         denials.when(libc::SYS_prlimit64, vec![is_not(0, 0)?])?;
+        priorities(&mut denials)?;
     }
     Ok(denials.into_rules())
 }
@@ -183,6 +184,25 @@ fn terminals(denials: &mut Denials) -> Result<(), BackendError> {
     // What is typed into a terminal, or pasted there, runs outside.
     for request in [libc::TIOCSTI, libc::TIOCLINUX, libc::TIOCSETD] {
         denials.when(libc::SYS_ioctl, vec![is(1, u64::from(request as u32))?])?;
+    }
+    Ok(())
+}
+
+/// Who shares the process table with us must not be able to make us slow.
+fn priorities(denials: &mut Denials) -> Result<(), BackendError> {
+    // 0 is the caller, of any of these.
+    for call in [
+        libc::SYS_sched_setaffinity,
+        libc::SYS_sched_setscheduler,
+        libc::SYS_sched_setparam,
+        libc::SYS_sched_setattr,
+    ] {
+        denials.when(call, vec![is_not(0, 0)?])?;
+    }
+    // The first argument says whether the second is a process, a group or a user.
+    for (call, process) in [(libc::SYS_setpriority, 0), (libc::SYS_ioprio_set, 1)] {
+        denials.when(call, vec![is_not(0, process)?])?;
+        denials.when(call, vec![is_not(1, 0)?])?;
     }
     Ok(())
 }

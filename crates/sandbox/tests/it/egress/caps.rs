@@ -2,6 +2,7 @@
 
 use std::sync::Barrier;
 use std::sync::mpsc::RecvTimeoutError;
+use std::time::Instant;
 
 use super::*;
 
@@ -92,6 +93,23 @@ fn a_silent_connection_is_closed() {
     let record = proxy.record();
     let why = "closed: nothing was said for 400ms";
     assert_eq!((record.bytes_out, record.refused.as_deref()), (3, Some(why)));
+}
+
+#[test]
+fn a_connection_that_is_used_is_not_silent() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut scene = Scene::of(listener.local_addr().unwrap());
+    scene.caps.idle = short();
+    let proxy = scene.start();
+    let mut client = proxy.tunnel("ok.test:9");
+    let (mut server, _) = listener.accept().unwrap();
+    let begun = Instant::now();
+    while begun.elapsed() < 3 * short() {
+        client.write_all(b"a").unwrap();
+        server.read_exact(&mut [0]).unwrap();
+    }
+    drop((client, server));
+    assert_eq!(proxy.record().refused, None);
 }
 
 #[test]

@@ -131,7 +131,7 @@ fn a_host_that_is_not_allowed_is_denied_in_words() {
     assert_eq!(proxy.ask(request), denied("evil.test:80", why));
     assert_eq!(proxy.record(), refused("evil.test", 80, why));
     // A body that nobody reads must not cost the process the answer.
-    let body = "x".repeat(300_000);
+    let body = "x".repeat(8_000_000);
     let length = body.len();
     let head = "POST http://evil.test/ HTTP/1.1\r\nHost: evil.test\r\n";
     let request = format!("{head}Content-Length: {length}\r\n\r\n{body}");
@@ -151,9 +151,27 @@ fn a_body_that_breaks_its_promise_is_cut_off() {
         let head = "POST http://ok.test/ HTTP/1.1\r\nHost: ok.test\r\n";
         client.write_all(format!("{head}{request}").as_bytes()).unwrap();
         client.shutdown(Shutdown::Write).unwrap();
-        assert_eq!(heard(client), "");
+        let answer = heard(client);
+        assert!(answer.starts_with("HTTP/1.1 502 Bad Gateway\r\n"), "{answer}");
+        assert!(answer.ends_with(&format!("closed by sandbox: ok.test:80: {why}\n")), "{answer}");
         assert_eq!(proxy.record().refused, Some(format!("closed: {why}")));
         assert!(!server.heard().contains('!'));
+    }
+}
+
+#[test]
+fn a_server_that_says_nothing_or_nonsense_is_told_to_the_process() {
+    for (answer, why) in [
+        (&b""[..], "the server ended without an answer"),
+        (b"HTTP/1.1 200 OK\r\n", "the server ended without an answer"),
+        (b"SSH-2.0-OpenSSH_9.9\r\n", "the answer is not HTTP"),
+        (b"HTTP/1.1 101 Switching Protocols\r\n\r\n", "the server wants to speak another protocol"),
+    ] {
+        let server = Server::new(b"\r\n\r\n", answer);
+        let proxy = Scene::of(server.at).start();
+        let answer = proxy.ask("GET http://ok.test/ HTTP/1.1\r\nHost: ok.test\r\n\r\n");
+        assert!(answer.ends_with(&format!("closed by sandbox: ok.test:80: {why}\n")), "{answer}");
+        assert_eq!(proxy.record().refused, Some(format!("closed: {why}")));
     }
 }
 

@@ -56,29 +56,22 @@ fn too_deep_is_told() {
 fn what_is_older_than_the_call_is_fine_if_the_look_before_it_was_cut() {
     let scene = Scene::new();
     for number in 0..100 {
-        scene.write(&format!("many/{number}"), "");
+        scene.write(&number.to_string(), "");
     }
-    scene.write("many/.envrc", "old");
+    scene.write("sub/.envrc", "old");
     let bounds = WalkBounds { entries: 50, ..WalkBounds::default() };
     let mut guard = bounded(&scene, bounds);
-    // The clock of files is coarse: the call begins when it has moved on.
-    let made = fs::metadata(scene.at("many/.envrc")).unwrap();
-    let mark = loop {
-        let probe = tempfile::NamedTempFile::new_in(scene.dir.path()).unwrap();
-        let now = probe.as_file().metadata().unwrap().modified().unwrap();
-        if now > made.modified().unwrap() + Duration::from_millis(20) {
-            break guard.begin().unwrap();
-        }
-    };
+    assert_eq!(guard.mounts(), Vec::<PathBuf>::new());
+    scene.wait_for_the_clock();
+    let mark = guard.begin().unwrap();
     for number in 0..100 {
-        fs::remove_file(scene.at(&format!("many/{number}"))).unwrap();
+        fs::remove_file(scene.at(&number.to_string())).unwrap();
     }
-    scene.write("many/.mcp.json", "new");
+    scene.write("sub/.mcp.json", "new");
     let checked = guard.check(&mark, &scene.quarantine()).unwrap();
-    let told = told(&checked.violations, &scene.root());
-    // The order of a directory is its own: the old one may have been seen before the cut.
-    assert_eq!(told, one("many/.mcp.json", "planted"));
-    assert_eq!(scene.read("many/.envrc"), "old");
+    assert_eq!(told(&checked.violations, &scene.root()), one("sub/.mcp.json", "planted"));
+    assert_eq!(scene.read("sub/.envrc"), "old");
+    assert_eq!(guard.mounts(), [scene.at("sub/.envrc")]);
 }
 
 #[test]
@@ -97,12 +90,13 @@ fn a_flood_of_planted_names_is_taken() {
 #[test]
 fn more_in_a_protected_directory_than_is_watched_is_told() {
     let scene = Scene::new();
-    fs::create_dir(scene.at(".idea")).unwrap();
-    for number in 0..=agentry_sandbox::limits::WATCHED_ENTRIES_MAX {
-        fs::write(scene.at(&format!(".idea/{number}")), "").unwrap();
+    for number in 0..11 {
+        scene.write(&format!(".idea/{number}"), "");
     }
-    let guard = scene.guard(Git::Read);
-    assert!(guard.incomplete().unwrap().contains("protected directories hold more than"));
+    let guard = bounded(&scene, WalkBounds { watched: 10, ..WalkBounds::default() });
+    assert!(
+        guard.incomplete().unwrap().contains("protected directories hold more than 10 entries")
+    );
     assert_eq!(guard.mounts(), [scene.at(".idea")]);
 }
 
@@ -126,6 +120,7 @@ fn a_directory_that_was_made_unreadable_is_looked_into() {
     let scene = Scene::new();
     scene.write("mine/code.rs", "");
     set_mode(&scene.at("mine"), 0);
+    scene.wait_for_the_clock();
     let mut guard = scene.guard(Git::Read);
     let violations = scene.call(&mut guard, || {
         scene.write("dark/.git/hooks/pre-commit", "x");

@@ -166,6 +166,17 @@ fn a_repository_that_was_made_with_teeth_is_planted() {
 }
 
 #[test]
+fn a_sample_that_is_no_file_is_no_sample() {
+    let scene = Scene::new();
+    let mut guard = scene.guard(Git::Write);
+    let violations = scene.call(&mut guard, || {
+        fs::create_dir_all(scene.at(".git/hooks")).unwrap();
+        symlink("../../x", scene.at(".git/hooks/pre-commit.sample")).unwrap();
+    });
+    assert_eq!(told(&violations, &scene.root()), one(".git", "planted"));
+}
+
+#[test]
 fn links_inside_of_a_repository_lead_nowhere() {
     for link in ["modules", "worktrees", "info", "hooks", "config", "modules/m"] {
         let scene = Scene::new();
@@ -192,11 +203,13 @@ fn a_file_that_names_a_repository_elsewhere_is_planted() {
         "gitdir: ../.git/modules/../../evil\n",
         "gitdir: ../.git/modules/none\n",
         "gitdir: ../.git/modules/link\n",
+        "gitdir: ../.git/modules/link/inner\n",
         "no repository",
     ] {
         let scene = Scene::new();
         scene.write(".git/HEAD", "ref: refs/heads/main\n");
         scene.write("evil/config", "[core]\n\tfsmonitor = x\n");
+        scene.write("evil/inner/config", "[core]\n\tfsmonitor = x\n");
         scene.write("sub/evil/config", "[core]\n\tfsmonitor = x\n");
         scene.write(".git/modules/real/HEAD", "x");
         symlink("../../evil", scene.at(".git/modules/link")).unwrap();
@@ -239,4 +252,55 @@ fn a_repository_that_is_read_is_one_mount() {
     let guard = scene.guard(Git::Read);
     let expected = [scene.at(".git"), scene.at("a/.vscode"), scene.at("a/b/.git")];
     assert_eq!(guard.mounts(), expected);
+}
+
+/// Makes a directory look like a repository to git.
+fn make_bare(scene: &Scene, directory: &str) {
+    scene.write(&format!("{directory}HEAD"), "ref: refs/heads/main\n");
+    fs::create_dir_all(scene.at(&format!("{directory}objects"))).unwrap();
+    fs::create_dir_all(scene.at(&format!("{directory}refs"))).unwrap();
+}
+
+#[test]
+fn a_directory_that_was_made_a_repository_loses_what_makes_it_one() {
+    for directory in ["", "src/", "new/"] {
+        for mode in [Git::Read, Git::Write] {
+            let scene = Scene::new();
+            scene.write("src/main.rs", "fn main() {}");
+            let mut guard = scene.guard(mode);
+            let violations = scene.call(&mut guard, || {
+                make_bare(&scene, directory);
+                scene.write(&format!("{directory}config"), "[core]\n\tfsmonitor = ./x\n");
+            });
+            assert!(!violations.is_empty() && violations.iter().all(|it| it.restored));
+            assert!(!scene.is_there(&format!("{directory}config")));
+            assert_eq!(scene.is_there(&format!("{directory}HEAD")), mode == Git::Write);
+            assert!(scene.is_there("src/main.rs"));
+            scene.is_at_rest(&mut guard);
+        }
+    }
+    // Where `commondir` leads git elsewhere, the rest may be missing.
+    let scene = Scene::new();
+    let mut guard = scene.guard(Git::Write);
+    let violations = scene.call(&mut guard, || {
+        scene.write("src/HEAD", "ref: refs/heads/main\n");
+        scene.write("src/commondir", "../evil\n");
+    });
+    assert_eq!(told(&violations, &scene.root()), one("src/commondir", "planted"));
+}
+
+#[test]
+fn a_bare_repository_of_the_person_keeps_its_settings() {
+    let scene = Scene::new();
+    make_bare(&scene, "store/");
+    scene.write("store/config", "[core]\n\tbare = true\n");
+    for mode in [Git::Read, Git::Write] {
+        let mut guard = scene.guard(mode);
+        assert_eq!(guard.mounts(), [scene.at("store/HEAD"), scene.at("store/config")]);
+        let violations = scene.call(&mut guard, || {
+            scene.write("store/config", "[core]\n\tfsmonitor = ./x\n");
+            scene.write("store/objects/x", "");
+        });
+        assert_eq!(told(&violations, &scene.root()), one("store/config", "changed"));
+    }
 }

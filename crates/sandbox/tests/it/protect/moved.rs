@@ -160,3 +160,61 @@ fn a_file_between_roots_is_found_in_the_other_root() {
     assert_eq!(violations[0].what, What::Moved { to: second.join("sub") });
     assert_eq!(scene.read("sub/.git/hooks/pre-commit"), "mine");
 }
+
+#[test]
+fn a_directory_that_was_hidden_in_what_replaced_another_is_not_taken_with_it() {
+    let scene = Scene::new();
+    set_mode(&scene.write("one/.git/hooks/h", "one"), 0o755);
+    set_mode(&scene.write("two/.git/hooks/h", "two"), 0o755);
+    let mut guard = scene.guard(Git::Write);
+    let violations = scene.call(&mut guard, || {
+        fs::rename(scene.at("one"), scene.at("x")).unwrap();
+        fs::create_dir(scene.at("one")).unwrap();
+        fs::rename(scene.at("two"), scene.at("one/two")).unwrap();
+        scene.write("two/.git/hooks/h", "planted");
+    });
+    assert!(violations.iter().all(|it| it.restored), "{violations:?}");
+    for (path, text) in [("one/.git/hooks/h", "one"), ("two/.git/hooks/h", "two")] {
+        assert_eq!((scene.read(path).as_str(), mode(&scene.at(path))), (text, 0o755));
+    }
+    scene.is_at_rest(&mut guard);
+}
+
+#[test]
+fn somebody_who_goes_on_during_the_check_reaches_nothing_outside() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let scene = nested();
+    let outside = scene.dir.path().canonicalize().unwrap().join("outside");
+    fs::create_dir_all(outside.join(".git/hooks")).unwrap();
+    fs::write(outside.join(".git/hooks/pre-commit"), "outside").unwrap();
+    fs::write(outside.join(".envrc"), "outside").unwrap();
+    let mut guard = scene.guard(Git::Read);
+    let mark = guard.begin().unwrap();
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                // Any of it may fail, because somebody else is at it too.
+                fs::rename(scene.at("sub"), scene.at("x")).ok();
+                symlink(&outside, scene.at("sub")).ok();
+                fs::remove_file(scene.at("sub")).ok();
+                fs::create_dir_all(scene.at("sub/.git/hooks")).ok();
+                fs::write(scene.at("sub/.git/hooks/pre-commit"), "planted").ok();
+                fs::rename(scene.at("sub"), scene.at("y")).ok();
+                symlink(&outside, scene.at("sub")).ok();
+                fs::remove_dir_all(scene.at("y")).ok();
+                fs::remove_file(scene.at("sub")).ok();
+                fs::rename(scene.at("x"), scene.at("sub")).ok();
+            }
+        });
+        for _ in 0..50 {
+            // What it says does not matter here, and an error is an answer too.
+            guard.check(&mark, &scene.quarantine()).ok();
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(fs::read_to_string(outside.join(".git/hooks/pre-commit")).unwrap(), "outside");
+    assert_eq!(fs::read_to_string(outside.join(".envrc")).unwrap(), "outside");
+    assert_eq!(fs::read_dir(&outside).unwrap().count(), 2);
+    assert_eq!(fs::read_dir(outside.join(".git/hooks")).unwrap().count(), 1);
+}

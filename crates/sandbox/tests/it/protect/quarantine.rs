@@ -84,7 +84,7 @@ fn a_quarantine_on_another_file_system_gets_a_copy() {
     // What cannot be copied stays, but under a name that means nothing.
     assert_eq!(violations[1].quarantined, Some(scene.at("agentry-quarantined-0002")));
     assert!(!scene.is_there(".git") && !scene.is_there(".husky"));
-    assert_eq!(mode(&scene.at("agentry-quarantined-0002")), 0);
+    assert_eq!(mode(&scene.at("agentry-quarantined-0002")), 0o700);
 }
 
 #[test]

@@ -52,6 +52,7 @@ fn child_that_tries() {
             [std::process::id().into(), libc::RLIMIT_CORE.into(), 0, 0, 0, 0],
             if kind.is_shared() { Refused } else { Passed },
         ));
+        cases.extend(priorities(kind));
         let wrong: Vec<String> = cases.iter().filter_map(wrong).collect();
         std::fs::remove_dir_all(dir.path()).unwrap();
         assert!(wrong.is_empty(), "{kind:?}: {wrong:#?}");
@@ -204,6 +205,21 @@ fn others() -> Vec<Case> {
         Case("signal", libc::SYS_kill, [std::process::id().into(), 0, 0, 0, 0, 0], Passed),
         Case("own limits", libc::SYS_prlimit64, [0, libc::RLIMIT_CORE.into(), 0, 0, 0, 0], Passed),
         Case("clone3", libc::SYS_clone3, [0; 6], Unknown),
+    ]
+}
+
+/// Of itself a process may change it, of others only where it sees none but its own.
+fn priorities(kind: Kind) -> Vec<Case> {
+    let other = if kind.is_shared() { Refused } else { Passed };
+    let (own, user) = (std::process::id().into(), rustix::process::getuid().as_raw().into());
+    let (process, of_user) = (u64::from(libc::PRIO_PROCESS), u64::from(libc::PRIO_USER));
+    vec![
+        Case("own priority", libc::SYS_setpriority, [process, 0, 0, 0, 0, 0], Passed),
+        Case("priority by number", libc::SYS_setpriority, [process, own, 0, 0, 0, 0], other),
+        Case("priority of a user", libc::SYS_setpriority, [of_user, user, 0, 0, 0, 0], other),
+        Case("disk priority by number", libc::SYS_ioprio_set, [1, own, 2 << 13, 0, 0, 0], other),
+        Case("processors by number", libc::SYS_sched_setaffinity, [own, 0, 0, 0, 0, 0], other),
+        Case("policy by number", libc::SYS_sched_setscheduler, [own, 0, 0, 0, 0, 0], other),
     ]
 }
 

@@ -123,7 +123,7 @@ const NEEDED: &[c_long] = &[
     libc::SYS_membarrier,
     libc::SYS_rseq,
     libc::SYS_sched_getaffinity,
-    libc::SYS_sched_setscheduler,
+    libc::SYS_sched_getscheduler,
     libc::SYS_timer_create,
     libc::SYS_timerfd_create,
     libc::SYS_inotify_init1,

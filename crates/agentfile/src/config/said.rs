@@ -1,0 +1,159 @@
+//! Values that were said in files, variables and flags, each with its place.
+//!
+//! A later word replaces an earlier one, value by value.
+//!
+//! Must never: judge a value; it was checked when it was read.
+
+use std::collections::BTreeMap;
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::diagnostic::{Code, Findings, Text};
+use crate::node::{Kind, Node, plain_part, pointer_part};
+use crate::schema;
+use crate::source::{Origin, Source, Span};
+
+/// Every value that was said, by JSON pointer.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Said(BTreeMap<String, Word>);
+
+#[derive(Clone, Debug)]
+struct Word {
+    value: Value,
+    source: Source,
+    node: Node,
+}
+
+impl Said {
+    /// Takes over all values of a tree; they stand below a pointer.
+    pub(crate) fn say(&mut self, source: &Source, node: &Node, pointer: &str) {
+        match &node.kind {
+            Kind::Map(pairs) => {
+                for pair in pairs {
+                    let below = format!("{pointer}/{}", pointer_part(&pair.key));
+                    self.say(source, &pair.value, &below);
+                }
+            }
+            Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) | Kind::List(_) => {
+                self.forget(pointer);
+                let word =
+                    Word { value: node.to_value(), source: source.clone(), node: node.clone() };
+                self.0.insert(pointer.to_owned(), word);
+            }
+        }
+    }
+
+    /// A later layer may put a plain value where an earlier one had a table, or the other way round.
+    pub(crate) fn forget(&mut self, pointer: &str) {
+        let mut above = pointer;
+        while let Some((shorter, _)) = above.rsplit_once('/') {
+            self.0.remove(shorter);
+            above = shorter;
+        }
+        let below: Vec<String> = self.below(pointer).map(|(key, _)| key.clone()).collect();
+        for key in below {
+            self.0.remove(&key);
+        }
+        self.0.remove(pointer);
+    }
+
+    /// Whether somebody said exactly this value.
+    pub(crate) fn has(&self, pointer: &str) -> bool {
+        self.0.contains_key(pointer)
+    }
+
+    /// Puts another value where something was said; the place stays.
+    pub(crate) fn replace(&mut self, pointer: &str, value: Value) {
+        if let Some(word) = self.0.get_mut(pointer) {
+            word.value = value;
+        }
+    }
+
+    fn below(&self, pointer: &str) -> impl Iterator<Item = (&String, &Word)> {
+        let below = format!("{pointer}/");
+        self.0.range(below.clone()..).take_while(move |(key, _)| key.starts_with(&below))
+    }
+
+    /// All values together as what they are meant to be.
+    pub(crate) fn read<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        let mut all = Value::Object(Map::new());
+        for (pointer, word) in &self.0 {
+            put(&mut all, pointer, word.value.clone());
+        }
+        serde_json::from_value(all.clone())
+            .or_else(|_| serde_json::from_value(schema::with_whole_numbers(all)))
+    }
+
+    /// Where a value was said; `built-in` if nowhere.
+    pub(crate) fn origin(&self, pointer: &str) -> Origin {
+        self.nearest(pointer)
+            .map_or_else(|| Origin::named("built-in"), |(word, span)| word.source.origin(span))
+    }
+
+    /// Notes a finding at a value, or about a file if nobody said it.
+    pub(crate) fn report(
+        &self,
+        code: Code,
+        (pointer, file): (&str, &str),
+        text: Text,
+        findings: &mut Findings,
+    ) {
+        match self.nearest(pointer) {
+            Some((word, span)) => findings.at(code, &word.source, span, text),
+            None => findings.about(code, file, text),
+        }
+    }
+
+    /// The value itself, the first said below it, or the nearest above it; and its place.
+    fn nearest(&self, pointer: &str) -> Option<(&Word, Span)> {
+        if let Some(word) = self.0.get(pointer) {
+            return Some((word, word.node.span));
+        }
+        if let Some((_, word)) = self.below(pointer).next() {
+            return Some((word, word.node.span));
+        }
+        let mut above = pointer;
+        loop {
+            above = above.rsplit_once('/')?.0;
+            if let Some(word) = self.0.get(above) {
+                return Some((word, word.node.span_at(&pointer[above.len()..])));
+            }
+        }
+    }
+
+    /// All values: dotted key, value, origin.
+    pub(crate) fn all(&self) -> Vec<(String, &Value, Origin)> {
+        self.0
+            .iter()
+            .map(|(pointer, word)| {
+                (dotted(pointer), &word.value, word.source.origin(word.node.span))
+            })
+            .collect()
+    }
+}
+
+/// A JSON pointer as people write it in TOML.
+fn dotted(pointer: &str) -> String {
+    let parts = pointer.split('/').skip(1).map(plain_part);
+    parts.map(quoted_key).collect::<Vec<_>>().join(".")
+}
+
+fn quoted_key(part: String) -> String {
+    let plain =
+        !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+    if plain { part } else { Value::String(part).to_string() }
+}
+
+fn put(all: &mut Value, pointer: &str, value: Value) {
+    let mut current = all;
+    for part in pointer.split('/').skip(1) {
+        let part = plain_part(part);
+        if !current.is_object() {
+            *current = Value::Object(Map::new());
+        }
+        let Value::Object(map) = current else { return };
+        current = map.entry(part).or_insert(Value::Null);
+    }
+    *current = value;
+}

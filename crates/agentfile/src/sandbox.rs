@@ -1,0 +1,252 @@
+//! What files, variables and flags say about the sandbox, and who may say what.
+//!
+//! The operator sets the ceiling: the user's own settings, environment variables, flags. A project and an
+//! agent only ask. What only the operator may say has no effect when somebody else says it, and is told.
+//!
+//! Must never: let a request count for the operator, or work out what holds; that is the kernel's.
+
+use std::fmt;
+
+use agentry_protocol::confinement::{Git, Reading};
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
+
+use crate::config::Settings;
+use crate::config::said::Said;
+use crate::diagnostic::{Code, Findings, Text};
+use crate::manifest::config::{Sandbox, SandboxLevel, SandboxProfile, Security};
+use crate::node::{Kind, Node};
+use crate::source::{Origin, Source};
+
+mod form;
+
+pub use form::is_kept_from_commands;
+
+/// Who says something.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Speaker {
+    /// Whose machine it is.
+    #[default]
+    Operator,
+    /// The settings of a project.
+    Project,
+    /// The files of an agent.
+    Agent,
+}
+
+impl fmt::Display for Speaker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Operator => "the operator",
+            Self::Project => "the project",
+            Self::Agent => "the agent",
+        })
+    }
+}
+
+/// What one of them says.
+#[derive(Clone, Debug, Default)]
+pub struct Layer {
+    /// Who.
+    pub speaker: Speaker,
+    /// What.
+    pub sandbox: Sandbox,
+    // Where; by JSON pointer below the section.
+    said: Said,
+}
+
+/// What all of them say.
+#[derive(Clone, Debug, Default)]
+pub struct Layers {
+    /// The ceiling.
+    pub operator: Layer,
+    /// What is asked for, each within the ceiling.
+    pub requests: Vec<Layer>,
+}
+
+impl Layer {
+    /// A layer in which nothing is said.
+    pub fn of(speaker: Speaker) -> Self {
+        Self { speaker, ..Self::default() }
+    }
+
+    /// Whether it says nothing.
+    pub fn is_silent(&self) -> bool {
+        self.said.all().is_empty()
+    }
+
+    /// Where a value was said, by JSON pointer such as `/security/allowWrite/0`.
+    pub fn origin(&self, pointer: &str) -> Origin {
+        self.said.origin(pointer)
+    }
+
+    /// All values: dotted key below the section, value, origin.
+    pub fn all(&self) -> Vec<(String, &Value, Origin)> {
+        self.said.all()
+    }
+
+    pub(crate) fn has(&self, pointer: &str) -> bool {
+        self.said.has(pointer)
+    }
+
+    /// Takes over the section `[sandbox]` of a tree.
+    pub(crate) fn add(&mut self, source: &Source, node: &Node) {
+        if let Some(section) = node.at("/sandbox") {
+            self.said.say(source, section, "");
+            self.refresh();
+        }
+    }
+
+    /// What an agent's file asks for in its fields `security` and `limits`.
+    pub(crate) fn of_agent_file(source: &Source, node: &Node) -> Self {
+        let mut layer = Self::of(Speaker::Agent);
+        for field in ["/security", "/limits"] {
+            let section = node.at(field).filter(|section| section.kind != Kind::Null);
+            if let Some(section) = section {
+                layer.said.say(source, section, field);
+            }
+        }
+        layer.refresh();
+        layer
+    }
+
+    fn refresh(&mut self) {
+        // Each value was checked when it was read. If they do not fit all the same, nothing is allowed.
+        self.sandbox = self.said.read().unwrap_or_else(|_| nothing());
+    }
+
+    /// Reports what is not well formed, and takes it out.
+    pub(crate) fn check_form(&mut self, findings: &mut Findings) {
+        for (pointer, code, text) in form::defects(&self.sandbox) {
+            self.said.report(code, (&pointer, ""), text, findings);
+        }
+        let (env, domains) = form::good(&self.sandbox);
+        self.said.replace("/env", json!(env));
+        self.said.replace("/security/allowedDomains", json!(domains));
+        self.refresh();
+    }
+
+    /// Reports what only the operator may say and this layer says wider, and takes it out.
+    pub(crate) fn keep_within(&mut self, operator: &Sandbox, findings: &mut Findings) {
+        for (pointer, what) in wider(&self.sandbox, operator) {
+            let key = format!("sandbox{}", pointer.replace('/', "."));
+            let text = Text::new(format!("{} may not {what}; it has no effect", self.speaker))
+                .help(format!("set `{key}` in your own settings, as a variable or with -c"));
+            self.said.report(Code::OperatorOnly, (pointer, ""), text, findings);
+            self.said.forget(pointer);
+        }
+        self.refresh();
+    }
+}
+
+/// What an agent's files ask for: its own settings, and the fields of the files that define it. What is
+/// wrong with the fields goes to the findings.
+pub(crate) fn of_agent(
+    settings: &Settings,
+    files: &[(&Source, &Node)],
+    findings: &mut Findings,
+) -> Vec<Layer> {
+    let layers = settings.sandbox();
+    let own = layers.requests.iter().filter(|layer| layer.speaker == Speaker::Agent).cloned();
+    let fields = files.iter().map(|(source, node)| {
+        let mut layer = Layer::of_agent_file(source, node);
+        layer.check_form(findings);
+        layer.keep_within(&layers.operator.sandbox, findings);
+        layer
+    });
+    own.chain(fields).filter(|layer| !layer.is_silent()).collect()
+}
+
+/// With each key its value and its place.
+impl Serialize for Layer {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let all = self.all().into_iter();
+        serializer
+            .collect_map(all.map(|(key, value, at)| (key, json!({ "value": value, "origin": at }))))
+    }
+}
+
+/// The strictest settings that can be written.
+fn nothing() -> Sandbox {
+    let none = || Some(Vec::new());
+    let security = Security {
+        allow_read: none(),
+        allow_write: none(),
+        allowed_domains: none(),
+        ..Security::default()
+    };
+    Sandbox { profile: Some(SandboxProfile::Untrusted), security, ..Sandbox::default() }
+}
+
+/// What a request says that is wider than what the operator says, and that only the operator may say.
+fn wider(asked: &Sandbox, operator: &Sandbox) -> Vec<(&'static str, &'static str)> {
+    let (security, ceiling) = (&asked.security, &operator.security);
+    let new = |asked: &Option<Vec<String>>, known: &Option<Vec<String>>| {
+        let known = known.as_deref().unwrap_or_default();
+        asked.iter().flatten().any(|one| !known.contains(one))
+    };
+    let checks = [
+        (
+            asked.enabled == Some(false) && operator.enabled != Some(false),
+            ("/enabled", "switch the sandbox off"),
+        ),
+        (
+            asked.minimum.map(rank_of_level) > Some(rank_of_level(minimum(operator))),
+            ("/minimum", "accept a weaker sandbox"),
+        ),
+        (
+            asked.profile.map(rank_of_profile) > Some(rank_of_profile(profile(operator))),
+            ("/profile", "choose a wider profile"),
+        ),
+        (new(&asked.env, &operator.env), ("/env", "pass variables to commands")),
+        (
+            asked.git == Some(Git::Write) && operator.git != Some(Git::Write),
+            ("/git", "let repositories be written"),
+        ),
+        (
+            security.read == Some(Reading::Broad) && reading(operator) == Reading::Strict,
+            ("/security/read", "let everything be read"),
+        ),
+        (
+            new(&security.allowed_addresses, &ceiling.allowed_addresses),
+            ("/security/allowedAddresses", "name addresses that count as public"),
+        ),
+    ];
+    checks.into_iter().filter(|(wider, _)| *wider).map(|(_, what)| what).collect()
+}
+
+/// The weakest level that settings accept.
+pub fn minimum(sandbox: &Sandbox) -> SandboxLevel {
+    sandbox.minimum.unwrap_or(SandboxLevel::Bwrap)
+}
+
+/// The profile that settings choose.
+pub fn profile(sandbox: &Sandbox) -> SandboxProfile {
+    sandbox.profile.unwrap_or(SandboxProfile::Trusted)
+}
+
+/// How much settings let be read: what they say, or what their profile means.
+pub fn reading(sandbox: &Sandbox) -> Reading {
+    let by_profile = match profile(sandbox) {
+        SandboxProfile::Untrusted | SandboxProfile::Trusted => Reading::Strict,
+        SandboxProfile::Host => Reading::Broad,
+    };
+    sandbox.security.read.unwrap_or(by_profile)
+}
+
+fn rank_of_level(level: SandboxLevel) -> u8 {
+    match level {
+        SandboxLevel::Ns => 0,
+        SandboxLevel::Bwrap => 1,
+        SandboxLevel::Landlock => 2,
+    }
+}
+
+/// The wider a profile, the higher.
+pub fn rank_of_profile(profile: SandboxProfile) -> u8 {
+    match profile {
+        SandboxProfile::Untrusted => 0,
+        SandboxProfile::Trusted => 1,
+        SandboxProfile::Host => 2,
+    }
+}

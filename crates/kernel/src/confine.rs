@@ -1,0 +1,491 @@
+//! How a confinement comes to be: the operator's ceiling, cut down by what the project and the agent ask for.
+//!
+//! A request can only narrow. What it asks for beyond the ceiling is left out, and a note says so and what the
+//! operator can do. A ceiling that cannot be held is refused.
+//!
+//! Must never: widen because of a request, look at the file system, or guess what a path leads to.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use agentry_agentfile::manifest::config::{SandboxLevel, SandboxLimits, SandboxProfile, Security};
+use agentry_agentfile::sandbox::{self, Layer};
+use agentry_agentfile::source::Origin;
+use agentry_protocol::AgentId;
+use agentry_protocol::confinement::{Confinement, Git, Level, Limits, Network, Profile, Reading};
+
+mod deny;
+mod domain;
+mod path;
+
+pub use deny::{HOME_DENIED, TOOLCHAINS};
+
+/// Where a process will run. All paths are absolute.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The directory that is worked in.
+    pub workspace: String,
+    /// The directory that was read for the definitions.
+    pub project: String,
+    /// The user's home.
+    pub home: Option<String>,
+    /// Where the runtime keeps what is its own.
+    pub state: Option<String>,
+    /// Who acts.
+    pub agent: Option<AgentId>,
+    /// The agent's own directory.
+    pub agent_directory: String,
+    /// The toolchains that were found: those of `TOOLCHAINS` that exist below the home.
+    pub toolchains: Vec<String>,
+    /// Files and directories that define what may be done; they are not written.
+    pub definitions: Vec<String>,
+    /// Where listed paths really lead, of those that `listed` names and that hold a link.
+    pub real: BTreeMap<String, String>,
+    /// The operator's own settings file.
+    pub settings: String,
+}
+
+/// Something that was asked for and is left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// The setting.
+    pub key: &'static str,
+    /// What was asked for.
+    pub asked: String,
+    /// Where.
+    pub origin: Origin,
+    /// The whole matter in words, with what to do.
+    pub text: String,
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.text, self.origin)
+    }
+}
+
+/// Settings that cannot be held.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// What is wrong.
+    pub what: String,
+    /// Where it was said.
+    pub origin: Origin,
+    /// What to do.
+    pub help: String,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({}); {}", self.what, self.origin, self.help)
+    }
+}
+
+impl std::error::Error for Refused {}
+
+/// What holds: the ceiling within everything that is asked for, and what was left out.
+pub fn resolve(
+    level: Level,
+    ceiling: &Layer,
+    requests: &[&Layer],
+    place: &Place,
+) -> Result<(Confinement, Vec<Note>), Refused> {
+    let mut cut = Cut { ceiling, requests, place, notes: Vec::new() };
+    let profile = cut.profile();
+    let most_written = cut.most_written(profile)?;
+    let allow_write = cut.paths(WRITE, most_written.clone());
+    let most_read = cut.said(ceiling, READ)?;
+    let extras = cut.paths(READ, most_read);
+    let deny_read = cut.deny_read(&most_written)?;
+    let deny_write = cut.deny_write()?;
+    let allow_read = cut.allow_read(profile, extras, &deny_read);
+    let confinement = Confinement {
+        level,
+        profile,
+        reading: cut.reading(),
+        allow_read,
+        allow_write,
+        deny_read,
+        deny_write,
+        git: cut.git(),
+        home: cut.home(profile),
+        network: cut.network()?,
+        limits: cut.limits(),
+    };
+    Ok((confinement, cut.notes))
+}
+
+/// The paths that layers name, without links in them being followed. Whoever can look says in
+/// `Place::real` where they lead.
+pub fn listed(ceiling: &Layer, requests: &[&Layer], place: &Place) -> BTreeSet<String> {
+    let place = Place { real: BTreeMap::new(), ..place.clone() };
+    let cut = Cut { ceiling, requests, place: &place, notes: Vec::new() };
+    let layers = [ceiling].into_iter().chain(requests.iter().copied());
+    let lists = layers.flat_map(|layer| {
+        let lists = [WRITE, READ, DENY_WRITE, DENY_READ];
+        lists.map(|list| (list.of)(&layer.sandbox.security)).into_iter().flatten()
+    });
+    lists.flatten().filter_map(|text| cut.absolute(text)).collect()
+}
+
+/// The same for one call: it may take less time, and nothing else changes.
+#[must_use]
+pub fn for_call(confinement: &Confinement, timeout_ms: Option<u64>) -> Confinement {
+    let mut own = confinement.clone();
+    own.limits.timeout_ms = own.limits.timeout_ms.min(timeout_ms.unwrap_or(u64::MAX));
+    own
+}
+
+/// The weakest level that everybody accepts.
+pub fn minimum(ceiling: &Layer, requests: &[&Layer]) -> Level {
+    let asked = requests.iter().filter_map(|layer| layer.sandbox.minimum);
+    let all = asked.chain([sandbox::minimum(&ceiling.sandbox)]).map(|level| match level {
+        SandboxLevel::Ns => Level::Ns,
+        SandboxLevel::Bwrap => Level::Bwrap,
+        SandboxLevel::Landlock => Level::Landlock,
+    });
+    all.min().unwrap_or(Level::Ns)
+}
+
+/// Whether a call is refused when one of its limits is only watched.
+pub fn is_strict(ceiling: &Layer, requests: &[&Layer]) -> bool {
+    let mut layers = [ceiling].into_iter().chain(requests.iter().copied());
+    layers.any(|layer| layer.sandbox.limits.strict == Some(true))
+}
+
+/// One of the lists of `security`.
+#[derive(Clone, Copy)]
+struct List {
+    key: &'static str,
+    pointer: &'static str,
+    of: fn(&Security) -> Option<&Vec<String>>,
+}
+
+const WRITE: List = List {
+    key: "sandbox.security.allowWrite",
+    pointer: "/security/allowWrite",
+    of: |security| security.allow_write.as_ref(),
+};
+const READ: List = List {
+    key: "sandbox.security.allowRead",
+    pointer: "/security/allowRead",
+    of: |security| security.allow_read.as_ref(),
+};
+const DENY_WRITE: List = List {
+    key: "sandbox.security.denyWrite",
+    pointer: "/security/denyWrite",
+    of: |security| security.deny_write.as_ref(),
+};
+const DENY_READ: List = List {
+    key: "sandbox.security.denyRead",
+    pointer: "/security/denyRead",
+    of: |security| security.deny_read.as_ref(),
+};
+const DOMAINS: List = List {
+    key: "sandbox.security.allowedDomains",
+    pointer: "/security/allowedDomains",
+    of: |security| security.allowed_domains.as_ref(),
+};
+
+/// The work at one confinement.
+struct Cut<'a> {
+    ceiling: &'a Layer,
+    requests: &'a [&'a Layer],
+    place: &'a Place,
+    notes: Vec<Note>,
+}
+
+impl Cut<'_> {
+    /// The strictest that anybody chose.
+    fn profile(&self) -> Profile {
+        let asked = self.requests.iter().filter_map(|layer| layer.sandbox.profile);
+        let all = asked.chain([sandbox::profile(&self.ceiling.sandbox)]);
+        match all.min_by_key(|profile| sandbox::rank_of_profile(*profile)) {
+            Some(SandboxProfile::Host) => Profile::Host,
+            Some(SandboxProfile::Trusted) => Profile::Trusted,
+            Some(SandboxProfile::Untrusted) | None => Profile::Untrusted,
+        }
+    }
+
+    /// Everything is read only if nobody wants less.
+    fn reading(&self) -> Reading {
+        let asked = self.requests.iter().filter(|layer| {
+            layer.sandbox.security.read.is_some() || layer.sandbox.profile.is_some()
+        });
+        let mut all =
+            asked.copied().chain([self.ceiling]).map(|one| sandbox::reading(&one.sandbox));
+        if all.all(|reading| reading == Reading::Broad) { Reading::Broad } else { Reading::Strict }
+    }
+
+    fn git(&self) -> Git {
+        let asked = self.requests.iter().filter_map(|layer| layer.sandbox.git);
+        let mut all = asked.chain([self.ceiling.sandbox.git.unwrap_or_default()]);
+        if all.all(|git| git == Git::Write) { Git::Write } else { Git::Read }
+    }
+
+    /// A home of its own that is kept, for agents that are trusted.
+    fn home(&self, profile: Profile) -> Option<String> {
+        let (state, agent) = (self.place.state.as_ref()?, self.place.agent.as_ref()?);
+        // An agent of a folder has a `/` in its name; its home must not lie in another's.
+        let agent = agent.as_str().replace('%', "%25").replace('/', "%2F");
+        let is_name = !["", ".", ".."].contains(&agent.as_str());
+        match profile {
+            Profile::Untrusted => None,
+            Profile::Trusted | Profile::Host => is_name.then(|| format!("{state}/homes/{agent}")),
+        }
+    }
+
+    /// The directories that the operator lets be written.
+    fn most_written(&self, profile: Profile) -> Result<Vec<String>, Refused> {
+        let own = match (&self.ceiling.sandbox.security.allow_write, profile) {
+            (Some(_), _) => self.said(self.ceiling, WRITE)?,
+            (None, Profile::Trusted | Profile::Host) => vec![self.real(&self.place.workspace)],
+            (None, Profile::Untrusted) => Vec::new(),
+        };
+        for (at, root) in own.iter().enumerate() {
+            if let Some(why) = path::why_not_written(root, self.place) {
+                let origin = self.ceiling.origin(&format!("{}/{at}", WRITE.pointer));
+                let what = format!("`{root}` may not be writable as a whole: {why}");
+                let help = format!(
+                    "work in a directory of its own, or list directories in {} in {}",
+                    WRITE.key, self.place.settings
+                );
+                return Err(Refused { what, origin, help });
+            }
+        }
+        Ok(own)
+    }
+
+    /// The paths of a list of the operator's, as they really are.
+    fn said(&self, layer: &Layer, list: List) -> Result<Vec<String>, Refused> {
+        let texts = (list.of)(&layer.sandbox.security).into_iter().flatten();
+        let paths = texts.enumerate().map(|(at, text)| {
+            self.absolute(text)
+                .filter(|_| !text.contains('*'))
+                .map(|path| self.real(&path))
+                .ok_or_else(|| self.not_a_path(layer, list, at, text))
+        });
+        paths.collect()
+    }
+
+    fn not_a_path(&self, layer: &Layer, list: List, at: usize, text: &str) -> Refused {
+        Refused {
+            what: format!("`{text}` in {} is not a path that can be held", list.key),
+            origin: layer.origin(&format!("{}/{at}", list.pointer)),
+            help:
+                "write a path below the workspace, below ~/ or from /; only what is denied may end \
+                   with a *"
+                    .to_owned(),
+        }
+    }
+
+    /// What of some directories is left when every request is heard.
+    fn paths(&mut self, list: List, most: Vec<String>) -> Vec<String> {
+        let mut left = path::each_once(most.clone());
+        let base = if list.key == READ.key { self.always_read() } else { Vec::new() };
+        for layer in self.requests {
+            let Some(texts) = (list.of)(&layer.sandbox.security) else { continue };
+            let mut kept = Vec::new();
+            for (at, text) in texts.iter().enumerate() {
+                let asked = self.absolute(text).filter(|_| !text.contains('*'));
+                let asked = asked.map(|asked| self.real(&asked));
+                let common = asked.as_deref().map(|asked| path::common(asked, &left));
+                let within = |some: &[String]| {
+                    asked.as_deref().is_some_and(|asked| !path::common(asked, some).is_empty())
+                };
+                if !within(&left) && !within(&base) {
+                    let pointer = format!("{}/{at}", list.pointer);
+                    self.leave_out(layer, (list, &pointer), text, within(&most));
+                }
+                kept.extend(common.unwrap_or_default());
+            }
+            left = path::each_once(kept);
+        }
+        left
+    }
+
+    /// `allowed`: the operator would let it, but somebody else asks for less.
+    fn leave_out(
+        &mut self,
+        layer: &Layer,
+        (list, pointer): (List, &str),
+        asked: &str,
+        allowed: bool,
+    ) {
+        let (who, key, file) = (layer.speaker, list.key, &self.place.settings);
+        let text = match allowed {
+            true => format!(
+                "{who} asks for `{asked}`; your settings allow it, but the project or another file of \
+                 the agent asks for less in {key}"
+            ),
+            false => format!(
+                "{who} asks for `{asked}`; your settings do not allow it: add it to {key} in {file}"
+            ),
+        };
+        let (asked, origin) = (asked.to_owned(), layer.origin(pointer));
+        self.notes.push(Note { key, asked, origin, text });
+    }
+
+    /// What is always read: where the work is, what defines it.
+    fn always_read(&self) -> Vec<String> {
+        let Place { workspace, project, agent_directory, .. } = self.place;
+        let all = [workspace, project, agent_directory].into_iter().filter(|path| !path.is_empty());
+        all.map(|path| self.real(path)).collect()
+    }
+
+    fn allow_read(
+        &self,
+        profile: Profile,
+        extras: Vec<String>,
+        deny_read: &[String],
+    ) -> Vec<String> {
+        let toolchains = match profile {
+            Profile::Untrusted => &[][..],
+            Profile::Trusted | Profile::Host => &self.place.toolchains,
+        };
+        let toolchains = toolchains.iter().map(|path| self.real(path));
+        let all = self.always_read().into_iter().chain(toolchains).chain(extras);
+        let is_denied = |path: &String| deny_read.iter().any(|one| deny::covers(one, path));
+        path::each_once(all.filter(|path| !is_denied(path)).collect())
+    }
+
+    /// What anybody denies, and what is always denied.
+    fn deny_read(&self, most_written: &[String]) -> Result<Vec<String>, Refused> {
+        let mut all: BTreeSet<String> = self.denied(DENY_READ)?;
+        if let Some(home) = &self.place.home {
+            all.extend(HOME_DENIED.iter().map(|name| format!("{home}/{name}")));
+        }
+        // In every directory that anybody names, so that no request can bring back what another hides.
+        let layers = [self.ceiling].into_iter().chain(self.requests.iter().copied());
+        let lists = layers.flat_map(|layer| {
+            [WRITE, READ].map(|list| (list.of)(&layer.sandbox.security)).into_iter().flatten()
+        });
+        let named = lists.flatten().filter_map(|text| self.absolute(text));
+        let named = named.map(|path| self.real(&path)).chain(self.always_read());
+        for root in named.chain(most_written.iter().cloned()) {
+            all.extend(deny::SECRETS.iter().map(|name| path::below(&root, name)));
+        }
+        all.extend(self.place.state.iter().map(|state| self.real(state)));
+        Ok(all.into_iter().collect())
+    }
+
+    fn deny_write(&self) -> Result<Vec<String>, Refused> {
+        let mut all: BTreeSet<String> = self.denied(DENY_WRITE)?;
+        all.extend(self.place.definitions.iter().map(|path| self.real(path)));
+        let settings = [&self.place.settings].into_iter().filter(|path| path.starts_with('/'));
+        all.extend(settings.map(|path| self.real(path)));
+        all.extend(self.place.state.iter().map(|state| self.real(state)));
+        Ok(all.into_iter().collect())
+    }
+
+    /// A path that is denied is denied by its name and by where it leads.
+    fn denied(&self, list: List) -> Result<BTreeSet<String>, Refused> {
+        let mut all = BTreeSet::new();
+        for layer in [self.ceiling].into_iter().chain(self.requests.iter().copied()) {
+            let texts = (list.of)(&layer.sandbox.security).into_iter().flatten();
+            for (at, text) in texts.enumerate() {
+                let path = self.absolute(text).filter(|path| deny::is_pattern(path));
+                let path = path.ok_or_else(|| self.not_a_path(layer, list, at, text))?;
+                all.insert(self.real(&path));
+                all.insert(path);
+            }
+        }
+        Ok(all)
+    }
+
+    fn network(&mut self) -> Result<Network, Refused> {
+        let security = &self.ceiling.sandbox.security;
+        let most = security.allowed_domains.clone().unwrap_or_default();
+        for layer in [self.ceiling].into_iter().chain(self.requests.iter().copied()) {
+            let texts = (DOMAINS.of)(&layer.sandbox.security).into_iter().flatten();
+            let mut bad = texts.enumerate().filter(|(_, text)| !domain::is_some(text));
+            if let Some((at, text)) = bad.next() {
+                let what = format!("`{text}` in {} is not the name of a host", DOMAINS.key);
+                let origin = layer.origin(&format!("{}/{at}", DOMAINS.pointer));
+                let help = "write a name such as api.github.com".to_owned();
+                return Err(Refused { what, origin, help });
+            }
+        }
+        let mut allow: Vec<String> = most.iter().map(|name| domain::plain(name)).collect();
+        for layer in self.requests {
+            let Some(texts) = (DOMAINS.of)(&layer.sandbox.security) else { continue };
+            let mut kept = Vec::new();
+            for (at, text) in texts.iter().enumerate() {
+                let common = domain::common(text, &allow);
+                if common.is_empty() {
+                    let pointer = format!("{}/{at}", DOMAINS.pointer);
+                    let allowed = !domain::common(text, &most).is_empty();
+                    self.leave_out(layer, (DOMAINS, &pointer), text, allowed);
+                }
+                kept.extend(common);
+            }
+            allow = kept;
+        }
+        allow.sort();
+        allow.dedup();
+        let addresses = security.allowed_addresses.clone().unwrap_or_default();
+        Ok(if allow.is_empty() { Network::None } else { Network::Domains { allow, addresses } })
+    }
+
+    fn limits(&mut self) -> Limits {
+        let ceiling = limits(&self.ceiling.sandbox.limits, Limits::default());
+        let mut all = ceiling;
+        for layer in self.requests {
+            let unlimited = Limits {
+                timeout_ms: u64::MAX,
+                memory_bytes: u64::MAX,
+                processes: u64::MAX,
+                disk_bytes: u64::MAX,
+                files: u64::MAX,
+            };
+            let asked = limits(&layer.sandbox.limits, unlimited);
+            for (key, pointer, asked, most) in above(&layer.sandbox.limits, ceiling) {
+                let (who, file) = (layer.speaker, &self.place.settings);
+                let text = format!(
+                    "{who} asks for {asked} in {key}; your settings allow {most}: raise it in {file}"
+                );
+                let (asked, origin) = (asked.to_string(), layer.origin(pointer));
+                self.notes.push(Note { key, asked, origin, text });
+            }
+            all = all.within(asked);
+        }
+        all
+    }
+
+    /// A text as an absolute path; from the workspace, from the home, or as it stands.
+    fn absolute(&self, text: &str) -> Option<String> {
+        path::absolute(text, &self.place.workspace, self.place.home.as_deref())
+    }
+
+    fn real(&self, path: &str) -> String {
+        self.place.real.get(path).map_or_else(|| path.to_owned(), Clone::clone)
+    }
+}
+
+fn limits(said: &SandboxLimits, otherwise: Limits) -> Limits {
+    Limits {
+        timeout_ms: said.timeout.unwrap_or(otherwise.timeout_ms),
+        memory_bytes: said.memory.unwrap_or(otherwise.memory_bytes),
+        processes: said.pids.unwrap_or(otherwise.processes),
+        disk_bytes: said.disk.unwrap_or(otherwise.disk_bytes),
+        files: said.files.unwrap_or(otherwise.files),
+    }
+}
+
+/// The limits that are above the ceiling.
+fn above(
+    said: &SandboxLimits,
+    ceiling: Limits,
+) -> impl Iterator<Item = (&'static str, &'static str, u64, u64)> {
+    let all = [
+        ("sandbox.limits.timeout", "/limits/timeout", said.timeout, ceiling.timeout_ms),
+        ("sandbox.limits.memory", "/limits/memory", said.memory, ceiling.memory_bytes),
+        ("sandbox.limits.pids", "/limits/pids", said.pids, ceiling.processes),
+        ("sandbox.limits.disk", "/limits/disk", said.disk, ceiling.disk_bytes),
+        ("sandbox.limits.files", "/limits/files", said.files, ceiling.files),
+    ];
+    let asked = |(key, pointer, asked, most): (_, _, Option<u64>, u64)| {
+        asked.filter(|asked| *asked > most).map(|asked| (key, pointer, asked, most))
+    };
+    all.into_iter().filter_map(asked)
+}

@@ -1,0 +1,78 @@
+//! Names of hosts, compared by whole labels.
+//!
+//! Must never: take a name for another because their texts end alike.
+
+/// Whether a text can be the name of a host at all.
+pub(super) fn is_some(text: &str) -> bool {
+    let name = text.strip_prefix("*.").unwrap_or(text);
+    !name.is_empty() && !name.contains(|c: char| c.is_whitespace() || c.is_control() || c == '*')
+}
+
+/// Small letters, no dot at the end.
+pub(super) fn plain(name: &str) -> String {
+    name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase()
+}
+
+/// What a pattern has in common with some others: itself if one of them covers it, and those that it
+/// covers.
+pub(super) fn common(asked: &str, allowed: &[String]) -> Vec<String> {
+    let asked = plain(asked);
+    let allowed: Vec<String> = allowed.iter().map(|one| plain(one)).collect();
+    if allowed.iter().any(|one| covers(one, &asked)) {
+        return vec![asked];
+    }
+    allowed.into_iter().filter(|one| covers(&asked, one)).collect()
+}
+
+/// Whether everything that the second means, the first means too.
+pub(super) fn covers(wide: &str, narrow: &str) -> bool {
+    let Some(above) = wide.strip_prefix("*.") else { return wide == narrow };
+    let narrow = narrow.strip_prefix("*.").map_or(narrow, |rest| {
+        // `*.x` is within `*.x`; what is below `x` is below what is above `x`.
+        if rest == above { wide } else { rest }
+    });
+    narrow == wide
+        || narrow.strip_suffix(above).is_some_and(|rest| rest.len() > 1 && rest.ends_with('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_compared_whole() {
+        for (wide, narrow, expected) in [
+            ("x.com", "x.com", true),
+            ("x.com", "a.x.com", false),
+            ("*.x.com", "a.x.com", true),
+            ("*.x.com", "a.b.x.com", true),
+            ("*.x.com", "x.com", false),
+            ("*.x.com", "ax.com", false),
+            ("*.x.com", ".x.com", false),
+            ("*.x.com", "*.x.com", true),
+            ("*.x.com", "*.a.x.com", true),
+            ("*.a.x.com", "*.x.com", false),
+            ("x.com", "*.x.com", false),
+            ("*.com", "*.x.com", true),
+            ("*.x.com", "x.com.evil.org", false),
+        ] {
+            assert_eq!(covers(wide, narrow), expected, "{wide} covers {narrow}");
+        }
+    }
+
+    #[test]
+    fn the_narrower_of_two_is_common() {
+        let allowed = ["*.GitHub.com".to_owned(), "x.com".to_owned()];
+        assert_eq!(common("api.github.com.", &allowed), ["api.github.com"]);
+        assert_eq!(common("*.com", &allowed), ["*.github.com", "x.com"]);
+        assert_eq!(common("github.com", &allowed), [""; 0]);
+    }
+
+    #[test]
+    fn a_blank_is_no_name() {
+        assert!(is_some("x") && is_some("*.x"));
+        for bad in ["", " ", "*", "*.", "a b", "a\0b", "*.*.x"] {
+            assert!(!is_some(bad), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,521 @@
+//! From the operator's ceiling and what is asked for to what holds.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use agentry_agentfile::config::{self, Layers};
+use agentry_agentfile::diagnostic::Findings;
+use agentry_agentfile::manifest::config::{
+    Sandbox, SandboxLevel, SandboxLimits, SandboxProfile, Security,
+};
+use agentry_agentfile::sandbox::{Layer, Speaker};
+use agentry_agentfile::source::Source;
+use agentry_kernel::confine::{
+    Note, Place, Refused, for_call, is_strict, listed, minimum, resolve,
+};
+use agentry_protocol::AgentId;
+use agentry_protocol::confinement::{Confinement, Git, Level, Limits, Network, Profile, Reading};
+use proptest::prelude::*;
+use proptest::sample::{select, subsequence};
+
+const SETTINGS: &str = "/people/me/.config/agentry/agentry.toml";
+
+fn place() -> Place {
+    Place {
+        workspace: "/desk/site".to_owned(),
+        project: "/desk/site".to_owned(),
+        home: Some("/people/me".to_owned()),
+        state: Some("/people/me/.local/state/agentry".to_owned()),
+        agent: Some(AgentId::new("coder")),
+        agent_directory: "/desk/site/.agentry/agents/coder".to_owned(),
+        toolchains: vec!["/people/me/.cargo/bin".to_owned(), "/people/me/.rustup".to_owned()],
+        definitions: vec!["/desk/site/agentry.toml".to_owned()],
+        real: BTreeMap::new(),
+        settings: SETTINGS.to_owned(),
+    }
+}
+
+/// The operator's settings, then a project's.
+struct Given {
+    operator: Layer,
+    requests: Vec<Layer>,
+    place: Place,
+}
+
+fn given(operator: &str, project: &str) -> Given {
+    let layers = Layers {
+        user: Some(Source::new(SETTINGS, operator)),
+        project: Some(Source::new("agentry.toml", project)),
+        ..Layers::default()
+    };
+    let mut findings = Findings::default();
+    let settings = config::layered(&layers, &mut findings);
+    assert!(findings.sorted().is_empty(), "{:?}", findings.sorted());
+    let all = settings.sandbox().clone();
+    Given { operator: all.operator, requests: all.requests, place: place() }
+}
+
+impl Given {
+    fn resolve(&self) -> Result<(Confinement, Vec<Note>), Refused> {
+        let requests: Vec<&Layer> = self.requests.iter().collect();
+        resolve(Level::Ns, &self.operator, &requests, &self.place)
+    }
+
+    #[track_caller]
+    fn holds(&self) -> (Confinement, Vec<String>) {
+        let (confinement, notes) = self.resolve().expect("the ceiling can be held");
+        (confinement, notes.iter().map(ToString::to_string).collect())
+    }
+}
+
+#[track_caller]
+fn written(operator: &str, project: &str, expected: &[&str]) -> Vec<String> {
+    let (confinement, notes) = given(operator, project).holds();
+    assert_eq!(confinement.allow_write, expected);
+    notes
+}
+
+#[test]
+fn nothing_said_is_the_workspace_and_nothing_reached() {
+    let (confinement, notes) = given("", "").holds();
+    assert_eq!(confinement.profile, Profile::Trusted);
+    assert_eq!(confinement.allow_write, ["/desk/site"]);
+    assert_eq!(confinement.allow_read, ["/people/me/.cargo/bin", "/people/me/.rustup", "/desk/site"]);
+    assert_eq!(confinement.reading, Reading::Strict);
+    assert_eq!(confinement.git, Git::Read);
+    assert_eq!(confinement.network, Network::None);
+    assert_eq!(confinement.limits, Limits::default());
+    assert_eq!(confinement.home.as_deref(), Some("/people/me/.local/state/agentry/homes/coder"));
+    for denied in [
+        "/people/me/.ssh",
+        "/people/me/.cargo/credentials*",
+        "/people/me/.local/state/agentry",
+        "/desk/site/.env",
+        "/desk/site/.env.*",
+    ] {
+        assert!(confinement.deny_read.iter().any(|one| one == denied), "{denied}");
+    }
+    for denied in ["/desk/site/agentry.toml", SETTINGS] {
+        assert!(confinement.deny_write.iter().any(|one| one == denied), "{denied}");
+    }
+    assert!(notes.is_empty(), "{notes:?}");
+}
+
+#[test]
+fn a_profile_sets_what_is_not_said() {
+    let (untrusted, _) = given("[sandbox]\nprofile = \"untrusted\"", "").holds();
+    assert_eq!(untrusted.allow_write, [""; 0]);
+    assert_eq!(untrusted.allow_read, ["/desk/site"]);
+    assert_eq!(untrusted.home, None);
+    let (host, _) = given("[sandbox]\nprofile = \"host\"", "").holds();
+    assert_eq!((host.profile, host.reading), (Profile::Host, Reading::Broad));
+    let own = "[sandbox]\nprofile = \"untrusted\"\n[sandbox.security]\nallowWrite = [\"out\"]";
+    written(own, "", &["/desk/site/out"]);
+}
+
+#[test]
+fn a_request_chooses_a_stricter_profile() {
+    let (confinement, _) = given(
+        "[sandbox]\nprofile = \"host\"\ngit = \"write\"",
+        "[sandbox]\nprofile = \"untrusted\"\ngit = \"read\"",
+    )
+    .holds();
+    assert_eq!(confinement.profile, Profile::Untrusted);
+    assert_eq!(confinement.reading, Reading::Strict);
+    assert_eq!(confinement.git, Git::Read);
+    assert_eq!(confinement.allow_write, [""; 0]);
+}
+
+#[test]
+fn a_request_narrows_what_is_written() {
+    let allow = |list: &str| format!("[sandbox.security]\nallowWrite = {list}");
+    written("", &allow("['src', './tests/']"), &["/desk/site/src", "/desk/site/tests"]);
+    written("", &allow("[]"), &[]);
+    written("", &allow("['/']"), &["/desk/site"]);
+    let own = allow("['src', '~/notes', '/srv/data']");
+    written(&own, "", &["/people/me/notes", "/srv/data", "/desk/site/src"]);
+    written(&own, &allow("['/srv']"), &["/srv/data"]);
+    let notes = written(&own, &allow("['src/a', '/srv/other', '../site2']"), &["/desk/site/src/a"]);
+    assert_eq!(
+        notes,
+        [
+            "the project asks for `/srv/other`; your settings do not allow it: add it to \
+             sandbox.security.allowWrite in /people/me/.config/agentry/agentry.toml (agentry.toml:2:24)",
+            "the project asks for `../site2`; your settings do not allow it: add it to \
+             sandbox.security.allowWrite in /people/me/.config/agentry/agentry.toml (agentry.toml:2:38)",
+        ]
+    );
+}
+
+#[test]
+fn what_the_project_does_not_ask_for_an_agent_does_not_get() {
+    let mut given = given("", "[sandbox.security]\nallowWrite = [\"src\"]");
+    let mut agent = Layer::of(Speaker::Agent);
+    agent.sandbox.security.allow_write = Some(vec!["src/a".to_owned(), "docs".to_owned()]);
+    given.requests.push(agent);
+    let (confinement, notes) = given.holds();
+    assert_eq!(confinement.allow_write, ["/desk/site/src/a"]);
+    assert!(
+        notes[0].contains("the agent asks for `docs`; your settings allow it, but"),
+        "{notes:?}"
+    );
+}
+
+#[test]
+fn a_link_is_where_it_leads() {
+    let mut given = given("", "[sandbox.security]\nallowWrite = [\"src\", \"out\"]");
+    let all = listed(&given.operator, &given.requests.iter().collect::<Vec<_>>(), &given.place);
+    assert_eq!(all, BTreeSet::from(["/desk/site/out".to_owned(), "/desk/site/src".to_owned()]));
+    given.place.real = BTreeMap::from([("/desk/site/out".to_owned(), "/people/me".to_owned())]);
+    let (confinement, notes) = given.holds();
+    assert_eq!(confinement.allow_write, ["/desk/site/src"]);
+    assert_eq!(notes.len(), 1);
+}
+
+#[test]
+fn some_directories_are_never_writable_as_a_whole() {
+    for root in [
+        "/",
+        "/home",
+        "/people/me",
+        "/home/you",
+        "~",
+        "/root",
+        "/tmp",
+        "/etc",
+        "/etc/x",
+        "/usr",
+        "/var",
+        "/proc/1",
+        "../../..",
+        "~/.local",
+        "~/.local/state/agentry",
+        "~/.local/state/agentry/homes/x",
+    ] {
+        let given = given(&format!("[sandbox.security]\nallowWrite = ['{root}']"), "");
+        let refused = given.resolve().expect_err(root);
+        assert_eq!(refused.origin.to_string(), format!("{SETTINGS}:2:15"), "{root}");
+    }
+    for root in ["/tmp/x", "/people/me/x", "/var/lib/x", "/srv/x", "~/.local/share/x"] {
+        given(&format!("[sandbox.security]\nallowWrite = ['{root}']"), "").holds();
+    }
+    let mut at_home = given("", "");
+    at_home.place.workspace = "/people/me".to_owned();
+    let refused = at_home.resolve().expect_err("the workspace is the home");
+    assert_eq!(
+        refused.to_string(),
+        "`/people/me` may not be writable as a whole: it holds the runtime's own files in \
+         /people/me/.local/state/agentry (built-in); work in a directory of its own, or list directories in \
+         sandbox.security.allowWrite in /people/me/.config/agentry/agentry.toml"
+    );
+}
+
+#[test]
+fn what_anybody_denies_is_denied() {
+    let (confinement, _) = given(
+        "[sandbox.security]\ndenyRead = [\"/srv/keys\"]\ndenyWrite = [\"a\"]",
+        "[sandbox.security]\ndenyRead = [\"notes\", \"~/mail*\"]\ndenyWrite = [\"b\"]",
+    )
+    .holds();
+    for path in ["/srv/keys", "/desk/site/notes", "/people/me/mail*"] {
+        assert!(confinement.deny_read.iter().any(|one| one == path), "{path}");
+    }
+    for path in ["/desk/site/a", "/desk/site/b"] {
+        assert!(confinement.deny_write.iter().any(|one| one == path), "{path}");
+    }
+    let one = given("", "[sandbox.security]\ndenyRead = [\"x\"]");
+    let with_link = Given {
+        place: Place {
+            real: BTreeMap::from([("/desk/site/x".to_owned(), "/srv/y".to_owned())]),
+            ..place()
+        },
+        ..one
+    };
+    let (confinement, _) = with_link.holds();
+    for path in ["/desk/site/x", "/srv/y"] {
+        assert!(confinement.deny_read.iter().any(|one| one == path), "{path}");
+    }
+}
+
+#[test]
+fn a_denial_that_cannot_be_held_is_refused() {
+    for (key, text) in [
+        ("denyRead", "**/*.pem"),
+        ("denyWrite", "a/*/b"),
+        ("allowWrite", "src*"),
+        ("allowRead", "~you"),
+    ] {
+        let refused = given(&format!("[sandbox.security]\n{key} = ['{text}']"), "").resolve();
+        let refused = refused.expect_err(text);
+        assert_eq!(
+            refused.what,
+            format!("`{text}` in sandbox.security.{key} is not a path that can be held")
+        );
+    }
+    given("", "[sandbox.security]\ndenyRead = ['**/x']").resolve().expect_err("a request as well");
+}
+
+#[test]
+fn what_is_read_beside_the_work_is_the_operators() {
+    let allow = |list: &str| format!("[sandbox.security]\nallowRead = {list}");
+    let read = |operator: &str, project: &str| {
+        let (confinement, notes) = given(operator, project).holds();
+        let own = |path: &String| !path.contains("/.") && path != "/desk/site";
+        (confinement.allow_read.into_iter().filter(own).collect::<Vec<_>>(), notes.len())
+    };
+    assert_eq!(
+        read(&allow("['/data', '~/x']"), ""),
+        (vec!["/data".into(), "/people/me/x".into()], 0)
+    );
+    assert_eq!(
+        read(&allow("['/data']"), &allow("['/data/a', 'docs']")),
+        (vec!["/data/a".into()], 0)
+    );
+    assert_eq!(read("", &allow("['/data']")), (vec![], 1));
+    // What is denied is not read, whoever allows it.
+    assert_eq!(read(&allow("['~/.ssh/keys', '~/.aws']"), ""), (vec![], 0));
+    let both = "[sandbox.security]\nallowRead = ['/data/a/b']\ndenyRead = ['/data/a*']";
+    assert_eq!(read(both, ""), (vec![], 0));
+}
+
+#[test]
+fn domains_are_common_to_both() {
+    let allow = |list: &str| format!("[sandbox.security]\nallowedDomains = {list}");
+    let reached = |operator: &str, project: &str| {
+        let (confinement, notes) = given(operator, project).holds();
+        match confinement.network {
+            Network::None => (Vec::new(), notes),
+            Network::Domains { allow, .. } => (allow, notes),
+        }
+    };
+    assert_eq!(reached(&allow("['*.x.com']"), "").0, ["*.x.com"]);
+    assert_eq!(reached(&allow("['*.x.com']"), &allow("['a.x.com']")).0, ["a.x.com"]);
+    assert_eq!(reached(&allow("['a.x.com']"), &allow("['*.x.com']")).0, ["a.x.com"]);
+    assert_eq!(reached(&allow("['x.com']"), &allow("[]")).0, [""; 0]);
+    let (none, notes) = reached("", &allow("['example.com']"));
+    assert!(none.is_empty());
+    assert_eq!(
+        notes,
+        ["the project asks for `example.com`; your settings do not allow it: add it to \
+          sandbox.security.allowedDomains in /people/me/.config/agentry/agentry.toml (agentry.toml:2:19)"]
+    );
+    let mut blank = given("", "");
+    blank.operator.sandbox.security.allowed_domains = Some(vec![" ".to_owned()]);
+    blank.resolve().expect_err("a blank is no name");
+    let own = "[sandbox.security]\nallowedDomains = ['x.com']\nallowedAddresses = ['127.0.0.1']";
+    let (confinement, _) = given(own, "").holds();
+    let network =
+        Network::Domains { allow: vec!["x.com".into()], addresses: vec!["127.0.0.1".into()] };
+    assert_eq!(confinement.network, network);
+}
+
+#[test]
+fn the_smallest_limit_holds() {
+    let (confinement, notes) = given(
+        "[sandbox.limits]\nmemory = 1000\npids = 500",
+        "[sandbox.limits]\nmemory = 2000\npids = 100\ntimeout = 28_800_000",
+    )
+    .holds();
+    let limits =
+        Limits { memory_bytes: 1000, processes: 100, timeout_ms: 120_000, ..Limits::default() };
+    assert_eq!(confinement.limits, limits);
+    assert_eq!(
+        notes,
+        [
+            "the project asks for 28800000 in sandbox.limits.timeout; your settings allow 120000: raise \
+             it in /people/me/.config/agentry/agentry.toml (agentry.toml:4:11)",
+            "the project asks for 2000 in sandbox.limits.memory; your settings allow 1000: raise it in \
+             /people/me/.config/agentry/agentry.toml (agentry.toml:2:10)",
+        ]
+    );
+    for (asked, holds) in [(None, 120_000), (Some(5), 5), (Some(u64::MAX), 120_000)] {
+        let own = for_call(&confinement, asked);
+        assert_eq!(own.limits.timeout_ms, holds);
+        let same = Limits { timeout_ms: holds, ..confinement.limits };
+        assert_eq!(own, Confinement { limits: same, ..confinement.clone() });
+    }
+}
+
+#[test]
+fn the_strictest_level_and_the_strictest_word_hold() {
+    let one = given(
+        "[sandbox]\nminimum = \"landlock\"",
+        "[sandbox]\nminimum = \"bwrap\"\n[sandbox.limits]\nstrict = true",
+    );
+    let requests: Vec<&Layer> = one.requests.iter().collect();
+    assert_eq!(minimum(&one.operator, &[]), Level::Landlock);
+    assert_eq!(minimum(&one.operator, &requests), Level::Bwrap);
+    assert!(!is_strict(&one.operator, &[]) && is_strict(&one.operator, &requests));
+}
+
+#[test]
+fn a_name_that_leaves_the_homes_gives_no_home() {
+    let mut nested = given("", "");
+    nested.place.agent = Some(AgentId::new("docs/../writer"));
+    let home = nested.holds().0.home;
+    assert_eq!(home.as_deref(), Some("/people/me/.local/state/agentry/homes/docs%2F..%2Fwriter"));
+    for agent in ["..", ".", ""] {
+        let mut given = given("", "");
+        given.place.agent = Some(AgentId::new(agent));
+        assert_eq!(given.holds().0.home, None, "{agent:?}");
+    }
+}
+
+const PATHS: [&str; 16] = [
+    ".",
+    "src",
+    "src/a",
+    "tests",
+    "..",
+    "../other",
+    "/",
+    "/srv",
+    "/srv/data",
+    "/srv/data/x",
+    "~/notes",
+    "~",
+    "~/notes/x",
+    "/desk/site/src",
+    "link",
+    "/home",
+];
+const NAMES: [&str; 7] =
+    ["x.com", "*.x.com", "a.x.com", "*.a.x.com", "*.com", "b.a.x.com", "y.org"];
+
+fn list(of: &'static [&'static str]) -> impl Strategy<Value = Option<Vec<String>>> {
+    let some = subsequence(of, 0..=of.len().min(4));
+    proptest::option::of(some.prop_map(|all| all.into_iter().map(str::to_owned).collect()))
+}
+
+fn sandbox() -> impl Strategy<Value = Sandbox> {
+    let denied = &["src", "/srv/data*", "~/mail", "link"];
+    let security = (
+        (list(&PATHS), list(&PATHS), list(denied), list(denied)),
+        (list(&NAMES), list(&["127.0.0.1", "10.0.0.1"])),
+        proptest::option::of(select(vec![Reading::Strict, Reading::Broad])),
+    );
+    let security = security.prop_map(|(paths, reach, read)| Security {
+        read,
+        allow_write: paths.0,
+        allow_read: paths.1,
+        deny_read: paths.2,
+        deny_write: paths.3,
+        allowed_domains: reach.0,
+        allowed_addresses: reach.1,
+    });
+    let number = || proptest::option::of(1..10_000_000_000_u64);
+    let limits = (number(), number(), number(), number(), number());
+    let limits = limits.prop_map(|(timeout, memory, pids, disk, files)| SandboxLimits {
+        timeout,
+        memory,
+        pids,
+        disk,
+        files,
+        strict: None,
+    });
+    let profiles = [SandboxProfile::Untrusted, SandboxProfile::Trusted, SandboxProfile::Host];
+    let words = (
+        proptest::option::of(select(profiles.to_vec())),
+        proptest::option::of(select(vec![Git::Read, Git::Write])),
+        proptest::option::of(select(vec![SandboxLevel::Ns, SandboxLevel::Landlock])),
+    );
+    (security, limits, words).prop_map(|(security, limits, (profile, git, minimum))| Sandbox {
+        enabled: None,
+        minimum,
+        profile,
+        git,
+        env: None,
+        security,
+        limits,
+    })
+}
+
+fn layer(speaker: Speaker, sandbox: Sandbox) -> Layer {
+    let mut layer = Layer::of(speaker);
+    layer.sandbox = sandbox;
+    layer
+}
+
+fn lies_in(path: &str, root: &str) -> bool {
+    root == "/" || path == root || path.starts_with(&format!("{root}/"))
+}
+
+/// Each thing that a wider confinement allows, the narrower one allows too; written apart from the code.
+fn assert_within(narrow: &Confinement, wide: &Confinement) {
+    let each_in = |narrow: &[String], wide: &[String]| {
+        narrow.iter().all(|path| wide.iter().any(|root| lies_in(path, root)))
+    };
+    assert!(each_in(&narrow.allow_write, &wide.allow_write), "{narrow:#?}\n{wide:#?}");
+    assert!(each_in(&narrow.allow_read, &wide.allow_read), "{narrow:#?}\n{wide:#?}");
+    assert!(
+        wide.deny_read.iter().all(|path| narrow.deny_read.contains(path)),
+        "{narrow:#?}\n{wide:#?}"
+    );
+    assert!(
+        wide.deny_write.iter().all(|path| narrow.deny_write.contains(path)),
+        "{narrow:#?}\n{wide:#?}"
+    );
+    assert!(wide.reading == Reading::Broad || narrow.reading == Reading::Strict);
+    assert!(wide.git == Git::Write || narrow.git == Git::Read);
+    assert!(narrow.home.is_none() || narrow.home == wide.home);
+    assert_eq!(narrow.limits.within(wide.limits), narrow.limits);
+    let rank = |profile| match profile {
+        Profile::Untrusted => 0,
+        Profile::Trusted => 1,
+        Profile::Host => 2,
+    };
+    assert!(rank(narrow.profile) <= rank(wide.profile));
+    if let Network::Domains { allow, addresses } = &narrow.network {
+        let Network::Domains { allow: most, addresses: known } = &wide.network else {
+            panic!("{narrow:#?}\n{wide:#?}");
+        };
+        assert!(addresses.iter().all(|one| known.contains(one)));
+        // Every name that could be meant is tried.
+        for name in ["x.com", "a.x.com", "b.x.com", "b.a.x.com", "c.b.a.x.com", "z.com", "y.org"] {
+            let means = |pattern: &String| match pattern.strip_prefix("*") {
+                Some(end) => name.ends_with(end),
+                None => name == pattern,
+            };
+            assert!(
+                !allow.iter().any(means) || most.iter().any(means),
+                "{name}: {allow:?} {most:?}"
+            );
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2_000) })]
+
+    #[test]
+    fn no_request_and_no_further_request_widens(
+        operator in sandbox(),
+        asked in proptest::collection::vec(sandbox(), 0..4),
+        leads in select(vec!["/desk/site/src", "/srv/data", "/people/me", "/desk/site/link"]),
+    ) {
+        let place = Place {
+            real: BTreeMap::from([("/desk/site/link".to_owned(), leads.to_owned())]),
+            ..place()
+        };
+        let operator = layer(Speaker::Operator, operator);
+        let layers: Vec<Layer> = asked.into_iter().map(|one| layer(Speaker::Agent, one)).collect();
+        let mut before: Option<Confinement> = None;
+        for count in 0..=layers.len() {
+            let requests: Vec<&Layer> = layers[..count].iter().collect();
+            let Ok((now, _)) = resolve(Level::Ns, &operator, &requests, &place) else { break };
+            if let Some(before) = &before {
+                assert_within(&now, before);
+            }
+            assert!(now.allow_read.iter().all(|path| !path.starts_with("/people/me/.ssh")));
+            before = Some(now);
+        }
+    }
+
+    #[test]
+    fn the_order_of_requests_makes_no_difference(a in sandbox(), b in sandbox()) {
+        let operator = Layer::of(Speaker::Operator);
+        let (a, b) = (layer(Speaker::Project, a), layer(Speaker::Agent, b));
+        let one = resolve(Level::Ns, &operator, &[&a, &b], &place());
+        let other = resolve(Level::Ns, &operator, &[&b, &a], &place());
+        assert_eq!(one.map(|(holds, _)| holds), other.map(|(holds, _)| holds));
+    }
+}

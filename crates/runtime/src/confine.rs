@@ -1,0 +1,125 @@
+//! Looks at the machine for what a confinement is worked out from: links, toolchains, definition files.
+//!
+//! Must never: decide. It only says what is there.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use agentry_agentfile::agent::{Agent, Form};
+use agentry_agentfile::layout::PACKS;
+use agentry_agentfile::sandbox::Layer;
+use agentry_kernel::confine::{self, Note, Place, TOOLCHAINS};
+use agentry_protocol::confinement::{Confinement, Level};
+
+use crate::define::Definitions;
+use crate::error::Error;
+
+/// What of an agent program defines it, where its directory is the project's.
+const OWN_FILES: [&str; 12] = [
+    "agent.yml",
+    "AGENT.md",
+    "SOUL.md",
+    "USER.md",
+    "tool-access.json",
+    "context",
+    "data",
+    "hooks",
+    "personas",
+    "prompts",
+    "skills",
+    "tools",
+];
+/// What of a project says what agents may do.
+const PROJECT_FILES: [&str; 2] = ["agentry.toml", ".mcp.json"];
+
+/// What an agent's processes may do, and what of its requests was left out.
+pub(crate) fn of_agent(
+    definitions: &Definitions,
+    agent: &Agent,
+) -> Result<(Confinement, Vec<Note>), Error> {
+    if definitions.level == Level::Off {
+        return Ok((Confinement::off(), Vec::new()));
+    }
+    let layers = definitions.library.settings.sandbox();
+    let requests: Vec<&Layer> = layers.requests.iter().chain(&agent.powers.confinement).collect();
+    let mut place = place(definitions, agent);
+    let named = confine::listed(&layers.operator, &requests, &place);
+    place.real =
+        named.into_iter().filter_map(|path| Some((path.clone(), leads_to(&path)?))).collect();
+    confine::resolve(definitions.level, &layers.operator, &requests, &place)
+        .map_err(|refused| Error::Definition(refused.to_string()))
+}
+
+fn place(definitions: &Definitions, agent: &Agent) -> Place {
+    let home = definitions.home.as_deref().map(Path::new);
+    let directory = match (agent.directory.strip_prefix("~/"), home) {
+        (Some(below), Some(home)) => home.join(below),
+        (Some(_) | None, _) => definitions.project.join(&agent.directory),
+    };
+    let directory = plain(&directory);
+    let toolchains = home.into_iter().flat_map(|home| TOOLCHAINS.map(|name| home.join(name)));
+    Place {
+        workspace: plain(&definitions.workspace),
+        project: plain(&definitions.project),
+        home: home.map(plain),
+        state: definitions.state.as_deref().map(plain),
+        agent: Some(agent.id.clone()),
+        toolchains: toolchains.filter(|path| path.exists()).map(|path| plain(&path)).collect(),
+        definitions: defining(&definitions.project, agent, &directory),
+        agent_directory: directory,
+        real: BTreeMap::new(),
+        settings: definitions.settings_file.clone(),
+    }
+}
+
+/// The files and directories that say what the agent is and may do.
+fn defining(project: &Path, agent: &Agent, directory: &str) -> Vec<String> {
+    let below = |names: &[&str]| -> Vec<String> {
+        names.iter().map(|name| plain(&project.join(name))).collect()
+    };
+    let mut all = below(&PROJECT_FILES);
+    all.extend(below(&PACKS));
+    let is_project = directory == plain(project);
+    match (is_project, agent.form) {
+        (true, Form::Program | Form::Pack | Form::ContextFolder) => all.extend(below(&OWN_FILES)),
+        (false, Form::Program | Form::Pack | Form::ContextFolder) => all.push(directory.to_owned()),
+    }
+    all
+}
+
+/// Where a path leads, if it is not where it seems to be. Of what is not there the part above counts.
+fn leads_to(path: &str) -> Option<String> {
+    let mut rest: Vec<&std::ffi::OsStr> = Vec::new();
+    let mut above = Path::new(path);
+    loop {
+        if let Ok(real) = above.canonicalize() {
+            let full: PathBuf = real.into_iter().chain(rest.into_iter().rev()).collect();
+            let full = full.display().to_string();
+            return (full != path).then_some(full);
+        }
+        rest.push(above.file_name()?);
+        above = above.parent()?;
+    }
+}
+
+/// Without links, as far as it is there.
+fn plain(path: &Path) -> String {
+    let text = path.display().to_string();
+    leads_to(&text).unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_is_followed_although_what_is_below_it_is_not_there() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        std::fs::create_dir(root.join("real")).unwrap();
+        std::os::unix::fs::symlink(root.join("real"), root.join("link")).unwrap();
+        let text = |name: &str| root.join(name).display().to_string();
+        assert_eq!(leads_to(&text("link/new/file")), Some(text("real/new/file")));
+        assert_eq!(leads_to(&text("real/new")), None);
+    }
+}

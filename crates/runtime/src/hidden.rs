@@ -1,0 +1,144 @@
+//! Takes the values of secrets out of what a model and a tool say, before it is recorded or shown.
+//!
+//! The arguments of a call stay as they are: they are what is run. A model that never saw a value cannot
+//! write it there.
+//!
+//! Must never: pass on a text that was not looked at.
+
+use std::cell::RefCell;
+
+use agentry_model::{Answer, Delta};
+use agentry_protocol::call::{Measured, ToolOutcome};
+use agentry_protocol::confinement::Connection;
+use agentry_protocol::message::ModelFailure;
+
+use crate::redact::{Ends, Redactor, Stream};
+use crate::run::Order;
+
+/// What came of a call or a check; how often something was taken out is measured.
+pub(crate) fn outcome(redactor: &Redactor, outcome: ToolOutcome) -> ToolOutcome {
+    let ToolOutcome { status, text, measured } = outcome;
+    let ends = if measured.truncated { Ends::Cut } else { Ends::Whole };
+    let redacted = redactor.text(&text, ends);
+    let denied = measured.denied.iter().map(|line| redactor.hide(line)).collect();
+    let measured = Measured { redacted: measured.redacted + redacted.count, denied, ..measured };
+    ToolOutcome { status, text: redacted.text, measured }
+}
+
+/// Where a process wanted to go: a name can carry anything.
+pub(crate) fn connection(redactor: &Redactor, connection: Connection) -> Connection {
+    let (host, refused) = (redactor.hide(&connection.host), connection.refused.as_deref());
+    Connection { host, refused: refused.map(|why| redactor.hide(why)), ..connection }
+}
+
+/// What a model answered.
+pub(crate) fn answer(redactor: &Redactor, answer: Answer) -> Answer {
+    let (text, thinking) = (redactor.hide(&answer.text), redactor.hide(&answer.thinking));
+    Answer { text, thinking, ..answer }
+}
+
+/// Why a model did not answer.
+pub(crate) fn failure(redactor: &Redactor, failure: ModelFailure) -> ModelFailure {
+    let message = redactor.hide(&failure.message);
+    ModelFailure { message, ..failure }
+}
+
+/// What somebody asks of a run.
+pub(crate) fn order(redactor: &Redactor, order: Order) -> Order {
+    let prompt = redactor.hide(&order.prompt);
+    let inputs = order.inputs.iter().map(|(name, value)| (name.clone(), redactor.hide(value)));
+    Order { prompt, inputs: inputs.collect(), ..order }
+}
+
+/// Passes on the pieces of an answer while they come.
+pub(crate) struct Hearing<'a, F: Fn(Delta)> {
+    text: RefCell<Stream<'a>>,
+    thinking: RefCell<Stream<'a>>,
+    pass_on: F,
+}
+
+impl<'a, F: Fn(Delta)> Hearing<'a, F> {
+    pub(crate) fn new(redactor: &'a Redactor, pass_on: F) -> Self {
+        let (text, thinking) = (redactor.stream().into(), redactor.stream().into());
+        Self { text, thinking, pass_on }
+    }
+
+    pub(crate) fn take(&self, delta: Delta) {
+        match delta {
+            Delta::Text(piece) => {
+                let certain = self.text.borrow_mut().push(piece.as_bytes());
+                self.tell(certain, Delta::Text);
+            }
+            Delta::Thinking(piece) => {
+                let certain = self.thinking.borrow_mut().push(piece.as_bytes());
+                self.tell(certain, Delta::Thinking);
+            }
+        }
+    }
+
+    /// No more comes; what waited is passed on.
+    pub(crate) fn end(&self) {
+        let rest = self.thinking.borrow_mut().finish();
+        self.tell(rest, Delta::Thinking);
+        let rest = self.text.borrow_mut().finish();
+        self.tell(rest, Delta::Text);
+    }
+
+    fn tell(&self, certain: Vec<u8>, made: fn(String) -> Delta) {
+        if !certain.is_empty() {
+            (self.pass_on)(made(String::from_utf8_lossy(&certain).into_owned()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentry_protocol::call::OutcomeStatus;
+
+    use super::*;
+
+    fn redactor() -> Redactor {
+        Redactor::new([("key".to_owned(), "tok-1234567890".into())])
+    }
+
+    #[test]
+    fn pieces_of_an_answer_are_passed_on_without_a_value_that_is_split_over_them() {
+        let redactor = redactor();
+        let heard = RefCell::new(Vec::new());
+        let hearing = Hearing::new(&redactor, |delta| heard.borrow_mut().push(delta));
+        for piece in ["It is ", "tok-1234", "567890, ", "to", "k"] {
+            hearing.take(Delta::Text(piece.to_owned()));
+        }
+        hearing.take(Delta::Thinking("tok-1234567890 ".to_owned()));
+        hearing.end();
+        let text: String = heard
+            .borrow()
+            .iter()
+            .filter_map(|delta| match delta {
+                Delta::Text(text) => Some(text.as_str()),
+                Delta::Thinking(_) => None,
+            })
+            .collect();
+        assert_eq!(text, "It is [secret key], tok");
+        assert!(heard.borrow().contains(&Delta::Thinking("[secret key] ".to_owned())));
+    }
+
+    #[test]
+    fn an_outcome_says_how_often_something_was_taken_out() {
+        let said = ToolOutcome::new(OutcomeStatus::Failed, "tok-1234567890 tok-1234567890");
+        let shown = outcome(&redactor(), said);
+        assert_eq!(
+            (shown.text.as_str(), shown.measured.redacted),
+            ("[secret key] [secret key]", 2)
+        );
+        let clean = outcome(&redactor(), ToolOutcome::done("fine"));
+        assert_eq!(clean, ToolOutcome::done("fine"));
+    }
+
+    #[test]
+    fn half_a_value_at_the_end_of_an_outcome_that_was_cut_is_hidden() {
+        let mut said = ToolOutcome::done("a tok-1234");
+        said.measured.truncated = true;
+        assert_eq!(outcome(&redactor(), said).text, "a [secret key]");
+    }
+}

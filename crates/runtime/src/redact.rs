@@ -1,0 +1,305 @@
+//! Takes the values of secrets out of texts before anybody records or reads them.
+//!
+//! Known values are found exactly: plain, base64, percent-encoded, hexadecimal and escaped, also where a
+//! stream comes in pieces, and in halves beside a place where something was cut out. A value that is changed
+//! in another way is not known any more and is not found; see `docs/guide/secrets.md`.
+//!
+//! Must never: hold back more of a stream than could still become a value, or print what it looks for.
+
+mod form;
+mod view;
+
+use std::fmt;
+use std::rc::Rc;
+
+use secrecy::SecretString;
+
+use crate::limits::SECRET_BLANK_BYTES_MAX;
+use form::{Forms, Needles, Side};
+use view::View;
+
+/// A text cut by us has this at the place.
+const CUT_MARK: &str = "…";
+
+/// Knows values, and replaces them by `[secret <name>]`.
+#[derive(Default)]
+pub struct Redactor {
+    forms: Option<Forms>,
+    /// What the finds are called.
+    names: Vec<String>,
+}
+
+/// A text without values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Redacted {
+    /// The text.
+    pub text: String,
+    /// How many places were replaced.
+    pub count: u64,
+}
+
+/// Whether a text was cut at its own beginning or end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ends {
+    /// It is as it was.
+    Whole,
+    /// Something may be missing there.
+    Cut,
+}
+
+/// A place in a text that holds a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Find {
+    start: usize,
+    end: usize,
+    name: usize,
+    /// The byte after it belongs to it too, and is not there yet.
+    grows: bool,
+}
+
+impl fmt::Debug for Redactor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Redactor").field("names", &self.names).finish_non_exhaustive()
+    }
+}
+
+impl Redactor {
+    /// Knows these values, by name. Of two names for one value the first counts.
+    pub fn new(values: impl IntoIterator<Item = (String, SecretString)>) -> Self {
+        let (names, values): (Vec<_>, Vec<_>) = values.into_iter().unzip();
+        let forms = Forms::of(&values);
+        Self { forms, names }
+    }
+
+    /// A whole text without values.
+    pub fn text(&self, text: &str, ends: Ends) -> Redacted {
+        let Some(forms) = &self.forms else {
+            return Redacted { text: text.to_owned(), count: 0 };
+        };
+        let bytes = text.as_bytes();
+        let mut finds = find(forms, bytes);
+        for edge in edges(text, ends) {
+            finds.extend(before_cut(forms, bytes, edge));
+            finds.extend(after_cut(forms, bytes, edge));
+        }
+        let finds = merged(finds);
+        if finds.is_empty() {
+            return Redacted { text: text.to_owned(), count: 0 };
+        }
+        let mut out = Vec::with_capacity(bytes.len());
+        let mut at = 0;
+        for one in &finds {
+            out.extend_from_slice(&bytes[at..one.start]);
+            out.extend_from_slice(self.mark(one).as_bytes());
+            at = one.end;
+        }
+        out.extend_from_slice(&bytes[at..]);
+        let count = finds.len() as u64;
+        Redacted { text: String::from_utf8_lossy(&out).into_owned(), count }
+    }
+
+    /// A whole text without values, where nobody counts.
+    pub fn hide(&self, text: &str) -> String {
+        self.text(text, Ends::Whole).text
+    }
+
+    /// For a text that comes in pieces.
+    pub fn stream(&self) -> Stream<'_> {
+        Stream { redactor: self, held: Vec::new(), covered: 0, count: 0 }
+    }
+
+    fn mark(&self, find: &Find) -> String {
+        format!("[secret {}]", self.names.get(find.name).map_or("", String::as_str))
+    }
+}
+
+/// A text that comes in pieces. What could be the beginning of a value waits for the next piece.
+pub struct Stream<'a> {
+    redactor: &'a Redactor,
+    held: Vec<u8>,
+    /// So many of the held bytes belong to a value that was replaced already.
+    covered: usize,
+    count: u64,
+}
+
+impl Stream<'_> {
+    /// Takes the next piece; gives what is certain by now.
+    pub fn push(&mut self, piece: &[u8]) -> Vec<u8> {
+        self.held.extend_from_slice(piece);
+        match &self.redactor.forms {
+            Some(forms) => {
+                let finds = find(forms, &self.held);
+                // A value whose last byte may be still to come waits as a whole.
+                let growing = finds.iter().filter(|one| one.grows).map(|one| one.start);
+                let until = growing.fold(undecided(forms, &self.held), usize::min);
+                self.settle(finds, until)
+            }
+            None => std::mem::take(&mut self.held),
+        }
+    }
+
+    /// There is no more; gives the rest.
+    pub fn finish(&mut self) -> Vec<u8> {
+        match &self.redactor.forms {
+            Some(forms) => self.settle(find(forms, &self.held), self.held.len()),
+            None => std::mem::take(&mut self.held),
+        }
+    }
+
+    /// How many places were replaced so far.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Gives everything before `until`, and keeps the rest.
+    fn settle(&mut self, finds: Vec<Find>, until: usize) -> Vec<u8> {
+        let mut out = Vec::new();
+        let mut at = self.covered;
+        for one in merged(finds).iter().take_while(|one| one.start < until) {
+            if one.start >= at {
+                out.extend_from_slice(&self.held[at..one.start]);
+                out.extend_from_slice(self.redactor.mark(one).as_bytes());
+                self.count += 1;
+            }
+            at = at.max(one.end);
+        }
+        if at < until {
+            out.extend_from_slice(&self.held[at..until]);
+        }
+        self.covered = at.saturating_sub(until);
+        self.held.drain(..until);
+        out
+    }
+}
+
+/// All places that hold a value, in any order.
+fn find(forms: &Forms, text: &[u8]) -> Vec<Find> {
+    let mut finds = Vec::new();
+    for (view, needles) in sights(forms, text) {
+        for found in needles.find_in(&view.bytes) {
+            let (first, last) = (view.spans[found.start], view.spans[found.end - 1]);
+            if last.1 - first.0 > reach(found.end - found.start) {
+                continue;
+            }
+            let needle = &needles.all[found.needle];
+            let neighbour = |at: Option<usize>| {
+                at.and_then(|at| text.get(at)).is_some_and(|byte| form::is_base64(*byte))
+            };
+            let before = usize::from(needle.before && neighbour(first.0.checked_sub(1)));
+            let after = usize::from(needle.after && neighbour(Some(last.1)));
+            let grows = needle.after && last.1 == text.len();
+            let (start, end) = (first.0 - before, last.1 + after);
+            finds.push(Find { start, end, name: needle.name, grows });
+        }
+    }
+    finds
+}
+
+/// Where the first value may begin that is not whole yet; the length of the text if there is none.
+fn undecided(forms: &Forms, text: &[u8]) -> usize {
+    let mut least = text.len();
+    for (view, needles) in sights(forms, text) {
+        least = least.min(view.open.unwrap_or(least));
+        let certain = view.certain();
+        let from = certain.len().saturating_sub(needles.longest);
+        let first = (from..certain.len()).find(|at| {
+            let start = view.spans[*at].0;
+            text.len() - start <= reach(needles.longest)
+                && needles.beginning_with(&certain[*at..]).is_some()
+        });
+        if let Some(at) = first {
+            // The character before may carry bits of a value in base64. It is not waited for one that
+            // could follow: a border just there gives away four bits at most, and words stay whole.
+            let start = view.spans[at].0;
+            let before = start > 0 && form::is_base64(text[start - 1]);
+            least = least.min(start - usize::from(before));
+        }
+    }
+    least
+}
+
+/// How many bytes of a text a value of so many bytes may take; `\u0041` has six for one.
+fn reach(bytes: usize) -> usize {
+    6 * bytes + SECRET_BLANK_BYTES_MAX
+}
+
+/// Each way to look at a text, with what is looked for.
+fn sights<'a>(forms: &'a Forms, text: &[u8]) -> Vec<(Rc<View>, &'a Needles)> {
+    let mut sights = Vec::new();
+    let mut add = |view: Option<View>, all: &[&'a Needles]| {
+        let Some(view) = view.map(Rc::new) else { return };
+        let wanted = all.iter().filter(|needles| !needles.all.is_empty());
+        sights.extend(wanted.map(|needles| (view.clone(), *needles)));
+    };
+    add(Some(view::plain(text)), &[&forms.plain, &forms.base64, &forms.hex]);
+    add(view::percent_decoded(text), &[&forms.plain, &forms.base64]);
+    add(view::unescaped(text), &[&forms.plain, &forms.base64]);
+    add(view::dense(text), &[&forms.dense, &forms.base64, &forms.hex]);
+    sights
+}
+
+/// In order, and those that touch each other made one.
+fn merged(mut finds: Vec<Find>) -> Vec<Find> {
+    finds.sort_by_key(|one| (one.start, std::cmp::Reverse(one.end)));
+    let mut merged: Vec<Find> = Vec::new();
+    for one in finds {
+        match merged.last_mut() {
+            Some(last) if one.start < last.end => last.end = last.end.max(one.end),
+            Some(_) | None => merged.push(one),
+        }
+    }
+    merged
+}
+
+/// Places beside which a part of the text was left out.
+fn edges(text: &str, ends: Ends) -> Vec<(usize, usize)> {
+    let marks = text.match_indices(CUT_MARK).map(|(at, mark)| (at, at + mark.len()));
+    let own = match ends {
+        Ends::Whole => None,
+        Ends::Cut => Some([(0, 0), (text.len(), text.len())]),
+    };
+    marks.chain(own.into_iter().flatten()).collect()
+}
+
+/// The beginning of a value that goes on in what was left out.
+fn before_cut(forms: &Forms, text: &[u8], (edge, _): (usize, usize)) -> Option<Find> {
+    let edge = edge - usize::from(text[..edge].ends_with(b"\n"));
+    let from = edge.saturating_sub(reach(forms.longest()));
+    let window = &text[from..edge];
+    if !forms.may_stand(window.iter().rev(), Side::End) {
+        return None;
+    }
+    let found = sights(forms, window).into_iter().filter_map(|(view, needles)| {
+        let shown = view.certain();
+        let first = shown.len().saturating_sub(needles.longest);
+        let last = (shown.len() + 1).saturating_sub(needles.edge_min);
+        (first..last).find_map(|at| {
+            let needle = needles.beginning_with(&shown[at..])?;
+            let name = needles.all[needle].name;
+            Some(Find { start: from + view.spans[at].0, end: edge, name, grows: false })
+        })
+    });
+    found.min_by_key(|one| one.start)
+}
+
+/// The end of a value that began in what was left out.
+fn after_cut(forms: &Forms, text: &[u8], (_, edge): (usize, usize)) -> Option<Find> {
+    let edge = edge + usize::from(text[edge..].starts_with(b"\n"));
+    let until = text.len().min(edge + reach(forms.longest()));
+    let window = &text[edge..until];
+    if !forms.may_stand(window.iter(), Side::Beginning) {
+        return None;
+    }
+    let found = sights(forms, window).into_iter().filter_map(|(view, needles)| {
+        let most = view.bytes.len().min(needles.longest);
+        (needles.edge_min..=most).rev().find_map(|shown| {
+            let needle = needles.ending_with(&view.bytes[..shown])?;
+            let name = needles.all[needle].name;
+            Some(Find { start: edge, end: edge + view.spans[shown - 1].1, name, grows: false })
+        })
+    });
+    found.max_by_key(|one| one.end)
+}
+
+#[cfg(test)]
+mod tests;

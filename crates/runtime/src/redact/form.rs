@@ -1,0 +1,252 @@
+//! The forms in which a value may stand in a text, and the search for them.
+//!
+//! Must never: be printed; all of it is made of values.
+
+use std::collections::{BTreeSet, HashSet};
+
+use aho_corasick::AhoCorasick;
+use secrecy::{ExposeSecret, SecretString};
+
+use crate::limits::{SECRET_CHARS_MIN, SECRET_DENSE_BYTES_MIN, SECRET_LINE_BYTES_MIN};
+
+const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/// A part of a value is hidden beside a cut if it has at least so many bytes.
+const EDGE_BYTES_MIN: usize = 4;
+/// So many characters of base64 are what that takes.
+const EDGE_BASE64_CHARS_MIN: usize = 6;
+/// So many hexadecimal digits are.
+const EDGE_HEX_CHARS_MIN: usize = 8;
+
+/// How many bytes in a row tell whether a look is worth it; not more than the least that is hidden.
+const ROW_BYTES: usize = EDGE_BYTES_MIN;
+/// An escape among so many bytes may stand for one of them.
+const ESCAPES_BYTES: usize = 6 * ROW_BYTES;
+
+/// Where in a text.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    /// Its beginning; it is read forward.
+    Beginning,
+    /// Its end; it is read backward.
+    End,
+}
+
+/// All values in all forms.
+pub(super) struct Forms {
+    /// As it is, and with `+` for spaces.
+    pub(super) plain: Needles,
+    /// Without its blanks, for texts without theirs.
+    pub(super) dense: Needles,
+    /// Inside of a longer text in base64, at each of the three places it can have.
+    pub(super) base64: Needles,
+    /// Two digits for each byte, in any case.
+    pub(super) hex: Needles,
+    /// Every four bytes in a row of any of them, in small letters.
+    rows: HashSet<[u8; ROW_BYTES]>,
+    /// Whether a value has blanks in it, so that rows say nothing.
+    has_blanks: bool,
+}
+
+/// One form of one value.
+pub(super) struct Needle {
+    bytes: Vec<u8>,
+    /// Which value.
+    pub(super) name: usize,
+    /// The character before it carries some of its bits.
+    pub(super) before: bool,
+    /// The character after it does.
+    pub(super) after: bool,
+}
+
+/// Where a needle was found.
+pub(super) struct Found {
+    pub(super) needle: usize,
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+/// What is searched together.
+pub(super) struct Needles {
+    /// In order of their bytes.
+    pub(super) all: Vec<Needle>,
+    pub(super) longest: usize,
+    /// How much of one at a cut is hidden.
+    pub(super) edge_min: usize,
+    any_case: bool,
+    search: AhoCorasick,
+    /// Their bytes from behind, in order, with the place in `all`.
+    backward: Vec<(Vec<u8>, usize)>,
+}
+
+impl Forms {
+    /// Nothing if there is no value that can be searched.
+    pub(super) fn of(values: &[SecretString]) -> Option<Self> {
+        let mut seen = BTreeSet::new();
+        let mut texts = Vec::new();
+        for (name, value) in values.iter().enumerate() {
+            for text in parts(value.expose_secret()) {
+                if seen.insert(text.to_owned()) {
+                    texts.push((name, text));
+                }
+            }
+        }
+        if texts.is_empty() {
+            return None;
+        }
+        let has_blanks = texts.iter().any(|(_, text)| text.contains(char::is_whitespace));
+        let texts = || texts.iter().copied();
+        let mut forms = Self {
+            plain: Needles::new(texts().flat_map(plain), EDGE_BYTES_MIN, false),
+            dense: Needles::new(texts().filter_map(dense), EDGE_BYTES_MIN, false),
+            base64: Needles::new(texts().flat_map(base64), EDGE_BASE64_CHARS_MIN, false),
+            hex: Needles::new(texts().map(hex), EDGE_HEX_CHARS_MIN, true),
+            rows: HashSet::new(),
+            has_blanks,
+        };
+        let all = [&forms.plain, &forms.base64, &forms.hex];
+        let needles = all.iter().flat_map(|needles| &needles.all);
+        forms.rows = needles.flat_map(|needle| rows(&needle.bytes)).collect();
+        Some(forms)
+    }
+
+    /// Whether a part of a value could stand at the end of a text, or at its beginning. A quick look, for
+    /// texts with many cuts; yes is only perhaps.
+    pub(super) fn may_stand<'a>(
+        &self,
+        text: impl Iterator<Item = &'a u8> + Clone,
+        side: Side,
+    ) -> bool {
+        let is_escaped = text.clone().take(ESCAPES_BYTES).any(|byte| b"%\\".contains(byte));
+        let mut row: Vec<u8> = text
+            .filter(|byte| !byte.is_ascii_whitespace())
+            .take(ROW_BYTES)
+            .map(u8::to_ascii_lowercase)
+            .collect();
+        if side == Side::End {
+            row.reverse();
+        }
+        let is_known = <[u8; ROW_BYTES]>::try_from(row).is_ok_and(|row| self.rows.contains(&row));
+        self.has_blanks || is_escaped || is_known
+    }
+
+    pub(super) fn longest(&self) -> usize {
+        let all = [&self.plain, &self.dense, &self.base64, &self.hex];
+        all.iter().map(|needles| needles.longest).max().unwrap_or_default()
+    }
+}
+
+/// A value, and its longer lines if it has several; the lines that frame a key are known to everybody.
+fn parts(value: &str) -> impl Iterator<Item = &str> {
+    let is_known = value.chars().count() >= SECRET_CHARS_MIN;
+    let lines = value.lines().map(str::trim).filter(move |line| {
+        *line != value && line.len() >= SECRET_LINE_BYTES_MIN && !line.starts_with("-----")
+    });
+    is_known.then_some(value).into_iter().chain(lines)
+}
+
+fn rows(bytes: &[u8]) -> impl Iterator<Item = [u8; ROW_BYTES]> {
+    bytes
+        .windows(ROW_BYTES)
+        .filter_map(|row| <[u8; ROW_BYTES]>::try_from(row.to_ascii_lowercase()).ok())
+}
+
+fn plain((name, text): (usize, &str)) -> Vec<Needle> {
+    let needle = |bytes| Needle { bytes, name, before: false, after: false };
+    let with_plus = text.contains(' ').then(|| text.replace(' ', "+").into_bytes());
+    [text.as_bytes().to_vec()].into_iter().chain(with_plus).map(needle).collect()
+}
+
+fn dense((name, text): (usize, &str)) -> Option<Needle> {
+    let bytes: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    let is_long = bytes.len() >= SECRET_DENSE_BYTES_MIN;
+    is_long.then_some(Needle { bytes, name, before: false, after: false })
+}
+
+fn hex((name, text): (usize, &str)) -> Needle {
+    let digits = b"0123456789abcdef";
+    let pair = |byte: u8| [digits[usize::from(byte >> 4)], digits[usize::from(byte & 15)]];
+    Needle { bytes: text.bytes().flat_map(pair).collect(), name, before: false, after: false }
+}
+
+/// The characters that a value alone decides, for each place it can have in a group of three bytes.
+fn base64((name, text): (usize, &str)) -> Vec<Needle> {
+    let mut needles: Vec<Needle> = Vec::new();
+    for place in 0..3 {
+        for alphabet in [STANDARD, URL_SAFE] {
+            let placed: Vec<u8> = std::iter::repeat_n(0, place).chain(text.bytes()).collect();
+            let undecided = (place * 8).div_ceil(6);
+            let characters = sextets(&placed).map(|bits| alphabet[usize::from(bits)]);
+            let bytes: Vec<u8> = characters.skip(undecided).collect();
+            if needles.iter().all(|needle| needle.bytes != bytes) {
+                let (before, after) = (place > 0, !placed.len().is_multiple_of(3));
+                needles.push(Needle { bytes, name, before, after });
+            }
+        }
+    }
+    needles
+}
+
+/// Six bits at a time; what is left at the end is for whoever comes after.
+fn sextets(bytes: &[u8]) -> impl Iterator<Item = u8> {
+    let bit = |at: usize| bytes[at / 8] >> (7 - at % 8) & 1;
+    let whole = bytes.len() * 8 / 6;
+    (0..whole).map(move |at| (at * 6..at * 6 + 6).fold(0, |bits, at| bits << 1 | bit(at)))
+}
+
+/// Whether a byte can stand in base64.
+pub(super) fn is_base64(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"+/-_".contains(&byte)
+}
+
+impl Needles {
+    fn new(all: impl Iterator<Item = Needle>, edge_min: usize, any_case: bool) -> Self {
+        let mut all: Vec<Needle> = all.collect();
+        all.sort_by(|a, b| a.bytes.cmp(&b.bytes));
+        let longest = all.iter().map(|needle| needle.bytes.len()).max().unwrap_or_default();
+        let search = AhoCorasick::builder()
+            .ascii_case_insensitive(any_case)
+            .build(all.iter().map(|needle| &needle.bytes));
+        // Only too many bytes for 32-bit numbers are refused; limits keep far below.
+        let search = search.expect("the bytes of all forms can be counted");
+        let mut backward: Vec<(Vec<u8>, usize)> = all
+            .iter()
+            .enumerate()
+            .map(|(at, needle)| (needle.bytes.iter().rev().copied().collect(), at))
+            .collect();
+        backward.sort();
+        Self { all, longest, edge_min, any_case, search, backward }
+    }
+
+    /// All of them in a text, also those that overlap.
+    pub(super) fn find_in<'a>(&'a self, text: &'a [u8]) -> impl Iterator<Item = Found> + 'a {
+        self.search.find_overlapping_iter(text).map(|one| Found {
+            needle: one.pattern().as_usize(),
+            start: one.start(),
+            end: one.end(),
+        })
+    }
+
+    /// One that begins with these bytes.
+    pub(super) fn beginning_with(&self, bytes: &[u8]) -> Option<usize> {
+        let bytes = self.cased(bytes);
+        let at = self.all.partition_point(|needle| needle.bytes.as_slice() < &*bytes);
+        self.all.get(at).filter(|needle| needle.bytes.starts_with(&bytes)).map(|_| at)
+    }
+
+    /// One that ends with these bytes.
+    pub(super) fn ending_with(&self, bytes: &[u8]) -> Option<usize> {
+        let bytes: Vec<u8> = self.cased(bytes).iter().rev().copied().collect();
+        let at = self.backward.partition_point(|(needle, _)| *needle < bytes);
+        let (needle, at) = self.backward.get(at)?;
+        needle.starts_with(&bytes).then_some(*at)
+    }
+
+    fn cased<'a>(&self, bytes: &'a [u8]) -> std::borrow::Cow<'a, [u8]> {
+        match self.any_case {
+            true => bytes.to_ascii_lowercase().into(),
+            false => bytes.into(),
+        }
+    }
+}

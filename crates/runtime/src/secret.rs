@@ -1,0 +1,188 @@
+//! Secrets: values with names, and who may have each.
+//!
+//! A value is handed to the tool, the MCP server or the provider that the operator's settings name for it,
+//! and to nobody else. It has no printed form.
+//!
+//! Must never: read a file or the environment, or write a value anywhere.
+
+use std::fmt;
+use std::str::FromStr;
+
+use agentry_protocol::tool::ToolName;
+use secrecy::SecretString;
+
+use crate::redact::Redactor;
+
+/// All secrets of this process.
+#[derive(Clone, Debug, Default)]
+pub struct Secrets {
+    all: Vec<Secret>,
+    /// Values that nobody is given; they are only hidden.
+    hidden: Vec<(String, SecretString)>,
+}
+
+/// One secret.
+#[derive(Clone, Debug)]
+pub struct Secret {
+    /// What people call it.
+    pub name: String,
+    /// Its value; printing it prints a mark.
+    pub value: SecretString,
+    /// Who may have it.
+    pub receivers: Vec<Receiver>,
+    /// The variable in which a process finds it.
+    pub variable: String,
+}
+
+/// Somebody who may have a secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Receiver {
+    /// A tool.
+    Tool(ToolName),
+    /// An MCP server, by its id.
+    Mcp(String),
+    /// A provider of models, by its id.
+    Provider(String),
+}
+
+impl Secrets {
+    /// These secrets, and further values that are hidden wherever they turn up.
+    pub fn new(all: Vec<Secret>, hidden: Vec<(String, SecretString)>) -> Self {
+        Self { all, hidden }
+    }
+
+    /// What a tool gets in its environment.
+    pub fn env_for(&self, tool: &ToolName) -> Vec<(String, SecretString)> {
+        self.of(&Receiver::Tool(tool.clone()))
+    }
+
+    /// What an MCP server gets in its environment.
+    pub fn env_for_mcp(&self, server: &str) -> Vec<(String, SecretString)> {
+        self.of(&Receiver::Mcp(server.to_owned()))
+    }
+
+    /// What a provider may sign its requests with, each by its variable.
+    pub fn for_provider(&self, provider: &str) -> Vec<(String, SecretString)> {
+        self.of(&Receiver::Provider(provider.to_owned()))
+    }
+
+    /// Knows every value, whoever may have it.
+    pub fn redactor(&self) -> Redactor {
+        let all = self.all.iter().map(|secret| (secret.name.clone(), secret.value.clone()));
+        Redactor::new(all.chain(self.hidden.iter().cloned()))
+    }
+
+    fn of(&self, receiver: &Receiver) -> Vec<(String, SecretString)> {
+        let theirs = self.all.iter().filter(|secret| secret.receivers.contains(receiver));
+        theirs.map(|secret| (secret.variable.clone(), secret.value.clone())).collect()
+    }
+}
+
+/// The variable for a secret when the settings name none: `deploy-key` is `DEPLOY_KEY`.
+pub fn variable(name: &str) -> String {
+    let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
+    let variable: String = name.chars().map(letter).collect();
+    match variable.starts_with(|c: char| c.is_ascii_digit()) {
+        true => format!("_{variable}"),
+        false => variable,
+    }
+}
+
+/// As settings write it: `tool:bash`, `mcp:github`, `provider:anthropic`.
+impl FromStr for Receiver {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text.split_once(':') {
+            Some((_, "")) => Err(()),
+            Some(("tool", name)) => Ok(Self::Tool(ToolName::canonical(name))),
+            Some(("mcp", id)) => Ok(Self::Mcp(id.to_owned())),
+            Some(("provider", id)) => Ok(Self::Provider(id.to_owned())),
+            Some(_) | None => Err(()),
+        }
+    }
+}
+
+impl fmt::Display for Receiver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tool(name) => write!(f, "tool:{name}"),
+            Self::Mcp(id) => write!(f, "mcp:{id}"),
+            Self::Provider(id) => write!(f, "provider:{id}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use secrecy::ExposeSecret;
+
+    use super::*;
+
+    fn secret(name: &str, value: &str, receivers: &[&str]) -> Secret {
+        Secret {
+            name: name.to_owned(),
+            value: value.into(),
+            receivers: receivers.iter().map(|one| one.parse().unwrap()).collect(),
+            variable: variable(name),
+        }
+    }
+
+    fn shown(given: Vec<(String, SecretString)>) -> Vec<String> {
+        given.iter().map(|(name, value)| format!("{name}={}", value.expose_secret())).collect()
+    }
+
+    #[test]
+    fn a_secret_goes_to_those_it_is_for_and_to_nobody_else() {
+        let secrets = Secrets::new(
+            vec![
+                secret("github", "ghp-123456", &["tool:Bash", "mcp:github"]),
+                secret("model-key", "sk-123456", &["provider:anthropic"]),
+                secret("nobody", "nothing-1", &[]),
+            ],
+            Vec::new(),
+        );
+        let tool = |name: &str| shown(secrets.env_for(&ToolName::canonical(name)));
+        assert_eq!(tool("bash"), ["GITHUB=ghp-123456"]);
+        assert_eq!(tool("read_file"), [""; 0]);
+        assert_eq!(tool("github"), [""; 0]);
+        assert_eq!(shown(secrets.env_for_mcp("github")), ["GITHUB=ghp-123456"]);
+        assert_eq!(shown(secrets.for_provider("anthropic")), ["MODEL_KEY=sk-123456"]);
+        assert_eq!(shown(secrets.for_provider("openai")), [""; 0]);
+    }
+
+    #[test]
+    fn printing_secrets_prints_no_value() {
+        let secrets = Secrets::new(
+            vec![secret("github", "ghp-123456", &["tool:bash"])],
+            vec![("A_TOKEN".to_owned(), "abcdefgh".into())],
+        );
+        let printed = format!("{secrets:?} {:?}", secrets.redactor());
+        assert!(printed.contains("github"), "{printed}");
+        assert!(!printed.contains("ghp-123456") && !printed.contains("abcdefgh"), "{printed}");
+    }
+
+    #[test]
+    fn every_value_is_hidden_whoever_may_have_it() {
+        let secrets = Secrets::new(
+            vec![secret("nobody", "nothing-1", &[])],
+            vec![("A_TOKEN".to_owned(), "abcdefgh".into())],
+        );
+        let redacted = secrets.redactor().text("nothing-1 abcdefgh", crate::redact::Ends::Whole);
+        assert_eq!(redacted.text, "[secret nobody] [secret A_TOKEN]");
+    }
+
+    #[test]
+    fn only_known_kinds_of_receivers_are_read() {
+        for wrong in ["bash", "tool:", "hook:x", ""] {
+            assert!(wrong.parse::<Receiver>().is_err(), "{wrong}");
+        }
+        assert_eq!("tool:Bash".parse::<Receiver>().unwrap().to_string(), "tool:bash");
+    }
+
+    #[test]
+    fn a_variable_is_made_from_any_name() {
+        assert_eq!(variable("deploy-key.2"), "DEPLOY_KEY_2");
+        assert_eq!(variable("2fa"), "_2FA");
+    }
+}

@@ -1,0 +1,140 @@
+//! The part of a walk that knows what a repository consists of.
+//!
+//! Must never: visit the objects of a repository.
+
+use std::ffi::CStr;
+use std::io;
+use std::os::fd::OwnedFd;
+
+use agentry_protocol::confinement::Git;
+
+use super::Walk;
+use crate::protect::dir::{self, Kind, Status};
+use crate::protect::place::Role;
+
+/// What can make git run something, in a repository; `commondir` says where the rest of it is.
+const PARTS: [&CStr; 4] = [c"hooks", c"config", c"config.worktree", c"commondir"];
+const WORKTREE_PARTS: [&CStr; 3] = [c"config.worktree", c"commondir", c"hooks"];
+/// What is large in a repository and makes git run nothing.
+const BULK: [&CStr; 5] = [c"objects", c"refs", c"logs", c"hooks", c"info"];
+/// What is protected in a repository without a directory `.git`; without its head it is none.
+const BARE_PARTS: [&CStr; 5] = [c"HEAD", c"hooks", c"config", c"config.worktree", c"commondir"];
+
+/// The names in a directory by which git knows a repository.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Marks {
+    head: bool,
+    objects: bool,
+    refs: bool,
+    commondir: bool,
+}
+
+impl Marks {
+    pub(super) fn see(&mut self, name: &CStr) {
+        match name.to_bytes() {
+            b"HEAD" => self.head = true,
+            b"objects" => self.objects = true,
+            b"refs" => self.refs = true,
+            b"commondir" => self.commondir = true,
+            _ => {}
+        }
+    }
+
+    pub(super) fn are_of_repository(self) -> bool {
+        self.head && (self.commondir || (self.objects && self.refs))
+    }
+}
+
+impl Walk<'_> {
+    /// Takes note of what makes a directory of any name a repository, and can make git run something there.
+    ///
+    /// Never the directory itself: it may be one of the person's that was made to look like a repository.
+    pub(super) fn bare_repository(&mut self, dir: &OwnedFd) -> io::Result<()> {
+        let role = match self.task.git {
+            Git::Read => Role::Protected,
+            Git::Write => Role::Part,
+        };
+        self.parts(dir, &BARE_PARTS, role)
+    }
+
+    /// Takes note of a directory `.git`, and of what in it can make git run something.
+    pub(super) fn repository(
+        &mut self,
+        dir: &OwnedFd,
+        name: &CStr,
+        status: Status,
+    ) -> io::Result<()> {
+        self.note(name, status, Role::Repository);
+        self.enter(dir, name, |walk, inner, _| {
+            walk.parts(inner, &PARTS, Role::Part)?;
+            walk.inside(inner, c"worktrees", |walk, all| {
+                walk.each_below(all, &|walk, one| walk.parts(one, &WORKTREE_PARTS, Role::Part))
+            })?;
+            walk.inside(inner, c"modules", |walk, modules| walk.modules(modules))
+        })
+    }
+
+    /// The parts of a repository that are there, by their paths in it.
+    fn parts(&mut self, dir: &OwnedFd, parts: &[&CStr], role: Role) -> io::Result<()> {
+        for part in parts {
+            if let Some(status) = dir::status(dir, part)? {
+                self.whole(dir, part, status, role)?;
+            }
+        }
+        self.inside(dir, c"info", |walk, info| match dir::status(info, c"attributes")? {
+            Some(status) => walk.whole(info, c"attributes", status, role),
+            None => Ok(()),
+        })
+    }
+
+    /// Goes into a directory of a repository; a link in its place would lead git elsewhere.
+    fn inside(
+        &mut self,
+        dir: &OwnedFd,
+        name: &CStr,
+        inside: impl FnOnce(&mut Self, &OwnedFd) -> io::Result<()>,
+    ) -> io::Result<()> {
+        match dir::status(dir, name)? {
+            None => Ok(()),
+            Some(status) if status.kind == Kind::Directory => {
+                self.enter(dir, name, |walk, inner, _| inside(walk, inner))
+            }
+            Some(status) => self.whole(dir, name, status, Role::Part),
+        }
+    }
+
+    /// Repositories of submodules stand anywhere below `modules`, also in one another.
+    fn modules(&mut self, dir: &OwnedFd) -> io::Result<()> {
+        if dir::status(dir, c"HEAD")?.is_some() {
+            self.parts(dir, &PARTS, Role::Part)?;
+        }
+        self.each_below(dir, &|walk, one| walk.modules(one))
+    }
+
+    fn each_below(
+        &mut self,
+        dir: &OwnedFd,
+        visit: &dyn Fn(&mut Self, &OwnedFd) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let is_repository = dir::status(dir, c"HEAD")?.is_some();
+        let room = self.task.bounds.entries.saturating_sub(self.entries);
+        let Some(names) = self.listing.names(dir, room)? else {
+            self.over();
+            return Ok(());
+        };
+        self.entries += names.len();
+        for name in names {
+            if self.is_over() {
+                return Ok(());
+            }
+            if is_repository && BULK.contains(&name.as_c_str()) {
+                continue;
+            }
+            let Some(status) = dir::status(dir, &name)? else { continue };
+            if matches!(status.kind, Kind::Directory | Kind::Link) {
+                self.inside(dir, &name, |walk, inner| visit(walk, inner))?;
+            }
+        }
+        Ok(())
+    }
+}
