@@ -2,7 +2,7 @@
 //!
 //! Must never: hide an error; the test decides what was expected.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -123,14 +123,20 @@ fn kind(error: &Error) -> &'static str {
     }
 }
 
-/// The helper is the only child there is.
+/// The helper is the only child there is, of whichever thread.
 fn kill_children() {
-    let own = std::process::id();
-    let path = format!("/proc/{own}/task/{own}/children");
-    let children = std::fs::read_to_string(Path::new(&path)).expect("the kernel lists children");
-    for child in children.split_whitespace() {
-        let pid = child.parse().ok().and_then(rustix::process::Pid::from_raw);
-        let pid = pid.expect("the kernel lists numbers");
+    let threads = std::fs::read_dir("/proc/self/task").expect("the kernel lists threads");
+    let lists = threads.map(|thread| {
+        let thread = thread.expect("the kernel lists threads").path();
+        std::fs::read_to_string(thread.join("children")).expect("the kernel lists children")
+    });
+    let children: Vec<i32> = lists
+        .collect::<String>()
+        .split_whitespace()
+        .map(|child| child.parse().expect("the kernel lists numbers"))
+        .collect();
+    assert!(!children.is_empty(), "there is no helper");
+    for pid in children.into_iter().filter_map(rustix::process::Pid::from_raw) {
         rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("it is ours");
     }
 }
