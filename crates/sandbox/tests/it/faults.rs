@@ -249,13 +249,23 @@ fn check_run(supervisor: &Supervisor, wanted: &Value, expected: &str) {
     assert!(!supervisor.file("marker").exists());
 }
 
+/// It may die before it is asked, and is started anew, or while it is asked, and the call fails.
 #[test]
-fn a_helper_that_died_is_named() {
+fn after_a_helper_died_the_command_runs_confined_or_not_at_all() {
     for user in users() {
         let supervisor = Supervisor::of(user);
         let mut wanted = marking(&supervisor);
         wanted["meanwhile"] = json!("KillHelper");
-        check_run(&supervisor, &wanted, "the helper");
+        let came = supervisor.run(&[], &wanted);
+        assert_eq!(came["level"], json!("ns"), "{came}");
+        let ran = supervisor.file("marker").exists();
+        match came["ending"].as_str() {
+            Some(ending) => assert_eq!((ending, ran), ("Exited(0)", true), "{came}"),
+            None => {
+                assert_eq!((&came["error"], ran), (&json!("sandbox"), false), "{came}");
+                assert!(came["text"].as_str().unwrap().contains("the helper"), "{came}");
+            }
+        }
     }
 }
 
