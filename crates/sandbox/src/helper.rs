@@ -188,6 +188,7 @@ impl Helper {
             _ => None,
         };
         let streams = [input, output, errors];
+        fence::cores();
         let filter = self.filter(fence::kind(spec))?;
         Ok(Given { streams, control: Channel::from(control), trees, roles: self.roles, filter })
     }

@@ -7,6 +7,7 @@
 use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use agentry_protocol::confinement::{Confinement, Level, Reading, denies};
 
@@ -184,12 +185,21 @@ fn system(view: &mut View) {
             }),
         }
     }
-    for path in SETTINGS.map(PathBuf::from) {
-        let Ok(from) = path.canonicalize() else { continue };
-        view.binds.push(Bind { from, to: path, kind: BindKind::Read, lend: None, optional: true });
+    for (from, to) in settings() {
+        let (from, to) = (from.clone(), to.into());
+        view.binds.push(Bind { from, to, kind: BindKind::Read, lend: None, optional: true });
     }
     view.links.push(("/var/tmp".into(), "/tmp".into()));
     view.links.push(("/var/run".into(), "/run".into()));
+}
+
+/// Where the settings of the machine are without links; looked up once, since only an administrator moves them.
+fn settings() -> &'static [(PathBuf, &'static str)] {
+    static FOUND: OnceLock<Vec<(PathBuf, &str)>> = OnceLock::new();
+    FOUND.get_or_init(|| {
+        let found = |path: &'static str| Some((Path::new(path).canonicalize().ok()?, path));
+        SETTINGS.into_iter().filter_map(found).collect()
+    })
 }
 
 /// Who there is and which hosts have names: ourselves.

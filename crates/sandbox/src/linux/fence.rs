@@ -3,6 +3,7 @@
 //! Must never: go on after a step that did not work.
 
 use std::io;
+use std::sync::OnceLock;
 
 use agentry_protocol::confinement::Level;
 
@@ -29,10 +30,18 @@ pub(crate) fn kind(spec: &Spec) -> Kind {
     }
 }
 
+/// How many cores there are. Asked by the helper, once: the answer takes reading every mount.
+pub(crate) fn cores() -> u64 {
+    static CORES: OnceLock<u64> = OnceLock::new();
+    *CORES.get_or_init(|| {
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        u64::try_from(cores).unwrap_or(1)
+    })
+}
+
 /// Puts this process behind the fence, for good.
 pub(crate) fn raise(spec: &Spec, filter: &Filter) -> Result<(), Trouble> {
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    spend::limit(&spec.limits, u64::try_from(cores).unwrap_or(1)).map_err(trouble)?;
+    spend::limit(&spec.limits, cores()).map_err(trouble)?;
     let allowed = |paths: &[std::path::PathBuf]| paths.iter().map(Allowed::required).collect();
     let rules = Rules {
         read: allowed(&spec.fence.read),

@@ -322,8 +322,17 @@ impl Root {
         let at = below(at);
         let target = match find(&self.root, at) {
             Err(Errno::NOENT) => {
-                self.make_parents(at)?;
-                if kind.is_dir() { self.make_dir(at, 0o755)? } else { self.make_file(at, 0o444)? }
+                let make = || match kind {
+                    FileType::Directory => self.make_dir(at, 0o755),
+                    _ => self.make_file(at, 0o444),
+                };
+                match make() {
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                        self.make_parents(at)?;
+                        make()?;
+                    }
+                    made => made?,
+                }
                 find(&self.root, at)?
             }
             found => found?,

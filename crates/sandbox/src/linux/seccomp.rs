@@ -8,6 +8,7 @@
 
 mod allowed;
 mod denied;
+mod ranges;
 #[cfg(test)]
 mod tests;
 
@@ -17,6 +18,10 @@ use std::io;
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, SeccompRule, TargetArch};
 
 use crate::linux::Failed;
+
+/// What a call answers that is not let through: there is no such call.
+const NOT_THERE: u16 = 38;
+const _: () = assert!(NOT_THERE as i32 == libc::ENOSYS, "the number is that of the system");
 
 /// What a filter is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -78,16 +83,11 @@ pub(crate) struct Filter {
 impl Filter {
     /// Makes the filter for one kind of process.
     pub(crate) fn new(kind: Kind) -> Result<Self, Failed> {
-        let allowed = allowed::calls(kind).into_iter().map(|call| (call, Vec::new())).collect();
         let denied = denied::rules(kind).map_err(compiling)?;
         Ok(Self {
             programs: [
                 // Programs ask for a new call and fall back when it does not exist.
-                program(
-                    allowed,
-                    SeccompAction::Errno(libc::ENOSYS.cast_unsigned()),
-                    SeccompAction::Allow,
-                )?,
+                ranges::program(&allowed::calls(kind), NOT_THERE),
                 program(
                     denied,
                     SeccompAction::Allow,

@@ -52,7 +52,11 @@ fn without_a_fault_the_command_runs() {
     for user in users() {
         let supervisor = Supervisor::of(user);
         let came = run_refused(&supervisor, &[], &marking(&supervisor));
-        assert_eq!((&came["level"], &came["ending"]), (&json!("ns"), &json!("Exited(0)")), "{came}");
+        assert_eq!(
+            (&came["level"], &came["ending"]),
+            (&json!("ns"), &json!("Exited(0)")),
+            "{came}"
+        );
         assert!(supervisor.file("marker").exists());
     }
 }
@@ -70,7 +74,11 @@ fn a_missing_landlock_is_named_at_every_level() {
         check_level(level, &["landlock_create_ruleset=ENOSYS"], step);
         check_level(level, &["landlock_create_ruleset=EOPNOTSUPP"], step);
     }
-    check_level(Level::Ns, &["landlock_add_rule=EINVAL"], "cannot confine paths (Landlock): allow /");
+    check_level(
+        Level::Ns,
+        &["landlock_add_rule=EINVAL"],
+        "cannot confine paths (Landlock): allow /",
+    );
     check_level(Level::Ns, &["landlock_restrict_self=EPERM"], "cannot confine paths (Landlock)");
 }
 
@@ -173,7 +181,11 @@ fn namespaces_that_are_switched_off_for_real_are_named_at_every_level() {
     assert!(!supervisor.file("marker").exists());
     wanted["minimum"] = level(Level::Landlock);
     let came = supervisor.run(&around, &wanted);
-    assert_eq!((&came["level"], &came["ending"]), (&json!("landlock"), &json!("Exited(0)")), "{came}");
+    assert_eq!(
+        (&came["level"], &came["ending"]),
+        (&json!("landlock"), &json!("Exited(0)")),
+        "{came}"
+    );
 }
 
 #[test]
@@ -237,13 +249,23 @@ fn check_run(supervisor: &Supervisor, wanted: &Value, expected: &str) {
     assert!(!supervisor.file("marker").exists());
 }
 
+/// It may die before it is asked, and is started anew, or while it is asked, and the call fails.
 #[test]
-fn a_helper_that_died_is_named() {
+fn after_a_helper_died_the_command_runs_confined_or_not_at_all() {
     for user in users() {
         let supervisor = Supervisor::of(user);
         let mut wanted = marking(&supervisor);
         wanted["meanwhile"] = json!("KillHelper");
-        check_run(&supervisor, &wanted, "the helper");
+        let came = supervisor.run(&[], &wanted);
+        assert_eq!(came["level"], json!("ns"), "{came}");
+        let ran = supervisor.file("marker").exists();
+        match came["ending"].as_str() {
+            Some(ending) => assert_eq!((ending, ran), ("Exited(0)", true), "{came}"),
+            None => {
+                assert_eq!((&came["error"], ran), (&json!("sandbox"), false), "{came}");
+                assert!(came["text"].as_str().unwrap().contains("the helper"), "{came}");
+            }
+        }
     }
 }
 
@@ -280,7 +302,8 @@ fn root_of_a_namespace_that_knows_no_other_user_is_treated_as_an_ordinary_one() 
         return skipped("there is no `unshare`");
     }
     let supervisor = Supervisor::of(User::Ours);
-    let wanted = supervisor.wanted(&["/bin/sh", "-c", "touch marker; grep -i '^cap' /proc/self/status"]);
+    let wanted =
+        supervisor.wanted(&["/bin/sh", "-c", "touch marker; grep -i '^cap' /proc/self/status"]);
     let came = supervisor.run(&["unshare", "--user", "--map-root-user"], &wanted);
     assert_eq!((&came["level"], &came["ending"]), (&json!("ns"), &json!("Exited(0)")), "{came}");
     assert!(supervisor.file("marker").exists());

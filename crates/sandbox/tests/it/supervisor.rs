@@ -22,7 +22,11 @@ pub(crate) enum User {
 
 /// The users that can be tried here.
 pub(crate) fn users() -> Vec<User> {
-    if rustix::process::geteuid().is_root() { vec![User::Ours, User::Ordinary] } else { vec![User::Ours] }
+    if rustix::process::geteuid().is_root() {
+        vec![User::Ours, User::Ordinary]
+    } else {
+        vec![User::Ours]
+    }
 }
 
 /// A supervisor with a directory of its own, which a command may write.
@@ -90,7 +94,8 @@ impl Supervisor {
                 vec!["setpriv", "--reuid", ORDINARY, "--regid", ORDINARY, "--clear-groups", "--"]
             }
         };
-        words.extend(around.iter().map(|word| if *word == "sandbox-try" { &binary } else { *word }));
+        words
+            .extend(around.iter().map(|word| if *word == "sandbox-try" { &binary } else { *word }));
         let wanted = wanted.to_string();
         words.extend([&*binary, "run", &wanted]);
         let output =

@@ -162,7 +162,8 @@ fn repository(project: &Project) {
     let mut command = Command::new("sh");
     command.args(["-ec", BEGIN_REPOSITORY]).current_dir(&project.supervisor.dir);
     // Root makes what is somebody else's.
-    let settings = [("COUNT", "1"), ("KEY_0", "safe.directory"), ("VALUE_0", "*"), ("GLOBAL", "/dev/null")];
+    let settings =
+        [("COUNT", "1"), ("KEY_0", "safe.directory"), ("VALUE_0", "*"), ("GLOBAL", "/dev/null")];
     command.envs(settings.map(|(name, value)| (format!("GIT_CONFIG_{name}"), value)));
     assert!(command.status().unwrap().success());
     project.supervisor.hand_over(&project.supervisor.dir);
@@ -229,7 +230,11 @@ fn cargo_fetches_from_an_allowed_registry() {
         if allow_registry(&mut project, "cargo") {
             let manifest = project.supervisor.file("Cargo.toml");
             let text = std::fs::read_to_string(&manifest).unwrap();
-            std::fs::write(manifest, text.replace("[dependencies]", "[dependencies]\nitoa = \"1\"")).unwrap();
+            std::fs::write(
+                manifest,
+                text.replace("[dependencies]", "[dependencies]\nitoa = \"1\""),
+            )
+            .unwrap();
             project.check("cargo fetch 2>&1", "Downloaded itoa");
         }
     }

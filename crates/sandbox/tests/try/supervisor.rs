@@ -2,14 +2,12 @@
 //!
 //! Must never: hide an error; the test decides what was expected.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use agentry_protocol::confinement::{Confinement, Connection, Level};
-use agentry_sandbox::{
-    Bounds, Command, Cwd, Error, Job, Sandbox, Setup, Stop, Streams, egress,
-};
+use agentry_sandbox::{Bounds, Command, Cwd, Error, Job, Sandbox, Setup, Stop, Streams, egress};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -86,7 +84,10 @@ fn run_in(sandbox: &Sandbox, wanted: &Wanted) -> Value {
         command: &command,
         confinement: &confinement,
         hear: None,
-        bounds: &Bounds { time: Duration::from_millis(wanted.time_ms), output_bytes_max: 256 * 1024 },
+        bounds: &Bounds {
+            time: Duration::from_millis(wanted.time_ms),
+            output_bytes_max: 256 * 1024,
+        },
         connected: Arc::new(move |connection: Connection| {
             told.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
         }),
@@ -122,14 +123,20 @@ fn kind(error: &Error) -> &'static str {
     }
 }
 
-/// The helper is the only child there is.
+/// The helper is the only child there is, of whichever thread.
 fn kill_children() {
-    let own = std::process::id();
-    let path = format!("/proc/{own}/task/{own}/children");
-    let children = std::fs::read_to_string(Path::new(&path)).expect("the kernel lists children");
-    for child in children.split_whitespace() {
-        let pid = child.parse().ok().and_then(rustix::process::Pid::from_raw);
-        let pid = pid.expect("the kernel lists numbers");
+    let threads = std::fs::read_dir("/proc/self/task").expect("the kernel lists threads");
+    let lists = threads.map(|thread| {
+        let thread = thread.expect("the kernel lists threads").path();
+        std::fs::read_to_string(thread.join("children")).expect("the kernel lists children")
+    });
+    let children: Vec<i32> = lists
+        .collect::<String>()
+        .split_whitespace()
+        .map(|child| child.parse().expect("the kernel lists numbers"))
+        .collect();
+    assert!(!children.is_empty(), "there is no helper");
+    for pid in children.into_iter().filter_map(rustix::process::Pid::from_raw) {
         rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("it is ours");
     }
 }

@@ -23,7 +23,8 @@ pub(crate) fn measure(rounds: usize) {
     let directory = root.join("project");
     std::fs::create_dir(&directory).expect("it is new");
     let line = "sixteen letters\n";
-    std::fs::write(directory.join("file"), line.repeat(FILE_BYTES / line.len())).expect("there is room");
+    std::fs::write(directory.join("file"), line.repeat(FILE_BYTES / line.len()))
+        .expect("there is room");
     let setup = Setup {
         binary: "/proc/self/exe".into(),
         path: String::new(),
@@ -54,7 +55,10 @@ pub(crate) fn measure(rounds: usize) {
         tool: ToolName::canonical("read_file"),
         input: serde_json::json!({ "path": "file" }),
     };
-    let ways = [("direct", context(Confines::Off)), ("through the helper", context(Confines::In(&confined)))];
+    let ways = [
+        ("direct", context(Confines::Off)),
+        ("through the helper", context(Confines::In(&confined))),
+    ];
     let mut times = [Times::default(), Times::default()];
     for (_, context) in &ways {
         assert_eq!(tools.run(&call, context).status, OutcomeStatus::Done);

@@ -17,10 +17,19 @@ fn main() {
         helper::serve(&[(FILE_TOOLS, serve_files)]).expect("the supervisor can be heard");
         return;
     }
-    let number = std::env::args().filter_map(|word| word.parse().ok()).next();
-    spawns::measure(number.unwrap_or(200));
-    files::measure(number.unwrap_or(200) * 10);
+    // How many rounds, and the one way to be measured alone, under a profiler.
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
+    let rounds = words.first().and_then(|word| word.parse().ok()).unwrap_or(ROUNDS);
+    let only = words.get(1).map(String::as_str);
+    spawns::measure(rounds, only);
+    if only.is_none() {
+        files::measure(rounds * FILE_ROUNDS);
+    }
 }
+
+const ROUNDS: usize = 200;
+/// A call of a file tool is that much shorter than a spawn.
+const FILE_ROUNDS: usize = 10;
 
 /// What was measured of one way, in no order.
 #[derive(Default)]

@@ -44,7 +44,7 @@ const SETTINGS: [&str; 20] = [
 /// One way to start a program.
 type Way<'a> = (String, Box<dyn Fn() + 'a>);
 
-pub(crate) fn measure(rounds: usize) {
+pub(crate) fn measure(rounds: usize, only: Option<&str>) {
     let place = tempfile::tempdir().expect("there is room for temporary files");
     let root = place.path().canonicalize().expect("it is there");
     let directory = root.join("project");
@@ -61,6 +61,7 @@ pub(crate) fn measure(rounds: usize) {
     if Path::new("/usr/bin/bwrap").exists() {
         ways.push((BUBBLEWRAP.to_owned(), Box::new(|| spawn("/usr/bin/bwrap", &arguments))));
     }
+    ways.retain(|(name, _)| only.is_none_or(|only| only == name));
     let mut times: Vec<Times> = ways.iter().map(|_| Times::default()).collect();
     for (_, way) in &ways {
         way();
@@ -73,14 +74,17 @@ pub(crate) fn measure(rounds: usize) {
         }
     }
     println!("\nSpawns of `true` to its end, {rounds} of each in turns\n");
-    println!("{:<24} {:>10} {:>10} {:>14} {:>14}", "", "median ms", "p95 ms", "above bare ms", "of bubblewrap");
+    println!(
+        "{:<24} {:>10} {:>10} {:>10} {:>14} {:>14}",
+        "", "p5 ms", "median ms", "p95 ms", "above bare ms", "of bubblewrap"
+    );
     let alone = ways.iter().zip(&times).find(|((name, _), _)| name == BUBBLEWRAP);
     let alone = alone.map(|(_, times)| times.middle_ms());
     for ((name, _), one) in ways.iter().zip(&times) {
-        let (middle, high) = (one.middle_ms(), one.ms_at(95));
+        let (low, middle, high) = (one.ms_at(5), one.middle_ms(), one.ms_at(95));
         let above = middle - times[0].middle_ms();
         let ratio = alone.map_or_else(String::new, |alone| format!("{:.2}", middle / alone));
-        println!("{name:<24} {middle:>10.2} {high:>10.2} {above:>14.2} {ratio:>14}");
+        println!("{name:<24} {low:>10.2} {middle:>10.2} {high:>10.2} {above:>14.2} {ratio:>14}");
     }
 }
 
