@@ -27,12 +27,8 @@ pub(crate) fn open(environment: &Environment, layers: &Layers) -> Enforcer {
         Ok(opened) => opened,
         Err(unavailable) => return Enforcer::Missing(unavailable.to_string()),
     };
-    let soft: Vec<&str> = attestation
-        .limits
-        .iter()
-        .filter(|limit| !limit.hard)
-        .map(|limit| &*limit.limit)
-        .collect();
+    let soft: Vec<&str> =
+        attestation.limits.iter().filter(|limit| !limit.hard).map(|limit| &*limit.limit).collect();
     let requests: Vec<&Layer> = layers.requests.iter().collect();
     if confine::is_strict(&layers.operator, &requests) && !soft.is_empty() {
         return Enforcer::Missing(format!(

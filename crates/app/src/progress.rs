@@ -58,9 +58,13 @@ impl Progress {
             }
             Event::SandboxMissing { why } => {
                 self.note(&format!("warning: {why}"));
-                self.note("  commands and file tools are refused; `agentry doctor` says what to do");
+                self.note(
+                    "  commands and file tools are refused; `agentry doctor` says what to do",
+                );
             }
-            Event::ConnectionEnded { connection: Connection { host, port, refused, .. }, .. } => {
+            Event::ConnectionEnded {
+                connection: Connection { host, port, refused, .. }, ..
+            } => {
                 if let Some(why) = refused {
                     self.note(&format!("  ✗ {host}:{port}: {why}"));
                 }

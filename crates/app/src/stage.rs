@@ -83,7 +83,9 @@ pub(crate) fn open(
     let shower = thread::spawn(move || match look {
         Look::Lines => show_lines(&receiver),
         Look::Text => show_text(&receiver, None),
-        Look::Terminal => show_text(&receiver, Some(&Desk { parts, workspace, confinement: RefCell::default() })),
+        Look::Terminal => {
+            show_text(&receiver, Some(&Desk { parts, workspace, confinement: RefCell::default() }))
+        }
     });
     (Arc::new(Stage { sender }), shower)
 }

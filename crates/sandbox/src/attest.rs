@@ -42,20 +42,23 @@ impl Bait {
 pub(crate) fn attestation(level: Level, escapes: Vec<Escape>, cgroup: bool) -> Attestation {
     let kernel = rustix::system::uname().release().to_string_lossy().into_owned();
     let own_namespaces = matches!(level, Level::Ns | Level::Bwrap);
-    let limit = |limit: &str, hard, by: &str| Enforced {
-        limit: limit.to_owned(),
-        hard,
-        by: by.to_owned(),
-    };
+    let limit =
+        |limit: &str, hard, by: &str| Enforced { limit: limit.to_owned(), hard, by: by.to_owned() };
     let memory = if cgroup {
         limit("memory", true, "a control group")
     } else {
-        limit("memory", false, "a limit for each process, and a look at their sum ten times a second")
+        limit(
+            "memory",
+            false,
+            "a limit for each process, and a look at their sum ten times a second",
+        )
     };
     let processes = match (cgroup, own_namespaces) {
         (true, _) => limit("processes", true, "a control group"),
         (false, true) => limit("processes", true, "a limit in its own namespace"),
-        (false, false) => limit("processes", false, "a limit shared with all processes of the user"),
+        (false, false) => {
+            limit("processes", false, "a limit shared with all processes of the user")
+        }
     };
     let disk = if own_namespaces {
         limit("disk", true, "a temporary file system of that size, and a limit for each file")

@@ -105,8 +105,7 @@ fn normal(path: &Path) -> PathBuf {
 fn is_seen(path: &Path, confinement: &Confinement) -> bool {
     let text = path.to_string_lossy();
     let mut above = path.ancestors().map(Path::to_string_lossy);
-    let hidden =
-        above.any(|above| confinement.deny_read.iter().any(|entry| denies(entry, &above)));
+    let hidden = above.any(|above| confinement.deny_read.iter().any(|entry| denies(entry, &above)));
     let listed = confinement.allow_read.iter().chain(&confinement.allow_write);
     // A directory above something that is seen is seen, too, as far as it leads there.
     let within = |root: &Path| path.starts_with(root) || root.starts_with(path);
@@ -123,9 +122,10 @@ fn is_writable(path: &Path, confinement: &Confinement) -> bool {
         let above = above.to_string_lossy();
         confinement.deny_write.iter().any(|entry| denies(entry, &above))
     };
-    let protected = confinement.allow_write.iter().any(|root| {
-        path.strip_prefix(root).is_ok_and(crate::protect::is_protected)
-    });
+    let protected = confinement
+        .allow_write
+        .iter()
+        .any(|root| path.strip_prefix(root).is_ok_and(crate::protect::is_protected));
     own.into_iter().any(within)
         || confinement.allow_write.iter().any(|root| within(root))
             && !path.ancestors().any(denied)
@@ -183,8 +183,14 @@ mod tests {
     fn what_is_denied_inside_of_a_writable_directory_is_named() {
         check("cat: /desk/.env: Permission denied", &["/desk/.env may not be read"]);
         check("cat: ../keys/a: Permission denied", &["/desk/keys/a may not be read"]);
-        check("rm: cannot remove '/desk/fixed/a': Read-only file system", &["/desk/fixed/a may not be written"]);
-        check("touch: /desk/.git/config: Read-only file system", &["/desk/.git/config may not be written"]);
+        check(
+            "rm: cannot remove '/desk/fixed/a': Read-only file system",
+            &["/desk/fixed/a may not be written"],
+        );
+        check(
+            "touch: /desk/.git/config: Read-only file system",
+            &["/desk/.git/config may not be written"],
+        );
     }
 
     #[test]

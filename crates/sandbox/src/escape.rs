@@ -103,9 +103,9 @@ fn processes(targets: &Targets) -> Vec<Escape> {
         let none = held.effective.is_empty() && held.permitted.is_empty();
         if none { Err(io::Error::other("there are none")) } else { Ok(()) }
     });
-    let gain = rustix::thread::no_new_privs().map_err(io::Error::from).and_then(|set| {
-        if set { Err(io::Error::other("it is ruled out")) } else { Ok(()) }
-    });
+    let gain = rustix::thread::no_new_privs()
+        .map_err(io::Error::from)
+        .and_then(|set| if set { Err(io::Error::other("it is ruled out")) } else { Ok(()) });
     let descriptors = std::fs::read_dir("/proc/self/fd").and_then(|entries| {
         let open = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
         // One more is open to list them.
@@ -169,7 +169,10 @@ fn network(targets: &Targets) -> Vec<Escape> {
     let named = std::os::unix::net::SocketAddr::from_abstract_name(&targets.name)
         .and_then(|address| UnixStream::connect_addr(&address).map(drop));
     let mut escapes = vec![
-        tried("connect to the machine", TcpStream::connect_timeout(&targets.listener, time).map(drop)),
+        tried(
+            "connect to the machine",
+            TcpStream::connect_timeout(&targets.listener, time).map(drop),
+        ),
         tried("send a datagram", datagram),
         tried("connect to a named socket", named),
         tried("talk to the kernel's network", family(16, SocketType::RAW)),

@@ -15,11 +15,11 @@ use rustix::process::Pid;
 use rustix::thread::{CapabilitySet, capabilities};
 use serde_json::Value;
 
-use crate::linux::seccomp::{Filter, Kind};
-use crate::linux::{bwrap, fence};
 use crate::linux::init::{self, Given};
 use crate::linux::mounts::{self, Lender};
+use crate::linux::seccomp::{Filter, Kind};
 use crate::linux::sys::{self, Forked};
+use crate::linux::{bwrap, fence};
 use crate::spec::{AtStep, Reply, Spec, Trouble, Word};
 use crate::wire::Channel;
 
@@ -50,7 +50,8 @@ pub fn serve(roles: Roles) -> io::Result<()> {
     rustix::io::fcntl_setfd(&supervisor, rustix::io::FdFlags::CLOEXEC)?;
     let null = std::fs::OpenOptions::new().read(true).write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdin(&null)?;
-    let mut helper = Helper { roles, lenders: HashMap::new(), filters: HashMap::new(), running: Vec::new() };
+    let mut helper =
+        Helper { roles, lenders: HashMap::new(), filters: HashMap::new(), running: Vec::new() };
     while helper.wait(&supervisor)? {
         let Some((spec, streams)) = supervisor.receive::<Spec>()? else { break };
         let begun;
@@ -129,9 +130,8 @@ impl Helper {
             (_, None) => 0,
         };
         let step = if namespaces == 0 { "split off a process" } else { "make namespaces" };
-        let split = pipe.and_then(|pipe| {
-            sys::clone(namespaces).at_step(step).map(|forked| (pipe, forked))
-        });
+        let split =
+            pipe.and_then(|pipe| sys::clone(namespaces).at_step(step).map(|forked| (pipe, forked)));
         match split {
             Err(trouble) => (supervisor, Err(trouble)),
             Ok(((mut go, ready), Forked::Child)) => {

@@ -29,9 +29,9 @@ pub mod protect;
 mod running;
 #[cfg(target_os = "linux")]
 mod sandbox;
-pub mod seatbelt;
 #[cfg(target_os = "linux")]
 mod scratch;
+pub mod seatbelt;
 #[cfg(target_os = "linux")]
 mod served;
 mod spec;

@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Signal, pidfd_send_signal};
 
-use crate::egress::Egress;
 use crate::child::{self, Command, Cwd, Ending, Error, Finished};
+use crate::egress::Egress;
 use crate::limits::{END_GRACE_MS_MAX, END_MS_MAX, KILL_MS_MAX, LAST_WORD_MS_MAX};
 use crate::spec::{ENTER, Order, START, Status, Trouble, Word};
 use crate::stop::Listener;
@@ -98,7 +98,16 @@ impl<'a> Running<'a> {
         pump: Pump<'a>,
         listen: &'a dyn Fn(TcpListener) -> io::Result<Egress>,
     ) -> Self {
-        Self { first, pump, listen, listener: None, proxy: None, started: false, ended: None, trouble: None }
+        Self {
+            first,
+            pump,
+            listen,
+            listener: None,
+            proxy: None,
+            started: false,
+            ended: None,
+            trouble: None,
+        }
     }
 
     /// Waits for the first end there is; a time out or a stop then ends the whole sandbox.
@@ -237,10 +246,9 @@ pub(crate) fn of_sandbox(trouble: Trouble) -> Error {
 
 /// Only what the program itself is to blame for is told as its own failure.
 fn of_start(trouble: Trouble, command: &Command) -> Error {
-    let reason = trouble.errno.map_or_else(
-        || io::Error::other(trouble.why.clone()),
-        io::Error::from_raw_os_error,
-    );
+    let reason = trouble
+        .errno
+        .map_or_else(|| io::Error::other(trouble.why.clone()), io::Error::from_raw_os_error);
     match &*trouble.step {
         START => child::not_started(command, reason),
         ENTER => {

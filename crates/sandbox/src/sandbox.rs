@@ -14,9 +14,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use agentry_protocol::ContentHash;
-use agentry_protocol::confinement::{
-    Attestation, Confinement, Connection, Escape, Level, Reading,
-};
+use agentry_protocol::confinement::{Attestation, Confinement, Connection, Escape, Level, Reading};
 use thiserror::Error as ThisError;
 
 use crate::attest::{self, Bait};
@@ -24,8 +22,8 @@ use crate::child::{self, Bounds, Command, Cwd, Ending, Error, Finished, Streams}
 use crate::egress::{Egress, Resolve, Rules};
 use crate::escape;
 use crate::helper::VERB;
-use crate::linux::cgroup::{Cgroup, Cgroups};
 use crate::limits::{ATTEST_MS_MAX, ATTEST_OUTPUT_BYTES_MAX, USER_FIRST, USERS};
+use crate::linux::cgroup::{Cgroup, Cgroups};
 use crate::protect::{Guard, Mark, Names, Protection, WalkBounds};
 use crate::running::{First, Running, of_sandbox};
 use crate::scratch::Scratch;
@@ -131,10 +129,9 @@ impl Sandbox {
     /// # Errors
     /// When it is not to be had, or something got out of it.
     pub fn open_level(setup: &Setup, level: Level) -> Result<(Self, Attestation), String> {
-        let sandbox =
-            Self::start(setup, level).map_err(|error| {
-                format!("cannot start the helper {}: {error}", setup.binary.display())
-            })?;
+        let sandbox = Self::start(setup, level).map_err(|error| {
+            format!("cannot start the helper {}: {error}", setup.binary.display())
+        })?;
         let escapes = sandbox.try_escapes()?;
         let attestation = attest::attestation(level, escapes, sandbox.groups.is_some());
         let got_out: Vec<&str> = attestation
@@ -154,7 +151,14 @@ impl Sandbox {
         // Before the helper, so that it and all it starts are below us.
         let groups = control_groups();
         let helper = Mutex::new(Helper::start(&setup.binary)?);
-        Ok(Self { setup: setup.clone(), helper, level, guards: Mutex::default(), groups, calls: AtomicU64::new(0) })
+        Ok(Self {
+            setup: setup.clone(),
+            helper,
+            level,
+            guards: Mutex::default(),
+            groups,
+            calls: AtomicU64::new(0),
+        })
     }
 
     /// What enforces.
@@ -370,7 +374,10 @@ impl Sandbox {
             fence: view::fence(confinement, scratch),
             unix_sockets: confinement.reading == Reading::Strict,
             // Also without a list: then the proxy refuses everything, and says what was wanted.
-            listen: matches!((&program, self.level), (Program::Command { .. }, Level::Ns | Level::Bwrap)),
+            listen: matches!(
+                (&program, self.level),
+                (Program::Command { .. }, Level::Ns | Level::Bwrap)
+            ),
             limits: confinement.limits,
             program,
         };
@@ -433,7 +440,8 @@ impl Watch {
 
 fn guard(confinement: &Confinement) -> io::Result<Guard> {
     let roots: Vec<PathBuf> = confinement.allow_write.iter().map(PathBuf::from).collect();
-    let named = confinement.deny_write.iter().filter(|entry| !entry.ends_with('*')).map(PathBuf::from);
+    let named =
+        confinement.deny_write.iter().filter(|entry| !entry.ends_with('*')).map(PathBuf::from);
     // What is hidden must stay where it is: by another name the next call would see it.
     let hidden = view::expand(&confinement.deny_read).into_iter().filter(|path| path.exists());
     let protection = Protection {
@@ -485,9 +493,9 @@ fn is_mapped(map: &str) -> bool {
 fn own_user(confinement: &Confinement) -> Option<u32> {
     has_own_users().then(|| {
         let name = confinement.home.as_deref().unwrap_or_default();
-        let sum = name.bytes().fold(0_u32, |sum, byte| {
-            sum.wrapping_mul(31).wrapping_add(u32::from(byte))
-        });
+        let sum = name
+            .bytes()
+            .fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)));
         USER_FIRST + sum % USERS
     })
 }

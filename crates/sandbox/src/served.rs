@@ -51,9 +51,8 @@ impl Sandbox {
         arguments: Value,
         confinement: &Confinement,
     ) -> Result<Served, Error> {
-        let failed = |step: &'static str| {
-            move |error: io::Error| of_sandbox(Trouble::new(step, &error))
-        };
+        let failed =
+            |step: &'static str| move |error: io::Error| of_sandbox(Trouble::new(step, &error));
         let (theirs_in, input) = io::pipe().map_err(failed("make a pipe"))?;
         let (output, theirs_out) = io::pipe().map_err(failed("make a pipe"))?;
         let null = std::fs::OpenOptions::new().write(true).open("/dev/null");
@@ -66,10 +65,8 @@ impl Sandbox {
         let mut confinement = confinement.clone();
         // It lives as long as the session; every question has its own time.
         confinement.limits.timeout_ms = SERVED_TIMEOUT_MS;
-        let found = Found {
-            protected: self.protected(&confinement)?,
-            hidden: view::hidden(&confinement),
-        };
+        let found =
+            Found { protected: self.protected(&confinement)?, hidden: view::hidden(&confinement) };
         let first = self.begin(&confinement, program, ends, (&found, None, None))?;
         wait_for_start(&first)?;
         Ok(Served { first, input, output: BufReader::new(output) })

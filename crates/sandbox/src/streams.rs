@@ -138,11 +138,7 @@ impl<'a> Pump<'a> {
     }
 }
 
-fn take(
-    output: &mut Option<PipeReader>,
-    kept: &mut Kept,
-    hear: impl Fn(&[u8]),
-) -> io::Result<()> {
+fn take(output: &mut Option<PipeReader>, kept: &mut Kept, hear: impl Fn(&[u8])) -> io::Result<()> {
     let Some(reader) = output else { return Ok(()) };
     let mut piece = [0; READ_BYTES_MAX];
     match reader.read(&mut piece) {

@@ -104,7 +104,8 @@ pub(crate) fn expand(entries: &[String]) -> Vec<PathBuf> {
 
 /// What may not be read just now. A link is not hidden itself, but what it leads to, where that can be seen.
 pub(crate) fn hidden(confinement: &Confinement) -> Vec<PathBuf> {
-    let roots = || confinement.allow_read.iter().chain(&confinement.allow_write).chain(&confinement.home);
+    let roots =
+        || confinement.allow_read.iter().chain(&confinement.allow_write).chain(&confinement.home);
     // Whoever is confined may have made the link: it must not hide what the next call needs.
     let is_named = |path: &Path| {
         let path = path.to_string_lossy();
@@ -114,7 +115,8 @@ pub(crate) fn hidden(confinement: &Confinement) -> Vec<PathBuf> {
         let broad = confinement.reading == Reading::Broad && path.is_file();
         broad || roots().map(Path::new).any(|root| path.starts_with(root) && path != root)
     };
-    let is_plain = |path: &Path| path.canonicalize().map_or(!path.is_symlink(), |real| real == path);
+    let is_plain =
+        |path: &Path| path.canonicalize().map_or(!path.is_symlink(), |real| real == path);
     let mut paths = expand(&confinement.deny_read);
     paths.retain(|path| is_plain(path) && (is_named(path) || is_seen(path)));
     paths
@@ -123,8 +125,7 @@ pub(crate) fn hidden(confinement: &Confinement) -> Vec<PathBuf> {
 /// The files that a sandbox sees. `user` is who it runs as, when we are root.
 pub(crate) fn view(confinement: &Confinement, user: Option<u32>, found: &Found) -> View {
     let broad = confinement.reading == Reading::Broad;
-    let mut view =
-        View { broad, scratch_bytes: confinement.limits.disk_bytes, ..View::default() };
+    let mut view = View { broad, scratch_bytes: confinement.limits.disk_bytes, ..View::default() };
     let read = |path: PathBuf, lend| Bind {
         to: path.clone(),
         from: path,
@@ -243,11 +244,11 @@ pub(crate) fn fence(confinement: &Confinement, scratch: Option<&Path>) -> Fence 
             write.extend(confinement.home.iter().map(PathBuf::from));
             let mut read: Vec<PathBuf> = match confinement.reading {
                 Reading::Broad => vec!["/".into()],
-                Reading::Strict => {
-                    SYSTEM.iter().chain(&SETTINGS).map(PathBuf::from).collect()
-                }
+                Reading::Strict => SYSTEM.iter().chain(&SETTINGS).map(PathBuf::from).collect(),
             };
-            read.extend(["/proc", "/etc/passwd", "/etc/group", "/etc/nsswitch.conf"].map(Into::into));
+            read.extend(
+                ["/proc", "/etc/passwd", "/etc/group", "/etc/nsswitch.conf"].map(Into::into),
+            );
             read.extend(confinement.allow_read.iter().map(PathBuf::from));
             read.retain(|path| path.exists());
             Fence { read, write }
@@ -296,10 +297,8 @@ pub(crate) fn environment(
         env.extend(found.map(|path| (variable, path.clone())));
     }
     if confinement.level != Level::Landlock {
-        let (http, socks) = (
-            format!("http://127.0.0.1:{PROXY_PORT}"),
-            format!("socks5h://127.0.0.1:{PROXY_PORT}"),
-        );
+        let (http, socks) =
+            (format!("http://127.0.0.1:{PROXY_PORT}"), format!("socks5h://127.0.0.1:{PROXY_PORT}"));
         for variable in ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"] {
             env.push((variable, http.clone()));
         }

@@ -192,11 +192,7 @@ fn denials(finished: &Finished, refused: &[Connection]) -> Vec<String> {
     lines
 }
 
-fn outcome(
-    finished: &Finished,
-    chars_max: usize,
-    refused: &[Connection],
-) -> ToolOutcome {
+fn outcome(finished: &Finished, chars_max: usize, refused: &[Connection]) -> ToolOutcome {
     let shown = of_process(&finished.stdout, chars_max);
     let denied = denials(finished, refused);
     let seconds = finished.duration.as_secs_f64();

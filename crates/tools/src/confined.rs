@@ -161,7 +161,9 @@ pub fn serve_files(arguments: &Value) -> i32 {
             confines: Confines::Off,
         };
         let answer = match question {
-            Question::Run(call, bounds) => serde_json::to_string(&tools.run(&call, &context(bounds))),
+            Question::Run(call, bounds) => {
+                serde_json::to_string(&tools.run(&call, &context(bounds)))
+            }
             Question::Preview(call, bounds) => {
                 serde_json::to_string(&tools.preview(&call, &context(bounds)))
             }

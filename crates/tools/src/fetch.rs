@@ -12,8 +12,8 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use agentry_protocol::call::{Measured, OutcomeStatus, Repeat, ToolOutcome, ToolSpec};
-use agentry_sandbox::address::refusal;
 use agentry_protocol::confinement::Network;
+use agentry_sandbox::address::refusal;
 use agentry_sandbox::egress::Rules;
 use reqwest::Url;
 use reqwest::blocking::{Client, Response};

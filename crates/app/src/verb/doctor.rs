@@ -88,8 +88,13 @@ fn text(
         match &one.result {
             Ok(attestation) => {
                 let count = attestation.escapes.len();
-                let allowed = if one.level <= minimum { "" } else { ", not allowed by sandbox.minimum" };
-                writeln!(text, "  {:<9} works: {count} escapes tried, all stopped{allowed}", one.level)
+                let allowed =
+                    if one.level <= minimum { "" } else { ", not allowed by sandbox.minimum" };
+                writeln!(
+                    text,
+                    "  {:<9} works: {count} escapes tried, all stopped{allowed}",
+                    one.level
+                )
             }
             Err(why) => writeln!(text, "  {:<9} does not work: {why}", one.level),
         }
@@ -135,8 +140,9 @@ fn worth(attestation: &Attestation, verbose: bool) -> String {
 }
 
 fn missing(tried: &[Tried], minimum: Level, machine: &Machine) -> String {
-    let mut text =
-        String::from("  No agent can run a command here: there is no sandbox that is allowed and works.\n\nWhat to do\n");
+    let mut text = String::from(
+        "  No agent can run a command here: there is no sandbox that is allowed and works.\n\nWhat to do\n",
+    );
     for one in tried {
         let Err(why) = &one.result else { continue };
         if let Some(fix) = machine.fix(one.level, why) {
@@ -171,7 +177,8 @@ impl Machine {
         };
         Self {
             distribution: std::fs::read_to_string("/etc/os-release").unwrap_or_default(),
-            restricts_user_namespaces: setting("kernel/apparmor_restrict_unprivileged_userns") == "1",
+            restricts_user_namespaces: setting("kernel/apparmor_restrict_unprivileged_userns")
+                == "1",
             user_namespaces_off: setting("kernel/unprivileged_userns_clone") == "0",
             user_namespaces_none: setting("user/max_user_namespaces") == "0",
         }
@@ -204,8 +211,9 @@ impl Machine {
     fn install(&self, package: &str) -> String {
         let is = |name: &str| {
             let lines = self.distribution.lines();
-            let mut values = lines
-                .filter_map(|line| line.strip_prefix("ID=").or_else(|| line.strip_prefix("ID_LIKE=")));
+            let mut values = lines.filter_map(|line| {
+                line.strip_prefix("ID=").or_else(|| line.strip_prefix("ID_LIKE="))
+            });
             values.any(|value| value.trim_matches('"').split(' ').any(|word| word == name))
         };
         let commands = [

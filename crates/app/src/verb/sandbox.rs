@@ -15,19 +15,19 @@ use agentry_kernel::confine::{HOME_DENIED, TOOLCHAINS};
 use agentry_protocol::confinement::{
     Confinement, Connection, Git, Level, Limits, Network, Profile, Reading,
 };
+use agentry_runtime::Enforcer;
 use agentry_sandbox::{
     Bounds, Command, Cwd, Ending, Error, Finished, Job, Sandbox, Source, Stop, Streams,
     denied_paths,
 };
-use agentry_runtime::Enforcer;
 use clap::Args;
 use serde_json::json;
 
 use super::{Format, Which, show_agent};
-use crate::{enforce, engine};
 use crate::fault::{Blame, Fault};
 use crate::host::Host;
 use crate::limits::SANDBOX_OUTPUT_BYTES_MAX;
+use crate::{enforce, engine};
 
 #[derive(Args)]
 pub(crate) struct RunOptions {
@@ -87,8 +87,9 @@ pub(crate) fn run(host: &Host, options: &RunOptions) -> Result<ExitCode, Fault> 
         }
     };
     let confinement = Confinement { level: sandbox.level(), ..confinement(host, options)? };
-    let cwd = std::env::current_dir()
-        .map_err(|error| Fault::new(Blame::Caller, format!("there is no directory here: {error}")))?;
+    let cwd = std::env::current_dir().map_err(|error| {
+        Fault::new(Blame::Caller, format!("there is no directory here: {error}"))
+    })?;
     let mut words = options.command.iter().cloned();
     let command = Command {
         program: words.next().unwrap_or_default(),
@@ -155,7 +156,8 @@ fn confinement(host: &Host, options: &RunOptions) -> Result<Confinement, Fault> 
         }
     };
     let limits = Limits::default();
-    let timeout_ms = options.timeout.map_or(limits.timeout_ms, |seconds| seconds.saturating_mul(1000));
+    let timeout_ms =
+        options.timeout.map_or(limits.timeout_ms, |seconds| seconds.saturating_mul(1000));
     Ok(Confinement {
         profile: Profile::Trusted,
         reading: Reading::Strict,

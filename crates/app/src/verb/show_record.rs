@@ -6,8 +6,8 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use agentry_protocol::confinement::Connection;
 use agentry_protocol::call::ToolOutcome;
+use agentry_protocol::confinement::Connection;
 use agentry_protocol::envelope::Envelope;
 use agentry_protocol::event::Event;
 use agentry_protocol::{RunId, SessionId, TurnId};
@@ -185,7 +185,9 @@ fn in_one_line(event: &Event) -> String {
         Event::ConnectionEnded { call, connection } => {
             let Connection { host, port, refused, bytes_out, bytes_in } = connection;
             match refused {
-                None => format!("{call} reached {host}:{port}: {bytes_out} bytes out, {bytes_in} in"),
+                None => {
+                    format!("{call} reached {host}:{port}: {bytes_out} bytes out, {bytes_in} in")
+                }
                 Some(why) => format!("{call} was kept from {host}:{port}: {why}"),
             }
         }

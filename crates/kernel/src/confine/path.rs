@@ -83,9 +83,9 @@ pub(super) fn why_not_written(root: &str, place: &Place) -> Option<String> {
     if let Some(home) = place.home.as_ref().filter(|home| lies_in(home, root)) {
         return Some(format!("it is or holds the home directory {home}"));
     }
-    let is_home = root.rsplit_once('/').is_some_and(|(above, name)| {
-        ["/home", "/Users"].contains(&above) && !name.is_empty()
-    });
+    let is_home = root
+        .rsplit_once('/')
+        .is_some_and(|(above, name)| ["/home", "/Users"].contains(&above) && !name.is_empty());
     if is_home {
         return Some("it is a home directory".to_owned());
     }

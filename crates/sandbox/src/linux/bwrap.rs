@@ -16,9 +16,9 @@ use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::mount::{MountPropagationFlags, MoveMountFlags, mount_change, move_mount};
 
 use crate::helper::{INSIDE, VERB};
+use crate::limits::SHARED_MEMORY_BYTES_MAX;
 use crate::linux::init::Given;
 use crate::linux::mounts::Tree;
-use crate::limits::SHARED_MEMORY_BYTES_MAX;
 use crate::spec::{AtStep, BindKind, Spec, Trouble, View};
 
 /// Where our own binary is inside.
@@ -44,8 +44,9 @@ fn prepare(spec: &Spec, given: Given) -> Result<std::process::Command, Trouble> 
     }
     let mut held = Vec::new();
     let mut args = arguments(&spec.view, &binary, &mut held).at_step("write for bubblewrap")?;
-    let message = file(&serde_json::to_vec(spec).map_err(io::Error::from).at_step("write the spec")?)
-        .at_step("write the spec")?;
+    let message =
+        file(&serde_json::to_vec(spec).map_err(io::Error::from).at_step("write the spec")?)
+            .at_step("write the spec")?;
     let [input, output, errors] = given.streams;
     // What bubblewrap itself says goes where the program's errors go.
     rustix::stdio::dup2_stderr(&errors).at_step("connect the errors")?;

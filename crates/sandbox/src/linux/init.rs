@@ -84,7 +84,8 @@ fn set_up(spec: &Spec, control: &Channel, trees: Option<Vec<Tree>>) -> Result<Re
     // Without a process namespace it has to end the others when the supervisor is gone, so it must live to hear.
     if spec.level != Level::Landlock {
         // After the change of user, which undoes it.
-        set_parent_process_death_signal(Some(Signal::KILL)).at_step("bind our life to the helper")?;
+        set_parent_process_death_signal(Some(Signal::KILL))
+            .at_step("bind our life to the helper")?;
     }
     match spec.level {
         Level::Ns => {
@@ -239,7 +240,8 @@ fn become_program(
 }
 
 fn confine(spec: &Spec, streams: [OwnedFd; 3], filter: &Filter) -> Result<(), Trouble> {
-    set_parent_process_death_signal(Some(Signal::KILL)).at_step("bind the program's life to ours")?;
+    set_parent_process_death_signal(Some(Signal::KILL))
+        .at_step("bind the program's life to ours")?;
     sys::let_signals_through().at_step("let signals through")?;
     rustix::process::setsid().at_step("lead a session")?;
     let [input, output, errors] = streams;

@@ -8,9 +8,8 @@ use std::path::PathBuf;
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, AddRuleError, AddRulesError, BitFlags, CompatLevel,
-    Compatible, CreateRulesetError, LandlockStatus, PathBeneath, RestrictSelf,
-    RestrictSelfError, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError,
-    RulesetStatus, Scope,
+    Compatible, CreateRulesetError, LandlockStatus, PathBeneath, RestrictSelf, RestrictSelfError,
+    Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
 };
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 

@@ -82,7 +82,13 @@ fn lend(
 /// Opens a path below a directory, without following any link.
 fn find(root: impl AsFd, path: &Path) -> Result<OwnedFd, Errno> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
-    openat2(root, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS)
+    openat2(
+        root,
+        path,
+        flags,
+        Mode::empty(),
+        ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS,
+    )
 }
 
 /// Who owns files, seen through a mount: the owner on the disk counts as the sandbox's own user.
@@ -118,17 +124,15 @@ fn mapping(owner: (u32, u32), user: u32) -> io::Result<OwnedFd> {
         }
         Forked::Parent { pid, .. } => {
             let number = pid.as_raw_nonzero();
-            let taken = std::fs::write(
-                format!("/proc/{number}/uid_map"),
-                format!("{} {user} 1", owner.0),
-            )
-            .and_then(|()| {
-                std::fs::write(
-                    format!("/proc/{number}/gid_map"),
-                    format!("{} {user} 1", owner.1),
-                )
-            })
-            .and_then(|()| std::fs::File::open(format!("/proc/{number}/ns/user")));
+            let taken =
+                std::fs::write(format!("/proc/{number}/uid_map"), format!("{} {user} 1", owner.0))
+                    .and_then(|()| {
+                        std::fs::write(
+                            format!("/proc/{number}/gid_map"),
+                            format!("{} {user} 1", owner.1),
+                        )
+                    })
+                    .and_then(|()| std::fs::File::open(format!("/proc/{number}/ns/user")));
             drop(writer);
             rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty())?;
             Ok(taken?.into())
@@ -208,8 +212,7 @@ impl Root {
         let options = [("size", &*bytes), ("nr_inodes", &*files), ("mode", "1777")];
         let scratch = new_file_system("tmpfs", &options, MountAttrFlags::empty());
         let scratch = scratch.at_step("make /tmp")?;
-        self.place(scratch.as_fd(), Path::new("/tmp"), FileType::Directory)
-            .at_step("make /tmp")?;
+        self.place(scratch.as_fd(), Path::new("/tmp"), FileType::Directory).at_step("make /tmp")?;
         self.make_dir("tmp/home", 0o700).at_step("make a home")?;
         self.empty_dir("run").at_step("make /run")?;
         if !self.writable {
@@ -301,8 +304,8 @@ impl Root {
             let set = READ_ONLY | NO_SETUID | NO_DEVICES;
             mount_setattr(blank.as_fd(), MountChange { recursive: false, set, owners: None })
                 .at_step(&step)?;
-            let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH
-                | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+            let flags =
+                MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
             move_mount(&blank, "", &found, "", flags).at_step(&step)?;
         }
         Ok(())

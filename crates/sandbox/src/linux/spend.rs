@@ -15,9 +15,8 @@ pub(crate) fn limit(limits: &Limits, cores: u64) -> Result<(), Failed> {
     for (resource, most, name) in table(limits, cores) {
         let most = lowest(most, getrlimit(resource));
         // Soft and hard are one, so that nobody below can raise it again.
-        setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) }).map_err(
-            |cause| Failed::new(format!("limit {name} to {most} (setrlimit)"), cause),
-        )?;
+        setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })
+            .map_err(|cause| Failed::new(format!("limit {name} to {most} (setrlimit)"), cause))?;
     }
     Ok(())
 }

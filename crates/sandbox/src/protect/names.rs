@@ -125,7 +125,8 @@ mod tests {
     #[test]
     fn among_packages_from_elsewhere_only_repositories_count() {
         let names = Names::default();
-        for yes in ["a/.vscode", ".git/config", "node_modules/a/.git/hooks", ".vscode/node_modules"] {
+        for yes in ["a/.vscode", ".git/config", "node_modules/a/.git/hooks", ".vscode/node_modules"]
+        {
             assert!(names.holds_path(Path::new(yes)), "{yes}");
         }
         for no in ["node_modules/a/.vscode/tasks.json", "vendor/a/.idea", "src/vendored"] {
