@@ -3,12 +3,14 @@
 //! Every verb that runs, resumes or replays works from the project's directory, so that files have the same
 //! names each time.
 //!
-//! Must never: print.
+//! Must never: print, but for what a request to the sandbox does not get.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use agentry_agentfile::agent::Agent;
 use agentry_agentfile::skill::SkillLevel;
 use agentry_protocol::RunId;
 use agentry_protocol::call::ToolSpec;
@@ -24,6 +26,7 @@ use crate::enforce;
 use crate::fault::{Blame, Fault};
 use crate::host::{Host, Loaded};
 use crate::limits::{CALLS_MAX, ITERATIONS_MAX, STEPS_MAX};
+use crate::render::visible;
 use crate::secret;
 
 /// What a run needs, and what was read for it.
@@ -142,6 +145,17 @@ pub(crate) fn definitions(
         renderer: Mutex::new(Renderer::new(&binary)),
         redactor: Arc::default(),
     })
+}
+
+/// Tells the operator what the project and the agent ask for and do not get.
+pub(crate) fn warn_left_out(engine: &Engine, agent: &Agent) -> Result<(), Fault> {
+    let (_, notes) = engine.definitions.confinement(agent).map_err(fault)?;
+    let mut stderr = anstream::stderr().lock();
+    for note in notes {
+        // With nowhere left to write to, `agentry sandbox explain` still tells.
+        writeln!(stderr, "warning: {}", visible(&note.to_string())).unwrap_or_default();
+    }
+    Ok(())
 }
 
 /// What the operator lets commands have of the environment.

@@ -10,7 +10,7 @@ use agentry_protocol::approval::Approval;
 use agentry_protocol::call::{OutcomeStatus, ToolOutcome};
 use agentry_protocol::envelope::{About, Envelope};
 use agentry_protocol::event::{Ending, Event};
-use agentry_protocol::message::Usage;
+use agentry_protocol::message::{ModelReply, Usage};
 use agentry_protocol::{ApprovalId, RunId, TurnId};
 use serde_json::{Value, json};
 
@@ -76,22 +76,11 @@ impl Lines {
             }
             Event::SandboxMissing { why } => {
                 sum.confined_by("missing");
-                let message = format!("{why}; `agentry doctor` says what to do");
-                vec![AgentEvent::Error {
-                    code: "sandbox_missing".to_owned(),
-                    message,
-                    recoverable: true,
-                }]
+                vec![missing(why)]
             }
             // Said with the first turn, so that it names all there is to name.
             Event::TurnStarted(_) => sum.init.take().into_iter().collect(),
-            Event::ModelReplied { reply, .. } => {
-                let thinking = (!reply.thinking.is_empty())
-                    .then(|| AgentEvent::Thinking { content: reply.thinking.clone() });
-                let text = (!reply.text.is_empty())
-                    .then(|| AgentEvent::Text { content: reply.text.clone(), is_partial: false });
-                thinking.into_iter().chain(text).collect()
-            }
+            Event::ModelReplied { reply, .. } => replied(reply),
             Event::CallProposed { call, .. } => vec![AgentEvent::ToolUse {
                 tool_call_id: call.id.to_string(),
                 tool_name: call.tool.to_string(),
@@ -133,6 +122,21 @@ impl Lines {
             | Event::CheckFinished { .. } => Vec::new(),
         }
     }
+}
+
+/// What a model said, and before it what it thought.
+fn replied(reply: &ModelReply) -> Vec<AgentEvent> {
+    let thinking = (!reply.thinking.is_empty())
+        .then(|| AgentEvent::Thinking { content: reply.thinking.clone() });
+    let text = (!reply.text.is_empty())
+        .then(|| AgentEvent::Text { content: reply.text.clone(), is_partial: false });
+    thinking.into_iter().chain(text).collect()
+}
+
+/// There is no sandbox; the run goes on as far as it can without.
+fn missing(why: &str) -> AgentEvent {
+    let message = format!("{why}; `agentry doctor` says what to do");
+    AgentEvent::Error { code: "sandbox_missing".to_owned(), message, recoverable: true }
 }
 
 /// The line for a piece of a reply; thinking is shown when it is whole.

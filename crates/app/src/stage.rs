@@ -130,7 +130,7 @@ fn show_text(receiver: &Receiver<Shown>, desk: Option<&Desk>) -> io::Result<()> 
             Shown::Piece(_, _, delta) => progress.piece(&delta),
             Shown::Line(line) => progress.note(&line),
             Shown::Past(past) => {
-                for desk in desk {
+                if let Some(desk) = desk {
                     past.iter().for_each(|envelope| desk.look_at(&envelope.event));
                 }
             }

@@ -93,7 +93,7 @@ fn leads_to(path: &str) -> Option<String> {
     let mut above = Path::new(path);
     loop {
         if let Ok(real) = above.canonicalize() {
-            let full: PathBuf = real.into_iter().chain(rest.into_iter().rev()).collect();
+            let full: PathBuf = real.iter().chain(rest.into_iter().rev()).collect();
             let full = full.display().to_string();
             return (full != path).then_some(full);
         }

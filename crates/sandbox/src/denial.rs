@@ -117,7 +117,13 @@ fn is_seen(path: &Path, confinement: &Confinement) -> bool {
 
 fn is_writable(path: &Path, confinement: &Confinement) -> bool {
     let own = ["/tmp", "/dev", "/proc", view::home(confinement)];
-    let within = |root: &str| path.starts_with(root);
+    let written = own.into_iter().chain(confinement.allow_write.iter().map(String::as_str));
+    let read = confinement.allow_read.iter().map(String::as_str);
+    // What lies in several directories belongs to the innermost; what is both read and written is written.
+    let roots = read.map(|root| (root, false)).chain(written.map(|root| (root, true)));
+    let around = roots.filter(|(root, _)| path.starts_with(root));
+    let innermost =
+        around.max_by_key(|(root, write)| (Path::new(root).components().count(), *write));
     let denied = |above: &Path| {
         let above = above.to_string_lossy();
         confinement.deny_write.iter().any(|entry| denies(entry, &above))
@@ -126,10 +132,7 @@ fn is_writable(path: &Path, confinement: &Confinement) -> bool {
         .allow_write
         .iter()
         .any(|root| path.strip_prefix(root).is_ok_and(crate::protect::is_protected));
-    own.into_iter().any(within)
-        || confinement.allow_write.iter().any(|root| within(root))
-            && !path.ancestors().any(denied)
-            && !protected
+    innermost.is_some_and(|(_, write)| write) && !path.ancestors().any(denied) && !protected
 }
 
 #[cfg(test)]
@@ -191,6 +194,15 @@ mod tests {
             "touch: /desk/.git/config: Read-only file system",
             &["/desk/.git/config may not be written"],
         );
+    }
+
+    #[test]
+    fn what_is_only_read_is_not_written_although_it_lies_in_a_directory_of_its_own() {
+        let confinement =
+            Confinement { allow_read: vec!["/tmp/x".to_owned()], ..Confinement::nothing() };
+        let found = |line: &str| denied_paths(line, &confinement, Path::new("/")).len();
+        assert_eq!(found("touch: /tmp/x/y: Read-only file system"), 1);
+        assert_eq!(found("touch: /tmp/y: Permission denied"), 0);
     }
 
     #[test]

@@ -46,7 +46,7 @@ pub fn serve(roles: Roles) -> io::Result<()> {
     }
     // It ends when the way to the supervisor closes, and not by a signal at the death of its parent: the system takes
     // the thread that started it for the parent.
-    let mut supervisor = Channel::from(rustix::io::dup(std::io::stdin())?);
+    let mut supervisor = Channel::from(rustix::io::dup(io::stdin())?);
     rustix::io::fcntl_setfd(&supervisor, rustix::io::FdFlags::CLOEXEC)?;
     let null = std::fs::OpenOptions::new().read(true).write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdin(&null)?;

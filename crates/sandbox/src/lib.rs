@@ -40,6 +40,8 @@ mod streams;
 mod tree;
 mod view;
 #[cfg(target_os = "linux")]
+mod watch;
+#[cfg(target_os = "linux")]
 mod wire;
 
 pub use child::{Bounds, Command, Cwd, Ending, Error, Finished, Streams, run};

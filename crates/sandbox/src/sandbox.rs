@@ -2,8 +2,6 @@
 //!
 //! Must never: run a command that should be confined without its sandbox; fork.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::io;
 use std::net::TcpListener;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -13,7 +11,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use agentry_protocol::ContentHash;
 use agentry_protocol::confinement::{Attestation, Confinement, Connection, Escape, Level, Reading};
 use thiserror::Error as ThisError;
 
@@ -24,13 +21,13 @@ use crate::escape;
 use crate::helper::VERB;
 use crate::limits::{ATTEST_MS_MAX, ATTEST_OUTPUT_BYTES_MAX, USER_FIRST, USERS};
 use crate::linux::cgroup::{Cgroup, Cgroups};
-use crate::protect::{Guard, Mark, Names, Protection, WalkBounds};
-use crate::running::{First, Running, of_sandbox};
+use crate::running::{End, First, Running, of_sandbox};
 use crate::scratch::Scratch;
 use crate::spec::{Program, Reply, Spec};
 use crate::stop::Stop;
 use crate::streams::{Ends, Hear, Pump};
 use crate::view::{self, Found};
+use crate::watch::Watches;
 use crate::wire::Channel;
 
 /// What a sandbox needs of its surroundings.
@@ -65,7 +62,7 @@ pub struct Sandbox {
     setup: Setup,
     helper: Mutex<Helper>,
     level: Level,
-    guards: Mutex<HashMap<ContentHash, Arc<Mutex<Guard>>>>,
+    watches: Watches,
     groups: Option<&'static Cgroups>,
     calls: AtomicU64,
 }
@@ -155,7 +152,7 @@ impl Sandbox {
             setup: setup.clone(),
             helper,
             level,
-            guards: Mutex::default(),
+            watches: Watches::default(),
             groups,
             calls: AtomicU64::new(0),
         })
@@ -189,7 +186,7 @@ impl Sandbox {
             hear: None,
         };
         let finished = self
-            .run_program(program, &job, &Stop::new(), &Found::default(), None)
+            .run_program(program, &job, &Stop::new(), (&Found::default(), None))
             .map_err(|error| match error {
                 Error::Sandbox { step, reason } => format!("cannot {step}: {reason}"),
                 other => other.to_string(),
@@ -205,7 +202,8 @@ impl Sandbox {
     /// When the sandbox could not be built, or the command could not be started or watched.
     pub fn run(&self, job: &Job<'_>, stop: &Stop) -> Result<Finished, Error> {
         let cwd = cwd(job.command)?;
-        let watch = self.watch_over(job.confinement)?;
+        let watch =
+            self.watches.begin(job.confinement).map_err(broken("look for protected files"))?;
         let found = Found {
             protected: watch.as_ref().map(|watch| watch.protected.clone()).unwrap_or_default(),
             hidden: view::hidden(job.confinement),
@@ -220,46 +218,10 @@ impl Sandbox {
             env,
             cwd,
         };
-        let finished = self.run_program(program, job, stop, &found, own);
+        let finished = self.run_program(program, job, stop, (&found, own));
         // Also after a failure: nobody knows what was done until then.
         let violations = watch.map(|watch| watch.end(&self.setup.quarantine)).unwrap_or_default();
         finished.map(|finished| Finished { violations, ..finished })
-    }
-
-    /// What is protected just now.
-    pub(crate) fn protected(&self, confinement: &Confinement) -> Result<Vec<PathBuf>, Error> {
-        let mut protected = view::expand(&confinement.deny_write);
-        if !confinement.allow_write.is_empty() {
-            let guard = guard(confinement).map_err(broken("look for protected files"))?;
-            protected.extend(guard.mounts());
-        }
-        protected.sort();
-        protected.dedup();
-        Ok(protected)
-    }
-
-    /// Looks for what is protected in what may be written.
-    fn watch_over(&self, confinement: &Confinement) -> Result<Option<Watch>, Error> {
-        if confinement.allow_write.is_empty() {
-            return Ok(None);
-        }
-        let mut guards = self.guards.lock().unwrap_or_else(PoisonError::into_inner);
-        let guard = match guards.entry(confinement.hash()) {
-            Entry::Occupied(known) => known.get().clone(),
-            Entry::Vacant(new) => {
-                let guard = guard(confinement).map_err(broken("look for protected files"))?;
-                new.insert(Arc::new(Mutex::new(guard))).clone()
-            }
-        };
-        drop(guards);
-        let mut held = guard.lock().unwrap_or_else(PoisonError::into_inner);
-        let mark = held.begin().map_err(broken("look for protected files"))?;
-        let mut protected = held.mounts();
-        drop(held);
-        protected.extend(view::expand(&confinement.deny_write));
-        protected.sort();
-        protected.dedup();
-        Ok(Some(Watch { guard, mark, protected }))
     }
 
     /// A temporary directory for a process that cannot have a file system of its own.
@@ -284,8 +246,7 @@ impl Sandbox {
         program: Program,
         job: &Job<'_>,
         stop: &Stop,
-        found: &Found,
-        scratch: Option<&Path>,
+        (found, scratch): (&Found, Option<&Path>),
     ) -> Result<Finished, Error> {
         let start = Instant::now();
         let failed = |reason| child::not_started(job.command, reason);
@@ -307,6 +268,10 @@ impl Sandbox {
         };
         let mut running = Running::new(first, pump, &listen);
         let end = running.watch(start + job.bounds.time, &listener)?;
+        if let (End::TimedOut | End::Stopped, Some(group)) = (end, &group) {
+            // One more way to the same end; there may be nobody left.
+            group.kill().unwrap_or_default();
+        }
         let finished = running.finish(start, end, job.command)?;
         let killed = group.is_some_and(|group| group.oom_kills().is_ok_and(|kills| kills > 0));
         let ending = match finished.ending {
@@ -411,45 +376,6 @@ fn control_groups() -> Option<&'static Cgroups> {
         Cgroups::find(Path::new("/sys/fs/cgroup"), &own)
     };
     GROUPS.get_or_init(find).as_ref()
-}
-
-/// A call during which nothing protected may change.
-struct Watch {
-    guard: Arc<Mutex<Guard>>,
-    mark: Mark,
-    protected: Vec<PathBuf>,
-}
-
-impl Watch {
-    /// Puts right what is not, and says what it was.
-    fn end(self, quarantine: &Path) -> Vec<String> {
-        let mut guard = self.guard.lock().unwrap_or_else(PoisonError::into_inner);
-        let made = std::fs::create_dir_all(quarantine);
-        match made.and_then(|()| guard.check(&self.mark, quarantine)) {
-            Ok(checked) => {
-                let violations = checked.violations.iter().map(ToString::to_string);
-                let incomplete = checked.incomplete.map(|why| {
-                    format!("not every file was looked at for changes to protected ones: {why}")
-                });
-                violations.chain(incomplete).collect()
-            }
-            Err(error) => vec![format!("protected files could not be looked at: {error}")],
-        }
-    }
-}
-
-fn guard(confinement: &Confinement) -> io::Result<Guard> {
-    let roots: Vec<PathBuf> = confinement.allow_write.iter().map(PathBuf::from).collect();
-    let named =
-        confinement.deny_write.iter().filter(|entry| !entry.ends_with('*')).map(PathBuf::from);
-    // What is hidden must stay where it is: by another name the next call would see it.
-    let hidden = view::expand(&confinement.deny_read).into_iter().filter(|path| path.exists());
-    let protection = Protection {
-        names: Names::default(),
-        paths: named.chain(hidden).collect(),
-        git: confinement.git,
-    };
-    Guard::look(&roots, protection, WalkBounds::default())
 }
 
 /// Where a command runs. A directory that is held open is named by where it is: a handle of ours would lead out of

@@ -18,6 +18,7 @@ use crate::spec::{Program, Trouble, Word};
 use crate::stop::Stop;
 use crate::streams::{Ends, poll_until};
 use crate::view::{self, Found};
+use crate::watch;
 
 /// A part of ourselves in a sandbox. It ends when this goes.
 pub struct Served {
@@ -65,8 +66,11 @@ impl Sandbox {
         let mut confinement = confinement.clone();
         // It lives as long as the session; every question has its own time.
         confinement.limits.timeout_ms = SERVED_TIMEOUT_MS;
-        let found =
-            Found { protected: self.protected(&confinement)?, hidden: view::hidden(&confinement) };
+        let found = Found {
+            protected: watch::protected(&confinement)
+                .map_err(failed("look for protected files"))?,
+            hidden: view::hidden(&confinement),
+        };
         let first = self.begin(&confinement, program, ends, (&found, None, None))?;
         wait_for_start(&first)?;
         Ok(Served { first, input, output: BufReader::new(output) })

@@ -106,6 +106,7 @@ pub(crate) fn run(host: &Host, options: Options) -> Result<ExitCode, Fault> {
         Some(id) => engine.definitions.agent(&id).map_err(engine::fault)?,
         None => agent?,
     };
+    engine::warn_left_out(&engine, agent)?;
     let order = Order {
         agent: agent.id.clone(),
         task: task.map(|task| task.id.clone()),

@@ -6,11 +6,12 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use agentry_protocol::approval::Answer;
 use agentry_protocol::call::ToolOutcome;
 use agentry_protocol::confinement::Connection;
 use agentry_protocol::envelope::Envelope;
 use agentry_protocol::event::Event;
-use agentry_protocol::{RunId, SessionId, TurnId};
+use agentry_protocol::{ApprovalId, CallId, RunId, SessionId, TurnId};
 use agentry_store::{Filter, Ledger, RunRow};
 use clap::Args;
 use serde_json::{Value, json};
@@ -155,6 +156,20 @@ fn write_entries(out: &mut dyn Write, entries: &[Envelope], format: Format) -> R
     Ok(())
 }
 
+fn answered(approval: &ApprovalId, answer: &Answer) -> String {
+    let word = if answer.allow { "yes" } else { "no" };
+    let reason = answer.reason.as_ref().map_or_else(String::new, |why| format!(": {why}"));
+    format!("{approval} answered: {word}{reason}")
+}
+
+fn connected(call: &CallId, connection: &Connection) -> String {
+    let Connection { host, port, refused, bytes_out, bytes_in } = connection;
+    match refused {
+        None => format!("{call} reached {host}:{port}: {bytes_out} bytes out, {bytes_in} in"),
+        Some(why) => format!("{call} was kept from {host}:{port}: {why}"),
+    }
+}
+
 /// An entry for people.
 fn in_one_line(event: &Event) -> String {
     let words = match event {
@@ -162,11 +177,7 @@ fn in_one_line(event: &Event) -> String {
         Event::SteerReceived { content } => format!("steer: {content}"),
         Event::CancelReceived {} => "somebody asked it to end".to_owned(),
         Event::ModeReceived { mode, .. } => format!("mode wanted: {}", mode.as_str()),
-        Event::ApprovalAnswered { approval, answer } => {
-            let word = if answer.allow { "yes" } else { "no" };
-            let reason = answer.reason.as_ref().map_or_else(String::new, |why| format!(": {why}"));
-            format!("{approval} answered: {word}{reason}")
-        }
+        Event::ApprovalAnswered { approval, answer } => answered(approval, answer),
         Event::ToolAccessChanged { .. } => "tool-access.json changed".to_owned(),
         Event::SessionOpened { key, agent, .. } => format!("session `{key}` with {agent}"),
         Event::RunCreated(plan) => format!(
@@ -182,15 +193,7 @@ fn in_one_line(event: &Event) -> String {
             format!("sandbox: {}, {count} escapes tried, all stopped", attestation.level)
         }
         Event::SandboxMissing { why } => format!("no sandbox: {why}"),
-        Event::ConnectionEnded { call, connection } => {
-            let Connection { host, port, refused, bytes_out, bytes_in } = connection;
-            match refused {
-                None => {
-                    format!("{call} reached {host}:{port}: {bytes_out} bytes out, {bytes_in} in")
-                }
-                Some(why) => format!("{call} was kept from {host}:{port}: {why}"),
-            }
-        }
+        Event::ConnectionEnded { call, connection } => connected(call, connection),
         Event::RunPaused { approvals } => {
             format!("paused, waiting for {} answers", approvals.len())
         }

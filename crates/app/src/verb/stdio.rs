@@ -87,6 +87,7 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     let engine = engine::engine(host, ledger, &work.dir, work.workspace.as_deref())?;
     let agent = run::choose(&engine.loaded, work)??;
     let terms = run::terms(&engine.loaded, agent, work, model)?;
+    engine::warn_left_out(&engine, agent)?;
     let (stage, shower) = stage::open(Look::Lines, &engine.parts, &engine.definitions.workspace);
     let desk = Arc::new(Desk {
         parts: engine.parts.clone(),

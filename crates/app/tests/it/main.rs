@@ -17,6 +17,7 @@ mod record;
 mod replay;
 mod resume;
 mod run;
+mod sandbox;
 mod schema;
 mod secrets;
 mod show_agent;

@@ -123,6 +123,7 @@ impl Cgroup {
         &self.dir
     }
 
+    #[cfg(test)]
     /// Moves a process into it, with all that it starts from now on.
     pub(crate) fn add(&self, pid: u32) -> io::Result<()> {
         self.write("cgroup.procs", &pid.to_string())

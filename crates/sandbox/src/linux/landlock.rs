@@ -45,6 +45,7 @@ impl Allowed {
         Self { path: path.into(), optional: false }
     }
 
+    #[cfg(test)]
     /// A path that is left out where it does not exist.
     pub(crate) fn optional(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), optional: true }

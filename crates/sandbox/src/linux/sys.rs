@@ -114,7 +114,7 @@ pub(crate) fn mount_setattr(mount: BorrowedFd<'_>, change: MountChange<'_>) -> i
             c"".as_ptr(),
             flags,
             &raw mut attributes,
-            std::mem::size_of::<libc::mount_attr>(),
+            size_of::<libc::mount_attr>(),
         )
     };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
