@@ -21,14 +21,14 @@ const SETTINGS: &str = "/people/me/.config/agentry/agentry.toml";
 
 fn place() -> Place {
     Place {
-        workspace: "/desk/site".to_owned(),
-        project: "/desk/site".to_owned(),
+        workspace: "/ws/site".to_owned(),
+        project: "/ws/site".to_owned(),
         home: Some("/people/me".to_owned()),
         state: Some("/people/me/.local/state/agentry".to_owned()),
         agent: Some(AgentId::new("coder")),
-        agent_directory: "/desk/site/.agentry/agents/coder".to_owned(),
+        agent_directory: "/ws/site/.agentry/agents/coder".to_owned(),
         toolchains: vec!["/people/me/.cargo/bin".to_owned(), "/people/me/.rustup".to_owned()],
-        definitions: vec!["/desk/site/agentry.toml".to_owned()],
+        definitions: vec!["/ws/site/agentry.toml".to_owned()],
         real: BTreeMap::new(),
         settings: SETTINGS.to_owned(),
     }
@@ -78,10 +78,10 @@ fn written(operator: &str, project: &str, expected: &[&str]) -> Vec<String> {
 fn nothing_said_is_the_workspace_and_nothing_reached() {
     let (confinement, notes) = given("", "").holds();
     assert_eq!(confinement.profile, Profile::Trusted);
-    assert_eq!(confinement.allow_write, ["/desk/site"]);
+    assert_eq!(confinement.allow_write, ["/ws/site"]);
     assert_eq!(
         confinement.allow_read,
-        ["/people/me/.cargo/bin", "/people/me/.rustup", "/desk/site"]
+        ["/people/me/.cargo/bin", "/people/me/.rustup", "/ws/site"]
     );
     assert_eq!(confinement.reading, Reading::Strict);
     assert_eq!(confinement.git, Git::Read);
@@ -92,12 +92,12 @@ fn nothing_said_is_the_workspace_and_nothing_reached() {
         "/people/me/.ssh",
         "/people/me/.cargo/credentials*",
         "/people/me/.local/state/agentry",
-        "/desk/site/.env",
-        "/desk/site/.env.*",
+        "/ws/site/.env",
+        "/ws/site/.env.*",
     ] {
         assert!(confinement.deny_read.iter().any(|one| one == denied), "{denied}");
     }
-    for denied in ["/desk/site/agentry.toml", SETTINGS] {
+    for denied in ["/ws/site/agentry.toml", SETTINGS] {
         assert!(confinement.deny_write.iter().any(|one| one == denied), "{denied}");
     }
     assert!(notes.is_empty(), "{notes:?}");
@@ -107,12 +107,12 @@ fn nothing_said_is_the_workspace_and_nothing_reached() {
 fn a_profile_sets_what_is_not_said() {
     let (untrusted, _) = given("[sandbox]\nprofile = \"untrusted\"", "").holds();
     assert_eq!(untrusted.allow_write, [""; 0]);
-    assert_eq!(untrusted.allow_read, ["/desk/site"]);
+    assert_eq!(untrusted.allow_read, ["/ws/site"]);
     assert_eq!(untrusted.home, None);
     let (host, _) = given("[sandbox]\nprofile = \"host\"", "").holds();
     assert_eq!((host.profile, host.reading), (Profile::Host, Reading::Broad));
     let own = "[sandbox]\nprofile = \"untrusted\"\n[sandbox.security]\nallowWrite = [\"out\"]";
-    written(own, "", &["/desk/site/out"]);
+    written(own, "", &["/ws/site/out"]);
 }
 
 #[test]
@@ -131,13 +131,13 @@ fn a_request_chooses_a_stricter_profile() {
 #[test]
 fn a_request_narrows_what_is_written() {
     let allow = |list: &str| format!("[sandbox.security]\nallowWrite = {list}");
-    written("", &allow("['src', './tests/']"), &["/desk/site/src", "/desk/site/tests"]);
+    written("", &allow("['src', './tests/']"), &["/ws/site/src", "/ws/site/tests"]);
     written("", &allow("[]"), &[]);
-    written("", &allow("['/']"), &["/desk/site"]);
+    written("", &allow("['/']"), &["/ws/site"]);
     let own = allow("['src', '~/notes', '/srv/data']");
-    written(&own, "", &["/people/me/notes", "/srv/data", "/desk/site/src"]);
+    written(&own, "", &["/people/me/notes", "/srv/data", "/ws/site/src"]);
     written(&own, &allow("['/srv']"), &["/srv/data"]);
-    let notes = written(&own, &allow("['src/a', '/srv/other', '../site2']"), &["/desk/site/src/a"]);
+    let notes = written(&own, &allow("['src/a', '/srv/other', '../site2']"), &["/ws/site/src/a"]);
     assert_eq!(
         notes,
         [
@@ -156,7 +156,7 @@ fn what_the_project_does_not_ask_for_an_agent_does_not_get() {
     agent.sandbox.security.allow_write = Some(vec!["src/a".to_owned(), "docs".to_owned()]);
     given.requests.push(agent);
     let (confinement, notes) = given.holds();
-    assert_eq!(confinement.allow_write, ["/desk/site/src/a"]);
+    assert_eq!(confinement.allow_write, ["/ws/site/src/a"]);
     assert!(
         notes[0].contains("the agent asks for `docs`; your settings allow it, but"),
         "{notes:?}"
@@ -167,10 +167,10 @@ fn what_the_project_does_not_ask_for_an_agent_does_not_get() {
 fn a_link_is_where_it_leads() {
     let mut given = given("", "[sandbox.security]\nallowWrite = [\"src\", \"out\"]");
     let all = listed(&given.operator, &given.requests.iter().collect::<Vec<_>>(), &given.place);
-    assert_eq!(all, BTreeSet::from(["/desk/site/out".to_owned(), "/desk/site/src".to_owned()]));
-    given.place.real = BTreeMap::from([("/desk/site/out".to_owned(), "/people/me".to_owned())]);
+    assert_eq!(all, BTreeSet::from(["/ws/site/out".to_owned(), "/ws/site/src".to_owned()]));
+    given.place.real = BTreeMap::from([("/ws/site/out".to_owned(), "/people/me".to_owned())]);
     let (confinement, notes) = given.holds();
-    assert_eq!(confinement.allow_write, ["/desk/site/src"]);
+    assert_eq!(confinement.allow_write, ["/ws/site/src"]);
     assert_eq!(notes.len(), 1);
 }
 
@@ -219,22 +219,22 @@ fn what_anybody_denies_is_denied() {
         "[sandbox.security]\ndenyRead = [\"notes\", \"~/mail*\"]\ndenyWrite = [\"b\"]",
     )
     .holds();
-    for path in ["/srv/keys", "/desk/site/notes", "/people/me/mail*"] {
+    for path in ["/srv/keys", "/ws/site/notes", "/people/me/mail*"] {
         assert!(confinement.deny_read.iter().any(|one| one == path), "{path}");
     }
-    for path in ["/desk/site/a", "/desk/site/b"] {
+    for path in ["/ws/site/a", "/ws/site/b"] {
         assert!(confinement.deny_write.iter().any(|one| one == path), "{path}");
     }
     let one = given("", "[sandbox.security]\ndenyRead = [\"x\"]");
     let with_link = Given {
         place: Place {
-            real: BTreeMap::from([("/desk/site/x".to_owned(), "/srv/y".to_owned())]),
+            real: BTreeMap::from([("/ws/site/x".to_owned(), "/srv/y".to_owned())]),
             ..place()
         },
         ..one
     };
     let (confinement, _) = with_link.holds();
-    for path in ["/desk/site/x", "/srv/y"] {
+    for path in ["/ws/site/x", "/srv/y"] {
         assert!(confinement.deny_read.iter().any(|one| one == path), "{path}");
     }
 }
@@ -262,7 +262,7 @@ fn what_is_read_beside_the_work_is_the_operators() {
     let allow = |list: &str| format!("[sandbox.security]\nallowRead = {list}");
     let read = |operator: &str, project: &str| {
         let (confinement, notes) = given(operator, project).holds();
-        let own = |path: &String| !path.contains("/.") && path != "/desk/site";
+        let own = |path: &String| !path.contains("/.") && path != "/ws/site";
         (confinement.allow_read.into_iter().filter(own).collect::<Vec<_>>(), notes.len())
     };
     assert_eq!(
@@ -377,7 +377,7 @@ const PATHS: [&str; 16] = [
     "~/notes",
     "~",
     "~/notes/x",
-    "/desk/site/src",
+    "/ws/site/src",
     "link",
     "/home",
 ];
@@ -493,10 +493,10 @@ proptest! {
     fn no_request_and_no_further_request_widens(
         operator in sandbox(),
         asked in proptest::collection::vec(sandbox(), 0..4),
-        leads in select(vec!["/desk/site/src", "/srv/data", "/people/me", "/desk/site/link"]),
+        leads in select(vec!["/ws/site/src", "/srv/data", "/people/me", "/ws/site/link"]),
     ) {
         let place = Place {
-            real: BTreeMap::from([("/desk/site/link".to_owned(), leads.to_owned())]),
+            real: BTreeMap::from([("/ws/site/link".to_owned(), leads.to_owned())]),
             ..place()
         };
         let operator = layer(Speaker::Operator, operator);
