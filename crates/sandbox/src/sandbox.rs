@@ -322,6 +322,28 @@ impl Sandbox {
         Ok(())
     }
 
+    /// Landlock cannot take back a part of what it allows. Who wants that gets nothing instead of less.
+    fn check_hidden(&self, confinement: &Confinement, found: &Found) -> Result<(), Error> {
+        if self.level != Level::Landlock {
+            return Ok(());
+        }
+        let Confinement { allow_read, allow_write, reading, .. } = confinement;
+        let seen = |path: &&PathBuf| {
+            let mut roots = allow_read.iter().chain(allow_write);
+            (*reading == Reading::Broad || roots.any(|root| path.starts_with(root)))
+                && path.symlink_metadata().is_ok()
+        };
+        match found.hidden.iter().find(seen) {
+            None => Ok(()),
+            Some(path) => Err(Error::Sandbox {
+                step: format!("hide {}", path.display()),
+                reason: "the level landlock cannot hide a part of what may be read; move it elsewhere, or \
+                         use a machine with namespaces"
+                    .to_owned(),
+            }),
+        }
+    }
+
     /// Asks the helper for a sandbox.
     pub(crate) fn begin(
         &self,
@@ -331,6 +353,7 @@ impl Sandbox {
         (found, scratch, group): (&Found, Option<&Path>, Option<&Cgroup>),
     ) -> Result<First, Error> {
         self.check_places(confinement)?;
+        self.check_hidden(confinement, found)?;
         let user = own_user(confinement);
         let spec = Spec {
             level: self.level,

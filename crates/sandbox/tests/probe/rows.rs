@@ -36,6 +36,8 @@ pub(crate) enum Setting {
     SmallDisk,
     /// Some hosts are allowed.
     Hosts,
+    /// Something in the workspace is hidden.
+    Hidden,
     /// What is hidden is a link.
     HiddenLink,
     /// A program outside listens on a socket in the workspace.
@@ -234,42 +236,35 @@ fn protected() -> Vec<Row> {
 }
 
 fn hidden() -> Vec<Row> {
-    let beneath = "Landlock cannot take back a part of what it allows";
-    let gap = |row: Row| row.gap(Level::Landlock, None, beneath);
+    let hidden = |row: Row| row.with(Setting::Hidden);
     vec![
-        gap(row("F11a", "write into what is hidden", files::write_hidden)),
-        gap(row("F11b", "read what is hidden", files::read_hidden)).bare(Bare::Everybody),
-        gap(row("F11c", "link or move what is hidden", files::link_to_hidden)),
-        gap(row(
-            "F11d",
-            "move what is around it, read in the next call",
-            files::move_around_hidden,
+        hidden(row("F11a", "write into what is hidden", files::write_hidden)),
+        hidden(row("F11b", "read what is hidden", files::read_hidden)).bare(Bare::Everybody),
+        hidden(row("F11c", "link or move what is hidden", files::link_to_hidden)),
+        hidden(
+            row("F11d", "move what is around it, read in the next call", files::move_around_hidden)
+                .then(files::read_moved),
         )
-        .then(files::read_moved))
         .bare(Bare::Everybody),
-        gap(row("F12a", "read what came to be hidden after the first call", files::read_late)
-            .then(files::read_late)
-            .between(Plot::hide_more)),
-        gap(row("F12b", "read what is hidden through a link", files::read_linked)
-            .with(Setting::HiddenLink)),
+        hidden(
+            row("F12a", "read what came to be hidden after the first call", files::read_late)
+                .then(files::read_late)
+                .between(Plot::hide_more),
+        ),
+        row("F12b", "read what is hidden through a link", files::read_linked)
+            .with(Setting::HiddenLink),
     ]
 }
 
 /// Where all of the machine is seen.
 fn broad() -> Vec<Row> {
     vec![
-        row("F24a", "read what is hidden of the machine", files::absolute)
-            .with(Setting::Broad)
-            .gap(Level::Landlock, None, "Landlock cannot take back a part of what it allows"),
+        row("F24a", "read what is hidden of the machine", files::absolute).with(Setting::Broad),
         row("F24b", "write what can only be read", files::shell_files).with(Setting::Broad),
         row("F24c", "connect to a socket that can be seen", processes::socket_seen)
             .with(Setting::Broad)
             .bare(Bare::Everybody),
-        row("F24d", "change what can only be read", files::mode_outside).with(Setting::Broad).gap(
-            Level::Landlock,
-            Some(false),
-            "Landlock does not bound metadata of files of the same user",
-        ),
+        row("F24d", "change what can only be read", files::mode_outside).with(Setting::Broad),
         row("F24e", "write the system", files::system_program).with(Setting::Broad),
         row("F24f", "look into other processes", processes::look_at_environment)
             .with(Setting::Broad),

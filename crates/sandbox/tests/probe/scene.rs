@@ -244,6 +244,7 @@ impl Plot {
             Setting::SocketInside => Some(workspace.join("socket")),
             Setting::Broad => Some(outside.join("socket")),
             Setting::Plain
+            | Setting::Hidden
             | Setting::RootInRoot
             | Setting::ShortTime
             | Setting::FewProcesses
@@ -316,7 +317,13 @@ impl Plot {
         let mut network = Network::None;
         let mut reading = Reading::Strict;
         let hidden = [".env", ".env.*", "hidden", "hidden-late", "sub/deep/key.env"];
-        let mut deny_read: Vec<String> = hidden.map(at).into();
+        // Landlock cannot hide; there it is asked for only by those who are to be refused.
+        let is_asked =
+            matches!(setting, Setting::Hidden | Setting::HiddenLink | Setting::Broad);
+        let mut deny_read: Vec<String> = match level == Level::Landlock && !is_asked {
+            true => Vec::new(),
+            false => hidden.map(at).into(),
+        };
         match setting {
             Setting::RootInRoot => allow_write.push(at("inner")),
             Setting::FewProcesses => limits.processes = 64,
@@ -331,7 +338,11 @@ impl Plot {
                 reading = Reading::Broad;
                 deny_read.push(self.outside().join("secret.txt").display().to_string());
             }
-            Setting::Plain | Setting::ShortTime | Setting::HiddenLink | Setting::SocketInside => {}
+            Setting::Plain
+            | Setting::ShortTime
+            | Setting::Hidden
+            | Setting::HiddenLink
+            | Setting::SocketInside => {}
         }
         Confinement {
             level,
