@@ -445,11 +445,11 @@ pub(crate) const NOTES: &[Note] = &[
     Note {
         id: "S5",
         what: "erasure",
-        shown: "not here: it is about what the ledger keeps; issue 8",
+        shown: "not here: it is about what the ledger keeps",
     },
     Note {
         id: "S7",
         what: "another endpoint gets the key",
-        shown: "not here: it is about providers; issue 5",
+        shown: "not here: it is about providers",
     },
 ];
