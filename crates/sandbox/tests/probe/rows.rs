@@ -430,7 +430,7 @@ pub(crate) const NOTES: &[Note] = &[
     Note {
         id: "N14",
         what: "exfiltration by rendering",
-        shown: "not here: it is about what is shown, not about a process; issues 6 and 8",
+        shown: "not here: it is about what is shown, not about a process",
     },
     Note {
         id: "N16",
