@@ -11,11 +11,21 @@ use agentry_runtime::Enforcer;
 use agentry_sandbox::helper::Role;
 use agentry_sandbox::{Sandbox, Setup, egress};
 
+use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
+
 use crate::env::Environment;
 
 /// The parts of this program that run in a sandbox.
 pub(crate) static ROLES: [(&str, Role); 1] =
     [(agentry_tools::FILE_TOOLS, agentry_tools::serve_files)];
+
+/// Nobody with our user number looks into this process, and no crash writes its memory to a file: it holds secrets.
+pub(crate) fn close_ourselves() {
+    // A system that refuses keeps its own ways to forbid it; nothing else depends on it.
+    set_dumpable_behavior(DumpableBehavior::NotDumpable).unwrap_or_default();
+    let none = Rlimit { current: Some(0), maximum: Some(0) };
+    setrlimit(Resource::Core, none).unwrap_or_default();
+}
 
 /// The sandbox for runs.
 pub(crate) fn open(environment: &Environment, layers: &Layers) -> Enforcer {

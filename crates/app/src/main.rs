@@ -35,6 +35,7 @@ fn main() -> ExitCode {
         let served = agentry_sandbox::helper::serve(&enforce::ROLES);
         return if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
+    enforce::close_ourselves();
     let cli = Cli::parse();
     cli.color.apply();
     match verb::run(cli) {
