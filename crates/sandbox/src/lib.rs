@@ -9,13 +9,17 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod address;
+mod asked;
 #[cfg(target_os = "linux")]
 mod attest;
 pub mod child;
 mod denial;
 pub mod egress;
+mod ended;
 #[cfg(target_os = "linux")]
 mod escape;
+#[cfg(any(test, not(target_os = "linux")))]
+mod group;
 #[cfg(target_os = "linux")]
 pub mod helper;
 pub mod kept;
@@ -25,6 +29,7 @@ mod linux;
 #[cfg(target_os = "macos")]
 pub mod macos;
 pub mod protect;
+mod role;
 #[cfg(target_os = "linux")]
 mod running;
 #[cfg(target_os = "linux")]
@@ -32,20 +37,23 @@ mod sandbox;
 pub mod seatbelt;
 #[cfg(target_os = "linux")]
 mod served;
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "what namespaces are built from"))]
 mod spec;
 pub mod stop;
 mod streams;
+mod system;
+#[cfg(target_os = "linux")]
 mod tree;
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "what namespaces are built from"))]
 mod view;
+mod watch;
 #[cfg(target_os = "linux")]
 mod wire;
 
+pub use asked::{NoAnswer, Served};
 pub use child::{Bounds, Command, Cwd, Ending, Error, Finished, Streams, run};
 pub use denial::{Denied, denied_paths};
 pub use kept::Kept;
-#[cfg(target_os = "linux")]
-pub use sandbox::{Job, LEVELS, Sandbox, Setup, Unavailable};
-#[cfg(target_os = "linux")]
-pub use served::{NoAnswer, Served};
 pub use stop::Stop;
 pub use streams::{Hear, Source};
+pub use system::{Job, LEVELS, Sandbox, Setup, Unavailable};

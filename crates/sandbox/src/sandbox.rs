@@ -1,9 +1,7 @@
-//! The supervisor's side: opens the strongest level there is, tries it, and runs commands in it.
+//! The supervisor's side on Linux: opens a level, tries it, and runs commands in it.
 //!
 //! Must never: run a command that should be confined without its sandbox; fork.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::io;
 use std::net::TcpListener;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -13,61 +11,33 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use agentry_protocol::ContentHash;
-use agentry_protocol::confinement::{
-    Attestation, Confinement, Connection, Escape, Level, Reading,
-};
+use agentry_protocol::confinement::{Attestation, Confinement, Escape, Level, Reading};
+use serde_json::Value;
 use tempfile::TempDir;
-use thiserror::Error as ThisError;
 
+use crate::asked::Served;
 use crate::attest::{self, Bait};
 use crate::child::{self, Bounds, Command, Cwd, Ending, Error, Finished, Streams};
-use crate::egress::{Egress, Resolve, Rules};
+use crate::egress::{Egress, Rules};
 use crate::escape;
 use crate::helper::VERB;
 use crate::linux::cgroup::{Cgroup, Cgroups};
 use crate::limits::{ATTEST_MS_MAX, ATTEST_OUTPUT_BYTES_MAX, USER_FIRST, USERS};
-use crate::protect::{Guard, Mark, Names, Protection, WalkBounds};
 use crate::running::{First, Running, of_sandbox};
 use crate::spec::{Program, Reply, Spec};
 use crate::stop::Stop;
-use crate::streams::{Ends, Hear, Pump};
+use crate::streams::{Ends, Pump};
+use crate::system::{Backend, Job, Setup};
 use crate::view::{self, Found};
+use crate::watch::{Watches, broken};
 use crate::wire::Channel;
 
-/// What a sandbox needs of its surroundings.
-#[derive(Clone)]
-pub struct Setup {
-    /// The binary that is the helper when it gets the helper's verb.
-    pub binary: PathBuf,
-    /// Where the user's own programs are, as in `PATH`.
-    pub path: String,
-    /// Where things are put that a call had no right to make.
-    pub quarantine: PathBuf,
-    /// How names become addresses.
-    pub resolve: Resolve,
-}
-
-/// What runs confined.
-pub struct Job<'a> {
-    /// The program. Its environment is put on top of the sandbox's own.
-    pub command: &'a Command,
-    /// What it may do.
-    pub confinement: &'a Confinement,
-    /// Its time and output.
-    pub bounds: &'a Bounds,
-    /// Told of every connection when it ends.
-    pub connected: Arc<dyn Fn(Connection) + Send + Sync>,
-    /// Told of output as it comes.
-    pub hear: Option<Hear<'a>>,
-}
-
 /// Runs processes, each in a sandbox of its own.
-pub struct Sandbox {
+pub(crate) struct OnLinux {
     setup: Setup,
     helper: Mutex<Helper>,
     level: Level,
-    guards: Mutex<HashMap<ContentHash, Arc<Mutex<Guard>>>>,
+    watches: Watches,
     groups: Option<&'static Cgroups>,
     calls: AtomicU64,
 }
@@ -99,65 +69,44 @@ impl Drop for Helper {
     }
 }
 
-/// Why there is no sandbox.
-#[derive(Clone, Debug, PartialEq, Eq, ThisError)]
-#[error("no sandbox can be had here: {}", tried.iter().map(|(level, why)| format!("{level}: {why}")).collect::<Vec<_>>().join("; "))]
-pub struct Unavailable {
-    /// What was tried, and why it is not to be had.
-    pub tried: Vec<(Level, String)>,
-}
-
-/// The levels of this system, the strongest first.
-pub const LEVELS: [Level; 3] = [Level::Ns, Level::Bwrap, Level::Landlock];
-
-impl Sandbox {
-    /// Opens the strongest level that is to be had and holds, down to `minimum`.
-    ///
-    /// # Errors
-    /// When there is none; it says what was tried.
-    pub fn open(setup: &Setup, minimum: Level) -> Result<(Self, Attestation), Unavailable> {
-        let mut tried = Vec::new();
-        for level in LEVELS.into_iter().filter(|level| *level <= minimum) {
-            match Self::open_level(setup, level) {
-                Ok(opened) => return Ok(opened),
-                Err(why) => tried.push((level, why)),
-            }
-        }
-        Err(Unavailable { tried })
+impl Backend for OnLinux {
+    fn open_level(setup: &Setup, level: Level) -> Result<(Self, Attestation), String> {
+        Self::open_level(setup, level)
     }
 
+    fn level(&self) -> Level {
+        self.level
+    }
+
+    fn run(&self, job: &Job<'_>, stop: &Stop) -> Result<Finished, Error> {
+        self.run(job, stop)
+    }
+
+    fn serve(
+        &self,
+        role: &str,
+        arguments: Value,
+        confinement: &Confinement,
+    ) -> Result<Served, Error> {
+        self.serve(role, arguments, confinement)
+    }
+}
+
+impl OnLinux {
     /// Opens one level and tries it.
-    ///
-    /// # Errors
-    /// When it is not to be had, or something got out of it.
-    pub fn open_level(setup: &Setup, level: Level) -> Result<(Self, Attestation), String> {
+    fn open_level(setup: &Setup, level: Level) -> Result<(Self, Attestation), String> {
         let sandbox =
             Self::start(setup, level).map_err(|error| format!("the helper: {error}"))?;
         let escapes = sandbox.try_escapes()?;
         let attestation = attest::attestation(level, escapes, sandbox.groups.is_some());
-        let got_out: Vec<&str> = attestation
-            .escapes
-            .iter()
-            .filter(|escape| !escape.stopped)
-            .map(|escape| &*escape.attempt)
-            .collect();
-        if got_out.is_empty() {
-            Ok((sandbox, attestation))
-        } else {
-            Err(format!("it does not hold: a process in it could {}", got_out.join(", ")))
-        }
+        Ok((sandbox, attestation))
     }
 
     fn start(setup: &Setup, level: Level) -> io::Result<Self> {
         // Before the helper, so that it and all it starts are below us.
         let groups = control_groups();
         let helper = Mutex::new(Helper::start(&setup.binary)?);
-        Ok(Self { setup: setup.clone(), helper, level, guards: Mutex::default(), groups, calls: AtomicU64::new(0) })
-    }
-
-    /// What enforces.
-    pub fn level(&self) -> Level {
-        self.level
+        Ok(Self { setup: setup.clone(), helper, level, watches: Watches::default(), groups, calls: AtomicU64::new(0) })
     }
 
     fn try_escapes(&self) -> Result<Vec<Escape>, String> {
@@ -191,12 +140,9 @@ impl Sandbox {
     }
 
     /// Runs a command to its end, or ends it.
-    ///
-    /// # Errors
-    /// When the sandbox could not be built, or the command could not be started or watched.
-    pub fn run(&self, job: &Job<'_>, stop: &Stop) -> Result<Finished, Error> {
+    fn run(&self, job: &Job<'_>, stop: &Stop) -> Result<Finished, Error> {
         let cwd = cwd(job.command)?;
-        let watch = self.watch_over(job.confinement)?;
+        let watch = self.watches.begin(job.confinement)?;
         let found = Found {
             protected: watch.as_ref().map(|watch| watch.protected.clone()).unwrap_or_default(),
             hidden: view::expand(&job.confinement.deny_read),
@@ -215,42 +161,6 @@ impl Sandbox {
         // Also after a failure: nobody knows what was done until then.
         let violations = watch.map(|watch| watch.end(&self.setup.quarantine)).unwrap_or_default();
         finished.map(|finished| Finished { violations, ..finished })
-    }
-
-    /// What is protected just now.
-    pub(crate) fn protected(&self, confinement: &Confinement) -> Result<Vec<PathBuf>, Error> {
-        let mut protected = view::expand(&confinement.deny_write);
-        if !confinement.allow_write.is_empty() {
-            let guard = guard(confinement).map_err(broken("look for protected files"))?;
-            protected.extend(guard.mounts());
-        }
-        protected.sort();
-        protected.dedup();
-        Ok(protected)
-    }
-
-    /// Looks for what is protected in what may be written.
-    fn watch_over(&self, confinement: &Confinement) -> Result<Option<Watch>, Error> {
-        if confinement.allow_write.is_empty() {
-            return Ok(None);
-        }
-        let mut guards = self.guards.lock().unwrap_or_else(PoisonError::into_inner);
-        let guard = match guards.entry(confinement.hash()) {
-            Entry::Occupied(known) => known.get().clone(),
-            Entry::Vacant(new) => {
-                let guard = guard(confinement).map_err(broken("look for protected files"))?;
-                new.insert(Arc::new(Mutex::new(guard))).clone()
-            }
-        };
-        drop(guards);
-        let mut held = guard.lock().unwrap_or_else(PoisonError::into_inner);
-        let mark = held.begin().map_err(broken("look for protected files"))?;
-        let mut protected = held.mounts();
-        drop(held);
-        protected.extend(view::expand(&confinement.deny_write));
-        protected.sort();
-        protected.dedup();
-        Ok(Some(Watch { guard, mark, protected }))
     }
 
     /// A temporary directory for a process that cannot have a file system of its own.
@@ -380,42 +290,6 @@ fn control_groups() -> Option<&'static Cgroups> {
     GROUPS.get_or_init(find).as_ref()
 }
 
-/// A call during which nothing protected may change.
-struct Watch {
-    guard: Arc<Mutex<Guard>>,
-    mark: Mark,
-    protected: Vec<PathBuf>,
-}
-
-impl Watch {
-    /// Puts right what is not, and says what it was.
-    fn end(self, quarantine: &Path) -> Vec<String> {
-        let mut guard = self.guard.lock().unwrap_or_else(PoisonError::into_inner);
-        let made = std::fs::create_dir_all(quarantine);
-        match made.and_then(|()| guard.check(&self.mark, quarantine)) {
-            Ok(checked) => {
-                let violations = checked.violations.iter().map(ToString::to_string);
-                let incomplete = checked.incomplete.map(|why| {
-                    format!("not every file was looked at for changes to protected ones: {why}")
-                });
-                violations.chain(incomplete).collect()
-            }
-            Err(error) => vec![format!("protected files could not be looked at: {error}")],
-        }
-    }
-}
-
-fn guard(confinement: &Confinement) -> io::Result<Guard> {
-    let roots: Vec<PathBuf> = confinement.allow_write.iter().map(PathBuf::from).collect();
-    let named = confinement.deny_write.iter().filter(|entry| !entry.ends_with('*'));
-    let protection = Protection {
-        names: Names::default(),
-        paths: named.map(PathBuf::from).collect(),
-        git: confinement.git,
-    };
-    Guard::look(&roots, protection, WalkBounds::default())
-}
-
 /// Where a command runs. A directory that is held open is named by where it is: a handle of ours would lead out of
 /// the sandbox.
 fn cwd(command: &Command) -> Result<PathBuf, Error> {
@@ -442,10 +316,6 @@ fn own_user(confinement: &Confinement) -> Option<u32> {
         });
         USER_FIRST + sum % USERS
     })
-}
-
-fn broken(step: &'static str) -> impl Fn(io::Error) -> Error {
-    move |reason| Error::Sandbox { step: step.to_owned(), reason: reason.to_string() }
 }
 
 fn helper_gone() -> Error {
