@@ -4,6 +4,9 @@
 //! (`linux::init`) builds it, starts the program and reaps. What may be done is a `Confinement`; this room obeys it.
 //! Without a sandbox (`child`) time, output and the process tree are bounded, and nothing else.
 //!
+//! All that is Linux. `system` is what other crates see, the same everywhere; `macos` has not been run yet, and
+//! `elsewhere` refuses.
+//!
 //! Must never: know a session, a model or an agent; wait without an end; hand our environment on; run a program
 //! with less than its confinement.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
@@ -15,6 +18,8 @@ mod attest;
 pub mod child;
 mod denial;
 pub mod egress;
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+mod elsewhere;
 mod ended;
 #[cfg(target_os = "linux")]
 mod escape;
@@ -26,8 +31,12 @@ pub mod kept;
 pub mod limits;
 #[cfg(target_os = "linux")]
 mod linux;
-#[cfg(target_os = "macos")]
-pub mod macos;
+#[cfg(any(test, target_os = "macos"))]
+#[cfg_attr(
+    not(target_os = "macos"),
+    expect(dead_code, unreachable_pub, unused_imports, reason = "elsewhere only its parts are tested")
+)]
+mod macos;
 pub mod protect;
 mod role;
 #[cfg(target_os = "linux")]
@@ -53,7 +62,11 @@ mod wire;
 pub use asked::{NoAnswer, Served};
 pub use child::{Bounds, Command, Cwd, Ending, Error, Finished, Streams, run};
 pub use denial::{Denied, denied_paths};
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+pub use elsewhere::helper;
 pub use kept::Kept;
+#[cfg(target_os = "macos")]
+pub use macos::helper;
 pub use stop::Stop;
 pub use streams::{Hear, Source};
 pub use system::{Job, LEVELS, Sandbox, Setup, Unavailable};
