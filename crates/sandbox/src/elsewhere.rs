@@ -33,8 +33,8 @@ impl Backend for Elsewhere {
     }
 }
 
-pub mod helper {
-    //! The helper of other systems; there is nothing for it to do.
+pub mod inside {
+    //! What this binary does in a sandbox of other systems: nothing, as there is none.
     //!
     //! Must never: run anything.
 

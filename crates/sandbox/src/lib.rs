@@ -3,9 +3,7 @@
 //! The supervisor (`sandbox`, `running`) asks its helper (`helper`) for a sandbox; the first process in there
 //! (`linux::init`) builds it, starts the program and reaps. What may be done is a `Confinement`; this room obeys it.
 //! Without a sandbox (`child`) time, output and the process tree are bounded, and nothing else.
-//!
-//! All that is Linux. `system` is what other crates see, the same everywhere; `macos` has not been run yet, and
-//! `elsewhere` refuses.
+//! All that is Linux; `system` is what others see of any system. `macos` has not been run yet, `elsewhere` refuses.
 //!
 //! Must never: know a session, a model or an agent; wait without an end; hand our environment on; run a program
 //! with less than its confinement.
@@ -63,10 +61,10 @@ pub use asked::{NoAnswer, Served};
 pub use child::{Bounds, Command, Cwd, Ending, Error, Finished, Streams, run};
 pub use denial::{Denied, denied_paths};
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
-pub use elsewhere::helper;
+pub use elsewhere::inside as helper;
 pub use kept::Kept;
 #[cfg(target_os = "macos")]
-pub use macos::helper;
+pub use macos::inside as helper;
 pub use stop::Stop;
 pub use streams::{Hear, Source};
 pub use system::{Job, LEVELS, Sandbox, Setup, Unavailable};

@@ -3,15 +3,17 @@
 //! Nobody has run it yet: here it is only compiled for its target, and its texts are tested.
 //!
 //! `sandbox-exec` starts this binary once more, which has become confined with it; that one sets the limits and
-//! then becomes the command, or a part of ourselves (`helper`). A note in the temporary directory, under a name
+//! then becomes the command, or a part of ourselves (`inside`). A note in the temporary directory, under a name
 //! that the command never learns, says whether it came that far.
 //!
 //! Must never: run a command when the sandbox's own program is not there; run anything as root.
 
 mod bait;
 mod escape;
-pub mod helper;
+pub mod inside;
 mod note;
+#[cfg(test)]
+mod tests;
 
 use std::ffi::OsString;
 use std::io;
@@ -44,7 +46,7 @@ use crate::watch::{self, Watches, broken};
 use bait::Bait;
 use note::Note;
 
-/// The system's own program; never one that is found in a path.
+/// The system's own program.
 const SANDBOX_EXEC: &str = "/usr/bin/sandbox-exec";
 /// A program that does nothing; it shows that commands can be run.
 const NOTHING: &str = "/usr/bin/true";
@@ -53,6 +55,8 @@ const NOTHING: &str = "/usr/bin/true";
 pub(crate) struct OnMacos {
     setup: Setup,
     watches: Watches,
+    /// What confines; never one that is found in a path.
+    program: PathBuf,
 }
 
 impl Backend for OnMacos {
@@ -63,7 +67,11 @@ impl Backend for OnMacos {
         if rustix::process::geteuid().is_root() {
             return Err("root has no user of its own for it; run this as another user".to_owned());
         }
-        let opened = Self { setup: setup.clone(), watches: Watches::default() };
+        let opened = Self {
+            setup: setup.clone(),
+            watches: Watches::default(),
+            program: SANDBOX_EXEC.into(),
+        };
         let escapes = opened.try_escapes()?;
         opened.try_nothing()?;
         Ok((opened, attestation(escapes)))
@@ -94,9 +102,9 @@ impl Backend for OnMacos {
         let protected = watch::protected(confinement)?;
         let profile = self.profile(confinement, &protected, &scratch, None);
         let limits = Limits { timeout_ms: SERVED_TIMEOUT_MS, ..confinement.limits };
-        let role = [helper::ROLE.into(), words(&limits), role.into()];
+        let role = [inside::ROLE.into(), words(&limits), role.into()];
         let line = command_line(&profile, &self.setup.binary, role);
-        let child = std::process::Command::new(SANDBOX_EXEC)
+        let child = std::process::Command::new(&self.program)
             .args(line)
             .env_clear()
             .envs(view::environment(confinement, &self.setup.path, Some(&scratch.path)))
@@ -112,7 +120,7 @@ impl Backend for OnMacos {
         // What it is told is the first question; it answers when it is confined and ready.
         let time = Duration::from_millis(START_MS_MAX);
         match served.ask(&arguments.to_string(), &Stop::new(), time) {
-            Ok(answer) if answer.trim_end() == helper::READY => Ok(served),
+            Ok(answer) if answer.trim_end() == inside::READY => Ok(served),
             Ok(other) => Err(not_built(&other)),
             Err(error) => Err(not_built(&error.to_string())),
         }
@@ -131,19 +139,18 @@ impl OnMacos {
         // Every connection is recorded before the call counts as over: it goes before this function ends.
         let (port, proxy) = self.proxy(job)?;
         let profile = self.profile(job.confinement, protected, &scratch, port);
-        let mut env =
-            view::environment(job.confinement, &self.setup.path, Some(&scratch.path));
+        let mut env = view::environment(job.confinement, &self.setup.path, Some(&scratch.path));
         env.extend(port.map(view::proxy).unwrap_or_default());
         env.extend(job.command.env.iter().cloned());
         let start = [
-            helper::COMMAND.into(),
+            inside::COMMAND.into(),
             words(&job.confinement.limits),
             note.path().into(),
             job.command.program.clone(),
         ];
         let inside = start.into_iter().chain(job.command.args.iter().cloned());
         let command = Command {
-            program: SANDBOX_EXEC.into(),
+            program: self.program.clone().into(),
             args: command_line(&profile, &self.setup.binary, inside),
             cwd: same(&job.command.cwd)?,
             env,
@@ -306,60 +313,16 @@ fn attestation(escapes: Vec<Escape>) -> Attestation {
         landlock_abi: 0,
         own_user: false,
         limits: vec![
-            limit("time", false, "the supervisor, which ends the group; who leaves the group stays"),
+            limit(
+                "time",
+                false,
+                "the supervisor, which ends the group; who leaves the group stays",
+            ),
             limit("memory", false, "nothing"),
             limit("processes", false, "nothing"),
             limit("disk", false, "a limit for each file"),
             limit("files", true, "a limit for each process"),
         ],
         escapes,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_command_comes_after_the_profile_and_our_own_binary() {
-        let inside = ["command", "{}", "/t/note", "/bin/sh", "-p"].map(OsString::from);
-        let line = command_line("(version 1)", Path::new("/usr/local/bin/agentry"), inside);
-        let expected = [
-            "-p",
-            "(version 1)",
-            "--",
-            "/usr/local/bin/agentry",
-            "serve-sandboxes",
-            "command",
-            "{}",
-            "/t/note",
-            "/bin/sh",
-            "-p",
-        ];
-        assert_eq!(line, expected.map(OsString::from));
-    }
-
-    #[test]
-    fn what_was_found_is_in_the_profile_beside_what_is_written() {
-        let setup = Setup {
-            binary: "/usr/local/bin/agentry".into(),
-            path: String::new(),
-            quarantine: "/q".into(),
-            resolve: crate::egress::system(),
-        };
-        let own = OnMacos { setup, watches: Watches::default() };
-        let scratch = Scratch::new().unwrap();
-        let found = [PathBuf::from("/work/deep/.git")];
-        let profile = own.profile(&Confinement::nothing(), &found, &scratch, None);
-        assert!(profile.contains("(subpath \"/usr/local/bin/agentry\")"), "{profile}");
-        assert!(profile.contains("(deny file-write* (literal \"/work/deep/.git\")"), "{profile}");
-        assert!(profile.contains(&*scratch.path.to_string_lossy()), "{profile}");
-    }
-
-    #[test]
-    fn only_what_the_kernel_holds_is_called_hard() {
-        let attestation = attestation(Vec::new());
-        let hard = attestation.limits.iter().filter(|limit| limit.hard);
-        assert_eq!(hard.map(|limit| &*limit.limit).collect::<Vec<_>>(), ["files"]);
     }
 }

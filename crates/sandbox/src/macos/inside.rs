@@ -23,12 +23,15 @@ pub(super) const ROLE: &str = "role";
 /// What a part of ourselves says when it has heard what it is told.
 pub(super) const READY: &str = "ready";
 
-/// Does what the words say. It comes back only when that was not possible.
+/// Does what the words after the verb say. It comes back only when that was not possible.
 ///
 /// # Errors
 /// When it was not possible.
 pub fn serve(roles: Roles) -> io::Result<()> {
-    let mut words = std::env::args_os().skip(2);
+    obey(roles, std::env::args_os().skip(2))
+}
+
+pub(super) fn obey(roles: Roles, mut words: impl Iterator<Item = OsString>) -> io::Result<()> {
     let mut next = || words.next().ok_or_else(|| io::Error::other("a word is missing"));
     let (what, limits) = (next()?, next()?);
     let limits = limits.to_str().ok_or_else(|| io::Error::other("the limits make no sense"))?;
