@@ -8,6 +8,10 @@
 //! Must never: know a session, a model or an agent; wait without an end; hand our environment on; run a program
 //! with less than its confinement.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
+#![cfg_attr(
+    not(any(target_os = "linux", target_os = "macos")),
+    expect(dead_code, reason = "most parts are for systems that have a sandbox")
+)]
 
 pub mod address;
 mod asked;

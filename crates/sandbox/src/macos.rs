@@ -41,7 +41,7 @@ use crate::seatbelt::{self, Place};
 use crate::stop::Stop;
 use crate::system::{Backend, Job, Setup};
 use crate::view;
-use crate::watch::{self, Watches, broken};
+use crate::watch::{self, Watches};
 
 use bait::Bait;
 use note::Note;
@@ -82,7 +82,8 @@ impl Backend for OnMacos {
     }
 
     fn run(&self, job: &Job<'_>, stop: &Stop) -> Result<Finished, Error> {
-        let watch = self.watches.begin(job.confinement)?;
+        let watch =
+            self.watches.begin(job.confinement).map_err(broken("look for protected files"))?;
         let protected = watch.as_ref().map(|watch| &*watch.protected).unwrap_or_default();
         let finished = self.run_watched(job, stop, protected);
         // Also after a failure: nobody knows what was done until then.
@@ -99,7 +100,8 @@ impl Backend for OnMacos {
         let (theirs_in, input) = io::pipe().map_err(broken("make a pipe"))?;
         let (output, theirs_out) = io::pipe().map_err(broken("make a pipe"))?;
         let scratch = Scratch::new().map_err(broken("make a temporary directory"))?;
-        let protected = watch::protected(confinement)?;
+        let protected =
+            watch::protected(confinement).map_err(broken("look for protected files"))?;
         let profile = self.profile(confinement, &protected, &scratch, None);
         let limits = Limits { timeout_ms: SERVED_TIMEOUT_MS, ..confinement.limits };
         let role = [inside::ROLE.into(), words(&limits), role.into()];
@@ -295,6 +297,10 @@ fn same(cwd: &Cwd) -> Result<Cwd, Error> {
             Error::NoDirectory { path: PathBuf::from("an open directory"), reason }
         }),
     }
+}
+
+fn broken(step: &'static str) -> impl Fn(io::Error) -> Error {
+    move |reason| Error::Sandbox { step: step.to_owned(), reason: reason.to_string() }
 }
 
 fn not_built(reason: &str) -> Error {

@@ -29,7 +29,7 @@ use crate::stop::Stop;
 use crate::streams::{Ends, Pump};
 use crate::system::{Backend, Job, Setup};
 use crate::view::{self, Found};
-use crate::watch::{Watches, broken};
+use crate::watch::Watches;
 use crate::wire::Channel;
 
 /// Runs processes, each in a sandbox of its own.
@@ -142,7 +142,8 @@ impl OnLinux {
     /// Runs a command to its end, or ends it.
     fn run(&self, job: &Job<'_>, stop: &Stop) -> Result<Finished, Error> {
         let cwd = cwd(job.command)?;
-        let watch = self.watches.begin(job.confinement)?;
+        let watch =
+            self.watches.begin(job.confinement).map_err(broken("look for protected files"))?;
         let found = Found {
             protected: watch.as_ref().map(|watch| watch.protected.clone()).unwrap_or_default(),
             hidden: view::expand(&job.confinement.deny_read),
@@ -316,6 +317,10 @@ fn own_user(confinement: &Confinement) -> Option<u32> {
         });
         USER_FIRST + sum % USERS
     })
+}
+
+fn broken(step: &'static str) -> impl Fn(io::Error) -> Error {
+    move |reason| Error::Sandbox { step: step.to_owned(), reason: reason.to_string() }
 }
 
 fn helper_gone() -> Error {

@@ -44,7 +44,8 @@ impl OnLinux {
         // It lives as long as the session; every question has its own time.
         confinement.limits.timeout_ms = SERVED_TIMEOUT_MS;
         let found = Found {
-            protected: watch::protected(&confinement)?,
+            protected: watch::protected(&confinement)
+                .map_err(failed("look for protected files"))?,
             hidden: view::expand(&confinement.deny_read),
         };
         let first = self.begin(&confinement, program, ends, (&found, None, None))?;

@@ -1,6 +1,6 @@
-//! Looks at what is protected before a call and after it, on every system.
+//! Watches over what is protected while a command runs: once before it, once after it.
 //!
-//! Must never: let a call end without a look at what it did.
+//! Must never: let a command begin that nobody watches, or leave what it did to something protected untold.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -11,45 +11,37 @@ use std::sync::{Arc, Mutex, PoisonError};
 use agentry_protocol::ContentHash;
 use agentry_protocol::confinement::Confinement;
 
-use crate::child::Error;
 use crate::protect::{Guard, Mark, Names, Protection, WalkBounds};
 use crate::view;
 
-/// What is known of the protected files of each confinement.
+/// One guard for each confinement, so that what was known stays known from call to call.
 #[derive(Default)]
-pub(crate) struct Watches {
-    guards: Mutex<HashMap<ContentHash, Arc<Mutex<Guard>>>>,
-}
+pub(crate) struct Watches(Mutex<HashMap<ContentHash, Arc<Mutex<Guard>>>>);
 
 /// A call during which nothing protected may change.
 pub(crate) struct Watch {
     guard: Arc<Mutex<Guard>>,
     mark: Mark,
+    /// What may not be written while it lasts.
     pub(crate) protected: Vec<PathBuf>,
 }
 
 impl Watches {
-    /// Looks for what is protected in what may be written.
-    pub(crate) fn begin(&self, confinement: &Confinement) -> Result<Option<Watch>, Error> {
+    /// Begins to watch; nothing can be written where nothing may be.
+    pub(crate) fn begin(&self, confinement: &Confinement) -> io::Result<Option<Watch>> {
         if confinement.allow_write.is_empty() {
             return Ok(None);
         }
-        let mut guards = self.guards.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut guards = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let guard = match guards.entry(confinement.hash()) {
             Entry::Occupied(known) => known.get().clone(),
-            Entry::Vacant(new) => {
-                let guard = guard(confinement).map_err(broken("look for protected files"))?;
-                new.insert(Arc::new(Mutex::new(guard))).clone()
-            }
+            Entry::Vacant(new) => new.insert(Arc::new(Mutex::new(guard(confinement)?))).clone(),
         };
         drop(guards);
         let mut held = guard.lock().unwrap_or_else(PoisonError::into_inner);
-        let mark = held.begin().map_err(broken("look for protected files"))?;
-        let mut protected = held.mounts();
+        let mark = held.begin()?;
+        let protected = with_denied(held.mounts(), confinement);
         drop(held);
-        protected.extend(view::expand(&confinement.deny_write));
-        protected.sort();
-        protected.dedup();
         Ok(Some(Watch { guard, mark, protected }))
     }
 }
@@ -72,30 +64,32 @@ impl Watch {
     }
 }
 
-/// What is protected just now.
-pub(crate) fn protected(confinement: &Confinement) -> Result<Vec<PathBuf>, Error> {
-    let mut protected = view::expand(&confinement.deny_write);
-    if !confinement.allow_write.is_empty() {
-        let guard = guard(confinement).map_err(broken("look for protected files"))?;
-        protected.extend(guard.mounts());
-    }
-    protected.sort();
-    protected.dedup();
-    Ok(protected)
+/// What is protected just now, for somebody who only writes what is not.
+pub(crate) fn protected(confinement: &Confinement) -> io::Result<Vec<PathBuf>> {
+    let known = match confinement.allow_write.is_empty() {
+        true => Vec::new(),
+        false => guard(confinement)?.mounts(),
+    };
+    Ok(with_denied(known, confinement))
+}
+
+fn with_denied(mut paths: Vec<PathBuf>, confinement: &Confinement) -> Vec<PathBuf> {
+    paths.extend(view::expand(&confinement.deny_write));
+    paths.sort();
+    paths.dedup();
+    paths
 }
 
 fn guard(confinement: &Confinement) -> io::Result<Guard> {
     let roots: Vec<PathBuf> = confinement.allow_write.iter().map(PathBuf::from).collect();
-    let named = confinement.deny_write.iter().filter(|entry| !entry.ends_with('*'));
+    let named =
+        confinement.deny_write.iter().filter(|entry| !entry.ends_with('*')).map(PathBuf::from);
+    // What is hidden must stay where it is: by another name the next call would see it.
+    let hidden = view::expand(&confinement.deny_read).into_iter().filter(|path| path.exists());
     let protection = Protection {
         names: Names::default(),
-        paths: named.map(PathBuf::from).collect(),
+        paths: named.chain(hidden).collect(),
         git: confinement.git,
     };
     Guard::look(&roots, protection, WalkBounds::default())
-}
-
-/// Names the step that could not be done.
-pub(crate) fn broken(step: &'static str) -> impl Fn(io::Error) -> Error {
-    move |reason| Error::Sandbox { step: step.to_owned(), reason: reason.to_string() }
 }
