@@ -192,6 +192,9 @@ impl OnMacos {
         let mut confinement = confinement.clone();
         // The profile knows the usual names; these were found on top of them.
         confinement.deny_write.extend(protected.iter().map(text));
+        // A link is judged by where it leads.
+        let hidden = view::expand(&confinement.deny_read);
+        confinement.deny_read.extend(hidden.iter().map(text));
         confinement.allow_read.push(text(&self.setup.binary));
         seatbelt::profile(&confinement, &Place { temporary: text(&scratch.path), proxy_port })
     }

@@ -130,6 +130,21 @@ fn what_was_found_is_in_the_profile_beside_what_is_written() {
 }
 
 #[test]
+fn what_a_denied_link_leads_to_is_denied() {
+    let (own, directory) = machine(CONFINES_NOTHING);
+    let place = directory.path().canonicalize().unwrap();
+    let (link, secret) = (place.join("link"), place.join("secret"));
+    std::fs::write(&secret, "secret").unwrap();
+    std::os::unix::fs::symlink(&secret, &link).unwrap();
+    let deny_read = vec![link.display().to_string()];
+    let confinement = Confinement { deny_read, ..Confinement::nothing() };
+    let profile = own.profile(&confinement, &[], &Scratch::new().unwrap(), None);
+    let denied = profile.lines().filter(|line| line.starts_with("(deny file-read*"));
+    let denied: String = denied.collect();
+    assert!(denied.contains(&format!("{}\"", secret.display())), "{profile}");
+}
+
+#[test]
 fn only_what_the_kernel_holds_is_called_hard() {
     let attestation = attestation(Vec::new());
     let hard = attestation.limits.iter().filter(|limit| limit.hard);
