@@ -246,11 +246,7 @@ impl Drop for Running<'_> {
 }
 
 impl<'a> Running<'a> {
-    fn start(
-        command: &Command,
-        bounds: &Bounds,
-        hear: Option<Hear<'a>>,
-    ) -> Result<Self, Error> {
+    fn start(command: &Command, bounds: &Bounds, hear: Option<Hear<'a>>) -> Result<Self, Error> {
         let failed = |reason| not_started(command, reason);
         let (pump, ends) = Pump::new(command, bounds.output_bytes_max).map_err(failed)?;
         let pump = pump.heard_by(hear);

@@ -36,7 +36,12 @@ mod linux;
 #[cfg(any(test, target_os = "macos"))]
 #[cfg_attr(
     not(target_os = "macos"),
-    expect(dead_code, unreachable_pub, unused_imports, reason = "elsewhere only its parts are tested")
+    expect(
+        dead_code,
+        unreachable_pub,
+        unused_imports,
+        reason = "elsewhere only its parts are tested"
+    )
 )]
 mod macos;
 pub mod protect;

@@ -137,7 +137,8 @@ fn what_a_denied_link_leads_to_is_denied() {
     std::fs::write(&secret, "secret").unwrap();
     std::os::unix::fs::symlink(&secret, &link).unwrap();
     let deny_read = vec![link.display().to_string()];
-    let confinement = Confinement { deny_read, ..Confinement::nothing() };
+    let allow_read = vec![place.display().to_string()];
+    let confinement = Confinement { allow_read, deny_read, ..Confinement::nothing() };
     let profile = own.profile(&confinement, &[], &Scratch::new().unwrap(), None);
     let denied = profile.lines().filter(|line| line.starts_with("(deny file-read*"));
     let denied: String = denied.collect();
