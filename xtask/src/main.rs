@@ -1,4 +1,4 @@
-//! The commands of the workshop: `cargo xtask test`, `quickstart`, `bench`, `crash` and `tidy`.
+//! The commands of the workshop: `cargo xtask test`, `quickstart`, `bench`, `crash`, `check-macos` and `tidy`.
 //!
 //! Each command is one file beside this one; here is only the choice between them.
 //!
@@ -9,6 +9,7 @@ mod child;
 mod crash;
 mod failure;
 mod limits;
+mod macos;
 mod quickstart;
 mod test;
 mod tidy;
@@ -28,6 +29,7 @@ Commands:
   quickstart [dir]   Build the binary, write an agent into dir (my-agent), look at it, let it work.
   test               Run everything that must pass: format, lints, tests, doc tests.
   tidy               Check the rules of the house that no compiler knows.
+  check-macos        See that the code for macOS compiles; it is not run.
   bench [part…] [--sizes 100,1000,10000]
                      Measure, side by side in one run. Parts: check (also beside the reference
                      validator of skills), run, ledger, session, program.
@@ -54,6 +56,7 @@ fn run(arguments: &[OsString]) -> Result<(), Failure> {
     match arguments.as_slice() {
         ["test"] => test::run(&root()?),
         ["tidy"] => tidy::run(&root()?),
+        ["check-macos"] => macos::run(&root()?),
         ["quickstart"] => quickstart::run(&root()?, Path::new("my-agent")),
         ["quickstart", dir] if !dir.starts_with('-') => quickstart::run(&root()?, Path::new(dir)),
         ["bench", options @ ..] => bench::run(&root()?, options),

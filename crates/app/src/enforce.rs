@@ -59,9 +59,20 @@ pub(crate) fn minimum(layers: &Layers) -> Level {
 pub(crate) fn setup(environment: &Environment) -> Setup {
     let state = environment.state.clone().unwrap_or_else(std::env::temp_dir);
     Setup {
-        binary: PathBuf::from("/proc/self/exe"),
+        binary: binary(),
         path: environment.path.clone(),
         quarantine: state.join("quarantine"),
         resolve: egress::system(),
     }
+}
+
+#[cfg(target_os = "linux")]
+fn binary() -> PathBuf {
+    PathBuf::from("/proc/self/exe")
+}
+
+/// Elsewhere it has only its name; one that cannot be had cannot be started, and the sandbox says so.
+#[cfg(not(target_os = "linux"))]
+fn binary() -> PathBuf {
+    std::env::current_exe().unwrap_or_default()
 }

@@ -18,13 +18,17 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::process::Pid;
 use thiserror::Error;
 
+use crate::ended;
+#[cfg(not(target_os = "linux"))]
+use crate::group::Group as Tree;
 use crate::kept::Kept;
 use crate::limits::{GRACE_MS_MAX, KILL_MS_MAX};
 use crate::stop::{Listener, Stop};
-use crate::streams::{Ends, Pump, poll_until};
+use crate::streams::{Ends, Hear, Pump, poll_until};
+#[cfg(target_os = "linux")]
 use crate::tree::Tree;
 
 /// What to run.
@@ -177,12 +181,22 @@ pub enum Error {
 /// # Errors
 /// When the process could not be started, or could not be watched.
 pub fn run(command: &Command, bounds: &Bounds, stop: &Stop) -> Result<Finished, Error> {
+    run_heard(command, bounds, stop, None)
+}
+
+/// The same, with somebody who listens to the output.
+pub(crate) fn run_heard(
+    command: &Command,
+    bounds: &Bounds,
+    stop: &Stop,
+    hear: Option<Hear<'_>>,
+) -> Result<Finished, Error> {
     let start = Instant::now();
     let listener = stop.listen().map_err(|reason| not_started(command, reason))?;
     if stop.is_stopped() {
         return Ok(Finished::never_started());
     }
-    let mut running = Running::start(command, bounds)?;
+    let mut running = Running::start(command, bounds, hear)?;
     let end = running.watch(start + bounds.time, &listener)?;
     running.pump.drain().map_err(Error::Unwatched)?;
     let left_behind = running.tree.kill();
@@ -213,15 +227,15 @@ enum End {
 }
 
 /// A process that was started and is not reaped yet.
-struct Running {
+struct Running<'a> {
     child: Child,
     tree: Tree,
     handle: OwnedFd,
-    pump: Pump<'static>,
+    pump: Pump<'a>,
     is_reaped: bool,
 }
 
-impl Drop for Running {
+impl Drop for Running<'_> {
     fn drop(&mut self) {
         if !self.is_reaped {
             self.tree.kill();
@@ -231,20 +245,21 @@ impl Drop for Running {
     }
 }
 
-impl Running {
-    fn start(command: &Command, bounds: &Bounds) -> Result<Self, Error> {
+impl<'a> Running<'a> {
+    fn start(command: &Command, bounds: &Bounds, hear: Option<Hear<'a>>) -> Result<Self, Error> {
         let failed = |reason| not_started(command, reason);
         let (pump, ends) = Pump::new(command, bounds.output_bytes_max).map_err(failed)?;
+        let pump = pump.heard_by(hear);
         let mut child = spawn(command, ends)?;
         let number = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         let pid = number.expect("the system numbers processes from 1");
         let mut tree = Tree::of(pid);
-        let handle = match pidfd_open(pid, PidfdFlags::empty()) {
+        let handle = match ended::handle(pid) {
             Ok(handle) => handle,
             Err(reason) => {
                 tree.kill();
                 drop(child.wait());
-                return Err(failed(reason.into()));
+                return Err(failed(reason));
             }
         };
         Ok(Self { child, tree, handle, pump, is_reaped: false })
@@ -329,7 +344,12 @@ fn open_cwd(cwd: &Cwd) -> Result<OwnedFd, Error> {
             .try_clone()
             .map_err(|reason| no_directory(&PathBuf::from("an open directory"), reason)),
         Cwd::Path(path) => {
-            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            // Elsewhere a directory must be readable to be entered so.
+            #[cfg(target_os = "linux")]
+            let access = OFlags::PATH;
+            #[cfg(not(target_os = "linux"))]
+            let access = OFlags::RDONLY;
+            let flags = access | OFlags::DIRECTORY | OFlags::CLOEXEC;
             rustix::fs::open(path, flags, Mode::empty())
                 .map_err(|reason| no_directory(path, reason.into()))
         }

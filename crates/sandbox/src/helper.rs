@@ -13,7 +13,6 @@ use agentry_protocol::confinement::Level;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::Pid;
 use rustix::thread::{CapabilitySet, capabilities};
-use serde_json::Value;
 
 use crate::linux::init::{self, Given};
 use crate::linux::mounts::{self, Lender};
@@ -23,17 +22,10 @@ use crate::linux::{bwrap, fence};
 use crate::spec::{AtStep, Reply, Spec, Trouble, Word};
 use crate::wire::Channel;
 
-/// The word that makes the binary the helper.
-pub const VERB: &str = "serve-sandboxes";
+pub use crate::role::{Role, Roles, VERB};
 
 /// The word after it that makes the binary the first process of a sandbox that bubblewrap has built.
 pub(crate) const INSIDE: &str = "inside";
-
-/// A part of ourselves that can run in a sandbox. It is told something and gives its exit code.
-pub type Role = fn(&Value) -> i32;
-
-/// All of them, by name.
-pub type Roles = &'static [(&'static str, Role)];
 
 /// Serves until the supervisor is gone.
 ///

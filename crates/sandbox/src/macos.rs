@@ -1,32 +1,337 @@
-//! The command line that runs a command under the sandbox of macOS.
+//! The sandbox on macOS: the system's own `sandbox-exec`, with a profile made for each call.
 //!
-//! Must never: run a command when the sandbox's own program is not there.
+//! Nobody has run it yet: here it is only compiled for its target, and its texts are tested.
+//!
+//! `sandbox-exec` starts this binary once more, which has become confined with it; that one sets the limits and
+//! then becomes the command, or a part of ourselves (`inside`). A note in the temporary directory, under a name
+//! that the command never learns, says whether it came that far.
+//!
+//! Must never: run a command when the sandbox's own program is not there; run anything as root.
+
+mod bait;
+mod escape;
+pub mod inside;
+mod note;
+#[cfg(test)]
+mod tests;
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::io;
+use std::net::TcpListener;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use agentry_protocol::confinement::Confinement;
+use agentry_protocol::confinement::{
+    Attestation, Confinement, Enforced, Escape, Level, Limits, Network,
+};
+use rustix::process::Pid;
+use serde_json::Value;
 
+use crate::asked::{Life, Served};
+use crate::child::{self, Bounds, Command, Cwd, Ending, Error, Finished, Streams};
+use crate::egress::{Egress, Rules};
+use crate::group::Group;
+use crate::limits::{ATTEST_MS_MAX, ATTEST_OUTPUT_BYTES_MAX, SERVED_TIMEOUT_MS, START_MS_MAX};
+use crate::role::VERB;
+use crate::scratch;
 use crate::seatbelt::{self, Place};
+use crate::stop::Stop;
+use crate::system::{Backend, Job, Setup};
+use crate::view;
+use crate::watch::{self, Watches};
 
-/// The system's own program; never one that is found in a path.
+use bait::Bait;
+use note::Note;
+
+/// The system's own program.
 const SANDBOX_EXEC: &str = "/usr/bin/sandbox-exec";
+/// A program that does nothing; it shows that commands can be run.
+const NOTHING: &str = "/usr/bin/true";
 
-/// There is no sandbox here.
-#[derive(Debug, thiserror::Error)]
-#[error("{SANDBOX_EXEC} is not there, so nothing can be confined; the command was not run")]
-pub struct Missing;
+/// Runs processes, each under a profile of its own.
+pub(crate) struct OnMacos {
+    setup: Setup,
+    watches: Watches,
+    /// What confines; never one that is found in a path.
+    program: PathBuf,
+}
 
-/// The program and its arguments for a command under a confinement.
-pub fn command_line(
-    confinement: &Confinement,
-    place: &Place,
-    command: &[OsString],
-) -> Result<Vec<OsString>, Missing> {
-    if !Path::new(SANDBOX_EXEC).is_file() {
-        return Err(Missing);
+impl Backend for OnMacos {
+    fn open_level(setup: &Setup, _: Level) -> Result<(Self, Attestation), String> {
+        if !Path::new(SANDBOX_EXEC).is_file() {
+            return Err(format!("{SANDBOX_EXEC} is not there"));
+        }
+        if rustix::process::geteuid().is_root() {
+            return Err("root has no user of its own for it; run this as another user".to_owned());
+        }
+        let opened = Self {
+            setup: setup.clone(),
+            watches: Watches::default(),
+            program: SANDBOX_EXEC.into(),
+        };
+        let escapes = opened.try_escapes()?;
+        opened.try_nothing()?;
+        Ok((opened, attestation(escapes)))
     }
-    let profile = seatbelt::profile(confinement, place);
-    let start = [SANDBOX_EXEC, "-p", &profile, "--"].map(OsString::from);
-    Ok(start.into_iter().chain(command.iter().cloned()).collect())
+
+    fn level(&self) -> Level {
+        Level::Seatbelt
+    }
+
+    fn run(&self, job: &Job<'_>, stop: &Stop) -> Result<Finished, Error> {
+        let watch =
+            self.watches.begin(job.confinement).map_err(broken("look for protected files"))?;
+        let protected = watch.as_ref().map(|watch| &*watch.protected).unwrap_or_default();
+        let finished = self.run_watched(job, stop, protected);
+        // Also after a failure: nobody knows what was done until then.
+        let violations = watch.map(|watch| watch.end(&self.setup.quarantine)).unwrap_or_default();
+        finished.map(|finished| Finished { violations, ..finished })
+    }
+
+    fn serve(
+        &self,
+        role: &str,
+        arguments: Value,
+        confinement: &Confinement,
+    ) -> Result<Served, Error> {
+        let (theirs_in, input) = io::pipe().map_err(broken("make a pipe"))?;
+        let (output, theirs_out) = io::pipe().map_err(broken("make a pipe"))?;
+        let scratch = Scratch::new().map_err(broken("make a temporary directory"))?;
+        let protected =
+            watch::protected(confinement).map_err(broken("look for protected files"))?;
+        let profile = self.profile(confinement, &protected, &scratch, None);
+        let limits = Limits { timeout_ms: SERVED_TIMEOUT_MS, ..confinement.limits };
+        let role = [inside::ROLE.into(), words(&limits), role.into()];
+        let line = command_line(&profile, &self.setup.binary, role);
+        let child = std::process::Command::new(&self.program)
+            .args(line)
+            .env_clear()
+            .envs(view::environment(confinement, &self.setup.path, Some(&scratch.path)))
+            .current_dir("/")
+            .process_group(0)
+            .stdin(theirs_in)
+            .stdout(theirs_out)
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(broken("start the sandbox"))?;
+        let life = Living { child: Mutex::new(child), _scratch: scratch };
+        let mut served = Served::new(life, input, output);
+        // What it is told is the first question; it answers when it is confined and ready.
+        let time = Duration::from_millis(START_MS_MAX);
+        match served.ask(&arguments.to_string(), &Stop::new(), time) {
+            Ok(answer) if answer.trim_end() == inside::READY => Ok(served),
+            Ok(other) => Err(not_built(&other)),
+            Err(error) => Err(not_built(&error.to_string())),
+        }
+    }
+}
+
+impl OnMacos {
+    fn run_watched(
+        &self,
+        job: &Job<'_>,
+        stop: &Stop,
+        protected: &[PathBuf],
+    ) -> Result<Finished, Error> {
+        let scratch = Scratch::new().map_err(broken("make a temporary directory"))?;
+        let note = Note::lay(&scratch.path).map_err(broken("make a temporary directory"))?;
+        // Every connection is recorded before the call counts as over: it goes before this function ends.
+        let (port, proxy) = self.proxy(job)?;
+        let profile = self.profile(job.confinement, protected, &scratch, port);
+        let mut env = view::environment(job.confinement, &self.setup.path, Some(&scratch.path));
+        env.extend(port.map(view::proxy).unwrap_or_default());
+        env.extend(job.command.env.iter().cloned());
+        let start = [
+            inside::COMMAND.into(),
+            words(&job.confinement.limits),
+            note.path().into(),
+            job.command.program.clone(),
+        ];
+        let inside = start.into_iter().chain(job.command.args.iter().cloned());
+        let command = Command {
+            program: self.program.clone().into(),
+            args: command_line(&profile, &self.setup.binary, inside),
+            cwd: same(&job.command.cwd)?,
+            env,
+            stdin: job.command.stdin.clone(),
+            streams: job.command.streams,
+        };
+        let finished = child::run_heard(&command, job.bounds, stop, job.hear)?;
+        drop(proxy);
+        match finished.ending {
+            Ending::Exited(_) | Ending::Signalled(_) => note.judge(job.command, finished),
+            Ending::TimedOut | Ending::Stopped | Ending::OutOfMemory => Ok(finished),
+        }
+    }
+
+    /// The proxy for a call, on the machine's own loopback interface: there is no other here.
+    fn proxy(&self, job: &Job<'_>) -> Result<(Option<u16>, Option<Egress>), Error> {
+        if job.confinement.network == Network::None {
+            return Ok((None, None));
+        }
+        let rules = Rules::new(&job.confinement.network)
+            .map_err(|error| broken("read the list of hosts")(io::Error::other(error)))?;
+        let listener = TcpListener::bind("127.0.0.1:0").map_err(broken("start the proxy"))?;
+        let port = listener.local_addr().map_err(broken("start the proxy"))?.port();
+        let (resolve, tell) = (self.setup.resolve.clone(), job.connected.clone());
+        let proxy = Egress::start(listener, rules, resolve, tell);
+        Ok((Some(port), Some(proxy.map_err(broken("start the proxy"))?)))
+    }
+
+    fn profile(
+        &self,
+        confinement: &Confinement,
+        protected: &[PathBuf],
+        scratch: &Scratch,
+        proxy_port: Option<u16>,
+    ) -> String {
+        let text = |path: &PathBuf| path.to_string_lossy().into_owned();
+        let mut confinement = confinement.clone();
+        // The profile knows the usual names; these were found on top of them.
+        confinement.deny_write.extend(protected.iter().map(text));
+        // A link is judged by where it leads.
+        let hidden = view::hidden(&confinement);
+        confinement.deny_read.extend(hidden.iter().map(text));
+        confinement.allow_read.push(text(&self.setup.binary));
+        seatbelt::profile(&confinement, &Place { temporary: text(&scratch.path), proxy_port })
+    }
+
+    fn try_escapes(&self) -> Result<Vec<Escape>, String> {
+        let bait = Bait::lay().map_err(|error| format!("cannot lay bait: {error}"))?;
+        let targets = serde_json::to_value(&bait.targets).map_err(|error| error.to_string())?;
+        let confinement = Confinement { level: Level::Seatbelt, ..Confinement::nothing() };
+        let served = Backend::serve(self, escape::ROLE, targets, &confinement);
+        let mut served = served.map_err(|error| error.to_string())?;
+        let time = Duration::from_millis(ATTEST_MS_MAX);
+        let answer = served.ask("", &Stop::new(), time).map_err(|error| error.to_string())?;
+        serde_json::from_str(&answer)
+            .map_err(|error| format!("the escapes could not be tried: {error}"))
+    }
+
+    /// Whether a command can be run at all.
+    fn try_nothing(&self) -> Result<(), String> {
+        let command = Command {
+            program: NOTHING.into(),
+            args: Vec::new(),
+            cwd: Cwd::Path("/".into()),
+            env: Vec::new(),
+            stdin: None,
+            streams: Streams::Together,
+        };
+        let job = Job {
+            command: &command,
+            confinement: &Confinement { level: Level::Seatbelt, ..Confinement::nothing() },
+            bounds: &Bounds {
+                time: Duration::from_millis(ATTEST_MS_MAX),
+                output_bytes_max: ATTEST_OUTPUT_BYTES_MAX,
+            },
+            connected: Arc::new(drop),
+            hear: None,
+        };
+        match Backend::run(self, &job, &Stop::new()).map_err(|error| error.to_string())?.ending {
+            Ending::Exited(0) => Ok(()),
+            other => Err(format!("{NOTHING} does not run in it: {other:?}")),
+        }
+    }
+}
+
+/// A temporary directory for one sandbox, with a home in it. It goes when this goes.
+struct Scratch {
+    /// Without links, as the profile wants it.
+    path: PathBuf,
+    _directory: scratch::Scratch,
+}
+
+impl Scratch {
+    fn new() -> io::Result<Self> {
+        let directory = scratch::Scratch::new()?;
+        let path = directory.path().canonicalize()?;
+        std::fs::create_dir(path.join("home"))?;
+        Ok(Self { path, _directory: directory })
+    }
+}
+
+/// A part of ourselves that lives in a sandbox; it ends with its group when this goes.
+struct Living {
+    child: Mutex<Child>,
+    _scratch: Scratch,
+}
+
+impl Life for Living {
+    fn is_over(&self) -> bool {
+        let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
+        !matches!(child.try_wait(), Ok(None))
+    }
+}
+
+impl Drop for Living {
+    fn drop(&mut self) {
+        let child = self.child.get_mut().unwrap_or_else(PoisonError::into_inner);
+        // Once it is reaped its number may be somebody else's.
+        if matches!(child.try_wait(), Ok(None)) {
+            let number = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+            number.map(Group::of).map(|mut group| group.kill());
+            drop(child.wait());
+        }
+    }
+}
+
+/// What `sandbox-exec` is told: the profile, and this binary with what it does inside.
+fn command_line(
+    profile: &str,
+    binary: &Path,
+    inside: impl IntoIterator<Item = OsString>,
+) -> Vec<OsString> {
+    let start = ["-p".into(), profile.into(), "--".into(), binary.into(), VERB.into()];
+    start.into_iter().chain(inside).collect()
+}
+
+fn words(limits: &Limits) -> OsString {
+    serde_json::to_string(limits).expect("limits are plain numbers").into()
+}
+
+fn same(cwd: &Cwd) -> Result<Cwd, Error> {
+    match cwd {
+        Cwd::Path(path) => Ok(Cwd::Path(path.clone())),
+        Cwd::Handle(handle) => handle.try_clone().map(Cwd::Handle).map_err(|reason| {
+            Error::NoDirectory { path: PathBuf::from("an open directory"), reason }
+        }),
+    }
+}
+
+fn broken(step: &'static str) -> impl Fn(io::Error) -> Error {
+    move |reason| Error::Sandbox { step: step.to_owned(), reason: reason.to_string() }
+}
+
+fn not_built(reason: &str) -> Error {
+    Error::Sandbox { step: "build the sandbox".to_owned(), reason: reason.trim().to_owned() }
+}
+
+/// What it is worth, from what came of the escapes. Most limits are not held here.
+fn attestation(escapes: Vec<Escape>) -> Attestation {
+    let limit = |limit: &str, hard, by: &str| {
+        let (limit, by) = (limit.to_owned(), by.to_owned());
+        Enforced { limit, hard, by }
+    };
+    Attestation {
+        level: Level::Seatbelt,
+        kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
+        landlock_abi: 0,
+        own_user: false,
+        limits: vec![
+            limit(
+                "time",
+                false,
+                "the supervisor, which ends the group; who leaves the group stays",
+            ),
+            limit("memory", false, "nothing"),
+            limit("processes", false, "nothing"),
+            limit("disk", false, "a limit for each file"),
+            limit("files", true, "a limit for each process"),
+        ],
+        escapes,
+    }
 }

@@ -1,4 +1,4 @@
-//! The supervisor's side: opens the strongest level there is, tries it, and runs commands in it.
+//! The supervisor's side on Linux: opens a level, tries it, and runs commands in it.
 //!
 //! Must never: run a command that should be confined without its sandbox; fork.
 
@@ -11,12 +11,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use agentry_protocol::confinement::{Attestation, Confinement, Connection, Escape, Level, Reading};
-use thiserror::Error as ThisError;
+use agentry_protocol::confinement::{Attestation, Confinement, Escape, Level, Reading};
+use serde_json::Value;
 
+use crate::asked::Served;
 use crate::attest::{self, Bait};
 use crate::child::{self, Bounds, Command, Cwd, Ending, Error, Finished, Streams};
-use crate::egress::{Egress, Resolve, Rules};
+use crate::egress::{Egress, Rules};
 use crate::escape;
 use crate::helper::VERB;
 use crate::limits::{ATTEST_MS_MAX, ATTEST_OUTPUT_BYTES_MAX, USER_FIRST, USERS};
@@ -25,40 +26,14 @@ use crate::running::{End, First, Running, of_sandbox};
 use crate::scratch::Scratch;
 use crate::spec::{Program, Reply, Spec};
 use crate::stop::Stop;
-use crate::streams::{Ends, Hear, Pump};
+use crate::streams::{Ends, Pump};
+use crate::system::{Backend, Job, Setup};
 use crate::view::{self, Found};
 use crate::watch::Watches;
 use crate::wire::Channel;
 
-/// What a sandbox needs of its surroundings.
-#[derive(Clone)]
-pub struct Setup {
-    /// The binary that is the helper when it gets the helper's verb.
-    pub binary: PathBuf,
-    /// Where the user's own programs are, as in `PATH`.
-    pub path: String,
-    /// Where things are put that a call had no right to make.
-    pub quarantine: PathBuf,
-    /// How names become addresses.
-    pub resolve: Resolve,
-}
-
-/// What runs confined.
-pub struct Job<'a> {
-    /// The program. Its environment is put on top of the sandbox's own.
-    pub command: &'a Command,
-    /// What it may do.
-    pub confinement: &'a Confinement,
-    /// Its time and output.
-    pub bounds: &'a Bounds,
-    /// Told of every connection when it ends.
-    pub connected: Arc<dyn Fn(Connection) + Send + Sync>,
-    /// Told of output as it comes.
-    pub hear: Option<Hear<'a>>,
-}
-
 /// Runs processes, each in a sandbox of its own.
-pub struct Sandbox {
+pub(crate) struct OnLinux {
     setup: Setup,
     helper: Mutex<Helper>,
     level: Level,
@@ -94,54 +69,38 @@ impl Drop for Helper {
     }
 }
 
-/// Why there is no sandbox.
-#[derive(Clone, Debug, PartialEq, Eq, ThisError)]
-#[error("no sandbox can be had here: {}", tried.iter().map(|(level, why)| format!("{level}: {why}")).collect::<Vec<_>>().join("; "))]
-pub struct Unavailable {
-    /// What was tried, and why it is not to be had.
-    pub tried: Vec<(Level, String)>,
-}
-
-/// The levels of this system, the strongest first.
-pub const LEVELS: [Level; 3] = [Level::Ns, Level::Bwrap, Level::Landlock];
-
-impl Sandbox {
-    /// Opens the strongest level that is to be had and holds, down to `minimum`.
-    ///
-    /// # Errors
-    /// When there is none; it says what was tried.
-    pub fn open(setup: &Setup, minimum: Level) -> Result<(Self, Attestation), Unavailable> {
-        let mut tried = Vec::new();
-        for level in LEVELS.into_iter().filter(|level| *level <= minimum) {
-            match Self::open_level(setup, level) {
-                Ok(opened) => return Ok(opened),
-                Err(why) => tried.push((level, why)),
-            }
-        }
-        Err(Unavailable { tried })
+impl Backend for OnLinux {
+    fn open_level(setup: &Setup, level: Level) -> Result<(Self, Attestation), String> {
+        Self::open_level(setup, level)
     }
 
+    fn level(&self) -> Level {
+        self.level
+    }
+
+    fn run(&self, job: &Job<'_>, stop: &Stop) -> Result<Finished, Error> {
+        self.run(job, stop)
+    }
+
+    fn serve(
+        &self,
+        role: &str,
+        arguments: Value,
+        confinement: &Confinement,
+    ) -> Result<Served, Error> {
+        self.serve(role, arguments, confinement)
+    }
+}
+
+impl OnLinux {
     /// Opens one level and tries it.
-    ///
-    /// # Errors
-    /// When it is not to be had, or something got out of it.
-    pub fn open_level(setup: &Setup, level: Level) -> Result<(Self, Attestation), String> {
+    fn open_level(setup: &Setup, level: Level) -> Result<(Self, Attestation), String> {
         let sandbox = Self::start(setup, level).map_err(|error| {
             format!("cannot start the helper {}: {error}", setup.binary.display())
         })?;
         let escapes = sandbox.try_escapes()?;
         let attestation = attest::attestation(level, escapes, sandbox.groups.is_some());
-        let got_out: Vec<&str> = attestation
-            .escapes
-            .iter()
-            .filter(|escape| !escape.stopped)
-            .map(|escape| &*escape.attempt)
-            .collect();
-        if got_out.is_empty() {
-            Ok((sandbox, attestation))
-        } else {
-            Err(format!("it does not hold: a process in it could {}", got_out.join(", ")))
-        }
+        Ok((sandbox, attestation))
     }
 
     fn start(setup: &Setup, level: Level) -> io::Result<Self> {
@@ -156,11 +115,6 @@ impl Sandbox {
             groups,
             calls: AtomicU64::new(0),
         })
-    }
-
-    /// What enforces.
-    pub fn level(&self) -> Level {
-        self.level
     }
 
     fn try_escapes(&self) -> Result<Vec<Escape>, String> {
@@ -197,10 +151,7 @@ impl Sandbox {
     }
 
     /// Runs a command to its end, or ends it.
-    ///
-    /// # Errors
-    /// When the sandbox could not be built, or the command could not be started or watched.
-    pub fn run(&self, job: &Job<'_>, stop: &Stop) -> Result<Finished, Error> {
+    fn run(&self, job: &Job<'_>, stop: &Stop) -> Result<Finished, Error> {
         let cwd = cwd(job.command)?;
         let watch =
             self.watches.begin(job.confinement).map_err(broken("look for protected files"))?;

@@ -296,16 +296,26 @@ pub(crate) fn environment(
         let found = confinement.allow_read.iter().find(|path| path.ends_with(directory));
         env.extend(found.map(|path| (variable, path.clone())));
     }
-    if confinement.level != Level::Landlock {
-        let (http, socks) =
-            (format!("http://127.0.0.1:{PROXY_PORT}"), format!("socks5h://127.0.0.1:{PROXY_PORT}"));
-        for variable in ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"] {
-            env.push((variable, http.clone()));
-        }
-        env.extend([("ALL_PROXY", socks.clone()), ("all_proxy", socks)]);
-        env.push(("npm_config_proxy", http.clone()));
-        env.push(("npm_config_https_proxy", http.clone()));
-        env.push(("CARGO_HTTP_PROXY", http));
+    let mut env: Vec<(OsString, OsString)> =
+        env.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+    match confinement.level {
+        Level::Ns | Level::Bwrap | Level::Off => env.extend(proxy(PROXY_PORT)),
+        // There is none, or its port is known only to whoever starts it.
+        Level::Landlock | Level::Seatbelt => {}
     }
+    env
+}
+
+/// What tells programs where the proxy is.
+pub(crate) fn proxy(port: u16) -> Vec<(OsString, OsString)> {
+    let (http, socks) = (format!("http://127.0.0.1:{port}"), format!("socks5h://127.0.0.1:{port}"));
+    let mut env = Vec::new();
+    for variable in ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"] {
+        env.push((variable, http.clone()));
+    }
+    env.extend([("ALL_PROXY", socks.clone()), ("all_proxy", socks)]);
+    env.push(("npm_config_proxy", http.clone()));
+    env.push(("npm_config_https_proxy", http.clone()));
+    env.push(("CARGO_HTTP_PROXY", http));
     env.into_iter().map(|(name, value)| (name.into(), value.into())).collect()
 }

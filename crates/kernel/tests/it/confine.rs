@@ -79,10 +79,7 @@ fn nothing_said_is_the_workspace_and_nothing_reached() {
     let (confinement, notes) = given("", "").holds();
     assert_eq!(confinement.profile, Profile::Trusted);
     assert_eq!(confinement.allow_write, ["/ws/site"]);
-    assert_eq!(
-        confinement.allow_read,
-        ["/people/me/.cargo/bin", "/people/me/.rustup", "/ws/site"]
-    );
+    assert_eq!(confinement.allow_read, ["/people/me/.cargo/bin", "/people/me/.rustup", "/ws/site"]);
     assert_eq!(confinement.reading, Reading::Strict);
     assert_eq!(confinement.git, Git::Read);
     assert_eq!(confinement.network, Network::None);

@@ -4,13 +4,14 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpStream};
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with, sockopt};
+use rustix::net::{AddressFamily, SocketType, connect, sockopt};
 
 use super::domain::Host;
 use super::wire::{Cut, Wire, wait};
@@ -109,8 +110,7 @@ fn connected(shared: &Shared, address: SocketAddr) -> Result<Wire, Cut> {
         SocketAddr::V4(_) => AddressFamily::INET,
         SocketAddr::V6(_) => AddressFamily::INET6,
     };
-    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let socket = socket_with(family, SocketType::STREAM, flags, None).map_err(gone)?;
+    let socket = unconnected(family).map_err(gone)?;
     match connect(&socket, &address) {
         Ok(()) => {}
         Err(Errno::INPROGRESS) => {
@@ -121,4 +121,20 @@ fn connected(shared: &Shared, address: SocketAddr) -> Result<Wire, Cut> {
         Err(errno) => return Err(gone(errno)),
     }
     Wire::new(TcpStream::from(socket), shared.stop.clone()).map_err(Cut::Gone)
+}
+
+/// A socket that does not block and is not inherited.
+#[cfg(target_os = "linux")]
+fn unconnected(family: AddressFamily) -> Result<OwnedFd, Errno> {
+    use rustix::net::{SocketFlags, socket_with};
+    socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)
+}
+
+/// A socket that does not block and is not inherited.
+#[cfg(not(target_os = "linux"))]
+fn unconnected(family: AddressFamily) -> Result<OwnedFd, Errno> {
+    let socket = rustix::net::socket(family, SocketType::STREAM, None)?;
+    rustix::io::fcntl_setfd(&socket, rustix::io::FdFlags::CLOEXEC)?;
+    rustix::io::ioctl_fionbio(&socket, true)?;
+    Ok(socket)
 }

@@ -118,7 +118,11 @@ pub(crate) fn status(dir: impl AsFd, name: &CStr) -> io::Result<Option<Status>> 
 }
 
 pub(crate) fn status_of(handle: impl AsFd) -> io::Result<Status> {
-    Ok(look(handle, c"", AtFlags::EMPTY_PATH)?.into())
+    #[cfg(target_os = "linux")]
+    let flags = AtFlags::EMPTY_PATH;
+    #[cfg(not(target_os = "linux"))]
+    let flags = AtFlags::empty();
+    Ok(look(handle, c"", flags)?.into())
 }
 
 #[cfg(target_os = "linux")]

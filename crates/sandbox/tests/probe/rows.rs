@@ -442,11 +442,7 @@ pub(crate) const NOTES: &[Note] = &[
         what: "secrets in output, arguments and errors",
         shown: "see tests a_canary_that_a_tool_prints_in_any_form_is_in_no_artefact, a_canary_in_what_fails_is_in_no_artefact (app)",
     },
-    Note {
-        id: "S5",
-        what: "erasure",
-        shown: "not here: it is about what the ledger keeps",
-    },
+    Note { id: "S5", what: "erasure", shown: "not here: it is about what the ledger keeps" },
     Note {
         id: "S7",
         what: "another endpoint gets the key",

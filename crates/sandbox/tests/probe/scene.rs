@@ -318,8 +318,7 @@ impl Plot {
         let mut reading = Reading::Strict;
         let hidden = [".env", ".env.*", "hidden", "hidden-late", "sub/deep/key.env"];
         // Landlock cannot hide; there it is asked for only by those who are to be refused.
-        let is_asked =
-            matches!(setting, Setting::Hidden | Setting::HiddenLink | Setting::Broad);
+        let is_asked = matches!(setting, Setting::Hidden | Setting::HiddenLink | Setting::Broad);
         let mut deny_read: Vec<String> = match level == Level::Landlock && !is_asked {
             true => Vec::new(),
             false => hidden.map(at).into(),

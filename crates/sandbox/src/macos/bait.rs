@@ -1,0 +1,34 @@
+//! Things outside of the sandbox that must not be reached.
+//!
+//! Must never: be of any worth.
+
+use std::io;
+use std::net::TcpListener;
+use std::os::unix::net::UnixListener;
+
+use tempfile::TempDir;
+
+use super::escape::Targets;
+
+/// They go when this goes.
+pub(super) struct Bait {
+    pub(super) targets: Targets,
+    _directory: TempDir,
+    _listener: TcpListener,
+    _socket: UnixListener,
+}
+
+impl Bait {
+    pub(super) fn lay() -> io::Result<Self> {
+        let directory = tempfile::tempdir()?;
+        let at = directory.path().canonicalize()?;
+        let (file, socket) = (at.join("bait"), at.join("socket"));
+        std::fs::write(&file, "not for you")?;
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        let supervisor = rustix::process::getpid().as_raw_nonzero().get();
+        let targets =
+            Targets { file, socket: socket.clone(), listener: listener.local_addr()?, supervisor };
+        let socket = UnixListener::bind(socket)?;
+        Ok(Self { targets, _directory: directory, _listener: listener, _socket: socket })
+    }
+}

@@ -1,0 +1,188 @@
+//! The sandbox as the other crates see it, the same on every system, and what each system has to offer for it.
+//!
+//! Must never: call a level good that one escape got through, or run anything where there is no sandbox.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use agentry_protocol::confinement::{Attestation, Confinement, Connection, Level};
+use serde_json::Value;
+use thiserror::Error as ThisError;
+
+use crate::asked::Served;
+use crate::child::{Bounds, Command, Error, Finished};
+use crate::egress::Resolve;
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+use crate::elsewhere::Elsewhere as Own;
+#[cfg(target_os = "macos")]
+use crate::macos::OnMacos as Own;
+#[cfg(target_os = "linux")]
+use crate::sandbox::OnLinux as Own;
+use crate::stop::Stop;
+use crate::streams::Hear;
+
+/// The levels of this system, the strongest first.
+#[cfg(target_os = "linux")]
+pub const LEVELS: [Level; 3] = [Level::Ns, Level::Bwrap, Level::Landlock];
+/// The levels of this system, the strongest first.
+#[cfg(target_os = "macos")]
+pub const LEVELS: [Level; 1] = [Level::Seatbelt];
+/// The levels of this system, the strongest first.
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+pub const LEVELS: [Level; 0] = [];
+
+/// What a sandbox needs of its surroundings.
+#[derive(Clone)]
+pub struct Setup {
+    /// The binary that is the helper when it gets the helper's verb.
+    pub binary: PathBuf,
+    /// Where the user's own programs are, as in `PATH`.
+    pub path: String,
+    /// Where things are put that a call had no right to make.
+    pub quarantine: PathBuf,
+    /// How names become addresses.
+    pub resolve: Resolve,
+}
+
+/// What runs confined.
+pub struct Job<'a> {
+    /// The program. Its environment is put on top of the sandbox's own.
+    pub command: &'a Command,
+    /// What it may do.
+    pub confinement: &'a Confinement,
+    /// Its time and output.
+    pub bounds: &'a Bounds,
+    /// Told of every connection when it ends.
+    pub connected: Arc<dyn Fn(Connection) + Send + Sync>,
+    /// Told of output as it comes.
+    pub hear: Option<Hear<'a>>,
+}
+
+/// What a system must offer to confine processes.
+pub(crate) trait Backend: Sized {
+    /// Opens one level, and tries the ways out of it.
+    fn open_level(setup: &Setup, level: Level) -> Result<(Self, Attestation), String>;
+
+    /// What enforces.
+    fn level(&self) -> Level;
+
+    /// Runs a command to its end, or ends it.
+    fn run(&self, job: &Job<'_>, stop: &Stop) -> Result<Finished, Error>;
+
+    /// Starts a part of ourselves in a sandbox of its own.
+    fn serve(
+        &self,
+        role: &str,
+        arguments: Value,
+        confinement: &Confinement,
+    ) -> Result<Served, Error>;
+}
+
+/// Runs processes, each in a sandbox of its own.
+pub struct Sandbox(Own);
+
+/// Why there is no sandbox.
+#[derive(Clone, Debug, PartialEq, Eq, ThisError)]
+#[error("no sandbox can be had here: {}", why(tried, &LEVELS))]
+pub struct Unavailable {
+    /// What was tried, and why it is not to be had.
+    pub tried: Vec<(Level, String)>,
+}
+
+fn why(tried: &[(Level, String)], levels: &[Level]) -> String {
+    match (tried, levels) {
+        ([], []) => "this system has no sandbox that Agentry knows".to_owned(),
+        ([], levels) => {
+            let levels: Vec<&str> = levels.iter().map(|level| level.as_str()).collect();
+            format!(
+                "sandbox.minimum asks for more than this system has, which is {}",
+                levels.join(", ")
+            )
+        }
+        (tried, _) => {
+            let tried: Vec<String> =
+                tried.iter().map(|(level, why)| format!("{level}: {why}")).collect();
+            tried.join("; ")
+        }
+    }
+}
+
+impl Sandbox {
+    /// Opens the strongest level that is to be had and holds, down to `minimum`.
+    ///
+    /// # Errors
+    /// When there is none; it says what was tried.
+    pub fn open(setup: &Setup, minimum: Level) -> Result<(Self, Attestation), Unavailable> {
+        let mut tried = Vec::new();
+        for level in LEVELS.into_iter().filter(|level| *level <= minimum) {
+            match Self::open_level(setup, level) {
+                Ok(opened) => return Ok(opened),
+                Err(why) => tried.push((level, why)),
+            }
+        }
+        Err(Unavailable { tried })
+    }
+
+    /// Opens one level and tries it.
+    ///
+    /// # Errors
+    /// When it is not to be had, or something got out of it.
+    pub fn open_level(setup: &Setup, level: Level) -> Result<(Self, Attestation), String> {
+        let (own, attestation) = Own::open_level(setup, level)?;
+        let got_out: Vec<&str> = attestation
+            .escapes
+            .iter()
+            .filter(|escape| !escape.stopped)
+            .map(|escape| &*escape.attempt)
+            .collect();
+        if got_out.is_empty() {
+            Ok((Self(own), attestation))
+        } else {
+            Err(format!("it does not hold: a process in it could {}", got_out.join(", ")))
+        }
+    }
+
+    /// What enforces.
+    pub fn level(&self) -> Level {
+        self.0.level()
+    }
+
+    /// Runs a command to its end, or ends it.
+    ///
+    /// # Errors
+    /// When the sandbox could not be built, or the command could not be started or watched.
+    pub fn run(&self, job: &Job<'_>, stop: &Stop) -> Result<Finished, Error> {
+        Backend::run(&self.0, job, stop)
+    }
+
+    /// Starts a part of ourselves in a sandbox of its own.
+    ///
+    /// # Errors
+    /// When the sandbox could not be built.
+    pub fn serve(
+        &self,
+        role: &str,
+        arguments: Value,
+        confinement: &Confinement,
+    ) -> Result<Served, Error> {
+        Backend::serve(&self.0, role, arguments, confinement)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_system_without_a_sandbox_says_so() {
+        assert_eq!(why(&[], &[]), "this system has no sandbox that Agentry knows");
+        let wanted = "sandbox.minimum asks for more than this system has, which is seatbelt";
+        assert_eq!(why(&[], &[Level::Seatbelt]), wanted);
+    }
+
+    #[test]
+    fn every_level_that_was_tried_is_named_with_its_reason() {
+        let tried = [(Level::Ns, "no".to_owned()), (Level::Bwrap, "not there".to_owned())];
+        assert_eq!(why(&tried, &LEVELS), "ns: no; bwrap: not there");
+    }
+}

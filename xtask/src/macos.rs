@@ -1,0 +1,94 @@
+//! `cargo xtask check-macos`: whether the code for macOS compiles, on a machine that has nothing else of macOS.
+//!
+//! Nothing is linked and nothing is run. The C code of dependencies is not compiled either: there is no SDK for
+//! it here, so a compiler stands in that makes empty files.
+//!
+//! Must never: be taken for a test of what the code does.
+
+use std::{
+    fs::{self, Permissions},
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use crate::{child, failure::Failure};
+
+const TARGET: &str = "aarch64-apple-darwin";
+
+/// The program with all it is made of. Its helpers for tests are for Linux.
+const PARTS: [&str; 5] =
+    ["-pagentry-sandbox", "-pagentry-tools", "-pagentry", "--lib", "--bin=agentry"];
+
+/// Makes the file after `-o`, or the archive that is named, and nothing in it.
+const COMPILER: &str = "\
+#!/bin/sh
+before=
+for word; do
+  case \"$before $word\" in '-o '* | *.a) : > \"$word\" ;; esac
+  before=$word
+done
+";
+
+pub(crate) fn run(root: &Path) -> Result<(), Failure> {
+    require_target()?;
+    // Always the same place: build scripts run again when their compiler is another.
+    let compiler = compiler(&child::target_directory(root)?.join("check-macos"))?;
+    let mut check = check(root, &compiler);
+    println!("$ {}", child::spelled(&check));
+    if child::succeeds(&mut check)? {
+        println!("It compiles for {TARGET}. It was not run.");
+        return Ok(());
+    }
+    Err(Failure::new("The code for macOS does not compile; the compiler says why above."))
+}
+
+fn check(root: &Path, compiler: &Path) -> Command {
+    let mut check = child::cargo(root);
+    check.args(["clippy", "--target", TARGET]).args(PARTS).args(["--", "-D", "warnings"]);
+    for tool in ["CC", "CXX", "AR"] {
+        check.env(format!("{tool}_{}", TARGET.replace('-', "_")), compiler);
+    }
+    check
+}
+
+fn compiler(folder: &Path) -> Result<PathBuf, Failure> {
+    let path = folder.join("cc");
+    fs::create_dir_all(folder)
+        .and_then(|()| fs::write(&path, COMPILER))
+        .and_then(|()| fs::set_permissions(&path, Permissions::from_mode(0o755)))
+        .map_err(|error| Failure::file("write", &path, &error))?;
+    Ok(path)
+}
+
+/// The standard library for macOS comes with `rustup`; without it nothing can be checked.
+fn require_target() -> Result<(), Failure> {
+    let mut rustc = Command::new("rustc");
+    rustc.args(["--target", TARGET, "--print", "target-libdir"]);
+    let printed = child::stdout_of(&mut rustc)?;
+    if Path::new(String::from_utf8_lossy(&printed).trim()).is_dir() {
+        return Ok(());
+    }
+    Err(Failure::new(format!(
+        "The standard library for macOS is not installed. Add it, then try again:\n\
+         rustup target add {TARGET}"
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_compiler_makes_what_it_is_asked_for_and_nothing_in_it() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let compiler = compiler(folder.path()).expect("it is written");
+        for words in [&["-c", "a.c", "-o", "a.o"][..], &["crs", "lib.a", "a.o"][..]] {
+            let mut command = Command::new(&compiler);
+            assert!(child::answers(command.args(words).current_dir(folder.path())));
+        }
+        let is_empty = |name| fs::read(folder.path().join(name)).expect("it is made").is_empty();
+        assert!(is_empty("a.o") && is_empty("lib.a"));
+        assert!(!folder.path().join("a.c").exists());
+    }
+}
