@@ -14,6 +14,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::Pid;
 use rustix::thread::{CapabilitySet, capabilities};
 
+use crate::linux::copies::Copies;
 use crate::linux::init::{self, Given};
 use crate::linux::mounts::{self, Lender};
 use crate::linux::seccomp::{Filter, Kind};
@@ -42,8 +43,13 @@ pub fn serve(roles: Roles) -> io::Result<()> {
     rustix::io::fcntl_setfd(&supervisor, rustix::io::FdFlags::CLOEXEC)?;
     let null = std::fs::OpenOptions::new().read(true).write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdin(&null)?;
-    let mut helper =
-        Helper { roles, lenders: HashMap::new(), filters: HashMap::new(), running: Vec::new() };
+    let mut helper = Helper {
+        roles,
+        lenders: HashMap::new(),
+        filters: HashMap::new(),
+        copies: Copies::default(),
+        running: Vec::new(),
+    };
     while helper.wait(&supervisor)? {
         let Some((spec, streams)) = supervisor.receive::<Spec>()? else { break };
         let begun;
@@ -67,13 +73,14 @@ fn serve_inside(roles: Roles, words: impl Iterator<Item = String>) -> io::Result
     let streams = [input, output, errors].map(sys::inherit);
     let control = Channel::from(sys::inherit(control));
     let filter = Filter::new(fence::kind(&spec)).map_err(|failed| failed.cause)?;
-    init::live(&spec, Given { streams, control, trees: None, roles, filter })
+    init::live(&spec, Given { streams, control, trees: None, copies: Vec::new(), roles, filter })
 }
 
 struct Helper {
     roles: Roles,
     lenders: HashMap<u32, Lender>,
     filters: HashMap<Kind, Filter>,
+    copies: Copies,
     running: Vec<(Pid, OwnedFd)>,
 }
 
@@ -182,7 +189,10 @@ impl Helper {
         let streams = [input, output, errors];
         fence::cores();
         let filter = self.filter(fence::kind(spec))?;
-        Ok(Given { streams, control: Channel::from(control), trees, roles: self.roles, filter })
+        let copies =
+            self.copies.of(&spec.view.copies).at_step("read the settings of the machine")?;
+        let (control, roles) = (Channel::from(control), self.roles);
+        Ok(Given { streams, control, trees, copies, roles, filter })
     }
 }
 

@@ -128,3 +128,5 @@ pub const EGRESS_PAUSE_MS: u64 = 100;
 pub const EGRESS_BUFFER_BYTES: usize = 16 * 1024;
 /// The stack of a thread that serves a connection, in bytes.
 pub const EGRESS_STACK_BYTES: usize = 512 * 1024;
+/// The largest file of the machine that is written anew in a sandbox instead of being mounted, in bytes.
+pub const COPY_BYTES_MAX: u64 = 128 * 1024;

@@ -8,6 +8,7 @@ mod tests;
 
 pub(crate) mod bwrap;
 pub(crate) mod cgroup;
+pub(crate) mod copies;
 pub(crate) mod fence;
 pub(crate) mod init;
 pub(crate) mod landlock;

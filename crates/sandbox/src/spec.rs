@@ -68,6 +68,8 @@ pub(crate) struct View {
     pub(crate) masks: Vec<PathBuf>,
     /// Links: where they stand, and what they say.
     pub(crate) links: Vec<(PathBuf, PathBuf)>,
+    /// Small files of the machine that are written anew instead of being mounted.
+    pub(crate) copies: Vec<PathBuf>,
     /// Files with made-up content.
     pub(crate) files: Vec<(PathBuf, String)>,
     /// How much fits into the temporary directory, in bytes.

@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 
 use agentry_protocol::confinement::{Confinement, Level, Reading, denies};
 
-use crate::limits::{MASKS_MAX, PROXY_PORT};
+use crate::limits::{COPY_BYTES_MAX, MASKS_MAX, PROXY_PORT};
 use crate::spec::{Bind, BindKind, Fence, View};
 
 /// The system's own programs and libraries.
@@ -134,7 +134,7 @@ pub(crate) fn view(confinement: &Confinement, user: Option<u32>, found: &Found) 
         optional: true,
     };
     if !broad {
-        system(&mut view);
+        system(&mut view, confinement.level);
     }
     for path in DEVICES.map(PathBuf::from) {
         view.binds.push(Bind { kind: BindKind::Device, ..read(path, None) });
@@ -173,7 +173,7 @@ pub(crate) fn view(confinement: &Confinement, user: Option<u32>, found: &Found) 
     view
 }
 
-fn system(view: &mut View) {
+fn system(view: &mut View, level: Level) {
     for path in SYSTEM.map(PathBuf::from) {
         match std::fs::read_link(&path) {
             Ok(target) => view.links.push((path, target)),
@@ -186,21 +186,37 @@ fn system(view: &mut View) {
             }),
         }
     }
-    for (from, to) in settings() {
+    for Setting { from, to, is_small } in settings() {
         let (from, to) = (from.clone(), to.into());
-        view.binds.push(Bind { from, to, kind: BindKind::Read, lend: None, optional: true });
+        if *is_small && level == Level::Ns {
+            view.copies.push(to);
+        } else {
+            view.binds.push(Bind { from, to, kind: BindKind::Read, lend: None, optional: true });
+        }
     }
     view.links.push(("/var/tmp".into(), "/tmp".into()));
     view.links.push(("/var/run".into(), "/run".into()));
 }
 
 /// Where the settings of the machine are without links; looked up once, since only an administrator moves them.
-fn settings() -> &'static [(PathBuf, &'static str)] {
-    static FOUND: OnceLock<Vec<(PathBuf, &str)>> = OnceLock::new();
+fn settings() -> &'static [Setting] {
+    static FOUND: OnceLock<Vec<Setting>> = OnceLock::new();
     FOUND.get_or_init(|| {
-        let found = |path: &'static str| Some((Path::new(path).canonicalize().ok()?, path));
+        let found = |to: &'static str| {
+            let from = Path::new(to).canonicalize().ok()?;
+            let metadata = from.metadata().ok()?;
+            let is_small = metadata.is_file() && metadata.len() <= COPY_BYTES_MAX;
+            Some(Setting { from, to, is_small })
+        };
         SETTINGS.into_iter().filter_map(found).collect()
     })
+}
+
+/// A part of the settings of the machine.
+struct Setting {
+    from: PathBuf,
+    to: &'static str,
+    is_small: bool,
 }
 
 /// Who there is and which hosts have names: ourselves.

@@ -28,6 +28,7 @@ use rustix::thread::{
 use crate::escape;
 use crate::helper::{Role, Roles};
 use crate::limits::{MEMORY_LOOK_MS, PROXY_PORT};
+use crate::linux::copies::Copy;
 use crate::linux::mounts::{self, Lender, Tree};
 use crate::linux::seccomp::Filter;
 use crate::linux::{fence, landlock, memory, sys};
@@ -42,6 +43,8 @@ pub(crate) struct Given {
     pub(crate) control: Channel,
     /// The parts of the machine, if the helper had to take hold of them.
     pub(crate) trees: Option<Vec<Tree>>,
+    /// Small files of the machine.
+    pub(crate) copies: Vec<Copy>,
     /// What parts of ourselves can run in a sandbox.
     pub(crate) roles: Roles,
     /// What the kernel refuses to the program.
@@ -53,8 +56,8 @@ const CONFINED: [u8; 1] = [b'!'];
 
 /// The whole life of the first process.
 pub(crate) fn live(spec: &Spec, given: Given) -> ! {
-    let Given { streams, control, trees, roles, filter } = given;
-    let begun = set_up(spec, &control, trees).and_then(|reach| {
+    let Given { streams, control, trees, copies, roles, filter } = given;
+    let begun = set_up(spec, &control, (trees, &copies)).and_then(|reach| {
         start(spec, streams, (roles, &filter), &control).map(|started| (reach, started))
     });
     match begun {
@@ -76,7 +79,11 @@ enum Reach {
     Everybody,
 }
 
-fn set_up(spec: &Spec, control: &Channel, trees: Option<Vec<Tree>>) -> Result<Reach, Trouble> {
+fn set_up(
+    spec: &Spec,
+    control: &Channel,
+    (trees, copies): (Option<Vec<Tree>>, &[Copy]),
+) -> Result<Reach, Trouble> {
     rustix::process::umask(Mode::empty());
     if let (Some(user), Level::Ns | Level::Landlock) = (spec.user, spec.level) {
         become_user(user, spec.level).at_step("become an ordinary user")?;
@@ -94,7 +101,7 @@ fn set_up(spec: &Spec, control: &Channel, trees: Option<Vec<Tree>>) -> Result<Re
                 Some(trees) => trees,
                 None => mounts::trees(&spec.view, &mut Lender::to(0))?,
             };
-            mounts::enter(&spec.view, trees)?;
+            mounts::enter(&spec.view, trees, copies)?;
             loopback().at_step("bring up the loopback interface")?;
         }
         // Bubblewrap has done it all.

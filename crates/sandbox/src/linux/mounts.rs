@@ -20,6 +20,7 @@ use rustix::mount::{
 };
 
 use crate::limits::{ROOT_BYTES_MAX, SHARED_MEMORY_BYTES_MAX};
+use crate::linux::copies::Copy;
 use crate::linux::sys::{
     self, Forked, MountChange, NO_DEVICES, NO_SETUID, READ_ONLY, mount_setattr,
 };
@@ -141,7 +142,7 @@ fn mapping(owner: (u32, u32), user: u32) -> io::Result<OwnedFd> {
 }
 
 /// Puts the files together and makes them the root. Nothing else is left.
-pub(crate) fn enter(view: &View, trees: Vec<Tree>) -> Result<(), Trouble> {
+pub(crate) fn enter(view: &View, trees: Vec<Tree>, copies: &[Copy]) -> Result<(), Trouble> {
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     mount_change("/", private).at_step("make the mounts private")?;
     let proc = new_file_system("proc", &[], MountAttrFlags::MOUNT_ATTR_NOEXEC);
@@ -151,7 +152,7 @@ pub(crate) fn enter(view: &View, trees: Vec<Tree>) -> Result<(), Trouble> {
     let place = PLACES.iter().find(|place| Path::new(place).is_dir()).copied().unwrap_or("/");
     attach(&root, CWD, Path::new(place)).at_step("make the root")?;
     let root = Root { root, writable: !view.broad };
-    root.basics(view)?;
+    root.basics(view, copies)?;
     root.place(proc.as_fd(), Path::new("/proc"), FileType::Directory).at_step("mount /proc")?;
     for (bind, tree) in view.binds.iter().zip(trees) {
         let Some(tree) = tree else { continue };
@@ -205,7 +206,7 @@ struct Root {
 
 impl Root {
     /// What every sandbox has: devices, temporary files, made-up settings.
-    fn basics(&self, view: &View) -> Result<(), Trouble> {
+    fn basics(&self, view: &View, copies: &[Copy]) -> Result<(), Trouble> {
         self.devices().at_step("make /dev")?;
         let (bytes, files) = (view.scratch_bytes, (view.scratch_bytes / 4096).max(64));
         let (bytes, files) = (bytes.to_string(), files.to_string());
@@ -218,8 +219,11 @@ impl Root {
         if !self.writable {
             self.empty_dir("sys").at_step("hide /sys")?;
         }
-        for (at, content) in &view.files {
+        for (at, content) in copies {
             self.write(at, content).at_step(&format!("write {}", at.display()))?;
+        }
+        for (at, content) in &view.files {
+            self.write(at, content.as_bytes()).at_step(&format!("write {}", at.display()))?;
         }
         for (at, target) in &view.links {
             self.make_parents(at)
@@ -345,12 +349,12 @@ impl Root {
         Ok(move_mount(tree, "", target, "", flags)?)
     }
 
-    fn write(&self, at: &Path, content: &str) -> io::Result<()> {
+    fn write(&self, at: &Path, content: &[u8]) -> io::Result<()> {
         use std::io::Write as _;
         self.make_parents(at)?;
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
         match rustix::fs::openat(&self.root, below(at), flags, Mode::from_raw_mode(0o444)) {
-            Ok(file) => std::fs::File::from(file).write_all(content.as_bytes()),
+            Ok(file) => std::fs::File::from(file).write_all(content),
             // The whole machine is there, with a file of its own.
             Err(Errno::EXIST | Errno::ROFS) if !self.writable => Ok(()),
             Err(error) => Err(error.into()),
