@@ -263,7 +263,11 @@ fn confine(spec: &Spec, streams: [OwnedFd; 3], filter: &Filter) -> Result<(), Tr
 
 /// Waits until the program is over, the supervisor wants the end, or is gone.
 fn watch((spec, reach): (&Spec, Reach), program: Pid, children: &OwnedFd, control: &Channel) {
-    let look_every = Duration::from_millis(MEMORY_LOOK_MS);
+    // Our own code is bounded by the limit for each process; looking at it for a whole session would be a waste.
+    let look_every = match &spec.program {
+        Program::Command { .. } => Duration::from_millis(MEMORY_LOOK_MS),
+        Program::Role { .. } => Duration::from_millis(spec.limits.timeout_ms),
+    };
     let mut next_look = Instant::now() + look_every;
     let mut out_of_memory = false;
     loop {
