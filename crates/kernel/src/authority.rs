@@ -60,7 +60,8 @@ pub struct Authority {
     pub access: ToolAccess,
     /// Where calls act.
     pub place: Place,
-    /// What their processes may do.
+    /// What their processes may do. Turns from before there was a sandbox do not say, and had none.
+    #[serde(default = "Confinement::off")]
     pub confinement: Confinement,
     /// What is compiled from the rest when it is first needed; begin with the default.
     #[serde(skip)]

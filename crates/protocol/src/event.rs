@@ -151,7 +151,8 @@ pub enum Event {
         call: CallId,
         /// What allowed it.
         by: Permit,
-        /// What it runs under.
+        /// What it runs under. Records from before there was a sandbox do not say, and mean nothing.
+        #[serde(default = "Under::nothing")]
         under: Under,
     },
     /// What came of a call that was made.
@@ -272,6 +273,12 @@ pub struct Under {
     pub level: Level,
     /// Its hash.
     pub hash: ContentHash,
+}
+
+impl Under {
+    fn nothing() -> Self {
+        Self::from(&Confinement::off())
+    }
 }
 
 impl From<&Confinement> for Under {
@@ -409,4 +416,18 @@ pub struct TurnPlan {
     /// Answers of this session that hold for the same call again.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub standing: BTreeMap<String, ApprovalId>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_from_before_there_was_a_sandbox_ran_under_nothing() {
+        let id = CallId::from_number(1);
+        let old = serde_json::json!({"type": "call_started", "call": id, "by": {"kind": "mode"}});
+        let event: Event = serde_json::from_value(old).unwrap();
+        let under = Under { level: Level::Off, hash: Confinement::off().hash() };
+        assert_eq!(event, Event::CallStarted { call: id, by: Permit::Mode {}, under });
+    }
 }
