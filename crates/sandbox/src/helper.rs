@@ -37,6 +37,9 @@ pub fn serve(roles: Roles) -> io::Result<()> {
     if words.next().as_deref() == Some(INSIDE) {
         return serve_inside(roles, words);
     }
+    // A key that interrupts the supervisor at its terminal is not for us: the supervisor ends what runs in its own way.
+    // Who leads a group already, and thus cannot, was started without a terminal.
+    rustix::process::setsid().map(drop).unwrap_or_default();
     // It ends when the way to the supervisor closes, and not by a signal at the death of its parent: the system takes
     // the thread that started it for the parent.
     let mut supervisor = Channel::from(rustix::io::dup(io::stdin())?);

@@ -198,3 +198,22 @@ fn without_a_sandbox_that_is_good_enough_nothing_runs_and_it_says_why() {
     assert!(ran.err.contains("agentry doctor"), "{}", ran.err);
     assert!(!story.path("made").exists());
 }
+
+#[test]
+fn a_key_that_interrupts_ends_the_command_and_not_its_sandbox() {
+    let story = free();
+    story.gate("gate");
+    let call =
+        json!({"tool_calls": [{"name": "Bash", "input": {"command": "cat gate; sleep 600"}}]});
+    script(&story, "s.jsonl", &[call.to_string(), json!({"text": "Never."}).to_string()]);
+    let mut running = story.talk("run --json --model scripted:s.jsonl work");
+    running.hear("tool_use");
+    story.open_gate("gate", "the command runs");
+    running.interrupt();
+    let outcome = running.hear("tool_result");
+    assert_eq!(outcome["outcome"], "stopped", "{outcome}");
+    let output = outcome["output"].as_str().unwrap_or_default();
+    assert!(output.starts_with("the command runs"), "{outcome}");
+    assert!(output.contains("all its processes were ended"), "{outcome}");
+    assert_eq!(running.end().code, Some(7));
+}

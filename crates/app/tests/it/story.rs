@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Output, Stdio};
 use std::sync::mpsc::{self, Receiver};
@@ -11,6 +12,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use agentry_agentfile::file_tree::{Entry, FileTree};
+use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -147,6 +149,8 @@ impl Story {
     /// Starts a command to talk with while it runs.
     pub(crate) fn talk(&self, command: &str) -> Talk {
         let mut started = self.command("", &words(command));
+        // As a shell does it, so that a key can interrupt it with all that belongs to it.
+        started.process_group(0);
         let mut child = started.stdin(Stdio::piped()).spawn().expect("the binary starts");
         let out = child.stdout.take().expect("it has an output");
         let mut err = child.stderr.take().expect("it has errors");
@@ -227,6 +231,13 @@ pub(crate) struct Talk {
 }
 
 impl Talk {
+    /// Interrupts it as the key does: with everything that is in its group.
+    pub(crate) fn interrupt(&self) {
+        let group = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        let group = group.expect("processes are numbered from 1");
+        kill_process_group(group, Signal::INT).expect("it runs");
+    }
+
     /// Says one line.
     pub(crate) fn say(&mut self, line: &str) {
         let input = self.input.as_mut().expect("it is still listened to");
