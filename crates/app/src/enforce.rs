@@ -11,7 +11,7 @@ use agentry_runtime::Enforcer;
 use agentry_sandbox::helper::Role;
 use agentry_sandbox::{Sandbox, Setup, egress};
 
-use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
+use rustix::process::{Resource, Rlimit, setrlimit};
 
 use crate::env::Environment;
 
@@ -22,7 +22,9 @@ pub(crate) static ROLES: [(&str, Role); 1] =
 /// Nobody with our user number looks into this process, and no crash writes its memory to a file: it holds secrets.
 pub(crate) fn close_ourselves() {
     // A system that refuses keeps its own ways to forbid it; nothing else depends on it.
-    set_dumpable_behavior(DumpableBehavior::NotDumpable).unwrap_or_default();
+    #[cfg(target_os = "linux")]
+    rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
+        .unwrap_or_default();
     let none = Rlimit { current: Some(0), maximum: Some(0) };
     setrlimit(Resource::Core, none).unwrap_or_default();
 }
