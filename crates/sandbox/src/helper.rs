@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use agentry_protocol::confinement::Level;
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::Pid;
+use rustix::process::{Pid, Signal, kill_process_group};
 use rustix::thread::{CapabilitySet, capabilities};
 
 use crate::linux::copies::Copies;
@@ -63,6 +63,9 @@ pub fn serve(roles: Roles) -> io::Result<()> {
             (Err(trouble), _) => supervisor.send(&Reply::Failed(trouble), &[])?,
         }
     }
+    for (pid, _) in &helper.running {
+        end_group(*pid);
+    }
     Ok(())
 }
 
@@ -103,6 +106,7 @@ impl Helper {
             self.running.retain(|(pid, _)| {
                 let is_over = over.next().unwrap_or_default();
                 if is_over {
+                    end_group(*pid);
                     init::bury(*pid);
                 }
                 !is_over
@@ -199,7 +203,16 @@ impl Helper {
     }
 }
 
+/// Bubblewrap has processes of its own, which wait for each other; when one fails early, another may wait for ever.
+/// They are one group, and nobody else is in it.
+fn end_group(leader: Pid) {
+    // It is not buried yet, so its number is nobody else's. There may be no such group.
+    kill_process_group(leader, Signal::KILL).unwrap_or_default();
+}
+
 fn through_bubblewrap(spec: &Spec, given: Given) -> ! {
+    // It leads a group, so that all that it splits off can be ended with it.
+    rustix::process::setsid().map(drop).unwrap_or_default();
     let control = given.control.try_clone();
     let trouble = bwrap::run(spec, given);
     if let Ok(control) = control {

@@ -130,3 +130,5 @@ pub const EGRESS_BUFFER_BYTES: usize = 16 * 1024;
 pub const EGRESS_STACK_BYTES: usize = 512 * 1024;
 /// The largest file of the machine that is written anew in a sandbox instead of being mounted, in bytes.
 pub const COPY_BYTES_MAX: u64 = 128 * 1024;
+/// How long the helper may take to end by itself, in milliseconds.
+pub const HELPER_END_MS_MAX: u64 = 500;

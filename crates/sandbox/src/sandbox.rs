@@ -12,6 +12,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use agentry_protocol::confinement::{Attestation, Confinement, Escape, Level, Reading};
+use rustix::event::{PollFd, PollFlags};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde_json::Value;
 
 use crate::asked::Served;
@@ -20,13 +22,13 @@ use crate::child::{self, Bounds, Command, Cwd, Ending, Error, Finished, Streams}
 use crate::egress::{Egress, Rules};
 use crate::escape;
 use crate::helper::VERB;
-use crate::limits::{ATTEST_MS_MAX, ATTEST_OUTPUT_BYTES_MAX, USER_FIRST, USERS};
+use crate::limits::{ATTEST_MS_MAX, ATTEST_OUTPUT_BYTES_MAX, HELPER_END_MS_MAX, USER_FIRST, USERS};
 use crate::linux::cgroup::{Cgroup, Cgroups};
 use crate::running::{End, First, Running, of_sandbox};
 use crate::scratch::Scratch;
 use crate::spec::{Program, Reply, Spec};
 use crate::stop::Stop;
-use crate::streams::{Ends, Pump};
+use crate::streams::{Ends, Pump, poll_until};
 use crate::system::{Backend, Job, Setup};
 use crate::view::{self, Found};
 use crate::watch::Watches;
@@ -63,7 +65,15 @@ impl Helper {
 
 impl Drop for Helper {
     fn drop(&mut self) {
-        // It ends when it hears nothing any more; whatever it started ends with it.
+        // It ends when it hears nothing any more, and ends whatever it started; otherwise it is made to.
+        rustix::net::shutdown(&self.channel, rustix::net::Shutdown::Both).unwrap_or_default();
+        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        let handle = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+        if let Some(handle) = handle {
+            let until = Instant::now() + Duration::from_millis(HELPER_END_MS_MAX);
+            let mut fds = [PollFd::new(&handle, PollFlags::IN)];
+            poll_until(&mut fds, Some(until)).unwrap_or_default();
+        }
         self.child.kill().unwrap_or_default();
         drop(self.child.wait());
     }
