@@ -88,9 +88,12 @@ new Worker(\"1\", { eval: true }).on(\"exit\", () =>
 
 #[test]
 fn a_rust_compiler_makes_a_program_that_runs() {
+    // Where toolchains are kept may be said by a variable only, which the shell does not get by itself.
+    let kept = std::env::var("RUSTUP_HOME")
+        .map_or_else(|_| String::new(), |kept| format!("export RUSTUP_HOME='{kept}'; "));
     let script = "echo 'fn main() { println!(\"{}\", std::thread::spawn(|| \"from rust\")\
         .join().unwrap()); }' > a.rs && rustc a.rs && ./a";
-    check("rustc", script, "from rust");
+    check("rustc", &format!("{kept}{script}"), "from rust");
 }
 
 #[test]
