@@ -72,8 +72,12 @@ impl Project {
 
 /// Whether a program lies in a directory that only its owner can look into.
 fn is_hidden(program: &str) -> bool {
+    use std::os::unix::fs::PermissionsExt;
     let path = find(program).unwrap();
-    path.starts_with(std::env::var_os("HOME").unwrap_or_default())
+    let closed = |above: &Path| {
+        above.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o001 == 0)
+    };
+    path.ancestors().skip(1).any(closed)
 }
 
 /// What an operator lets be read: programs of the user on `PATH`, and what belongs to them.
