@@ -51,6 +51,14 @@ pub(crate) fn open(environment: &Environment, layers: &Layers) -> Enforcer {
     Enforcer::sandbox(sandbox, attestation)
 }
 
+/// What stands in for a sandbox where nothing is run.
+pub(crate) fn unopened(layers: &Layers) -> Enforcer {
+    match layers.operator.sandbox.enabled {
+        Some(false) => Enforcer::Off,
+        Some(true) | None => Enforcer::Missing("nothing is run here".to_owned()),
+    }
+}
+
 /// The weakest level that is accepted.
 pub(crate) fn minimum(layers: &Layers) -> Level {
     let requests: Vec<&Layer> = layers.requests.iter().collect();

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use agentry_agentfile::agent::Agent;
+use agentry_agentfile::sandbox::Layers;
 use agentry_agentfile::skill::SkillLevel;
 use agentry_protocol::RunId;
 use agentry_protocol::call::ToolSpec;
@@ -18,11 +19,12 @@ use agentry_protocol::confinement::Level;
 use agentry_protocol::event::{Ending, Mode, RunLimits};
 use agentry_runtime::run::{End, Outcome};
 use agentry_runtime::template::Renderer;
-use agentry_runtime::{Definitions, Error, Host as Parts, plan};
+use agentry_runtime::{Definitions, Enforcer, Error, Host as Parts, plan};
 use agentry_store::Ledger;
 use agentry_tools::{FetchRules, Toolset};
 
 use crate::enforce;
+use crate::env::Environment;
 use crate::fault::{Blame, Fault};
 use crate::host::{Host, Loaded};
 use crate::limits::{CALLS_MAX, ITERATIONS_MAX, STEPS_MAX};
@@ -75,9 +77,21 @@ pub(crate) fn specs() -> Vec<ToolSpec> {
 
 /// The engine for a run that is recorded: its own project and workspace.
 pub(crate) fn engine_of(host: &Host, ledger: Ledger, run: &RunId) -> Result<Engine, Fault> {
+    engine_of_with(host, ledger, run, enforce::open)
+}
+
+/// The same to look at a run only: no sandbox is opened, and nothing could run.
+pub(crate) fn engine_to_look(host: &Host, ledger: Ledger, run: &RunId) -> Result<Engine, Fault> {
+    engine_of_with(host, ledger, run, |_, layers| enforce::unopened(layers))
+}
+
+/// Gives what confines the processes of runs.
+type Open = fn(&Environment, &Layers) -> Enforcer;
+
+fn engine_of_with(host: &Host, ledger: Ledger, run: &RunId, open: Open) -> Result<Engine, Fault> {
     let plan = plan::recorded(&ledger, run).map_err(fault)?;
     let workspace = Path::new(&plan.workspace);
-    engine(host, ledger, Path::new(&plan.project), Some(workspace))
+    engine_with(host, ledger, Path::new(&plan.project), Some(workspace), open)
 }
 
 /// Goes to a project's directory and reads it. `workspace` is where the run works; none means there.
@@ -86,6 +100,16 @@ pub(crate) fn engine(
     ledger: Ledger,
     project: &Path,
     workspace: Option<&Path>,
+) -> Result<Engine, Fault> {
+    engine_with(host, ledger, project, workspace, enforce::open)
+}
+
+fn engine_with(
+    host: &Host,
+    ledger: Ledger,
+    project: &Path,
+    workspace: Option<&Path>,
+    open: Open,
 ) -> Result<Engine, Fault> {
     let cannot = |path: &Path, error: std::io::Error| {
         Fault::new(Blame::Caller, format!("cannot work in {}: {error}", path.display()))
@@ -101,7 +125,7 @@ pub(crate) fn engine(
     }
     let secrets = secret::resolve(host, &loaded.library.settings.config.secrets)?;
     let redactor = Arc::new(secrets.redactor());
-    let enforcer = enforce::open(&host.environment, loaded.library.settings.sandbox());
+    let enforcer = open(&host.environment, loaded.library.settings.sandbox());
     let mut definitions = definitions(host, &loaded, &project, enforcer.level())?;
     definitions.redactor = redactor.clone();
     definitions.workspace = workspace.unwrap_or_else(|| project.clone());

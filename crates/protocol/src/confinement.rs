@@ -228,6 +228,14 @@ pub struct Connection {
     pub bytes_in: u64,
 }
 
+impl Connection {
+    /// What is told of it, if it was refused.
+    pub fn denial(&self) -> Option<String> {
+        let why = self.refused.as_ref()?;
+        Some(format!("denied by sandbox: {}:{}: {why}", self.host, self.port))
+    }
+}
+
 /// What a sandbox was found to be worth when it was tried.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Attestation {

@@ -175,13 +175,7 @@ fn env(context: &ToolContext<'_>) -> Vec<(OsString, OsString)> {
 
 /// The hosts that the sandbox refused and what it undid, a line each. Paths are for whoever knows what may be told.
 fn denials(finished: &Finished, refused: &[Connection]) -> Vec<String> {
-    let mut lines: Vec<String> = refused
-        .iter()
-        .map(|connection| {
-            let why = connection.refused.as_deref().unwrap_or_default();
-            format!("denied by sandbox: {}:{}: {why}", connection.host, connection.port)
-        })
-        .collect();
+    let mut lines: Vec<String> = refused.iter().filter_map(Connection::denial).collect();
     let broken = finished.violations.iter().map(|line| format!("policy_violation: {line}"));
     lines.extend(broken);
     lines.dedup();

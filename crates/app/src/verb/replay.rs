@@ -22,7 +22,7 @@ pub(crate) struct Options {
 pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     let ledger = engine::open_ledger(host)?;
     let run = ledger.find_run(&options.run).map_err(engine::store_fault)?;
-    let engine = engine::engine_of(host, ledger, &run)?;
+    let engine = engine::engine_to_look(host, ledger, &run)?;
     let replayed = replay(&engine.parts.ledger, &run, &engine.definitions);
     let mut out = anstream::stdout().lock();
     match replayed.map_err(engine::fault)? {

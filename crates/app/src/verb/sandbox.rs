@@ -107,8 +107,8 @@ pub(crate) fn run(host: &Host, options: &RunOptions) -> Result<ExitCode, Fault> 
         }
     };
     let connected = Arc::new(|connection: Connection| {
-        if let Some(why) = connection.refused {
-            say(&format!("denied by sandbox: {}:{}: {why}", connection.host, connection.port));
+        if let Some(denial) = connection.denial() {
+            say(&denial);
         }
     });
     let job = Job {
