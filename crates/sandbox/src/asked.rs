@@ -58,10 +58,8 @@ impl Served {
         loop {
             if self.output.buffer().is_empty() {
                 let output = self.output.get_ref();
-                let mut fds = [
-                    PollFd::new(output, PollFlags::IN),
-                    PollFd::new(&listener.reader, PollFlags::IN),
-                ];
+                let mut fds =
+                    [PollFd::new(output, PollFlags::IN), PollFd::new(&listener, PollFlags::IN)];
                 poll_until(&mut fds, Some(deadline)).map_err(NoAnswer::Gone)?;
                 let (ready, stopped) = (!fds[0].revents().is_empty(), !fds[1].revents().is_empty());
                 if stopped {

@@ -268,7 +268,7 @@ impl<'a> Running<'a> {
     /// Waits for the first end there is; a time out or a stop then ends the whole tree.
     fn watch(&mut self, deadline: Instant, listener: &Listener) -> Result<End, Error> {
         let end = loop {
-            let watched = [self.handle.as_fd(), listener.reader.as_fd()];
+            let watched = [self.handle.as_fd(), listener.as_fd()];
             let ready = self.pump.wait(&watched, Some(deadline)).map_err(Error::Unwatched)?;
             if ready[0] {
                 return Ok(End::ByItself);

@@ -149,7 +149,7 @@ impl<'a> Running<'a> {
             watched.push(self.first.control.as_fd());
         }
         watched.extend(self.listener.as_ref().map(AsFd::as_fd));
-        watched.extend(listener.map(|listener| listener.reader.as_fd()));
+        watched.extend(listener.map(|listener| listener.as_fd()));
         let ready = self.pump.wait(&watched, Some(until)).map_err(Error::Unwatched)?;
         let mut ready = ready.into_iter();
         let over = ready.next().unwrap_or_default();

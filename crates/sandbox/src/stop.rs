@@ -3,6 +3,7 @@
 //! Must never: be lowered again. A new piece of work gets a new flag.
 
 use std::io::{PipeReader, PipeWriter, Write};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -16,16 +17,28 @@ pub struct Stop {
 #[derive(Debug, Default)]
 struct Shared {
     raised: AtomicBool,
-    listeners: Mutex<Vec<Weak<PipeWriter>>>,
+    /// Weak ones: a waiter that is gone costs nothing.
+    listeners: Mutex<Vec<Weak<Pipe>>>,
     changed: Condvar,
 }
 
 /// Becomes readable when the flag is raised, so that a waiter in `poll` wakes at once.
 #[derive(Debug)]
 pub(crate) struct Listener {
-    pub(crate) reader: PipeReader,
-    /// The flag holds only a weak one: a waiter that is gone costs nothing.
-    _writer: Arc<PipeWriter>,
+    pipe: Arc<Pipe>,
+}
+
+/// Both ends go together: who wakes a waiter that is just leaving never writes to a closed pipe.
+#[derive(Debug)]
+struct Pipe {
+    reader: PipeReader,
+    writer: PipeWriter,
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.pipe.reader.as_fd()
+    }
 }
 
 impl Stop {
@@ -60,26 +73,26 @@ impl Stop {
 
     pub(crate) fn listen(&self) -> std::io::Result<Listener> {
         let (reader, writer) = std::io::pipe()?;
-        let writer = Arc::new(writer);
+        let pipe = Arc::new(Pipe { reader, writer });
         let mut listeners = self.listeners();
         listeners.retain(|listener| listener.strong_count() > 0);
-        listeners.push(Arc::downgrade(&writer));
+        listeners.push(Arc::downgrade(&pipe));
         drop(listeners);
         // Raised between the caller's last look and now: the list was already woken.
         if self.is_stopped() {
-            wake(&writer);
+            wake(&pipe);
         }
-        Ok(Listener { reader, _writer: writer })
+        Ok(Listener { pipe })
     }
 
-    fn listeners(&self) -> MutexGuard<'_, Vec<Weak<PipeWriter>>> {
+    fn listeners(&self) -> MutexGuard<'_, Vec<Weak<Pipe>>> {
         self.shared.listeners.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn wake(mut writer: &PipeWriter) {
+fn wake(pipe: &Pipe) {
     // The pipe is ours, empty and open at both ends: one byte always fits.
-    writer.write_all(&[1]).expect("an empty pipe takes a byte");
+    (&pipe.writer).write_all(&[1]).expect("an empty pipe takes a byte");
 }
 
 #[cfg(test)]
@@ -120,6 +133,17 @@ mod tests {
         let stop = Stop::new();
         stop.stop();
         let mut byte = [0];
-        stop.listen().unwrap().reader.read_exact(&mut byte).unwrap();
+        (&stop.listen().unwrap().pipe.reader).read_exact(&mut byte).unwrap();
+    }
+
+    #[test]
+    fn a_listener_may_leave_while_it_is_woken() {
+        for _ in 0..2_000 {
+            let stop = Stop::new();
+            let listener = stop.listen().unwrap();
+            let leaving = std::thread::spawn(move || drop(listener));
+            stop.stop();
+            leaving.join().unwrap();
+        }
     }
 }

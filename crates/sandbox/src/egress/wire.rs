@@ -33,7 +33,7 @@ pub(crate) fn wait<'a>(
     watched: impl IntoIterator<Item = PollFd<'a>>,
     until: Instant,
 ) -> Result<(), Cut> {
-    let stopped = PollFd::new(&stop.reader, PollFlags::IN);
+    let stopped = PollFd::new(stop, PollFlags::IN);
     let mut all: Vec<PollFd<'a>> = [stopped].into_iter().chain(watched).collect();
     loop {
         let left = until.saturating_duration_since(Instant::now());
