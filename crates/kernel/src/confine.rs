@@ -128,14 +128,6 @@ pub fn listed(ceiling: &Layer, requests: &[&Layer], place: &Place) -> BTreeSet<S
     lists.flatten().filter_map(|text| cut.absolute(text)).collect()
 }
 
-/// The same for one call: it may take less time, and nothing else changes.
-#[must_use]
-pub fn for_call(confinement: &Confinement, timeout_ms: Option<u64>) -> Confinement {
-    let mut own = confinement.clone();
-    own.limits.timeout_ms = own.limits.timeout_ms.min(timeout_ms.unwrap_or(u64::MAX));
-    own
-}
-
 /// The weakest level that everybody accepts.
 pub fn minimum(ceiling: &Layer, requests: &[&Layer]) -> Level {
     let asked = requests.iter().filter_map(|layer| layer.sandbox.minimum);

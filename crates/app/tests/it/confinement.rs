@@ -65,6 +65,19 @@ fn a_turn_that_began_inside_does_not_go_on_outside() {
 }
 
 #[test]
+fn the_time_of_the_confinement_holds_for_a_command() {
+    let story = story();
+    script(&story, "s.jsonl", &[line("", &["sleep 10"]), line("Done.", &[])]);
+    let command = "-c sandbox.limits.timeout=300 run --model scripted:s.jsonl work";
+    let ran = story.ran_in("", command);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let all = entries(&story, "session", &latest(&story));
+    let ended = all.iter().find(|one| one["event"]["type"] == "call_finished");
+    let outcome = &ended.expect("the command has ended")["event"]["outcome"];
+    assert!(outcome.to_string().contains("timed out after"), "{outcome}");
+}
+
+#[test]
 fn explaining_says_that_the_sandbox_is_off() {
     let story = Story::new(
         "

@@ -9,9 +9,7 @@ use agentry_agentfile::manifest::config::{
 };
 use agentry_agentfile::sandbox::{Layer, Speaker};
 use agentry_agentfile::source::Source;
-use agentry_kernel::confine::{
-    Note, Place, Refused, for_call, is_strict, listed, minimum, resolve,
-};
+use agentry_kernel::confine::{Note, Place, Refused, is_strict, listed, minimum, resolve};
 use agentry_protocol::AgentId;
 use agentry_protocol::confinement::{Confinement, Git, Level, Limits, Network, Profile, Reading};
 use proptest::prelude::*;
@@ -327,12 +325,6 @@ fn the_smallest_limit_holds() {
              /people/me/.config/agentry/agentry.toml (agentry.toml:2:10)",
         ]
     );
-    for (asked, holds) in [(None, 120_000), (Some(5), 5), (Some(u64::MAX), 120_000)] {
-        let own = for_call(&confinement, asked);
-        assert_eq!(own.limits.timeout_ms, holds);
-        let same = Limits { timeout_ms: holds, ..confinement.limits };
-        assert_eq!(own, Confinement { limits: same, ..confinement.clone() });
-    }
 }
 
 #[test]
