@@ -102,6 +102,13 @@ impl Lines {
             }
             Event::RunPaused { approvals } => vec![paused(approvals)],
             Event::RunEnded { ending, message } => ended(sum, *ending, message.as_deref()),
+            Event::ModelRetried { failure, .. } => {
+                vec![passing("model_retry", failure.message.clone())]
+            }
+            Event::ModelReplaced { from, to, failure, .. } => {
+                let message = format!("{from}: {}; asking {to}", failure.message);
+                vec![passing("model_fallback", message)]
+            }
             Event::PromptReceived { .. }
             | Event::SteerReceived { .. }
             | Event::CancelReceived {}
@@ -147,7 +154,7 @@ pub(crate) fn of_delta(about: &About, asked: u64, delta: &Delta) -> Option<Agent
             seq: Some(asked),
             about: about.clone(),
         }),
-        Delta::Thinking(_) => None,
+        Delta::Thinking(_) | Delta::Call { .. } | Delta::Restart => None,
     }
 }
 
@@ -155,6 +162,11 @@ pub(crate) fn of_delta(about: &About, asked: u64, delta: &Delta) -> Option<Agent
 pub(crate) fn trouble(code: &str, message: String, recoverable: bool) -> AgentLine {
     let event = AgentEvent::Error { code: code.to_owned(), message, recoverable };
     AgentLine { event, seq: None, about: About::default() }
+}
+
+/// Trouble that the run lives with.
+fn passing(code: &str, message: String) -> AgentEvent {
+    AgentEvent::Error { code: code.to_owned(), message, recoverable: true }
 }
 
 fn gate(approval: &Approval) -> AgentEvent {

@@ -44,6 +44,13 @@ impl Progress {
         }
     }
 
+    /// What was streamed is void; what comes next begins on a line of its own.
+    fn unsaid(&mut self) {
+        if std::mem::take(&mut self.streamed) {
+            self.out(|out| writeln!(out));
+        }
+    }
+
     pub(crate) fn note(&mut self, text: &str) {
         // With nowhere left to write to, the exit code is all that can be said.
         writeln!(anstream::stderr().lock(), "{}", escaped(text)).unwrap_or_default();
@@ -90,6 +97,14 @@ impl Progress {
                     self.note(&format!("  agentry answer {approval} yes|no"));
                 }
                 self.note(&format!("  agentry resume {run}"));
+            }
+            Event::ModelRetried { failure, wait_ms, .. } => {
+                self.unsaid();
+                self.note(&format!("{} (again in {} s)", failure.message, wait_ms.div_ceil(1000)));
+            }
+            Event::ModelReplaced { from, to, failure, .. } => {
+                self.unsaid();
+                self.note(&format!("{from} does not answer: {}; asking {to}", failure.message));
             }
             Event::RunEnded { ending: Ending::Done, .. } => {}
             Event::RunEnded { ending, message } => {

@@ -147,6 +147,8 @@ pub fn role(event: &Event) -> Role {
         | Event::SandboxOpened { .. }
         | Event::SandboxMissing { .. }
         | Event::ConnectionEnded { .. }
+        | Event::ModelRetried { .. }
+        | Event::ModelReplaced { .. }
         | Event::StepStarted { .. }
         | Event::StepEnded { .. }
         | Event::TurnStarted(_) => Role::Other,

@@ -140,7 +140,7 @@ impl Turn {
         history: Vec<Message>,
     ) -> Result<(Self, Vec<Move>), Halt> {
         let mut talk = Talk::new(&charter, history);
-        talk.say(Message::User { content: plan.prompt.clone() });
+        talk.say(Message::User { content: plan.prompt.clone(), images: plan.images.clone() });
         let mut turn = Self {
             program: Program::new(concerns(
                 charter.mode,
@@ -201,6 +201,8 @@ impl Turn {
             | Event::SandboxOpened { .. }
             | Event::SandboxMissing { .. }
             | Event::ConnectionEnded { .. }
+            | Event::ModelRetried { .. }
+            | Event::ModelReplaced { .. }
             | Event::StepStarted { .. }
             | Event::StepEnded { .. }
             | Event::TurnStarted(_)
@@ -328,6 +330,7 @@ impl Turn {
                     content: reply.text.clone(),
                     thinking: reply.thinking.clone(),
                     calls: Vec::new(),
+                    sealed: reply.sealed.clone(),
                 });
                 let result =
                     if says_done(&reply.text) { CheckResult::Done } else { CheckResult::NotDone };
@@ -375,7 +378,7 @@ impl Turn {
             | OutcomeStatus::Stopped
             | OutcomeStatus::Uncertain => {
                 let content = format!("The check did not pass:\n{}", outcome.text);
-                self.talk.say(Message::User { content });
+                self.talk.say(Message::user(content));
                 CheckResult::NotDone
             }
         };

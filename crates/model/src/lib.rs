@@ -5,13 +5,15 @@
 //! Must never: run a tool, know a session, or take a cut-off answer for a whole one.
 #![deny(missing_docs, clippy::print_stdout, clippy::print_stderr)]
 
+mod arguments;
 pub mod limits;
 mod scripted;
+mod wire;
 
 use std::path::Path;
 use std::time::Duration;
 
-use agentry_protocol::message::{AskedCall, ModelFailure, ModelRequest, Usage};
+use agentry_protocol::message::{AskedCall, ModelFailure, ModelRequest, Sealed, Usage};
 
 pub use scripted::Scripted;
 
@@ -27,8 +29,12 @@ pub struct Question<'a> {
     pub request: &'a ModelRequest,
     /// Which request of its run this is, from one. The same number again is the same question again.
     pub number: u64,
+    /// Which talk it belongs to; a provider may keep what it knows of it.
+    pub session: &'a str,
     /// Told each piece of the answer as it comes.
     pub hear: &'a dyn Fn(Delta),
+    /// Told what happens on the way to an answer, to be recorded.
+    pub tell: &'a dyn Fn(Trouble),
     /// Waits so long; false means that nobody wants the answer any more.
     pub wait: &'a dyn Fn(Duration) -> bool,
 }
@@ -40,6 +46,40 @@ pub enum Delta {
     Text(String),
     /// Of what it thinks.
     Thinking(String),
+    /// Of the arguments of a call. The first piece of a call may be empty and tells its name.
+    Call {
+        /// Which call of the answer, from zero.
+        index: usize,
+        /// The tool.
+        name: String,
+        /// Of its arguments, as JSON.
+        piece: String,
+    },
+    /// All pieces so far are void: the model is asked again.
+    Restart,
+}
+
+/// What went wrong on the way to an answer, and what is done about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// The same model is asked again.
+    Retry {
+        /// Which try failed, from one.
+        attempt: u32,
+        /// Why.
+        failure: ModelFailure,
+        /// How long it is waited before the next.
+        wait: Duration,
+    },
+    /// Another model is asked.
+    Replace {
+        /// Who did not answer: provider and model.
+        from: String,
+        /// Who is asked now.
+        to: String,
+        /// Why.
+        failure: ModelFailure,
+    },
 }
 
 /// A whole answer. The calls have no ids yet.
@@ -51,6 +91,10 @@ pub struct Answer {
     pub thinking: String,
     /// What it asks for.
     pub calls: Vec<AskedCall>,
+    /// What the provider wants to be shown again.
+    pub sealed: Option<Sealed>,
+    /// Who answered: provider and model.
+    pub model: Option<String>,
     /// What it cost, if the provider says so.
     pub usage: Option<Usage>,
 }

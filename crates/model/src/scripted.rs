@@ -87,11 +87,11 @@ impl Model for Scripted {
                 self.lines.len(),
                 question.number
             );
-            return Err(ModelFailure { kind: FailureKind::ScriptEnded, message });
+            return Err(ModelFailure::new(FailureKind::ScriptEnded, message));
         };
         if line.delay_ms > 0 && !(question.wait)(Duration::from_millis(line.delay_ms)) {
             let message = "nobody wants the answer any more".to_owned();
-            return Err(ModelFailure { kind: FailureKind::Interrupted, message });
+            return Err(ModelFailure::new(FailureKind::Interrupted, message));
         }
         for piece in pieces(&line.thinking) {
             (question.hear)(Delta::Thinking(piece.to_owned()));
@@ -101,13 +101,14 @@ impl Model for Scripted {
         }
         if let Some(Failure { kind, message }) = &line.error {
             let message = message.clone().unwrap_or_else(|| format!("scripted failure: {kind:?}"));
-            return Err(ModelFailure { kind: *kind, message });
+            return Err(ModelFailure::new(*kind, message));
         }
         Ok(Answer {
             text: line.text.clone(),
             thinking: line.thinking.clone(),
             calls: line.tool_calls.clone(),
             usage: line.usage,
+            ..Answer::default()
         })
     }
 }

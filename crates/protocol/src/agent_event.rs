@@ -151,13 +151,16 @@ pub struct Spent {
     pub output_tokens: u64,
     /// Tokens read that the provider still had.
     pub cached_tokens: u64,
+    /// Tokens read that the provider keeps for the next request, at a price.
+    pub cache_write_tokens: u64,
     /// Whether the runtime counted by itself because the provider did not say.
     pub estimated: bool,
 }
 
 impl From<Usage> for Spent {
     fn from(usage: Usage) -> Self {
-        let Usage { input_tokens, output_tokens, cached_tokens, estimated } = usage;
-        Self { input_tokens, output_tokens, cached_tokens, estimated }
+        let Usage { input_tokens, output_tokens, cached_tokens, cache_write_tokens, estimated } =
+            usage;
+        Self { input_tokens, output_tokens, cached_tokens, cache_write_tokens, estimated }
     }
 }

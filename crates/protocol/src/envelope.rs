@@ -94,6 +94,8 @@ impl Event {
             | Self::ModelAsked { .. }
             | Self::ModelReplied { .. }
             | Self::ModelFailed { .. }
+            | Self::ModelRetried { .. }
+            | Self::ModelReplaced { .. }
             | Self::CallProposed { .. }
             | Self::ApprovalAsked(_)
             | Self::CallStarted { .. }

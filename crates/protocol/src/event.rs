@@ -15,7 +15,7 @@ use crate::call::{ToolCall, ToolOutcome};
 use crate::confinement::{Attestation, Confinement, Connection, Level};
 use crate::hash::ContentHash;
 use crate::id::{AgentId, ApprovalId, CallId, SessionKey, TaskId, TurnId};
-use crate::message::{Message, ModelFailure, ModelReply, Usage};
+use crate::message::{Image, Message, ModelFailure, ModelReply, Usage};
 use crate::verdict::Ruling;
 
 /// Something that happened.
@@ -133,6 +133,28 @@ pub enum Event {
     ModelFailed {
         /// Which request.
         step: u32,
+        /// Why.
+        failure: ModelFailure,
+    },
+    /// The model did not answer yet, and is asked again.
+    ModelRetried {
+        /// Which request.
+        step: u32,
+        /// Which try failed, from one.
+        attempt: u32,
+        /// Why.
+        failure: ModelFailure,
+        /// How long it is waited before the next.
+        wait_ms: u64,
+    },
+    /// The model did not answer, and another one is asked instead.
+    ModelReplaced {
+        /// Which request.
+        step: u32,
+        /// Who did not answer: provider and model.
+        from: String,
+        /// Who is asked now.
+        to: String,
         /// Why.
         failure: ModelFailure,
     },
@@ -344,11 +366,17 @@ pub struct RunPlan {
     pub task: Option<TaskId>,
     /// What was asked for, as typed.
     pub prompt: String,
+    /// Pictures that go with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<Image>,
     /// The task's inputs, with defaults.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub inputs: BTreeMap<String, String>,
-    /// The model, as asked for.
+    /// The model: provider and name.
     pub model: String,
+    /// Those that are asked when it does not answer, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fallbacks: Vec<String>,
     /// The mode.
     pub mode: Mode,
     /// How much it may do.
@@ -411,6 +439,9 @@ pub struct TurnPlan {
     pub step: u32,
     /// What is asked.
     pub prompt: String,
+    /// Pictures that go with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<Image>,
     /// Who the agent is, what it may do, and what the model is told: the kernel's own value.
     pub charter: Value,
     /// Answers of this session that hold for the same call again.

@@ -61,8 +61,10 @@ pub struct Definitions {
 /// What a run settles beside the definitions.
 #[derive(Clone, Debug)]
 pub struct Terms {
-    /// The model.
+    /// The model: provider and name.
     pub model: String,
+    /// Those that are asked when it does not answer, in order.
+    pub fallbacks: Vec<String>,
     /// The mode.
     pub mode: Mode,
     /// How much it may do.

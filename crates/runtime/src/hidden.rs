@@ -54,13 +54,16 @@ pub(crate) fn order(redactor: &Redactor, order: Order) -> Order {
 pub(crate) struct Hearing<'a, F: Fn(Delta)> {
     text: RefCell<Stream<'a>>,
     thinking: RefCell<Stream<'a>>,
+    /// The call whose arguments come now.
+    call: RefCell<Option<(usize, String, Stream<'a>)>>,
+    redactor: &'a Redactor,
     pass_on: F,
 }
 
 impl<'a, F: Fn(Delta)> Hearing<'a, F> {
     pub(crate) fn new(redactor: &'a Redactor, pass_on: F) -> Self {
         let (text, thinking) = (redactor.stream().into(), redactor.stream().into());
-        Self { text, thinking, pass_on }
+        Self { text, thinking, call: RefCell::default(), redactor, pass_on }
     }
 
     pub(crate) fn take(&self, delta: Delta) {
@@ -73,11 +76,46 @@ impl<'a, F: Fn(Delta)> Hearing<'a, F> {
                 let certain = self.thinking.borrow_mut().push(piece.as_bytes());
                 self.tell(certain, Delta::Thinking);
             }
+            Delta::Call { index, name, piece } => {
+                self.end_call_before(index, &name);
+                let certain = match &mut *self.call.borrow_mut() {
+                    Some((.., stream)) => stream.push(piece.as_bytes()),
+                    None => Vec::new(),
+                };
+                let piece = String::from_utf8_lossy(&certain).into_owned();
+                (self.pass_on)(Delta::Call { index, name, piece });
+            }
+            Delta::Restart => {
+                self.text.replace(self.redactor.stream());
+                self.thinking.replace(self.redactor.stream());
+                self.call.replace(None);
+                (self.pass_on)(Delta::Restart);
+            }
+        }
+    }
+
+    /// The pieces of one call come after those of another; what waited of that one is passed on.
+    fn end_call_before(&self, index: usize, name: &str) {
+        let same = self.call.borrow().as_ref().is_some_and(|(at, ..)| *at == index);
+        if same {
+            return;
+        }
+        self.end_call();
+        self.call.replace(Some((index, name.to_owned(), self.redactor.stream())));
+    }
+
+    fn end_call(&self) {
+        let Some((index, name, mut stream)) = self.call.take() else { return };
+        let rest = stream.finish();
+        if !rest.is_empty() {
+            let piece = String::from_utf8_lossy(&rest).into_owned();
+            (self.pass_on)(Delta::Call { index, name, piece });
         }
     }
 
     /// No more comes; what waited is passed on.
     pub(crate) fn end(&self) {
+        self.end_call();
         let rest = self.thinking.borrow_mut().finish();
         self.tell(rest, Delta::Thinking);
         let rest = self.text.borrow_mut().finish();
@@ -116,7 +154,7 @@ mod tests {
             .iter()
             .filter_map(|delta| match delta {
                 Delta::Text(text) => Some(text.as_str()),
-                Delta::Thinking(_) => None,
+                Delta::Thinking(_) | Delta::Call { .. } | Delta::Restart => None,
             })
             .collect();
         assert_eq!(text, "It is [secret key], tok");

@@ -69,7 +69,7 @@ pub(crate) fn as_given(
 /// What is left out is said, where it would have stood.
 fn with_note(left_out: u64, messages: impl Iterator<Item = Message>) -> Vec<Message> {
     let content = format!("[{left_out} earlier turns of this session are not shown.]");
-    let note = (left_out > 0).then_some(Message::User { content });
+    let note = (left_out > 0).then_some(Message::user(content));
     note.into_iter().chain(messages).collect()
 }
 
@@ -116,10 +116,15 @@ fn shown_from(ledger: &Ledger, head: &TurnId) -> Result<Option<TurnId>, Error> {
 
 fn size(messages: &[Message]) -> usize {
     let one = |message: &Message| match message {
-        Message::User { content } | Message::Tool { content, .. } => content.len(),
-        Message::Assistant { content, thinking, calls } => {
+        Message::User { content, images } => {
+            content.len() + images.iter().map(|image| image.data.len()).sum::<usize>()
+        }
+        Message::Tool { content, .. } => content.len(),
+        Message::Assistant { content, thinking, calls, sealed } => {
             let calls = calls.iter().map(|call| call.input.to_string().len() + 64);
-            content.len() + thinking.len() + calls.sum::<usize>()
+            let sealed = sealed.iter().flat_map(|sealed| &sealed.items);
+            let sealed = sealed.map(|item| item.to_string().len());
+            content.len() + thinking.len() + calls.sum::<usize>() + sealed.sum::<usize>()
         }
     };
     messages.iter().map(|message| one(message) + 32).sum()

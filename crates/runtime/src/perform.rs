@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Instant;
 
 use agentry_kernel::tokens;
-use agentry_model::{Answer, Model, Question};
+use agentry_model::{Answer, Model, Question, Trouble};
 use agentry_protocol::CallId;
 use agentry_protocol::call::{Measured, OutcomeStatus, ToolCall, ToolOutcome};
 use agentry_protocol::confinement::Confinement;
@@ -27,6 +27,7 @@ use crate::enforcer::Confining;
 use crate::hidden::{self, Hearing};
 use crate::host::{SharedHost, Witness};
 use crate::load_skill::{self, Skills};
+use crate::redact::Redactor;
 use crate::session::News;
 
 /// Those who do the moves of one turn.
@@ -97,6 +98,12 @@ impl Workers {
             let answer = model.ask(&Question {
                 request: &asking.request,
                 number: asking.number,
+                session: about.session.as_ref().map_or("", |session| session.as_str()),
+                tell: &|trouble| {
+                    let event = trouble_event(&host.redactor, asking.step, trouble);
+                    // The session may be over; then nobody wants to know.
+                    news.send(News::Aside(Box::new(event))).unwrap_or_default();
+                },
                 hear: &|delta| hearing.take(delta),
                 wait: &|time| !stop.wait(time),
             });
@@ -195,6 +202,20 @@ fn tell(news: &Sender<News>, event: Event) {
     news.send(News::Result(Box::new(event))).unwrap_or_default();
 }
 
+fn trouble_event(redactor: &Redactor, step: u32, trouble: Trouble) -> Event {
+    match trouble {
+        Trouble::Retry { attempt, failure, wait } => Event::ModelRetried {
+            step,
+            attempt,
+            failure: hidden::failure(redactor, failure),
+            wait_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
+        },
+        Trouble::Replace { from, to, failure } => {
+            Event::ModelReplaced { step, from, to, failure: hidden::failure(redactor, failure) }
+        }
+    }
+}
+
 /// A person who was asked about a call answers for the host that it names; a rule or a mode does not.
 fn is_of_a_person(by: &Permit) -> bool {
     match by {
@@ -276,7 +297,7 @@ fn run(host: &SharedHost, context: &ToolContext<'_>, call: &ToolCall) -> ToolOut
 
 /// Gives the calls their ids and their one form, and counts what the provider did not count.
 fn reply(answer: Answer, bytes: u64, new_number: fn() -> u128) -> ModelReply {
-    let Answer { text, thinking, calls, usage } = answer;
+    let Answer { text, thinking, calls, sealed, model, usage } = answer;
     let calls = calls.into_iter().map(|call| {
         let tool = ToolName::canonical(&call.name);
         let input = canonical(normalised(&tool, call.input));
@@ -289,9 +310,9 @@ fn reply(answer: Answer, bytes: u64, new_number: fn() -> u128) -> ModelReply {
         Usage {
             input_tokens: bytes / 4,
             output_tokens: written as u64,
-            cached_tokens: 0,
             estimated: true,
+            ..Usage::default()
         }
     });
-    ModelReply { text, thinking, calls, usage }
+    ModelReply { text, thinking, calls, sealed, model, usage, cost_nano_usd: None }
 }

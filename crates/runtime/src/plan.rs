@@ -62,8 +62,10 @@ pub(crate) fn of_order(definitions: &Definitions, order: &Order) -> Result<RunPl
         agent: order.agent.clone(),
         task: order.task.clone(),
         prompt: order.prompt.clone(),
+        images: order.images.clone(),
         inputs: inputs(task, &order.inputs)?,
         model: order.terms.model.clone(),
+        fallbacks: order.terms.fallbacks.clone(),
         mode: order.terms.mode,
         limits: order.terms.limits,
         check: check(definitions, order, task)?,
@@ -110,6 +112,7 @@ fn check(
 pub(crate) fn terms(plan: &RunPlan) -> Terms {
     Terms {
         model: plan.model.clone(),
+        fallbacks: plan.fallbacks.clone(),
         mode: plan.mode,
         limits: plan.limits,
         check: plan.check.clone(),

@@ -14,6 +14,7 @@ use agentry_model::Model;
 use agentry_protocol::approval::Reach;
 use agentry_protocol::envelope::{About, Draft, Envelope};
 use agentry_protocol::event::{Ending, Event, RunPlan, StepStatus, TurnPlan};
+use agentry_protocol::message::Image;
 use agentry_protocol::{AgentId, ApprovalId, RunId, SessionId, SessionKey, TaskId, TurnId};
 use agentry_store::{Filter, Ledger, Ownership, RunRow, RunStatus};
 use agentry_tools::Workspace;
@@ -39,6 +40,8 @@ pub struct Order {
     pub task: Option<TaskId>,
     /// What was typed.
     pub prompt: String,
+    /// Pictures that go with it.
+    pub images: Vec<Image>,
     /// The task's inputs, as given.
     pub inputs: BTreeMap<String, String>,
     /// Model, mode and limits.
@@ -341,6 +344,7 @@ impl Runner<'_> {
             history_left_out: history.left_out,
             step: u32::try_from(at).unwrap_or(u32::MAX),
             prompt: self.host.redactor.hide(&plan::prompt(&underway.plan, task, at)),
+            images: if at == 0 { underway.plan.images.clone() } else { Vec::new() },
             charter: serde_json::to_value(&charter).expect("a charter is plain JSON"),
             standing: self.standing(&underway.session)?,
         };
@@ -466,9 +470,8 @@ impl Model for Nobody {
         &self,
         _: &agentry_model::Question<'_>,
     ) -> Result<agentry_model::Answer, agentry_protocol::message::ModelFailure> {
-        let message = "the run is being cancelled".to_owned();
         let kind = agentry_protocol::message::FailureKind::Interrupted;
-        Err(agentry_protocol::message::ModelFailure { kind, message })
+        Err(agentry_protocol::message::ModelFailure::new(kind, "the run is being cancelled"))
     }
 }
 

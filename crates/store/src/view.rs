@@ -77,6 +77,8 @@ pub(crate) fn fold(sql: &Connection, entry: &Placed<'_>) -> rusqlite::Result<()>
         | Event::ModelAsked { .. }
         | Event::ModelReplied { .. }
         | Event::ModelFailed { .. }
+        | Event::ModelRetried { .. }
+        | Event::ModelReplaced { .. }
         | Event::SandboxOpened { .. }
         | Event::SandboxMissing { .. }
         | Event::ConnectionEnded { .. }

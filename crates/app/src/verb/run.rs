@@ -111,6 +111,7 @@ pub(crate) fn run(host: &Host, options: Options) -> Result<ExitCode, Fault> {
         agent: agent.id.clone(),
         task: task.map(|task| task.id.clone()),
         prompt: what,
+        images: Vec::new(),
         inputs: parse_inputs(&inputs)?,
         terms: terms(&engine.loaded, agent, &work, model)?,
         session: work.session.as_deref().map(SessionKey::new),
@@ -206,6 +207,7 @@ pub(crate) fn terms(
     engine::check_mode(engine::level(loaded), work.mode.mode())?;
     Ok(Terms {
         model,
+        fallbacks: Vec::new(),
         mode: work.mode.mode(),
         limits: engine::limits(loaded, work.max_iterations),
         check: work.check.clone(),

@@ -212,6 +212,12 @@ fn in_one_line(event: &Event) -> String {
             format!("the model replies with {} calls: {}", reply.calls.len(), reply.text)
         }
         Event::ModelFailed { failure, .. } => format!("the model fails: {}", failure.message),
+        Event::ModelRetried { attempt, failure, wait_ms, .. } => {
+            format!("try {attempt} fails: {}; again in {wait_ms} ms", failure.message)
+        }
+        Event::ModelReplaced { from, to, failure, .. } => {
+            format!("{from} fails: {}; {to} is asked instead", failure.message)
+        }
         Event::CallProposed { call, ruling } => {
             let by = ruling.deciding().and_then(|finding| finding.rule.clone());
             let by = by.map_or_else(String::new, |rule| format!(" ({rule})"));

@@ -121,6 +121,7 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
             agent: agent.id.clone(),
             task: None,
             prompt,
+            images: Vec::new(),
             inputs: std::collections::BTreeMap::new(),
             terms: desk.terms(&terms),
             session: Some(key.clone()),

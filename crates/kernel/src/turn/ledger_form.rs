@@ -5,7 +5,7 @@
 use agentry_protocol::approval::Approval;
 use agentry_protocol::call::{OutcomeStatus, ToolCall, ToolOutcome};
 use agentry_protocol::event::{Ending, Permit};
-use agentry_protocol::message::{Message, ModelReply};
+use agentry_protocol::message::{FailureKind, Message, ModelReply};
 use agentry_protocol::verdict::Verdict;
 use agentry_protocol::{ApprovalId, ContentHash, ContentHasher, SkillId};
 
@@ -24,11 +24,11 @@ impl Turn {
 
     pub(super) fn ask_model(&mut self, asked: Asked) -> Move {
         for content in self.steers.drain(..) {
-            self.talk.say(Message::User { content });
+            self.talk.say(Message::user(content));
         }
         let check = matches!(asked, Asked::Check(_));
         if check {
-            self.talk.say(Message::User { content: CHECK_QUESTION.to_owned() });
+            self.talk.say(Message::user(CHECK_QUESTION));
         }
         self.open.steps += 1;
         self.open.asked.insert(self.open.steps, asked);
@@ -131,7 +131,7 @@ impl Turn {
     pub(super) fn end(&mut self, why: Why) -> Move {
         self.say_outcomes();
         for content in self.steers.drain(..) {
-            self.talk.say(Message::User { content });
+            self.talk.say(Message::user(content));
         }
         let refused = |record: &CallRecord| {
             record.outcome.as_ref().is_some_and(|one| one.status == OutcomeStatus::Refused)
@@ -139,12 +139,19 @@ impl Turn {
         let all_denied = !self.calls.is_empty() && self.calls.iter().all(refused);
         let ending = match why {
             Why::Done if all_denied => Ending::Denied,
+            Why::Unanswered if self.is_too_dear() => Ending::LimitReached,
             Why::Done | Why::Cancelled | Why::Unanswered | Why::Limit(_) => why.ending(),
         };
         self.end.ended = Some((ending, why));
         let messages = self.talk.own();
         let hash = self.hash(&messages, ending);
         Move::EndTurn { ending, hash, usage: self.usage, result: self.end.result.clone(), messages }
+    }
+
+    /// The model was not asked, because it would have cost more than may be spent.
+    fn is_too_dear(&self) -> bool {
+        let failure = self.end.failure.as_ref();
+        failure.is_some_and(|failure| failure.kind == FailureKind::SpendingLimit)
     }
 
     fn hash(&self, messages: &[Message], ending: Ending) -> ContentHash {
@@ -161,6 +168,7 @@ pub(super) fn said(reply: &ModelReply) -> Message {
         content: reply.text.clone(),
         thinking: reply.thinking.clone(),
         calls: reply.calls.clone(),
+        sealed: reply.sealed.clone(),
     }
 }
 

@@ -171,10 +171,11 @@ fn requests(mode: Mode) -> World {
         history_left_out: 0,
         step: 0,
         prompt: "Work.".to_owned(),
+        images: Vec::new(),
         charter: serde_json::to_value(&charter).expect("a charter is plain JSON"),
         standing: BTreeMap::new(),
     };
-    let history = vec![Message::User { content: "Earlier.".to_owned() }];
+    let history = vec![Message::user("Earlier.")];
     let (mut turn, first) = Turn::begin(charter, &plan, history).expect("the turn begins");
     let mut world = World { asked: 0, answered: 0, requests: Vec::new() };
     world.send(&turn, &first);

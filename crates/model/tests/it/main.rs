@@ -28,6 +28,8 @@ fn ask(model: &dyn Model, number: u64, wanted: bool) -> (Result<Answer, ModelFai
     let answer = model.ask(&Question {
         request: &request,
         number,
+        session: "talk",
+        tell: &|_| {},
         hear: &|delta| heard.borrow_mut().push(delta),
         wait: &|_| wanted,
     });
@@ -59,7 +61,7 @@ fn text_comes_in_pieces_that_make_the_whole() {
         .iter()
         .filter_map(|delta| match delta {
             Delta::Text(text) => Some(text.as_str()),
-            Delta::Thinking(_) => None,
+            Delta::Thinking(_) | Delta::Call { .. } | Delta::Restart => None,
         })
         .collect();
     assert_eq!(text, answer.unwrap().text);

@@ -115,7 +115,7 @@ fn read_past(ledger: &Ledger) -> Result<(), Error> {
 
 fn length(message: &Message) -> usize {
     match message {
-        Message::User { content }
+        Message::User { content, .. }
         | Message::Tool { content, .. }
         | Message::Assistant { content, .. } => content.len() + 32,
     }
@@ -160,6 +160,7 @@ fn started(number: u64, parent_hash: Option<ContentHash>) -> Event {
         history_left_out: shown_from.unwrap_or_default(),
         step: 0,
         prompt: question(number),
+        images: Vec::new(),
         charter: serde_json::json!({ "agent": AGENT }),
         standing: std::collections::BTreeMap::new(),
     }))
@@ -167,14 +168,18 @@ fn started(number: u64, parent_hash: Option<ContentHash>) -> Event {
 
 fn ended(number: u64, hash: ContentHash) -> Event {
     let answer = format!("The file number {number} holds the list of what was bought that week.");
-    let assistant =
-        Message::Assistant { content: answer.clone(), thinking: String::new(), calls: Vec::new() };
+    let assistant = Message::Assistant {
+        content: answer.clone(),
+        thinking: String::new(),
+        calls: Vec::new(),
+        sealed: None,
+    };
     Event::TurnEnded {
         ending: Ending::Done,
         hash,
         usage: Usage::default(),
         result: Some(answer),
-        messages: vec![Message::User { content: question(number) }, assistant],
+        messages: vec![Message::user(question(number)), assistant],
     }
 }
 

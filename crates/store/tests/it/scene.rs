@@ -139,8 +139,10 @@ pub(crate) fn plan(prompt: &str, steps: usize) -> Event {
         agent: AgentId::new("builder"),
         task: None,
         prompt: prompt.to_owned(),
+        images: Vec::new(),
         inputs: Default::default(),
         model: "scripted".to_owned(),
+        fallbacks: Vec::new(),
         mode: Mode::Supervised,
         limits: RunLimits { steps_max: 9, iterations_max: 9, calls_max: 9, tokens_max: None },
         check: None,
@@ -163,6 +165,7 @@ pub(crate) fn starts_with(parent: Option<TurnId>, charter: Value) -> Event {
         history_left_out: 0,
         step: 0,
         prompt: "go on".to_owned(),
+        images: Vec::new(),
         charter,
         standing: Default::default(),
     }))
@@ -174,7 +177,7 @@ pub(crate) fn ends(ending: Ending) -> Event {
         hash: ContentHash::of(b"turn"),
         usage: Usage::default(),
         result: None,
-        messages: vec![Message::User { content: "go on".to_owned() }],
+        messages: vec![Message::user("go on")],
     }
 }
 
