@@ -11,6 +11,7 @@ use std::{
 use serde_json::Value;
 
 use crate::failure::Failure;
+use crate::packages;
 
 /// Cargo, in the root of the repository, as if a person had called it.
 pub(crate) fn cargo(root: &Path) -> Command {
@@ -100,20 +101,9 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// Some of our dependencies hold C code, and Rust links with the C compiler.
-pub(crate) fn require_c_compiler() -> Result<(), Failure> {
-    if answers(Command::new("cc").arg("--version")) {
-        return Ok(());
-    }
-    Err(Failure::new(
-        "There is no C compiler `cc` on this machine. Install it, then try again:\n\
-         apt-get install -y build-essential",
-    ))
-}
-
 /// Builds `agentry` as fast code in a quick build; the path of the binary.
 pub(crate) fn build_agentry(root: &Path) -> Result<PathBuf, Failure> {
-    require_c_compiler()?;
+    packages::require(&packages::BUILD)?;
     let mut build = cargo(root);
     build.args(["build", "--package", "agentry", "--profile", "fast"]);
     println!("$ {}", spelled(&build));

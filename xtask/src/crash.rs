@@ -27,6 +27,7 @@ use crate::{
     crash::{chance::Chance, figures::Figures, kills::Undisturbed},
     failure::Failure,
     limits::CRASH_KILLS_MAX,
+    packages,
 };
 
 /// Says that this process is the one with a mount table of its own.
@@ -74,7 +75,7 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<(), Failure> {
     if options.inside {
         return crash(&binary, &options);
     }
-    child::require_c_compiler()?;
+    packages::require(&packages::BUILD)?;
     enter(&binary, &options, arguments)
 }
 

@@ -10,6 +10,7 @@ mod crash;
 mod failure;
 mod limits;
 mod macos;
+mod packages;
 mod quickstart;
 mod test;
 mod tidy;

@@ -2,16 +2,15 @@
 //!
 //! The quick steps come first; the first step that fails ends the run with its name.
 //!
-//! Must never: mend what it checks, pass a step that did not run, or install anything but bubblewrap, the one
-//! system package that tests need (as root; otherwise it says how).
+//! Must never: mend what it checks, pass a step that did not run, or install anything but the system packages
+//! that `packages` names.
 
 use std::{
     path::Path,
-    process::Command,
     time::{Duration, Instant},
 };
 
-use crate::{child, failure::Failure};
+use crate::{child, failure::Failure, packages};
 
 struct Step {
     name: &'static str,
@@ -35,9 +34,9 @@ const TESTS_AND_DOC_TESTS: Step =
     Step { name: "tests and doc tests", arguments: &["test", "--workspace", "--no-fail-fast"] };
 
 pub(crate) fn run(root: &Path) -> Result<(), Failure> {
-    child::require_c_compiler()?;
+    packages::require(&packages::BUILD)?;
+    packages::require(&packages::TEST)?;
     require_components(root)?;
-    require_bubblewrap()?;
 
     let started = Instant::now();
     let mut passed = Vec::new();
@@ -60,27 +59,6 @@ fn require_components(root: &Path) -> Result<(), Failure> {
         "The formatter or the linter of Rust is not installed. Add both, then try again:\n\
          rustup component add rustfmt clippy",
     ))
-}
-
-/// One level of the sandbox is bubblewrap's; without it that level would go untested.
-fn require_bubblewrap() -> Result<(), Failure> {
-    if child::answers(Command::new("bwrap").arg("--version")) {
-        return Ok(());
-    }
-    let install = "apt-get install -y bubblewrap";
-    println!("==> bubblewrap is missing: {install}");
-    let mut command = Command::new("apt-get");
-    command.args(["install", "-y", "-q", "bubblewrap"]);
-    let mut update = Command::new("apt-get");
-    update.args(["update", "-q"]);
-    let installed = child::answers(&mut command)
-        || (child::answers(&mut update) && child::answers(&mut command));
-    if installed {
-        return Ok(());
-    }
-    Err(Failure::new(format!(
-        "bubblewrap could not be installed. Install it, then try again:\nsudo {install}"
-    )))
 }
 
 fn steps(root: &Path) -> &'static [Step] {

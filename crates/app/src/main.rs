@@ -7,6 +7,7 @@ mod engine;
 mod env;
 mod fault;
 mod host;
+mod image;
 mod interrupt;
 mod limits;
 mod lines;

@@ -17,7 +17,7 @@ use agentry_protocol::call::{Measured, OutcomeStatus, ToolCall, ToolOutcome};
 use agentry_protocol::confinement::Confinement;
 use agentry_protocol::envelope::About;
 use agentry_protocol::event::{Event, Permit};
-use agentry_protocol::message::{ModelReply, ModelRequest, Usage};
+use agentry_protocol::message::{ModelReply, ModelRequest, Sealed, Usage};
 use agentry_protocol::tool::ToolName;
 use agentry_sandbox::{Stop, denied_paths};
 use agentry_tools::{ToolBounds, ToolContext, Workspace, normalised};
@@ -304,6 +304,10 @@ fn reply(answer: Answer, bytes: u64, new_number: fn() -> u128) -> ModelReply {
         ToolCall { id: CallId::from_number(new_number()), tool, input }
     });
     let calls: Vec<ToolCall> = calls.collect();
+    let sealed = sealed.map(|sealed| Sealed {
+        items: sealed.items.into_iter().map(canonical).collect(),
+        ..sealed
+    });
     let usage = usage.unwrap_or_else(|| {
         let asked: usize = calls.iter().map(|call| call.input.to_string().len()).sum();
         let written = tokens::estimate(&text) + tokens::estimate(&thinking) + asked / 4;

@@ -20,6 +20,7 @@ use super::{Which, show_agent};
 use crate::engine::{self, Engine};
 use crate::fault::{Blame, Fault};
 use crate::host::{Host, Loaded};
+use crate::image;
 use crate::interrupt;
 use crate::stage::{self, Look};
 
@@ -33,6 +34,9 @@ pub(crate) struct Options {
     /// An input of the task (may be given several times)
     #[arg(long = "input", value_name = "NAME=VALUE")]
     inputs: Vec<String>,
+    /// A picture that goes with the prompt (may be given several times)
+    #[arg(long = "image", value_name = "FILE")]
+    images: Vec<PathBuf>,
     /// Print one JSON event on each line
     #[arg(long)]
     json: bool,
@@ -87,9 +91,10 @@ impl ModeWord {
 }
 
 pub(crate) fn run(host: &Host, options: Options) -> Result<ExitCode, Fault> {
-    let Options { what, work, inputs, json } = options;
+    let Options { what, work, inputs, images, json } = options;
     let what = if what == "-" { read_prompt()? } else { what };
     let model = work.model.as_deref().map(absolute_model).transpose()?;
+    let images = images.iter().map(|path| image::read(path)).collect::<Result<_, Fault>>()?;
     let ledger = engine::open_ledger(host)?;
     let engine = engine::engine(host, ledger, &work.dir, work.workspace.as_deref())?;
     let agent = choose(&engine.loaded, &work)?;
@@ -111,7 +116,7 @@ pub(crate) fn run(host: &Host, options: Options) -> Result<ExitCode, Fault> {
         agent: agent.id.clone(),
         task: task.map(|task| task.id.clone()),
         prompt: what,
-        images: Vec::new(),
+        images,
         inputs: parse_inputs(&inputs)?,
         terms: terms(&engine.loaded, agent, &work, model)?,
         session: work.session.as_deref().map(SessionKey::new),

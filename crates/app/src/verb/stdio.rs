@@ -15,6 +15,7 @@ use std::thread;
 use agentry_protocol::approval::{Answer, Reach};
 use agentry_protocol::envelope::{About, Draft};
 use agentry_protocol::event::{Event, Mode};
+use agentry_protocol::message::Image;
 use agentry_protocol::{ApprovalId, RunId, SessionKey};
 use agentry_runtime::run::{Order, Post, Runner};
 use agentry_runtime::{Attendance, Handle, Host as Parts, Terms, Witness};
@@ -25,6 +26,7 @@ use super::run::{self, Work};
 use crate::engine;
 use crate::fault::Fault;
 use crate::host::Host;
+use crate::image;
 use crate::interrupt;
 use crate::limits::LINE_BYTES_MAX;
 use crate::lines;
@@ -42,6 +44,9 @@ pub(crate) struct Options {
 enum Inbound {
     Prompt {
         prompt: String,
+        /// Pictures in base64, their bytes say what they are.
+        #[serde(default)]
+        images: Vec<Picture>,
     },
     ApprovalResponse {
         gate_id: String,
@@ -61,9 +66,17 @@ enum Inbound {
     },
 }
 
+/// A picture on a line.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Picture {
+    data: String,
+}
+
 /// A prompt that waits for its turn, with the mode that was asked for by then.
 struct Waiting {
     prompt: String,
+    images: Vec<Image>,
 }
 
 /// What the reader of lines and the runs share.
@@ -106,7 +119,7 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     });
     let key = SessionKey::new(key);
     let mut code = 0;
-    for Waiting { prompt } in prompts {
+    for Waiting { prompt, images } in prompts {
         let post = Post::default();
         let handle = post.handle();
         let witness: Arc<dyn Witness> = stage.clone();
@@ -121,7 +134,7 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
             agent: agent.id.clone(),
             task: None,
             prompt,
-            images: Vec::new(),
+            images,
             inputs: std::collections::BTreeMap::new(),
             terms: desk.terms(&terms),
             session: Some(key.clone()),
@@ -163,9 +176,15 @@ fn read_lines(desk: &Desk, prompts: &Sender<Waiting>) {
             }
             Ok(_) if line.iter().all(u8::is_ascii_whitespace) => {}
             Ok(_) => match parse(&line) {
-                Ok(Inbound::Prompt { prompt }) => {
-                    desk.prompts.fetch_add(1, Ordering::SeqCst);
-                    prompts.send(Waiting { prompt }).unwrap_or_default();
+                Ok(Inbound::Prompt { prompt, images }) => {
+                    let images = images.iter().map(|one| image::of_base64(&one.data));
+                    match images.collect::<Result<Vec<Image>, String>>() {
+                        Ok(images) => {
+                            desk.prompts.fetch_add(1, Ordering::SeqCst);
+                            prompts.send(Waiting { prompt, images }).unwrap_or_default();
+                        }
+                        Err(why) => desk.bad_line(number, &why),
+                    }
                 }
                 Ok(inbound) => {
                     if let Err(why) = desk.take(inbound) {

@@ -35,6 +35,9 @@ impl Schemas {
 
     /// What is wrong with the arguments: one sentence each, with the place.
     pub(super) fn defects(&self, spec: &ToolSpec, input: &Value) -> Vec<String> {
+        if let Value::String(text) = input {
+            return vec![unreadable(text)];
+        }
         let own = self.compiled.get(&spec.name).filter(|own| own.parameters == spec.parameters);
         match own {
             Some(own) => {
@@ -44,6 +47,17 @@ impl Schemas {
             None => told(compile(&spec.parameters).as_ref(), input),
         }
     }
+}
+
+/// The model wrote something that is no JSON, and it could not be mended.
+fn unreadable(text: &str) -> String {
+    let why = match serde_json::from_str::<Value>(text) {
+        Ok(_) => "they are no object".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    shortened(&format!(
+        "the arguments are not one JSON object ({why}); nothing was done; write the call again"
+    ))
 }
 
 fn compile(parameters: &Value) -> Result<Validator, String> {

@@ -1,0 +1,107 @@
+//! System packages that a command needs: looked for, installed where that is allowed, named otherwise.
+//!
+//! Must never: install anything that is not named here, or ask for a password.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::child;
+use crate::failure::Failure;
+
+/// A package of the system.
+pub(crate) struct Package {
+    /// What Debian calls it.
+    name: &'static str,
+    /// Whether it is there.
+    is_there: fn() -> bool,
+}
+
+/// What the build needs: Rust links with the C compiler, and the engine of the local model is C++.
+pub(crate) const BUILD: [Package; 3] = [
+    Package { name: "build-essential", is_there: || answers("c++") },
+    Package { name: "cmake", is_there: || answers("cmake") },
+    Package { name: "libclang-dev", is_there: has_libclang },
+];
+
+/// What the tests need beside: one level of the sandbox is bubblewrap's, and the chat is driven in tmux.
+pub(crate) const TEST: [Package; 2] = [
+    Package { name: "bubblewrap", is_there: || answers("bwrap") },
+    Package { name: "tmux", is_there: || child::answers(Command::new("tmux").arg("-V")) },
+];
+
+fn answers(program: &str) -> bool {
+    child::answers(Command::new(program).arg("--version"))
+}
+
+/// Looked for where the binding generator looks.
+fn has_libclang() -> bool {
+    let holds = |dir: &Path| {
+        let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+        entries.into_iter().any(|entry| {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            name.starts_with("libclang") && name.contains(".so") && !name.contains("-cpp")
+        })
+    };
+    if std::env::var_os("LIBCLANG_PATH").is_some_and(|path| Path::new(&path).exists()) {
+        return true;
+    }
+    let versions = std::fs::read_dir("/usr/lib").into_iter().flatten().flatten();
+    let versions =
+        versions.filter(|entry| entry.file_name().to_string_lossy().starts_with("llvm-"));
+    versions.into_iter().any(|entry| holds(&entry.path().join("lib")))
+        || ["/usr/lib64", "/usr/local/lib", "/opt/homebrew/opt/llvm/lib"]
+            .iter()
+            .any(|dir| holds(Path::new(dir)))
+}
+
+/// Sees that these are there; installs what is missing where it may.
+pub(crate) fn require(packages: &[Package]) -> Result<(), Failure> {
+    require_by(packages, install)
+}
+
+fn require_by(packages: &[Package], install: fn(&[&str]) -> bool) -> Result<(), Failure> {
+    let missing: Vec<&Package> = packages.iter().filter(|one| !(one.is_there)()).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<&str> = missing.iter().map(|one| one.name).collect();
+    let line = format!("apt-get install -y {}", names.join(" "));
+    println!("==> missing: {}; trying: {line}", names.join(", "));
+    if install(&names) && missing.iter().all(|one| (one.is_there)()) {
+        return Ok(());
+    }
+    Err(Failure::new(format!(
+        "Not everything could be installed. Run this, then try again:\nsudo {line}"
+    )))
+}
+
+/// As root, or as somebody who may become root without a password.
+fn install(names: &[&str]) -> bool {
+    [&["apt-get"][..], &["sudo", "-n", "apt-get"]].iter().any(|apt| {
+        let apt = |arguments: &[&str]| {
+            let mut command = Command::new(apt[0]);
+            command.args(&apt[1..]).args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
+            child::answers(&mut command)
+        };
+        let install: Vec<&str> = ["install", "-y", "-q"].iter().chain(names).copied().collect();
+        apt(&install) || (apt(&["update", "-q"]) && apt(&install))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_there_is_not_installed_and_what_cannot_be_installed_is_named() {
+        let there = Package { name: "there", is_there: || true };
+        let absent = Package { name: "no-such-package-of-debian", is_there: || false };
+        assert!(require_by(&[there], |_| false).is_ok());
+        let failure = require_by(&[absent], |_| false).expect_err("it is not there").to_string();
+        assert!(
+            failure.ends_with("sudo apt-get install -y no-such-package-of-debian"),
+            "{failure}"
+        );
+    }
+}
