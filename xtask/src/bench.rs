@@ -5,6 +5,7 @@
 //!
 //! Must never: measure a run that failed, or leave files behind.
 
+pub(crate) mod agents;
 mod check;
 mod corpus;
 mod measure;
@@ -30,15 +31,17 @@ enum Part {
     Session,
     Program,
     Sandbox,
+    Agent,
 }
 
-const PARTS: [(&str, Part); 6] = [
+const PARTS: [(&str, Part); 7] = [
     ("check", Part::Check),
     ("run", Part::Run),
     ("ledger", Part::Ledger),
     ("session", Part::Session),
     ("program", Part::Program),
     ("sandbox", Part::Sandbox),
+    ("agent", Part::Agent),
 ];
 
 pub(crate) fn run(root: &Path, options: &[&str]) -> Result<(), Failure> {
@@ -51,6 +54,7 @@ pub(crate) fn run(root: &Path, options: &[&str]) -> Result<(), Failure> {
             Part::Ledger => bench_target(root, "agentry-store", &["ledger", "--", "append"])?,
             Part::Session => sessions::run(root, &binary)?,
             Part::Program => bench_target(root, "agentry-bthread", &["program"])?,
+            Part::Agent => agents::run(&binary)?,
             Part::Sandbox => bench_target(root, "agentry-tools", &["sandbox"])?,
         }
     }

@@ -33,7 +33,7 @@ Commands:
   check-macos        See that the code for macOS compiles; it is not run.
   bench [part…] [--sizes 100,1000,10000]
                      Measure, side by side in one run. Parts: check (also beside the reference
-                     validator of skills), run, ledger, session, program.
+                     validator of skills), run, ledger, session, program, sandbox, agent.
   crash [--short] [--kills 500] [--seed N] [--binary FILE]
                      Kill the binary at random moments, fill and break its disk, and let several
                      race; see that nothing is lost and nothing is done twice.";
@@ -61,6 +61,8 @@ fn run(arguments: &[OsString]) -> Result<(), Failure> {
         ["quickstart"] => quickstart::run(&root()?, Path::new("my-agent")),
         ["quickstart", dir] if !dir.starts_with('-') => quickstart::run(&root()?, Path::new(dir)),
         ["bench", options @ ..] => bench::run(&root()?, options),
+        // What `bench agent` measures beside; not for people.
+        ["null-agent", address] => bench::agents::null::run(address),
         ["crash", options @ ..] => crash::run(&root()?, options),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");

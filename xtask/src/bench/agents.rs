@@ -1,0 +1,200 @@
+//! What an agent costs beside the work itself: Agentry, with and without its sandbox, beside a null agent that only
+//! sends the request, runs the command and appends the result. Same script, same model server, one run.
+//!
+//! CPU time is that of all processes below this one, also of those that nobody waited for: this process adopts
+//! them and waits.
+//!
+//! Must never: count a run that did not make all its calls.
+
+pub(crate) mod null;
+mod server;
+mod tree;
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::bench::agents::server::Server;
+use crate::bench::agents::tree::{Spent, spent_by};
+use crate::bench::usage::median;
+use crate::failure::Failure;
+
+const CALLS: [usize; 3] = [0, 20, 200];
+const ROUNDS: usize = 5;
+const AGENT_FILE: &str = "---
+name: Bench
+description: Runs the commands of the model.
+tools: [Bash]
+tool_approvals:
+  default: approve
+  rules:
+    - { tool: Bash, allow: true }
+---
+You run the commands that are needed, one at a time, and say when all of it is done.
+";
+
+/// Who is measured.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Arm {
+    Null,
+    Unconfined,
+    Confined,
+}
+
+const ARMS: [(Arm, &str); 3] = [
+    (Arm::Null, "null agent"),
+    (Arm::Unconfined, "agentry, no sandbox"),
+    (Arm::Confined, "agentry"),
+];
+
+pub(crate) fn run(binary: &Path) -> Result<(), Failure> {
+    let scratch = super::scratch()?;
+    let place = Place { binary, dir: scratch.path() };
+    place.prepare()?;
+    tree::adopt()?;
+    println!(
+        "\nAn agent beside a null agent: same script, same model server, the median of {ROUNDS} in turns\n"
+    );
+    println!(
+        "{:<6} {:<22} {:>9} {:>8} {:>11} {:>14}",
+        "calls", "", "cpu ms", "of null", "memory MiB", "request bytes"
+    );
+    for calls in CALLS {
+        let mut figures: Vec<Vec<(Spent, u64)>> = ARMS.iter().map(|_| Vec::new()).collect();
+        for _ in 0..ROUNDS {
+            for ((arm, _), figures) in ARMS.iter().zip(&mut figures) {
+                figures.push(place.measure(*arm, calls)?);
+            }
+        }
+        let cpu = |figures: &[(Spent, u64)]| {
+            median(figures.iter().map(|(spent, _)| spent.cpu.as_secs_f64() * 1e3).collect())
+        };
+        let null = cpu(&figures[0]);
+        for ((_, name), figures) in ARMS.iter().zip(&figures) {
+            let memory = figures.iter().map(|(spent, _)| spent.memory_mib()).collect();
+            let bytes = figures.iter().map(|(_, bytes)| *bytes).max().unwrap_or_default();
+            println!(
+                "{calls:<6} {name:<22} {:>9.1} {:>8.2} {:>11.1} {bytes:>14}",
+                cpu(figures),
+                cpu(figures) / null,
+                median(memory)
+            );
+        }
+    }
+    println!(
+        "\nWithout a sandbox every call is asked about; a program answers, which is in the figure."
+    );
+    Ok(())
+}
+
+struct Place<'a> {
+    binary: &'a Path,
+    dir: &'a Path,
+}
+
+impl Place<'_> {
+    fn prepare(&self) -> Result<(), Failure> {
+        self.file("project/.agentry/agents/bench/AGENT.md", AGENT_FILE)?;
+        self.file("open/.config/agentry/agentry.toml", "[sandbox]\nenabled = false\n")?;
+        self.file("shut/.config/agentry/agentry.toml", "")
+    }
+
+    fn file(&self, name: &str, text: &str) -> Result<(), Failure> {
+        let path = self.dir.join(name);
+        let folder = path.parent().unwrap_or(self.dir);
+        std::fs::create_dir_all(folder).map_err(|error| Failure::file("create", folder, &error))?;
+        std::fs::write(&path, text).map_err(|error| Failure::file("write", &path, &error))
+    }
+
+    /// What one run spent, and how many bytes it sent.
+    fn measure(&self, arm: Arm, calls: usize) -> Result<(Spent, u64), Failure> {
+        let server = Server::start(calls)?;
+        let spent = match arm {
+            Arm::Null => {
+                let this = std::env::current_exe()
+                    .map_err(|error| Failure::new(format!("Cannot find this program: {error}.")))?;
+                let mut command = Command::new(this);
+                command.args(["null-agent", &server.address()]).current_dir(self.dir);
+                spent_by(&mut command, |child| {
+                    child.stdin.take();
+                    Ok(())
+                })?
+            }
+            Arm::Confined => {
+                let mut command = self.agentry("shut", &server);
+                command.args(["run", "--json", "--model", "openai/bench", "Do the work."]);
+                spent_by(&mut command, drain)?
+            }
+            Arm::Unconfined => {
+                let mut command = self.agentry("open", &server);
+                command.args(["stdio", "--model", "openai/bench"]);
+                spent_by(&mut command, say_yes)?
+            }
+        };
+        let made = server.made();
+        if made != calls {
+            return Err(Failure::new(format!("Only {made} of {calls} calls were made.")));
+        }
+        Ok((spent, server.bytes()))
+    }
+
+    fn agentry(&self, home: &str, server: &Server) -> Command {
+        let home = self.dir.join(home);
+        let mut command = Command::new(self.binary);
+        command
+            .current_dir(self.dir.join("project"))
+            .env_remove("AGENTRY_HOME")
+            .env_remove("XDG_CONFIG_HOME")
+            .env_remove("XDG_STATE_HOME")
+            .env("HOME", home)
+            .env("OPENAI_BASE_URL", format!("http://{}/v1", server.address()))
+            .env("OPENAI_API_KEY", "bench");
+        command
+    }
+}
+
+/// Reads all that it prints.
+fn drain(child: &mut std::process::Child) -> Result<(), Failure> {
+    child.stdin.take();
+    each_line(child, |_| Ok(true))
+}
+
+/// Prompts, and answers every question with yes.
+fn say_yes(child: &mut std::process::Child) -> Result<(), Failure> {
+    let mut stdin = child.stdin.take().ok_or_else(|| Failure::new("There is no way in."))?;
+    let mut write = |line: Value| {
+        writeln!(stdin, "{line}").map_err(|error| Failure::new(format!("Cannot prompt: {error}.")))
+    };
+    write(json!({ "prompt": "Do the work." }))?;
+    each_line(child, |line| match line["type"].as_str() {
+        Some("approval_gate") => {
+            write(json!({ "type": "approval_response", "gateId": line["gateId"], "allow": true }))?;
+            Ok(true)
+        }
+        Some("done") => Ok(false),
+        Some(_) | None => Ok(true),
+    })
+}
+
+fn each_line(
+    child: &mut std::process::Child,
+    mut with: impl FnMut(Value) -> Result<bool, Failure>,
+) -> Result<(), Failure> {
+    let Some(stdout) = child.stdout.take() else { return Ok(()) };
+    for line in BufReader::new(stdout).lines() {
+        let line = line.map_err(|error| Failure::new(format!("Cannot read lines: {error}.")))?;
+        let value = serde_json::from_str(&line)
+            .map_err(|error| Failure::new(format!("`{line}` is no JSON: {error}.")))?;
+        if !with(value)? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// How a measured process talks to this one.
+fn piped(command: &mut Command) -> &mut Command {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null())
+}
