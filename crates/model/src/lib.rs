@@ -6,8 +6,13 @@
 #![deny(missing_docs, clippy::print_stdout, clippy::print_stderr)]
 
 mod arguments;
+#[cfg(test)]
+mod fixture;
 pub mod limits;
+mod openai_chat;
 mod scripted;
+mod status;
+mod talk;
 mod wire;
 
 use std::path::Path;
