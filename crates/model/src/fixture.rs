@@ -87,17 +87,14 @@ pub(crate) fn read(wire: &dyn Wire, model: &str, stream: &str) -> Read {
     read_frames(wire, model, &frames(&[stream.as_bytes()]))
 }
 
-/// Reads a stream cut in two at every byte, and byte by byte: it must always be the same.
+/// Reads a stream in pieces of several lengths, also byte by byte: it must always be the same.
 #[track_caller]
 pub(crate) fn read_in_all_pieces(wire: &dyn Wire, model: &str, stream: &str) -> Answer {
-    let bytes = stream.as_bytes();
     let whole = read(wire, model, stream);
-    for at in 0..=bytes.len() {
-        let (start, end) = bytes.split_at(at);
-        assert_eq!(read_frames(wire, model, &frames(&[start, end])), whole, "cut at byte {at}");
+    for length in [1, 2, 3, 5, 7, 64] {
+        let pieces: Vec<&[u8]> = stream.as_bytes().chunks(length).collect();
+        assert_eq!(read_frames(wire, model, &frames(&pieces)), whole, "pieces of {length} bytes");
     }
-    let single: Vec<&[u8]> = bytes.chunks(1).collect();
-    assert_eq!(read_frames(wire, model, &frames(&single)), whole, "byte by byte");
     check_heard(&whole);
     whole.0.expect("the stream is a whole answer")
 }
@@ -170,8 +167,18 @@ pub(crate) fn frames(pieces: &[&[u8]]) -> Vec<Frame> {
     frames
 }
 
+/// Prints how much of a request begins the next one, and wants nearly all of it.
+#[track_caller]
+#[expect(clippy::print_stdout, reason = "the figure is wanted in the log of the tests")]
+pub(crate) fn check_prefix_share(wire: &dyn Wire, model: &str) {
+    let share = prefix_share(wire, model);
+    let name = wire.name();
+    println!("{name}: at least {:.2} % of each request begins the next one", share * 100.0);
+    assert!(share > 0.95, "{share}");
+}
+
 /// The smallest share of a request that begins the next one, over a talk of 30 steps, from the second on.
-pub(crate) fn prefix_share(wire: &dyn Wire, model: &str) -> f64 {
+fn prefix_share(wire: &dyn Wire, model: &str) -> f64 {
     let mut messages = vec![Message::user("Fix the tests.")];
     let mut before: Option<Vec<u8>> = None;
     let mut least: f64 = 1.0;

@@ -8,7 +8,9 @@
 mod arguments;
 #[cfg(test)]
 mod fixture;
+mod gemini;
 pub mod limits;
+mod openai;
 mod openai_chat;
 mod scripted;
 mod status;

@@ -118,15 +118,18 @@ pub(crate) fn says_overflow(words: &str) -> bool {
 }
 
 fn named(status: u16, told: &Told) -> ModelFailure {
-    let kind = kind(status, told);
+    let start = if has_no_credit(status, told) { "the account has no credit: " } else { "" };
+    ModelFailure::new(kind(status, told), format!("{start}{}", words(status, told)))
+}
+
+/// The provider's words, with the status and the name that came with them.
+pub(crate) fn words(status: u16, told: &Told) -> String {
     let names = [&told.code, &told.class];
     let name = names.into_iter().find(|name| !name.is_empty() && name.parse::<u16>().is_err());
-    let place = match name {
-        Some(name) => format!("status {status}, {name}"),
-        None => format!("status {status}"),
-    };
-    let start = if has_no_credit(status, told) { "the account has no credit: " } else { "" };
-    ModelFailure::new(kind, format!("{start}{} ({place})", told.message))
+    match name {
+        Some(name) => format!("{} (status {status}, {name})", told.message),
+        None => format!("{} (status {status})", told.message),
+    }
 }
 
 fn kind(status: u16, told: &Told) -> FailureKind {
@@ -139,7 +142,11 @@ fn kind(status: u16, told: &Told) -> FailureKind {
         return FailureKind::ContextOverflow;
     }
     if matches!(status, 400 | 403) {
-        if says("content_filter") || says("content_policy") || says("moderation") || says("flagged")
+        if says("content_filter")
+            || says("invalid_prompt")
+            || says("content_policy")
+            || says("moderation")
+            || says("flagged")
         {
             return FailureKind::Refused;
         }
