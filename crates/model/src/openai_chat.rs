@@ -30,7 +30,7 @@ pub(crate) struct OpenaiChat {
 
 impl OpenaiChat {
     /// As they speak it.
-    pub(crate) fn new(dialect: Dialect) -> Self {
+    pub(crate) const fn new(dialect: Dialect) -> Self {
         Self { dialect }
     }
 }

@@ -10,6 +10,9 @@ use serde_json::Value;
 
 use crate::limits::{ERROR_BODY_CHARS_MAX, ERROR_MESSAGE_CHARS_MAX};
 
+/// What helps against an answer that comes from nowhere.
+const LOST: &str = "; look at the base URL";
+
 /// What a provider says about an error.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Told {
@@ -83,10 +86,11 @@ pub(crate) fn shown(body: &str) -> String {
 
 /// What is said of a body without words of its own.
 pub(crate) fn unnamed(status: u16, body: &str) -> String {
-    match (status, body.trim().is_empty()) {
-        (404, true) => "the provider has nothing at this address (status 404)".to_owned(),
-        (_, true) => format!("the provider answered with status {status} and no words"),
-        (_, false) => format!("the provider answered with status {status}: {}", shown(body)),
+    let advice = if status == 404 { LOST } else { "" };
+    if body.trim().is_empty() {
+        format!("the provider answered with status {status} and no words{advice}")
+    } else {
+        format!("the provider answered with status {status}: {}{advice}", shown(body))
     }
 }
 
@@ -106,20 +110,31 @@ pub(crate) fn by_status(status: u16) -> FailureKind {
 /// Whether these words say that the talk is longer than the model's window.
 pub(crate) fn says_overflow(words: &str) -> bool {
     let says = |word: &str| words.contains(word);
-    says("context_length_exceeded")
-        || says("exceed_context_size")
-        || says("maximum context length")
-        || says("context window")
-        || says("available context size")
-        || says("prompt is too long")
-        || says("input is too long")
-        || (says("context length") && says("exceed"))
+    // Then it is the answer that may not be so long.
+    if says("max_tokens") && says("too large") {
+        return false;
+    }
+    let plain = [
+        "context_length_exceeded",
+        "exceed_context_size",
+        "maximum context length",
+        "maximum prompt length",
+        "context window",
+        "available context size",
+        "prompt is too long",
+        "input is too long",
+        "reduce the length of the messages",
+    ];
+    plain.iter().any(|word| says(word))
+        || (says("context length") && (says("exceed") || says("greater")))
         || (says("token") && says("exceeds the maximum number"))
 }
 
 fn named(status: u16, told: &Told) -> ModelFailure {
     let start = if has_no_credit(status, told) { "the account has no credit: " } else { "" };
-    ModelFailure::new(kind(status, told), format!("{start}{}", words(status, told)))
+    let kind = kind(status, told);
+    let end = if status == 404 && kind == FailureKind::InvalidRequest { LOST } else { "" };
+    ModelFailure::new(kind, format!("{start}{}{end}", words(status, told)))
 }
 
 /// The provider's words, with the status and the name that came with them.

@@ -256,7 +256,7 @@ fn an_error_has_its_kind_by_status_and_words() {
         (401, r#"{"error":{"code":401,"message":"Request had invalid authentication credentials.","status":"UNAUTHENTICATED"}}"#, Authentication, "credentials"),
         (403, r#"{"error":{"code":403,"message":"Method doesn't allow unregistered callers","status":"PERMISSION_DENIED"}}"#, Authentication, "unregistered"),
         (404, r#"{"error":{"code":404,"message":"models/gemini-9 is not found for API version v1beta","status":"NOT_FOUND"}}"#, UnknownModel, "gemini-9"),
-        (404, "", InvalidRequest, "nothing at this address"),
+        (404, "", InvalidRequest, "look at the base URL"),
         (408, "", Timeout, "408"),
         (413, "<html>", TooLarge, "<html>"),
         (500, r#"{"error":{"code":500,"message":"An internal error has occurred.","status":"INTERNAL"}}"#, Overloaded, "internal"),

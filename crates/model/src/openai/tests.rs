@@ -162,7 +162,8 @@ fn huge_arguments_in_small_pieces_take_linear_time() {
     let begin = Instant::now();
     let answer = read_frames(&Openai, "m", &frames).0.unwrap();
     assert_eq!(answer.calls[0].input["path"].as_str().unwrap().len(), 8 * 1024 * 1024 / 40 * 40);
-    assert!(begin.elapsed() < Duration::from_secs(60), "{:?}", begin.elapsed());
+    // Quadratic work would take hours, linear work takes seconds; a busy machine is given minutes.
+    assert!(begin.elapsed() < Duration::from_secs(600), "{:?}", begin.elapsed());
 }
 
 #[test]

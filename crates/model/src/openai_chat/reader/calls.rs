@@ -21,7 +21,7 @@ pub(super) struct Calls {
 #[derive(Default)]
 struct Call {
     /// How the server counts it.
-    index: Option<u64>,
+    index: Option<i64>,
     id: String,
     /// As the server writes it.
     written: String,
@@ -86,7 +86,7 @@ impl Calls {
     }
 
     /// Which call the piece belongs to; none means a new one.
-    fn find(&self, index: Option<u64>, id: &str, written: &str) -> Option<usize> {
+    fn find(&self, index: Option<i64>, id: &str, written: &str) -> Option<usize> {
         let last = |wanted: &dyn Fn(&Call) -> bool| self.calls.iter().rposition(wanted);
         if index.is_some() {
             let at = last(&|call| call.index == index)?;

@@ -48,7 +48,7 @@ struct Groq {
 /// One of the answers that were asked for.
 #[derive(Deserialize)]
 pub(super) struct Choice {
-    index: Option<u64>,
+    index: Option<i64>,
     pub(super) delta: Option<Piece>,
     /// What a server sends that does not stream.
     pub(super) message: Option<Piece>,
@@ -107,7 +107,7 @@ impl Part {
 /// A piece of a call.
 #[derive(Deserialize)]
 pub(super) struct CallPiece {
-    pub(super) index: Option<u64>,
+    pub(super) index: Option<i64>,
     pub(super) id: Option<String>,
     pub(super) function: Option<FunctionPiece>,
     /// What Gemini wants back with the call.
