@@ -8,11 +8,22 @@
 mod anthropic;
 mod arguments;
 mod cassette;
+#[cfg(test)]
+mod fixture;
+mod gemini;
 mod http;
 pub mod limits;
+mod local;
+mod openai;
+mod openai_chat;
+mod prices;
 mod provider;
+mod providers;
 mod retry;
 mod scripted;
+mod status;
+mod talk;
+mod weights;
 mod wire;
 
 use std::path::Path;

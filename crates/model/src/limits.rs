@@ -46,3 +46,9 @@ pub const WIRE_NAME_CHARS_MAX: usize = 64;
 
 /// The longest tape that is played.
 pub const TAPE_BYTES_MAX: u64 = 1024 * 1024 * 1024;
+/// The longest name of a tool that every provider takes.
+pub const TOOL_NAME_BYTES_MAX: usize = 64;
+/// How much of an error body that is no JSON is shown.
+pub const ERROR_BODY_CHARS_MAX: usize = 300;
+/// How much of a provider's own words about an error is shown.
+pub const ERROR_MESSAGE_CHARS_MAX: usize = 2000;

@@ -1,0 +1,200 @@
+//! A stream cut into pieces, a talk and its requests, for the tests of the protocols.
+//!
+//! Must never: be part of the product.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use agentry_protocol::CallId;
+use agentry_protocol::call::{Repeat, ToolCall, ToolSpec};
+use agentry_protocol::message::{FailureKind, Message, ModelFailure, ModelRequest};
+use agentry_protocol::tool::{Category, Risk, ToolName};
+use serde_json::{Value, json};
+
+use crate::wire::{Asked, Frame, Wire};
+use crate::{Answer, Delta};
+
+/// The session of all requests here.
+pub(crate) const SESSION: &str = "ses_test";
+
+/// A request with two tools.
+pub(crate) fn request(messages: Vec<Message>) -> ModelRequest {
+    let tool = |name: &str, parameters: Value| ToolSpec {
+        name: ToolName::canonical(name),
+        description: format!("Does {name}."),
+        parameters,
+        category: Category::Custom,
+        risk: Risk::Low,
+        repeat: Repeat::Harmless,
+    };
+    ModelRequest {
+        model: "provider/model".to_owned(),
+        temperature: Some(0.5),
+        max_tokens: Some(1000),
+        system: Arc::from("Be brief."),
+        tools: Arc::from([
+            tool(
+                "read_file",
+                json!({"type": "object", "properties": {"path": {"type": "string"}}}),
+            ),
+            tool("git/log", json!({"type": "object", "properties": {}})),
+        ]),
+        messages: messages.into_iter().map(Arc::new).collect(),
+    }
+}
+
+/// A call.
+pub(crate) fn call(number: u128, tool: &str, input: Value) -> ToolCall {
+    ToolCall { id: CallId::from_number(number), tool: ToolName::canonical(tool), input }
+}
+
+/// An answer that asks for these.
+pub(crate) fn asking(content: &str, calls: Vec<ToolCall>) -> Message {
+    Message::Assistant { content: content.to_owned(), thinking: String::new(), calls, sealed: None }
+}
+
+/// What came of a call.
+pub(crate) fn outcome(number: u128, content: &str, ok: bool) -> Message {
+    Message::Tool { call: CallId::from_number(number), content: content.to_owned(), ok }
+}
+
+/// The body of a request, as JSON.
+pub(crate) fn body(wire: &dyn Wire, model: &str, request: &ModelRequest) -> Value {
+    let written = wire.write(Asked { request, model, session: SESSION });
+    serde_json::from_slice(&written.body).expect("a body is JSON")
+}
+
+/// What came of reading.
+pub(crate) type Read = (Result<Answer, ModelFailure>, Vec<Delta>);
+
+/// Reads frames as the answer of a model.
+pub(crate) fn read_frames(wire: &dyn Wire, model: &str, frames: &[Frame]) -> Read {
+    let request = request(Vec::new());
+    let mut reader = wire.reader(Asked { request: &request, model, session: SESSION });
+    let heard = RefCell::new(Vec::new());
+    for frame in frames {
+        match reader.take(frame, &|delta| heard.borrow_mut().push(delta)) {
+            Ok(true) => break,
+            Ok(false) => {}
+            Err(failure) => return (Err(failure), heard.into_inner()),
+        }
+    }
+    (reader.finish(), heard.into_inner())
+}
+
+/// Reads a stream.
+pub(crate) fn read(wire: &dyn Wire, model: &str, stream: &str) -> Read {
+    read_frames(wire, model, &frames(&[stream.as_bytes()]))
+}
+
+/// Reads a stream in pieces of several lengths, also byte by byte: it must always be the same.
+#[track_caller]
+pub(crate) fn read_in_all_pieces(wire: &dyn Wire, model: &str, stream: &str) -> Answer {
+    let whole = read(wire, model, stream);
+    for length in [1, 2, 3, 5, 7, 64] {
+        let pieces: Vec<&[u8]> = stream.as_bytes().chunks(length).collect();
+        assert_eq!(read_frames(wire, model, &frames(&pieces)), whole, "pieces of {length} bytes");
+    }
+    check_heard(&whole);
+    whole.0.expect("the stream is a whole answer")
+}
+
+/// What was heard on the way is what the answer says.
+#[track_caller]
+fn check_heard((answer, heard): &Read) {
+    let answer = answer.as_ref().expect("the stream is a whole answer");
+    let (mut text, mut thinking) = (String::new(), String::new());
+    let mut calls: Vec<(String, String)> = Vec::new();
+    for delta in heard {
+        match delta {
+            Delta::Text(piece) => text.push_str(piece),
+            Delta::Thinking(piece) => thinking.push_str(piece),
+            Delta::Call { index, name, piece } => {
+                if *index == calls.len() {
+                    calls.push((name.clone(), String::new()));
+                }
+                assert_eq!(calls[*index].0, *name);
+                calls[*index].1.push_str(piece);
+            }
+            Delta::Restart => panic!("a protocol restarts nothing"),
+        }
+    }
+    assert_eq!((&text, &thinking), (&answer.text, &answer.thinking));
+    let heard: Vec<(String, Value)> =
+        calls.into_iter().map(|(name, text)| (name, crate::arguments::read(&text))).collect();
+    let asked: Vec<(String, Value)> =
+        answer.calls.iter().map(|call| (call.name.clone(), call.input.clone())).collect();
+    assert_eq!(heard, asked);
+}
+
+/// Leaves out the last frames, from one to all but `whole` from the start: each is an answer that was cut.
+#[track_caller]
+pub(crate) fn check_cut_before_frame(wire: &dyn Wire, model: &str, stream: &str, end: usize) {
+    let frames = frames(&[stream.as_bytes()]);
+    assert!(end <= frames.len());
+    for kept in 0..end {
+        let failure = read_frames(wire, model, &frames[..kept]).0.expect_err("it was cut");
+        assert_eq!(failure.kind, FailureKind::Cut, "after {kept} frames: {}", failure.message);
+    }
+    for kept in end..frames.len() {
+        let answer = read_frames(wire, model, &frames[..kept]).0;
+        assert!(answer.is_ok(), "after {kept} frames: {answer:?}");
+    }
+}
+
+/// The frames in these pieces of a stream.
+pub(crate) fn frames(pieces: &[&[u8]]) -> Vec<Frame> {
+    let (mut frames, mut line) = (Vec::new(), Vec::new());
+    let (mut event, mut data) = (None, Vec::new());
+    for byte in pieces.iter().copied().flatten() {
+        if *byte != b'\n' {
+            line.push(*byte);
+            continue;
+        }
+        let text = String::from_utf8(std::mem::take(&mut line)).expect("a stream is UTF-8");
+        let text = text.trim_end_matches('\r');
+        if text.is_empty() {
+            if !data.is_empty() {
+                frames.push(Frame { event: event.take(), data: data.join("\n") });
+            }
+            data.clear();
+        } else if let Some(rest) = text.strip_prefix("data:") {
+            data.push(rest.strip_prefix(' ').unwrap_or(rest).to_owned());
+        } else if let Some(rest) = text.strip_prefix("event:") {
+            event = Some(rest.trim().to_owned());
+        }
+    }
+    frames
+}
+
+/// Prints how much of a request begins the next one, and wants nearly all of it.
+#[track_caller]
+#[expect(clippy::print_stdout, reason = "the figure is wanted in the log of the tests")]
+pub(crate) fn check_prefix_share(wire: &dyn Wire, model: &str) {
+    let share = prefix_share(wire, model);
+    let name = wire.name();
+    println!("{name}: at least {:.2} % of each request begins the next one", share * 100.0);
+    assert!(share > 0.95, "{share}");
+}
+
+/// The smallest share of a request that begins the next one, over a talk of 30 steps, from the second on.
+fn prefix_share(wire: &dyn Wire, model: &str) -> f64 {
+    let mut messages = vec![Message::user("Fix the tests.")];
+    let mut before: Option<Vec<u8>> = None;
+    let mut least: f64 = 1.0;
+    for step in 0..30_u128 {
+        let request = request(messages.clone());
+        let body = wire.write(Asked { request: &request, model, session: SESSION }).body;
+        if let Some(before) = before.filter(|_| step > 1) {
+            let common = before.iter().zip(&body).take_while(|(a, b)| a == b).count();
+            #[expect(clippy::cast_precision_loss, reason = "the bodies are small")]
+            let share = common as f64 / before.len() as f64;
+            least = least.min(share);
+        }
+        before = Some(body);
+        let input = json!({"path": format!("src/{step}.rs")});
+        messages.push(asking("I look.", vec![call(step, "read_file", input)]));
+        messages.push(outcome(step, &"line of a file\n".repeat(20), step % 7 != 0));
+    }
+    least
+}

@@ -1,0 +1,87 @@
+//! Gemini, as its own protocol writes it.
+//!
+//! Must never: send a thought's signature with any part but the one that it came with.
+
+mod failure;
+mod reader;
+mod request;
+#[cfg(test)]
+mod tests;
+
+use agentry_protocol::message::{FailureKind, ModelFailure};
+use serde::Deserialize;
+
+use crate::status;
+use crate::wire::{Asked, KeyHeader, Reader, Wire, Written};
+
+/// The protocol.
+pub(crate) struct Gemini;
+
+impl Wire for Gemini {
+    fn name(&self) -> &'static str {
+        "gemini"
+    }
+
+    fn key_header(&self) -> KeyHeader {
+        KeyHeader::Named("x-goog-api-key")
+    }
+
+    fn write(&self, asked: Asked<'_>) -> Written {
+        Written {
+            path: request::path(asked.model),
+            headers: Vec::new(),
+            body: request::body(asked),
+        }
+    }
+
+    fn reader(&self, asked: Asked<'_>) -> Box<dyn Reader> {
+        Box::new(reader::Generated::new(asked))
+    }
+
+    fn failure(&self, status: u16, body: &str) -> ModelFailure {
+        failure::of(status, body)
+    }
+
+    fn models_path(&self) -> &'static str {
+        "/v1beta/models?pageSize=1000"
+    }
+
+    fn models(&self, body: &str) -> Result<Vec<String>, ModelFailure> {
+        #[derive(Deserialize)]
+        struct List {
+            #[serde(default)]
+            models: Vec<Entry>,
+        }
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Entry {
+            name: String,
+            #[serde(default)]
+            supported_generation_methods: Vec<String>,
+        }
+        let list: List = serde_json::from_str(body).map_err(|error| {
+            let shown = status::shown(body);
+            let what = format!("the list of models is not one ({error}): {shown}");
+            ModelFailure::new(FailureKind::Malformed, what)
+        })?;
+        let answers = |entry: &Entry| {
+            entry.supported_generation_methods.iter().any(|way| way == "generateContent")
+        };
+        Ok(list
+            .models
+            .into_iter()
+            .filter(answers)
+            .map(|entry| bare(&entry.name).to_owned())
+            .collect())
+    }
+}
+
+/// The name without the word that every name in a list begins with.
+fn bare(model: &str) -> &str {
+    model.strip_prefix("models/").unwrap_or(model)
+}
+
+/// Who can read what an answer has sealed.
+fn sealer(model: &str) -> String {
+    format!("gemini:{model}")
+}

@@ -1,0 +1,54 @@
+//! OpenAI Responses.
+//!
+//! Nothing is kept at the provider: each request holds the whole talk, with the model's own thinking as it was
+//! sealed by the provider.
+//!
+//! Must never: ask the provider to store the talk.
+
+mod reader;
+mod request;
+#[cfg(test)]
+mod tests;
+
+use agentry_protocol::message::ModelFailure;
+
+use crate::wire::{Asked, KeyHeader, Reader, Wire, Written};
+use crate::{openai_chat, status};
+
+/// The protocol.
+pub(crate) struct Openai;
+
+impl Wire for Openai {
+    fn name(&self) -> &'static str {
+        "openai"
+    }
+
+    fn key_header(&self) -> KeyHeader {
+        KeyHeader::Bearer
+    }
+
+    fn write(&self, asked: Asked<'_>) -> Written {
+        Written { path: "/responses".to_owned(), headers: Vec::new(), body: request::body(asked) }
+    }
+
+    fn reader(&self, asked: Asked<'_>) -> Box<dyn Reader> {
+        Box::new(reader::Responses::new(asked))
+    }
+
+    fn failure(&self, status: u16, body: &str) -> ModelFailure {
+        status::failure(status, body)
+    }
+
+    fn models_path(&self) -> &'static str {
+        "/models"
+    }
+
+    fn models(&self, body: &str) -> Result<Vec<String>, ModelFailure> {
+        openai_chat::models(body)
+    }
+}
+
+/// Who can read what an answer has sealed.
+fn sealer(model: &str) -> String {
+    format!("openai:{model}")
+}

@@ -1,0 +1,272 @@
+//! Reads an answer of Responses.
+//!
+//! Must never: take a call for whole that the length limit or a broken stream has cut.
+
+use agentry_protocol::message::{AskedCall, FailureKind, ModelFailure, Sealed, Usage};
+use serde_json::{Value, json};
+
+use super::sealer;
+use crate::talk::Names;
+use crate::wire::{Asked, Frame, Reader};
+use crate::{Answer, Delta, arguments, status};
+
+/// An answer as it comes in.
+pub(super) struct Responses {
+    model: String,
+    names: Names,
+    text: String,
+    thinking: String,
+    refusal: String,
+    calls: Vec<Call>,
+    sealed: Vec<Value>,
+    /// Which part of which item the last words came from.
+    spoken: Option<(u64, u64)>,
+    /// Which part of which item the last thought came from.
+    thought: Option<(u64, u64)>,
+    usage: Option<Usage>,
+    end: Option<End>,
+}
+
+struct Call {
+    output: u64,
+    name: String,
+    text: String,
+    whole: bool,
+}
+
+enum End {
+    Completed,
+    Incomplete(String),
+}
+
+impl Responses {
+    /// For the answer to this.
+    pub(super) fn new(asked: Asked<'_>) -> Self {
+        Self {
+            model: asked.model.to_owned(),
+            names: Names::of(&asked.request.tools),
+            text: String::new(),
+            thinking: String::new(),
+            refusal: String::new(),
+            calls: Vec::new(),
+            sealed: Vec::new(),
+            spoken: None,
+            thought: None,
+            usage: None,
+            end: None,
+        }
+    }
+
+    fn say(&mut self, part: (u64, u64), text: &str, hear: &dyn Fn(Delta)) {
+        if text.is_empty() {
+            return;
+        }
+        let gap = gap(self.spoken.is_some_and(|spoken| spoken != part));
+        self.spoken = Some(part);
+        let piece = format!("{gap}{text}");
+        self.text.push_str(&piece);
+        hear(Delta::Text(piece));
+    }
+
+    fn think(&mut self, part: (u64, u64), text: &str, hear: &dyn Fn(Delta)) {
+        if text.is_empty() {
+            return;
+        }
+        let gap = gap(self.thought.is_some_and(|thought| thought != part));
+        self.thought = Some(part);
+        let piece = format!("{gap}{text}");
+        self.thinking.push_str(&piece);
+        hear(Delta::Thinking(piece));
+    }
+
+    /// The call of this item; it begins here if nothing was heard of it.
+    fn call(&mut self, event: &Value, hear: &dyn Fn(Delta)) -> usize {
+        let output = number(event, "output_index");
+        if let Some(at) = self.calls.iter().rposition(|call| call.output == output) {
+            return at;
+        }
+        let name = self.names.meant(str_at(event, "/item/name"));
+        let index = self.calls.len();
+        hear(Delta::Call { index, name: name.clone(), piece: String::new() });
+        self.calls.push(Call { output, name, text: String::new(), whole: false });
+        index
+    }
+
+    fn add_arguments(&mut self, index: usize, piece: &str, hear: &dyn Fn(Delta)) {
+        if piece.is_empty() {
+            return;
+        }
+        let call = &mut self.calls[index];
+        call.text.push_str(piece);
+        hear(Delta::Call { index, name: call.name.clone(), piece: piece.to_owned() });
+    }
+
+    /// All arguments of a call at once: what counts, whatever pieces came before.
+    fn end_arguments(&mut self, index: usize, all: &str, hear: &dyn Fn(Delta)) {
+        if self.calls[index].text.is_empty() {
+            self.add_arguments(index, all, hear);
+        } else if !all.is_empty() && self.calls[index].text != all {
+            all.clone_into(&mut self.calls[index].text);
+        }
+    }
+
+    fn end_item(&mut self, event: &Value, hear: &dyn Fn(Delta)) {
+        match str_at(event, "/item/type") {
+            "function_call" => {
+                let index = self.call(event, hear);
+                self.end_arguments(index, str_at(event, "/item/arguments"), hear);
+                self.calls[index].whole = str_at(event, "/item/status") != "incomplete";
+            }
+            "reasoning" if !str_at(event, "/item/encrypted_content").is_empty() => {
+                let place = usize::from(!self.text.is_empty()) + self.calls.len();
+                let of = |key: &str| event["item"][key].clone();
+                let item = json!({"type": "reasoning", "id": of("id"), "summary": of("summary"),
+                    "encrypted_content": of("encrypted_content")});
+                self.sealed.push(json!({ "place": place, "item": item }));
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, event: &Value) {
+        if let Some(usage) = event.pointer("/response/usage").filter(|usage| usage.is_object()) {
+            let cached = usage.pointer("/input_tokens_details/cached_tokens");
+            self.usage = Some(Usage {
+                input_tokens: number(usage, "input_tokens"),
+                output_tokens: number(usage, "output_tokens"),
+                cached_tokens: cached.and_then(Value::as_u64).unwrap_or(0),
+                cache_write_tokens: 0,
+                estimated: false,
+            });
+        }
+        let reason = str_at(event, "/response/incomplete_details/reason");
+        self.end = Some(match str_at(event, "/type") {
+            "response.incomplete" => End::Incomplete(reason.to_owned()),
+            _ => End::Completed,
+        });
+    }
+
+    /// Why the answer is none, if it is none.
+    fn wrong(&self) -> Option<ModelFailure> {
+        let failure = |kind, message: &str| Some(ModelFailure::new(kind, message));
+        if !self.refusal.is_empty() {
+            return failure(FailureKind::Refused, &self.refusal);
+        }
+        let reason = match &self.end {
+            None => return failure(FailureKind::Cut, "the answer ended in the middle"),
+            Some(End::Completed) => {
+                let nameless = self.calls.iter().any(|call| call.name.is_empty());
+                return nameless.then(|| {
+                    let what = "the answer has a call that names no tool";
+                    ModelFailure::new(FailureKind::Malformed, what)
+                });
+            }
+            Some(End::Incomplete(reason)) => reason.as_str(),
+        };
+        match reason {
+            "content_filter" => {
+                failure(FailureKind::Refused, "the provider's content filter stopped the answer")
+            }
+            "max_output_tokens" if self.calls.iter().any(|call| !call.whole) => failure(
+                FailureKind::Cut,
+                "max_tokens ended the answer in the middle of a call; raise max_tokens, or ask for less at once",
+            ),
+            "max_output_tokens" if !self.text.is_empty() || !self.calls.is_empty() => None,
+            "max_output_tokens" => failure(
+                FailureKind::Cut,
+                "max_tokens ended the answer before it said anything; raise max_tokens",
+            ),
+            reason => failure(
+                FailureKind::Cut,
+                &format!("the provider ended the answer in the middle: {}", status::shown(reason)),
+            ),
+        }
+    }
+}
+
+impl Reader for Responses {
+    fn take(&mut self, frame: &Frame, hear: &dyn Fn(Delta)) -> Result<bool, ModelFailure> {
+        let data = frame.data.trim();
+        if data.is_empty() || data == "[DONE]" {
+            return Ok(false);
+        }
+        let event: Value = serde_json::from_str(data).map_err(|error| {
+            let shown = status::shown(data);
+            let what = format!("a piece of the answer cannot be read ({error}): {shown}");
+            ModelFailure::new(FailureKind::Malformed, what)
+        })?;
+        let part = |inner: &str| (number(&event, "output_index"), number(&event, inner));
+        match str_at(&event, "/type") {
+            "response.output_item.added" if str_at(&event, "/item/type") == "function_call" => {
+                let index = self.call(&event, hear);
+                self.add_arguments(index, str_at(&event, "/item/arguments"), hear);
+            }
+            "response.output_item.done" => self.end_item(&event, hear),
+            "response.output_text.delta" => {
+                self.say(part("content_index"), str_at(&event, "/delta"), hear);
+            }
+            "response.output_text.done" if self.spoken != Some(part("content_index")) => {
+                self.say(part("content_index"), str_at(&event, "/text"), hear);
+            }
+            "response.reasoning_summary_text.delta" => {
+                self.think(part("summary_index"), str_at(&event, "/delta"), hear);
+            }
+            "response.reasoning_text.delta" => {
+                self.think(part("content_index"), str_at(&event, "/delta"), hear);
+            }
+            "response.function_call_arguments.delta" => {
+                let index = self.call(&event, hear);
+                self.add_arguments(index, str_at(&event, "/delta"), hear);
+            }
+            "response.function_call_arguments.done" => {
+                let index = self.call(&event, hear);
+                self.end_arguments(index, str_at(&event, "/arguments"), hear);
+            }
+            "response.refusal.delta" => self.refusal.push_str(str_at(&event, "/delta")),
+            "response.refusal.done" if self.refusal.is_empty() => {
+                self.refusal.push_str(str_at(&event, "/refusal"));
+            }
+            "response.completed" | "response.incomplete" => {
+                self.end(&event);
+                return Ok(true);
+            }
+            "response.failed" => {
+                return Err(status::failure_in_stream(&event["response"]["error"]));
+            }
+            "error" => return Err(status::failure_in_stream(&event)),
+            "" if event.get("error").is_some() => return Err(status::failure_in_stream(&event)),
+            _ => {}
+        }
+        Ok(false)
+    }
+
+    fn finish(self: Box<Self>) -> Result<Answer, ModelFailure> {
+        if let Some(failure) = self.wrong() {
+            return Err(failure);
+        }
+        let Self { model, text, thinking, calls, sealed: items, usage, .. } = *self;
+        let calls = calls
+            .into_iter()
+            .map(|call| AskedCall { name: call.name, input: arguments::read(&call.text) });
+        Ok(Answer {
+            text,
+            thinking,
+            calls: calls.collect(),
+            sealed: (!items.is_empty()).then(|| Sealed { by: sealer(&model), items }),
+            model: None,
+            usage,
+        })
+    }
+}
+
+fn gap(wanted: bool) -> &'static str {
+    if wanted { "\n\n" } else { "" }
+}
+
+fn str_at<'a>(event: &'a Value, pointer: &str) -> &'a str {
+    event.pointer(pointer).and_then(Value::as_str).unwrap_or("")
+}
+
+fn number(value: &Value, key: &str) -> u64 {
+    value.get(key).and_then(Value::as_u64).unwrap_or(0)
+}

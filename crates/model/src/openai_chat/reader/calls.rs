@@ -1,0 +1,148 @@
+//! Puts the calls of an answer together from their pieces.
+//!
+//! OpenAI counts the calls and sends id and name once. Others repeat them, count all as the first, or do not
+//! count and send each call whole.
+//!
+//! Must never: parse the arguments before all of them are there.
+
+use agentry_protocol::message::{AskedCall, FailureKind, ModelFailure};
+use serde_json::{Value, json};
+
+use super::chunk::{Arguments, CallPiece, FunctionPiece};
+use crate::talk::Names;
+use crate::{Delta, arguments};
+
+/// The calls so far.
+#[derive(Default)]
+pub(super) struct Calls {
+    calls: Vec<Call>,
+}
+
+#[derive(Default)]
+struct Call {
+    /// How the server counts it.
+    index: Option<i64>,
+    id: String,
+    /// As the server writes it.
+    written: String,
+    /// The tool that is meant.
+    name: String,
+    /// The arguments, as they come in pieces.
+    text: String,
+    /// The arguments, where they came whole.
+    whole: Option<Value>,
+    extra: Option<Value>,
+}
+
+impl Calls {
+    /// Takes a piece of a call.
+    pub(super) fn take(&mut self, piece: CallPiece, names: &Names, hear: &dyn Fn(Delta)) {
+        let id = piece.id.unwrap_or_default();
+        let function = piece.function.unwrap_or(FunctionPiece { name: None, arguments: None });
+        let written = function.name.unwrap_or_default();
+        let at = self.find(piece.index, &id, &written).unwrap_or_else(|| {
+            self.calls.push(Call { index: piece.index, ..Call::default() });
+            self.calls.len() - 1
+        });
+        let call = &mut self.calls[at];
+        let new = call.written.is_empty() && !written.is_empty();
+        if new {
+            call.name = names.meant(&written);
+            call.written = written;
+        }
+        if call.id.is_empty() {
+            call.id = id;
+        }
+        if piece.extra_content.is_some() {
+            call.extra = piece.extra_content;
+        }
+        let piece = match function.arguments {
+            Some(Arguments::Text(text)) => text,
+            Some(Arguments::Whole(Value::Null)) | None => String::new(),
+            Some(Arguments::Whole(value)) => {
+                let text = value.to_string();
+                call.whole = Some(value);
+                text
+            }
+        };
+        if call.whole.is_none() {
+            call.text.push_str(&piece);
+        }
+        if new || !piece.is_empty() {
+            hear(Delta::Call { index: at, name: call.name.clone(), piece });
+        }
+    }
+
+    /// Takes a piece of the one call of servers that know no lists of calls.
+    pub(super) fn take_lone(
+        &mut self,
+        function: FunctionPiece,
+        names: &Names,
+        hear: &dyn Fn(Delta),
+    ) {
+        let piece =
+            CallPiece { index: Some(0), id: None, function: Some(function), extra_content: None };
+        self.take(piece, names, hear);
+    }
+
+    /// Which call the piece belongs to; none means a new one.
+    fn find(&self, index: Option<i64>, id: &str, written: &str) -> Option<usize> {
+        let last = |wanted: &dyn Fn(&Call) -> bool| self.calls.iter().rposition(wanted);
+        if index.is_some() {
+            let at = last(&|call| call.index == index)?;
+            let call = &self.calls[at];
+            let other = |new: &str, old: &str| !new.is_empty() && !old.is_empty() && new != old;
+            let is_other =
+                other(written, &call.written) || (other(id, &call.id) && !written.is_empty());
+            return (!is_other).then_some(at);
+        }
+        if !id.is_empty() {
+            return last(&|call| call.id == id);
+        }
+        if !written.is_empty() {
+            return None;
+        }
+        self.calls.len().checked_sub(1)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+
+    /// Whether no call was cut, by its own text. Only the last may have been cut before its first argument.
+    pub(super) fn are_whole(&self) -> bool {
+        self.calls.iter().enumerate().all(|(at, call)| {
+            let begun = !call.text.trim().is_empty() || at + 1 < self.calls.len();
+            call.whole.is_some() || (begun && arguments::read(&call.text).is_object())
+        })
+    }
+
+    /// What makes the calls useless, if anything does.
+    pub(super) fn wrong(&self) -> Option<ModelFailure> {
+        let nameless = self.calls.iter().any(|call| call.name.is_empty());
+        nameless.then(|| {
+            ModelFailure::new(FailureKind::Malformed, "the answer has a call that names no tool")
+        })
+    }
+
+    /// What the provider wants back with the calls.
+    pub(super) fn sealed(&mut self) -> Vec<Value> {
+        let sealed = self.calls.iter_mut().enumerate().filter_map(|(at, call)| {
+            Some(json!({ "call": at, "extra_content": call.extra.take()? }))
+        });
+        sealed.collect()
+    }
+
+    /// The calls.
+    pub(super) fn asked(self) -> Vec<AskedCall> {
+        let asked = self.calls.into_iter().map(|call| {
+            let input = match call.whole {
+                Some(Value::Object(fields)) => Value::Object(fields),
+                Some(other) => arguments::read(&other.to_string()),
+                None => arguments::read(&call.text),
+            };
+            AskedCall { name: call.name, input }
+        });
+        asked.collect()
+    }
+}

@@ -1,0 +1,166 @@
+//! A piece of an answer as servers of Chat Completions write it.
+//!
+//! Everything may be missing or null: no two servers send the same fields.
+//!
+//! Must never: refuse a piece for a field that nobody asked for.
+
+use agentry_protocol::message::Usage;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// A piece.
+#[derive(Deserialize)]
+pub(super) struct Chunk {
+    pub(super) choices: Option<Vec<Choice>>,
+    usage: Option<Spent>,
+    /// Where Groq tells the usage.
+    x_groq: Option<Groq>,
+    error: Option<Value>,
+    /// How vLLM marks an error.
+    object: Option<String>,
+    message: Option<Value>,
+    code: Option<Value>,
+}
+
+impl Chunk {
+    /// The error, if it is one.
+    pub(super) fn error(&self) -> Option<Value> {
+        match (&self.error, self.object.as_deref()) {
+            (Some(error), _) => Some(error.clone()),
+            (None, Some("error")) => {
+                Some(serde_json::json!({ "message": self.message, "code": self.code }))
+            }
+            (None, _) => None,
+        }
+    }
+
+    /// What was spent so far.
+    pub(super) fn usage(&self) -> Option<&Spent> {
+        self.usage.as_ref().or_else(|| self.x_groq.as_ref().and_then(|groq| groq.usage.as_ref()))
+    }
+}
+
+#[derive(Deserialize)]
+struct Groq {
+    usage: Option<Spent>,
+}
+
+/// One of the answers that were asked for.
+#[derive(Deserialize)]
+pub(super) struct Choice {
+    index: Option<i64>,
+    pub(super) delta: Option<Piece>,
+    /// What a server sends that does not stream.
+    pub(super) message: Option<Piece>,
+    pub(super) finish_reason: Option<String>,
+    /// Where Moonshot tells the usage.
+    pub(super) usage: Option<Spent>,
+}
+
+impl Choice {
+    /// Whether it is the one that we want.
+    pub(super) fn is_first(&self) -> bool {
+        self.index.unwrap_or(0) == 0
+    }
+}
+
+/// What is new.
+#[derive(Deserialize)]
+pub(super) struct Piece {
+    pub(super) content: Option<Content>,
+    pub(super) reasoning_content: Option<String>,
+    pub(super) reasoning: Option<String>,
+    pub(super) reasoning_details: Option<Vec<Value>>,
+    pub(super) refusal: Option<String>,
+    pub(super) tool_calls: Option<Vec<CallPiece>>,
+    pub(super) function_call: Option<FunctionPiece>,
+}
+
+/// Text, or the list that Mistral sends.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(super) enum Content {
+    Text(String),
+    Parts(Vec<Part>),
+}
+
+/// A part of such a list.
+#[derive(Deserialize)]
+pub(super) struct Part {
+    pub(super) text: Option<String>,
+    thinking: Option<Value>,
+}
+
+impl Part {
+    /// What it thinks.
+    pub(super) fn thought(&self) -> String {
+        match &self.thinking {
+            Some(Value::String(text)) => text.clone(),
+            Some(Value::Array(parts)) => {
+                parts.iter().filter_map(|part| part.get("text")?.as_str()).collect()
+            }
+            Some(_) | None => String::new(),
+        }
+    }
+}
+
+/// A piece of a call.
+#[derive(Deserialize)]
+pub(super) struct CallPiece {
+    pub(super) index: Option<i64>,
+    pub(super) id: Option<String>,
+    pub(super) function: Option<FunctionPiece>,
+    /// What Gemini wants back with the call.
+    pub(super) extra_content: Option<Value>,
+}
+
+/// Which tool, and a piece of the arguments.
+#[derive(Deserialize)]
+pub(super) struct FunctionPiece {
+    pub(super) name: Option<String>,
+    pub(super) arguments: Option<Arguments>,
+}
+
+/// A piece of the text of the arguments, or all of them.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(super) enum Arguments {
+    Text(String),
+    Whole(Value),
+}
+
+/// What was spent.
+#[derive(Deserialize)]
+pub(super) struct Spent {
+    prompt_tokens: Option<u64>,
+    completion_tokens: Option<u64>,
+    prompt_tokens_details: Option<Details>,
+    /// Where DeepSeek tells what it still had.
+    prompt_cache_hit_tokens: Option<u64>,
+    /// Where Moonshot tells it.
+    cached_tokens: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct Details {
+    cached_tokens: Option<u64>,
+    cache_write_tokens: Option<u64>,
+}
+
+impl Spent {
+    /// In our words.
+    pub(super) fn counted(&self) -> Usage {
+        let details = self.prompt_tokens_details.as_ref();
+        Usage {
+            input_tokens: self.prompt_tokens.unwrap_or(0),
+            output_tokens: self.completion_tokens.unwrap_or(0),
+            cached_tokens: details
+                .and_then(|details| details.cached_tokens)
+                .or(self.prompt_cache_hit_tokens)
+                .or(self.cached_tokens)
+                .unwrap_or(0),
+            cache_write_tokens: details.and_then(|details| details.cache_write_tokens).unwrap_or(0),
+            estimated: false,
+        }
+    }
+}
