@@ -7,6 +7,7 @@
 
 pub mod limits;
 mod scripted;
+pub mod weights;
 
 use std::path::Path;
 use std::time::Duration;
