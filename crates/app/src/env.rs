@@ -39,6 +39,8 @@ pub(crate) struct Environment {
     pub(crate) config: Option<PathBuf>,
     /// Where the ledger lives: `AGENTRY_HOME`, else below the XDG state directory.
     pub(crate) state: Option<PathBuf>,
+    /// Where weights of models live: `AGENTRY_MODELS`, else below the XDG data directory.
+    pub(crate) models: Option<PathBuf>,
     /// Where programs are: `PATH`.
     pub(crate) path: String,
 }
@@ -66,9 +68,12 @@ impl Environment {
         let config = directory("XDG_CONFIG_HOME").or_else(|| Some(home.as_ref()?.join(".config")));
         let state =
             directory("XDG_STATE_HOME").or_else(|| Some(home.as_ref()?.join(".local/state")));
+        let data = directory("XDG_DATA_HOME").or_else(|| Some(home.as_ref()?.join(".local/share")));
         // A relative one is taken from where the command was given.
-        let own = all.get("AGENTRY_HOME").filter(|path| !path.is_empty());
-        let own = own.and_then(|path| std::path::absolute(path).ok());
+        let given = |name: &str| {
+            let path = all.get(name).filter(|path| !path.is_empty())?;
+            std::path::absolute(path).ok()
+        };
         Self {
             settings: beginning_with(&["AGENTRY_"]),
             tools: beginning_with(&TOOL_KNOBS),
@@ -76,7 +81,8 @@ impl Environment {
             secrets: all.iter().filter(|(name, value)| is_secret(name, value)).map(owned).collect(),
             home,
             config: config.map(|directory| directory.join("agentry/agentry.toml")),
-            state: own.or_else(|| Some(state?.join("agentry"))),
+            state: given("AGENTRY_HOME").or_else(|| Some(state?.join("agentry"))),
+            models: given("AGENTRY_MODELS").or_else(|| Some(data?.join("agentry/models"))),
         }
     }
 

@@ -28,3 +28,7 @@ pub(crate) const SECRET_NAME_CHARS_MAX: usize = 64;
 pub(crate) const SHOWN_LINE_CHARS_MAX: usize = 200;
 /// How much of a command's output `sandbox run` keeps to look at, in bytes; all of it is shown.
 pub(crate) const SANDBOX_OUTPUT_BYTES_MAX: usize = 64 * 1024;
+/// How often the line about a pull is written anew on a terminal.
+pub(crate) const PULL_LINE_MS: u64 = 100;
+/// Without a terminal, one line is written for so many percent of a pull.
+pub(crate) const PULL_LINE_PERCENT: u64 = 10;

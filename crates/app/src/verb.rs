@@ -21,6 +21,7 @@ mod fork;
 mod init;
 mod ledger;
 mod policy;
+mod pull;
 mod replay;
 mod resume;
 mod run;
@@ -118,6 +119,8 @@ enum Verb {
     /// Keep secrets, and see who may have them
     #[command(subcommand)]
     Secret(secret::Secret),
+    /// Get the weights of a model that runs on this machine
+    Pull(pull::Options),
     /// Explain the code of a finding
     Explain(explain::Options),
     /// Print the JSON Schema of a definition file, for editors
@@ -219,6 +222,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, Fault> {
         Verb::Sandbox(SandboxVerb::Explain(options)) => sandbox::explain(&host, &options),
         Verb::Policy(Policy::Explain(options)) => policy::run(&host, &options),
         Verb::Secret(what) => secret::run(&host, &what),
+        Verb::Pull(options) => pull::run(&host, &options),
         Verb::Explain(options) => explain::run(&options),
         Verb::Schema(options) => schema::run(&options),
         Verb::Config(Config::Show(options)) => config::run(&host, &options),

@@ -23,7 +23,7 @@ mod retry;
 mod scripted;
 mod status;
 mod talk;
-mod weights;
+pub mod weights;
 mod wire;
 
 use std::path::Path;

@@ -14,7 +14,7 @@ use crate::schema::FileKind;
 use crate::source::Source;
 
 /// Variables of ours that are not settings.
-const OTHERS: [&str; 2] = ["AGENTRY_HOME", "AGENTRY_LOG"];
+const OTHERS: [&str; 3] = ["AGENTRY_HOME", "AGENTRY_LOG", "AGENTRY_MODELS"];
 
 /// One small source for each variable that sets a value.
 pub(super) fn sources(

@@ -13,6 +13,7 @@ mod init;
 mod init_from;
 mod loud;
 mod policy;
+mod pull;
 mod record;
 mod replay;
 mod resume;

@@ -7,6 +7,9 @@ mod http;
 mod http_asking;
 mod retry;
 mod server;
+mod weights;
+mod weights_index;
+mod weights_server;
 
 use std::cell::RefCell;
 use std::io::Write;

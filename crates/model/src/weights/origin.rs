@@ -1,0 +1,259 @@
+//! Where weights come from: a hub, a package index, or a place on this machine.
+//!
+//! The index is the one that pip would use, found in the same variables and files.
+//!
+//! Must never: read the environment by itself, or show a password that stands in an address.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+use reqwest::Url;
+use secrecy::SecretString;
+
+use super::failure::{PullError, disk};
+use crate::limits::INDEX_SETTINGS_BYTES_MAX;
+
+/// The hub that everybody means.
+const HUB: &str = "https://huggingface.co";
+/// The index that pip asks when nobody says otherwise; written in two parts, as no file may name a registry.
+const INDEX: &str = concat!("https://pypi", ".org/simple");
+
+/// Variables that name the index, the first that is set counts.
+const INDEX_VARIABLES: [&str; 3] = ["PIP_INDEX_URL", "UV_DEFAULT_INDEX", "UV_INDEX_URL"];
+/// Sections of pip's settings that hold for getting packages; the later ones count more.
+const SECTIONS: [&str; 3] = ["global", "install", "download"];
+
+/// Where to take weights from.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// From the hub, and if it cannot give them, from the package index.
+    Any {
+        /// The hub.
+        hub: Hub,
+        /// The index.
+        index: Index,
+    },
+    /// Only from the hub.
+    Hub(Hub),
+    /// Only from the package index.
+    Index(Index),
+    /// From a file, or from a directory with files or wheels.
+    Path(PathBuf),
+}
+
+/// A model hub.
+#[derive(Clone, Debug)]
+pub struct Hub {
+    /// Its address.
+    pub endpoint: Url,
+    /// What it is shown, and nobody else.
+    pub token: Option<SecretString>,
+}
+
+/// A Python package index.
+#[derive(Clone, Debug)]
+pub struct Index {
+    /// The address of its simple interface.
+    pub url: Url,
+    /// A file of certificates that are trusted in addition.
+    pub roots: Option<PathBuf>,
+}
+
+impl Hub {
+    /// The hub that `HF_ENDPOINT` and `HF_TOKEN` say.
+    pub fn configured(variable: &dyn Fn(&str) -> Option<String>) -> Result<Self, PullError> {
+        let own = variable("HF_ENDPOINT").filter(|value| !value.trim().is_empty());
+        let endpoint = address("HF_ENDPOINT", own.as_deref().unwrap_or(HUB))?;
+        let token = variable("HF_TOKEN").filter(|token| !token.trim().is_empty());
+        Ok(Self { endpoint, token: token.map(|token| SecretString::from(token.trim())) })
+    }
+}
+
+impl Index {
+    /// The index that pip would use.
+    pub fn configured(
+        variable: &dyn Fn(&str) -> Option<String>,
+        home: Option<&Path>,
+    ) -> Result<Self, PullError> {
+        let set = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
+        let mut settings = Settings::default();
+        for path in files(&set, home) {
+            settings.read(&path)?;
+        }
+        let from_variable =
+            INDEX_VARIABLES.iter().find_map(|name| Some(((*name).to_owned(), set(name)?)));
+        let (said_by, url) = from_variable
+            .or(settings.index)
+            .unwrap_or_else(|| ("the usual package index".to_owned(), INDEX.to_owned()));
+        let roots = set("PIP_CERT").or(settings.cert).map(PathBuf::from);
+        Ok(Self { url: address(&said_by, &url)?, roots })
+    }
+}
+
+/// An address as people may see it: without who logs in there.
+pub(super) fn shown(url: &Url) -> String {
+    let mut url = url.clone();
+    // Addresses without a host have no such parts, and none to hide.
+    url.set_username("").and_then(|()| url.set_password(None)).unwrap_or_default();
+    url.as_str().trim_end_matches('/').to_owned()
+}
+
+/// An address below another one.
+pub(super) fn below(base: &Url, path: &str) -> Result<Url, PullError> {
+    let text = format!("{}/{path}", base.as_str().trim_end_matches('/'));
+    Url::parse(&text).map_err(|error| PullError::Setting {
+        setting: shown(base),
+        why: format!("{path} cannot follow it: {error}"),
+    })
+}
+
+fn address(said_by: &str, text: &str) -> Result<Url, PullError> {
+    let wrong = |why: String| PullError::Setting { setting: said_by.to_owned(), why };
+    // The text itself is not repeated: it may hold a password.
+    let url = Url::parse(text.trim()).map_err(|error| wrong(format!("no address: {error}")))?;
+    match url.scheme() {
+        "https" | "http" if url.has_host() => Ok(url),
+        other => Err(wrong(format!("an address with {other}, not https or http"))),
+    }
+}
+
+/// The files pip reads, the later ones count more.
+fn files(set: &dyn Fn(&str) -> Option<String>, home: Option<&Path>) -> Vec<PathBuf> {
+    let own = set("PIP_CONFIG_FILE").map(PathBuf::from);
+    // It is the way to say that no file shall be read.
+    if own.as_deref() == Some(Path::new("/dev/null")) {
+        return Vec::new();
+    }
+    let mut files = vec![PathBuf::from("/etc/xdg/pip/pip.conf"), PathBuf::from("/etc/pip.conf")];
+    files.extend(home.map(|home| home.join(".pip/pip.conf")));
+    let config = set("XDG_CONFIG_HOME").map(PathBuf::from);
+    let config = config.or_else(|| Some(home?.join(".config")));
+    files.extend(config.map(|config| config.join("pip/pip.conf")));
+    files.extend(set("VIRTUAL_ENV").map(|venv| PathBuf::from(venv).join("pip.conf")));
+    files.extend(own);
+    files
+}
+
+/// What the files say, and which of them said it.
+#[derive(Default)]
+struct Settings {
+    index: Option<(String, String)>,
+    cert: Option<String>,
+}
+
+impl Settings {
+    fn read(&mut self, path: &Path) -> Result<(), PullError> {
+        let file = match File::open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            Err(error) if error.kind() == ErrorKind::NotADirectory => return Ok(()),
+            Err(error) => return Err(disk(path)(error)),
+        };
+        let mut text = String::new();
+        file.take(INDEX_SETTINGS_BYTES_MAX).read_to_string(&mut text).map_err(disk(path))?;
+        for section in SECTIONS {
+            if let Some(url) = value(&text, section, "index-url") {
+                self.index = Some((path.display().to_string(), url));
+            }
+            self.cert = value(&text, section, "cert").or(self.cert.take());
+        }
+        Ok(())
+    }
+}
+
+/// The value of a key in a section of an ini file.
+fn value(text: &str, section: &str, key: &str) -> Option<String> {
+    let mut inside = false;
+    let mut found = None;
+    for line in text.lines() {
+        let trimmed = line.trim();
+        if trimmed.starts_with(['#', ';']) {
+            continue;
+        }
+        if let Some(name) = trimmed.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            inside = name.trim() == section;
+            continue;
+        }
+        // An indented line goes on with the value before it, which for us has one line.
+        if !inside || line.starts_with([' ', '\t']) {
+            continue;
+        }
+        if let Some((name, value)) = trimmed.split_once(['=', ':'])
+            && name.trim().to_ascii_lowercase().replace('_', "-") == key
+            && !value.trim().is_empty()
+        {
+            found = Some(value.trim().to_owned());
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::fs;
+
+    use super::*;
+
+    fn index(variables: &[(&str, &str)], home: &Path) -> Result<Index, PullError> {
+        let variables: BTreeMap<&str, &str> = variables.iter().copied().collect();
+        Index::configured(&|name| variables.get(name).map(|&value| value.to_owned()), Some(home))
+    }
+
+    #[test]
+    fn the_index_is_the_one_that_pip_would_use() {
+        let home = tempfile::tempdir().unwrap();
+        let check = |variables: &[(&str, &str)], expected: &str| {
+            assert_eq!(shown(&index(variables, home.path()).unwrap().url), expected);
+        };
+        let nothing = ("PIP_CONFIG_FILE", "/dev/null");
+        check(&[nothing], INDEX);
+        check(&[("UV_INDEX_URL", "https://uv.test/simple"), nothing], "https://uv.test/simple");
+        let both = [
+            ("PIP_INDEX_URL", "https://u:secret@pip.test/simple/"),
+            ("UV_INDEX_URL", "https://uv.test/simple"),
+            nothing,
+        ];
+        check(&both, "https://pip.test/simple");
+        fs::create_dir_all(home.path().join(".config/pip")).unwrap();
+        fs::create_dir_all(home.path().join(".pip")).unwrap();
+        fs::write(
+            home.path().join(".pip/pip.conf"),
+            "[list]\nindex-url = https://no.test/\n[global]\nindex_url: https://old.test/simple\n",
+        )
+        .unwrap();
+        check(&[], "https://old.test/simple");
+        fs::write(
+            home.path().join(".config/pip/pip.conf"),
+            "# mine\n[global]\ncert = /c.pem\nIndex-URL=https://mine.test/simple\n",
+        )
+        .unwrap();
+        check(&[], "https://mine.test/simple");
+        assert_eq!(index(&[], home.path()).unwrap().roots, Some(PathBuf::from("/c.pem")));
+        let own = home.path().join("own.conf");
+        fs::write(&own, "[install]\nindex-url = http://own.test/simple\n").unwrap();
+        check(&[("PIP_CONFIG_FILE", &own.to_string_lossy())], "http://own.test/simple");
+    }
+
+    #[test]
+    fn a_wrong_address_is_named_by_its_variable_and_not_repeated() {
+        let home = tempfile::tempdir().unwrap();
+        for wrong in ["s3cret", "ftp://u:s3cret@x.test/simple", "file:///s3cret"] {
+            let error = index(&[("PIP_INDEX_URL", wrong)], home.path()).unwrap_err().to_string();
+            assert!(error.starts_with("PIP_INDEX_URL: "), "{error}");
+            assert!(!error.contains("s3cret"), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_hub_is_the_usual_one_unless_somebody_says_otherwise() {
+        let hub = Hub::configured(&|_| None).unwrap();
+        assert_eq!(shown(&hub.endpoint), HUB);
+        assert!(hub.token.is_none());
+        let set = |name: &str| (name == "HF_ENDPOINT").then(|| "http://hub.test:1/x/".to_owned());
+        let hub = Hub::configured(&set).unwrap();
+        assert_eq!(shown(&hub.endpoint), "http://hub.test:1/x");
+        assert_eq!(below(&hub.endpoint, "a/b").unwrap().as_str(), "http://hub.test:1/x/a/b");
+    }
+}

@@ -1,0 +1,325 @@
+//! Gets one piece, a file or a wheel, and goes on where an earlier attempt was cut off.
+//!
+//! `<name>.part` holds what is there, `<name>.tag` what the server called it. Both outlive the process.
+//!
+//! Must never: put a piece in place whose size or digest is wrong, or mix two versions of it.
+
+use std::cell::Cell;
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use reqwest::header::{
+    CONTENT_LENGTH, CONTENT_RANGE, ETAG, HeaderMap, HeaderName, IF_RANGE, RANGE,
+};
+use reqwest::{StatusCode, Url};
+use sha2::{Digest, Sha256};
+
+use super::Progress;
+use super::failure::{PullError, disk};
+use super::http::{Given, Http, Silence};
+use super::known::is_digest;
+use crate::limits::{PULL_CHUNK_BYTES, PULL_LOCK_LOOK_MS, PULL_PAUSE_MS, PULL_TRIES_MAX};
+
+/// What to get, and where to put it.
+pub(super) struct Piece<'a> {
+    /// What people call it.
+    pub(super) name: &'a str,
+    /// Where it is.
+    pub(super) from: Url,
+    /// Where it shall be.
+    pub(super) to: PathBuf,
+    /// Its size.
+    pub(super) bytes: u64,
+    /// Its digest.
+    pub(super) sha256: &'a str,
+}
+
+/// Counts what has come, and asks whether to go on.
+pub(super) struct Meter<'a> {
+    watch: &'a dyn Fn(Progress) -> bool,
+    total: u64,
+    before: Cell<u64>,
+}
+
+impl<'a> Meter<'a> {
+    /// For so many bytes in all.
+    pub(super) fn new(watch: &'a dyn Fn(Progress) -> bool, total: u64) -> Self {
+        Self { watch, total, before: Cell::new(0) }
+    }
+
+    /// So much of the present piece is there.
+    fn at(&self, bytes: u64) -> Result<(), PullError> {
+        tell(self.watch, Progress::Moved { done: self.before.get() + bytes, total: self.total })
+    }
+
+    /// A piece is whole.
+    pub(super) fn whole(&self, bytes: u64) -> Result<(), PullError> {
+        self.before.set(self.before.get() + bytes);
+        self.at(0)
+    }
+
+    fn pause(&self, time: Duration, bytes: u64) -> Result<(), PullError> {
+        let look = Duration::from_millis(PULL_LOCK_LOOK_MS);
+        let mut left = time;
+        while !left.is_zero() {
+            let now = left.min(look);
+            std::thread::sleep(now);
+            left -= now;
+            self.at(bytes)?;
+        }
+        Ok(())
+    }
+}
+
+/// Tells whoever watches, and stops if they want no more.
+pub(super) fn tell(watch: &dyn Fn(Progress) -> bool, what: Progress) -> Result<(), PullError> {
+    if watch(what) { Ok(()) } else { Err(PullError::Stopped) }
+}
+
+/// What one request came to.
+enum Came {
+    /// All of it is there.
+    Whole,
+    /// It broke off.
+    Cut(String),
+}
+
+/// Gets a piece; what is there already is not asked for again.
+pub(super) fn get(http: &Http, piece: &Piece<'_>, meter: &Meter<'_>) -> Result<(), PullError> {
+    if length(&piece.to) == Some(piece.bytes) {
+        return meter.whole(piece.bytes);
+    }
+    if let Some(directory) = piece.to.parent() {
+        fs::create_dir_all(directory).map_err(disk(directory))?;
+    }
+    let part = piece.part();
+    let mut furthest = length(&part).unwrap_or(0);
+    let mut tries = 0;
+    while let Came::Cut(why) = attempt(http, piece, meter)? {
+        let there = length(&part).unwrap_or(0);
+        if there > furthest {
+            (furthest, tries) = (there, 0);
+            continue;
+        }
+        tries += 1;
+        if tries >= PULL_TRIES_MAX || !http.was_heard() {
+            return Err(PullError::Unreachable { place: http.place.to_owned(), why });
+        }
+        meter.pause(Duration::from_millis(PULL_PAUSE_MS << (tries - 1)), there)?;
+    }
+    check(&part, piece)?;
+    fs::rename(&part, &piece.to).map_err(disk(&piece.to))?;
+    forget(&piece.tag())?;
+    meter.whole(piece.bytes)
+}
+
+impl Piece<'_> {
+    fn part(&self) -> PathBuf {
+        with_ending(&self.to, ".part")
+    }
+
+    fn tag(&self) -> PathBuf {
+        with_ending(&self.to, ".tag")
+    }
+
+    /// How much of it an earlier attempt has left.
+    pub(super) fn there(&self) -> u64 {
+        length(&self.to).or_else(|| length(&self.part())).unwrap_or(0).min(self.bytes)
+    }
+}
+
+/// Asks once, for what is missing.
+fn attempt(http: &Http, piece: &Piece<'_>, meter: &Meter<'_>) -> Result<Came, PullError> {
+    let (part, tag) = (piece.part(), piece.tag());
+    let mut there = length(&part).unwrap_or(0);
+    if there == piece.bytes {
+        return Ok(Came::Whole);
+    }
+    if there > piece.bytes {
+        forget(&part)?;
+        there = 0;
+    }
+    let known_tag = fs::read_to_string(&tag).ok().filter(|_| there > 0);
+    let given = match http.get(&piece.from, &headers(there, known_tag.as_deref())) {
+        Ok(given) => given,
+        Err(Silence::Unreachable(why)) => return Ok(Came::Cut(why)),
+        // What we have is not what the server has.
+        Err(Silence::Refused(StatusCode::RANGE_NOT_SATISFIABLE)) if there > 0 => {
+            forget(&part)?;
+            return Ok(Came::Cut("it has no such range".to_owned()));
+        }
+        Err(other) => return Err(other.into_error(http.place, piece.name)),
+    };
+    let found_tag = text(given.response.headers(), &ETAG);
+    let goes_on = there > 0 && goes_on(&given, there, piece.bytes);
+    if goes_on && known_tag.is_some() && known_tag != found_tag {
+        forget(&part)?;
+        return Ok(Came::Cut("it changed under way".to_owned()));
+    }
+    if !goes_on && given.response.status() == StatusCode::PARTIAL_CONTENT {
+        forget(&part)?;
+        return Ok(Came::Cut("it answers with another range than was asked for".to_owned()));
+    }
+    offers(&given, piece, if goes_on { there } else { 0 }, http.place)?;
+    match &found_tag {
+        Some(found) => fs::write(&tag, found).map_err(disk(&tag))?,
+        None => forget(&tag)?,
+    }
+    let mut options = OpenOptions::new();
+    let options = options.create(true).append(goes_on).write(true).truncate(!goes_on);
+    let file = options.open(&part).map_err(disk(&part))?;
+    pour(given, file, if goes_on { there } else { 0 }, piece, meter)
+}
+
+/// Asks for the rest, and only if it is still the rest of the same.
+fn headers(there: u64, known_tag: Option<&str>) -> Vec<(HeaderName, String)> {
+    if there == 0 {
+        return Vec::new();
+    }
+    let mut headers = vec![(RANGE, format!("bytes={there}-"))];
+    // A weak tag says nothing about bytes. Without a tag the digest decides in the end.
+    if let Some(strong) = known_tag.filter(|tag| tag.starts_with('"')) {
+        headers.push((IF_RANGE, strong.to_owned()));
+    }
+    headers
+}
+
+/// Whether the answer begins where we stopped.
+fn goes_on(given: &Given, there: u64, bytes: u64) -> bool {
+    let range = text(given.response.headers(), &CONTENT_RANGE).unwrap_or_default();
+    let range = range.strip_prefix("bytes ").and_then(|range| range.split_once('/'));
+    let Some((span, whole)) = range else { return false };
+    let begins = span.split_once('-').is_some_and(|(first, _)| first.parse() == Ok(there));
+    given.response.status() == StatusCode::PARTIAL_CONTENT
+        && begins
+        && (whole == "*" || whole.parse() == Ok(bytes))
+}
+
+/// Whether the place has the file of our list at all: seen before it is poured out over hours.
+fn offers(given: &Given, piece: &Piece<'_>, there: u64, place: &str) -> Result<(), PullError> {
+    let other = |why: String| PullError::NotOffered { place: place.to_owned(), why };
+    let length = text(given.response.headers(), &CONTENT_LENGTH);
+    let found = length.and_then(|length| length.parse::<u64>().ok()).map(|length| length + there);
+    if let Some(found) = found.filter(|found| *found != piece.bytes) {
+        let (name, expected) = (piece.name, piece.bytes);
+        return Err(other(format!("its {name} has {found} bytes, not {expected}")));
+    }
+    // The hub says the digest of large files on the way to them.
+    let linked = HeaderName::from_static("x-linked-etag");
+    let linked = given.on_the_way.iter().find_map(|headers| text(headers, &linked));
+    let linked = linked.map(|tag| tag.trim_matches('"').to_ascii_lowercase());
+    match linked.filter(|tag| is_digest(tag) && tag != piece.sha256) {
+        Some(found) => {
+            let (name, expected) = (piece.name, piece.sha256);
+            Err(other(format!("its {name} has sha256 {found}, not {expected}")))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Writes what comes, up to the size of the piece and not a byte more.
+fn pour(
+    mut given: Given,
+    mut file: File,
+    there: u64,
+    piece: &Piece<'_>,
+    meter: &Meter<'_>,
+) -> Result<Came, PullError> {
+    let part = piece.part();
+    let mut there = there;
+    let mut chunk = vec![0; PULL_CHUNK_BYTES];
+    loop {
+        meter.at(there)?;
+        let count = match given.response.read(&mut chunk) {
+            Ok(0) if there == piece.bytes => return Ok(Came::Whole),
+            Ok(0) => return Ok(Came::Cut("the connection ended early".to_owned())),
+            Ok(count) => count,
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) => return Ok(Came::Cut(deepest(&error))),
+        };
+        there += count as u64;
+        if there > piece.bytes {
+            drop(file);
+            forget(&part)?;
+            forget(&piece.tag())?;
+            return Err(PullError::Size {
+                what: piece.name.to_owned(),
+                expected: piece.bytes,
+                found: "more".to_owned(),
+            });
+        }
+        file.write_all(&chunk[..count]).map_err(disk(&part))?;
+    }
+}
+
+/// Looks at the bytes on the disk, and removes them if they are wrong.
+fn check(part: &Path, piece: &Piece<'_>) -> Result<(), PullError> {
+    let found = digest(part, &|_| Ok(()))?;
+    if found == piece.sha256 {
+        return Ok(());
+    }
+    forget(part)?;
+    forget(&piece.tag())?;
+    let (what, expected) = (piece.name.to_owned(), piece.sha256.to_owned());
+    Err(PullError::Digest { what, expected, found })
+}
+
+/// The digest of a file; told how much is read.
+pub(super) fn digest(
+    path: &Path,
+    read: &dyn Fn(u64) -> Result<(), PullError>,
+) -> Result<String, PullError> {
+    let mut file = File::open(path).map_err(disk(path))?;
+    let mut hash = Sha256::new();
+    let mut chunk = vec![0; PULL_CHUNK_BYTES];
+    let mut done = 0;
+    loop {
+        let count = file.read(&mut chunk).map_err(disk(path))?;
+        if count == 0 {
+            return Ok(hex(hash));
+        }
+        hash.update(&chunk[..count]);
+        done += count as u64;
+        read(done)?;
+    }
+}
+
+/// A digest in hexadecimal digits.
+pub(super) fn hex(hash: Sha256) -> String {
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The size of a file, if there is one.
+pub(super) fn length(path: &Path) -> Option<u64> {
+    fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|metadata| metadata.len())
+}
+
+/// Removes a file that may not be there.
+pub(super) fn forget(path: &Path) -> Result<(), PullError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(disk(path)(error)),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// A path with something after its name.
+pub(super) fn with_ending(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}
+
+fn text(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
+    headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
+}
+
+/// The cause of an error of reading, without what stands around it.
+fn deepest(error: &std::io::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(next) = cause.source() {
+        cause = next;
+    }
+    cause.to_string()
+}
