@@ -16,7 +16,9 @@ pub const LOCAL: &str = "local";
 /// What begins the name of something that only plays a model.
 const PLAYED: [&str; 2] = ["scripted:", "cassette:"];
 /// How the name of a file with settings ends.
-const SETTINGS_EXTENSION: &str = ".toml";
+const SETTINGS_END: &str = "agentry.toml";
+/// How the names of other places of settings begin.
+const SETTINGS_BEGIN: [&str; 2] = ["environment ", "flag "];
 
 /// A provider, as far as the choice needs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,7 +122,8 @@ pub fn is_played(name: &str) -> bool {
 fn own(agent: &Models) -> Vec<&str> {
     let own = agent.candidates.iter().filter(|one| {
         let file = &one.origin.file;
-        !(file.ends_with(SETTINGS_EXTENSION) || file.starts_with("environment "))
+        let set = SETTINGS_BEGIN.iter().any(|beginning| file.starts_with(beginning));
+        !(set || file.ends_with(SETTINGS_END))
     });
     own.map(|one| one.value.as_str()).collect()
 }

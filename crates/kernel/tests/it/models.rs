@@ -143,10 +143,13 @@ fn allowed_models_keep_the_system_default_out() {
 #[test]
 fn a_model_that_only_the_settings_name_does_not_bind_the_agent() {
     let mut models = agent(&[], &[]);
-    models.candidates = said(&["default"], "/home/me/.config/agentry/agentry.toml");
+    for origin in ["environment AGENTRY_AGENT_MODEL", "flag -c agent.model=default", "agentry.toml"]
+    {
+        models.candidates = said(&["default"], origin);
+        assert!(may_use(&models, "other").is_ok(), "{origin}");
+    }
     let all = [provider("p", &["default", "other"], 0, 0)];
     assert_eq!(asked(&models, "other", &all).unwrap().model, "p/other");
-    assert!(may_use(&models, "other").is_ok());
     let choice = chosen(&models, Some("default"), &all).unwrap();
     assert_eq!((choice.model.as_str(), choice.fallbacks.len()), ("p/default", 0));
 }
@@ -169,7 +172,7 @@ fn a_name_with_a_slash_is_read_both_ways() {
     let router = provider("openrouter", &["anthropic/claude-x"], 9, 0);
     let anthropic = provider("anthropic", &["claude-x"], 0, 1);
     let open = agent(&[], &[]);
-    let alone = asked(&open, "anthropic/claude-x", &[router.clone()]).unwrap();
+    let alone = asked(&open, "anthropic/claude-x", std::slice::from_ref(&router)).unwrap();
     assert_eq!(alone.model, "openrouter/anthropic/claude-x");
     let named = asked(&open, "anthropic/claude-x", &[router.clone(), anthropic.clone()]).unwrap();
     assert_eq!(named.model, "anthropic/claude-x");
@@ -264,7 +267,7 @@ fn some_agent() -> impl Strategy<Value = Models> {
 }
 
 fn is_permitted(models: &Models, full: &str) -> bool {
-    let (_, bare) = full.split_once('/').unwrap();
+    let (_, bare) = full.split_once('/').expect("a chosen model has a provider");
     let mut named = models.candidates.iter().chain(&models.allowed);
     named.any(|one| one.value == full || one.value == bare)
 }
