@@ -7,6 +7,7 @@
 
 mod arguments;
 pub mod limits;
+pub mod prices;
 mod scripted;
 mod wire;
 

@@ -1,5 +1,7 @@
 //! Room tests of the model crate: a file of answers in, answers out.
 
+mod prices;
+
 use std::cell::RefCell;
 use std::io::Write;
 use std::sync::Arc;
