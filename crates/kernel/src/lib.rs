@@ -10,6 +10,7 @@ pub mod charter;
 pub mod confine;
 pub mod danger;
 pub mod limits;
+pub mod models;
 pub mod moves;
 pub mod prompt;
 pub mod shell;

@@ -16,7 +16,7 @@ pub mod limits;
 mod local;
 mod openai;
 mod openai_chat;
-mod prices;
+pub mod prices;
 mod provider;
 mod providers;
 mod retry;

@@ -78,3 +78,9 @@ pub const CERTIFICATES_BYTES_MAX: u64 = 16 * 1024 * 1024;
 pub const MODEL_RECORD_BYTES_MAX: u64 = 64 * 1024;
 /// The longest name of somebody's own weights.
 pub const MODEL_NAME_CHARS_MAX: usize = 64;
+/// The longest table of prices.
+pub const PRICES_BYTES_MAX: usize = 1024 * 1024;
+/// How many entries a table of prices may have.
+pub const PRICED_MODELS_MAX: usize = 10_000;
+/// The highest price for a million tokens, in dollars.
+pub const PRICE_USD_MAX: f64 = 1_000_000.0;

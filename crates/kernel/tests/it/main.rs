@@ -3,6 +3,7 @@
 mod approval;
 mod authority;
 mod confine;
+mod models;
 mod shell;
 mod turn_explore;
 mod turn_prefix;

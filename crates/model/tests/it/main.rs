@@ -10,6 +10,7 @@ mod server;
 mod weights;
 mod weights_index;
 mod weights_server;
+mod prices;
 
 use std::cell::RefCell;
 use std::io::Write;

@@ -1,0 +1,278 @@
+//! What models cost and how much they take, from a dated table in a data file.
+//!
+//! All sums are whole numbers and are rounded up; a model that is not in the table has no known price.
+//!
+//! Must never: guess a price, or take a model for free that the table does not call free.
+
+use std::sync::LazyLock;
+
+use agentry_protocol::message::Usage;
+use serde::Deserialize;
+
+use crate::limits::{PRICE_USD_MAX, PRICED_MODELS_MAX, PRICES_BYTES_MAX};
+
+/// How many bytes of a request make a token, at the least.
+const TOKEN_BYTES_MIN: u64 = 3;
+/// A price for a million tokens in dollars is so many billionths of a thousandth of a dollar for one.
+const PICO_PER_TOKEN: f64 = 1_000_000.0;
+const PICO_PER_NANO: u128 = 1000;
+/// The largest sum; the ledger's database has no larger number.
+const NANO_MAX: u64 = i64::MAX.cast_unsigned();
+
+static BUILT_IN: LazyLock<Prices> = LazyLock::new(|| {
+    Prices::read(include_str!("../data/prices.toml")).expect("our own table is read by a test")
+});
+
+/// A table of prices.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prices {
+    dated: String,
+    /// Later ones are asked first.
+    layers: Vec<Vec<Card>>,
+}
+
+/// What is known of a model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Card {
+    /// Whether it costs nothing.
+    pub free: bool,
+    /// How many tokens a talk may have.
+    pub window: Option<u64>,
+    /// How many tokens an answer may have.
+    pub output_max: Option<u64>,
+    /// Whether it takes pictures.
+    pub images: bool,
+    families: Vec<String>,
+    names: Vec<String>,
+    rates: Rates,
+    long: Option<(u64, Rates)>,
+}
+
+/// Billionths of a thousandth of a dollar for one token.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Rates {
+    input: u64,
+    output: u64,
+    cache_read: u64,
+    cache_write: u64,
+}
+
+/// Why a table of prices cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum BadPrices {
+    /// It is no TOML, or has other fields.
+    #[error("the table of prices cannot be read: {0}")]
+    Text(#[from] toml::de::Error),
+    /// It has more than is read.
+    #[error(
+        "the table of prices is too large: at most {PRICES_BYTES_MAX} bytes and {PRICED_MODELS_MAX} models are read"
+    )]
+    TooLarge,
+    /// One of its entries makes no sense.
+    #[error("the table of prices, `{name}`: {why}")]
+    Entry {
+        /// The first name of the entry.
+        name: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+}
+
+impl Prices {
+    /// The table that Agentry brings.
+    pub fn built_in() -> &'static Self {
+        &BUILT_IN
+    }
+
+    /// Reads a table.
+    pub fn read(text: &str) -> Result<Self, BadPrices> {
+        if text.len() > PRICES_BYTES_MAX {
+            return Err(BadPrices::TooLarge);
+        }
+        let table: Table = toml::from_str(text)?;
+        if table.models.len() > PRICED_MODELS_MAX {
+            return Err(BadPrices::TooLarge);
+        }
+        let cards = table.models.into_iter().map(Card::from_written).collect::<Result<_, _>>()?;
+        Ok(Self { dated: table.dated, layers: vec![cards] })
+    }
+
+    /// This table with another on top, whose entries win.
+    pub fn with(&self, text: &str) -> Result<Self, BadPrices> {
+        let mut other = Self::read(text)?;
+        let mut layers = self.layers.clone();
+        layers.append(&mut other.layers);
+        Ok(Self { dated: other.dated, layers })
+    }
+
+    /// The day on which the prices were known.
+    pub fn dated(&self) -> &str {
+        &self.dated
+    }
+
+    /// What is known of a model.
+    pub fn card(&self, family: &str, model: &str) -> Option<&Card> {
+        self.layers.iter().rev().find_map(|cards| {
+            let fitting = cards.iter().filter(|card| card.families.iter().any(|one| one == family));
+            let fitting = fitting.filter_map(|card| Some((card.fit(model)?, card)));
+            fitting.max_by_key(|(fit, _)| *fit).map(|(_, card)| card)
+        })
+    }
+
+    /// What was spent, in billionths of a dollar; none means that nobody knows.
+    pub fn cost_nano_usd(&self, family: &str, model: &str, usage: &Usage) -> Option<u64> {
+        Some(self.card(family, model)?.cost(usage))
+    }
+
+    /// The most that a request can cost, to be set aside before it is made.
+    pub fn ceiling_nano_usd(
+        &self,
+        family: &str,
+        model: &str,
+        input_bytes: u64,
+        max_output: u64,
+    ) -> Option<u64> {
+        let card = self.card(family, model)?;
+        let tokens = input_bytes.div_ceil(TOKEN_BYTES_MIN);
+        let rates = card.rates_for(tokens);
+        let input = u128::from(tokens) * u128::from(rates.input.max(rates.cache_write));
+        Some(nano(input.saturating_add(u128::from(max_output) * u128::from(rates.output))))
+    }
+}
+
+impl Card {
+    /// What was spent, in billionths of a dollar.
+    pub fn cost(&self, usage: &Usage) -> u64 {
+        let rates = self.rates_for(usage.input_tokens);
+        let kept = usage.cached_tokens.saturating_add(usage.cache_write_tokens);
+        let parts = [
+            (usage.input_tokens.saturating_sub(kept), rates.input),
+            (usage.cached_tokens, rates.cache_read),
+            (usage.cache_write_tokens, rates.cache_write),
+            (usage.output_tokens, rates.output),
+        ];
+        let pico = parts.map(|(tokens, rate)| u128::from(tokens) * u128::from(rate));
+        nano(pico.into_iter().fold(0, u128::saturating_add))
+    }
+
+    fn rates_for(&self, input_tokens: u64) -> Rates {
+        match self.long {
+            Some((over, rates)) if input_tokens > over => rates,
+            Some(_) | None => self.rates,
+        }
+    }
+
+    /// How well a name fits: a whole name best, then the longest beginning.
+    fn fit(&self, model: &str) -> Option<(bool, usize)> {
+        let fits = self.names.iter().filter_map(|name| match name.strip_suffix('*') {
+            Some(beginning) => model.starts_with(beginning).then_some((false, beginning.len())),
+            None => (name == model).then_some((true, name.len())),
+        });
+        fits.max()
+    }
+
+    fn from_written(written: Written) -> Result<Self, BadPrices> {
+        let name = written.names.first().cloned().unwrap_or_default();
+        let bad = |why| BadPrices::Entry { name: name.clone(), why };
+        if written.families.is_empty() || written.names.is_empty() {
+            return Err(bad("it needs `families` and `names`"));
+        }
+        let kept = [written.cache_read, written.cache_write];
+        let priced = written.long.is_some() || kept.iter().any(Option::is_some);
+        let rates = match (written.free, written.input, written.output) {
+            (true, None, None) if !priced => Rates::default(),
+            (true, _, _) => return Err(bad("it is `free` and has a price")),
+            (false, Some(input), Some(output)) => {
+                Rates::checked([input, output], kept).map_err(bad)?
+            }
+            (false, _, _) => return Err(bad("it needs `input` and `output`, or `free = true`")),
+        };
+        let long = match written.long {
+            None => None,
+            Some(WrittenLong { over, input, output, cache_read, cache_write }) => {
+                let rates = Rates::checked([input, output], [cache_read, cache_write]);
+                Some((over, rates.map_err(bad)?))
+            }
+        };
+        Ok(Self {
+            free: written.free,
+            window: written.window,
+            output_max: written.output_max,
+            images: written.images,
+            families: written.families,
+            names: written.names,
+            rates,
+            long,
+        })
+    }
+}
+
+fn nano(pico: u128) -> u64 {
+    u64::try_from(pico.div_ceil(PICO_PER_NANO)).unwrap_or(NANO_MAX).min(NANO_MAX)
+}
+
+/// The file as written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    dated: String,
+    #[serde(default)]
+    models: Vec<Written>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    families: Vec<String>,
+    names: Vec<String>,
+    #[serde(default)]
+    free: bool,
+    input: Option<f64>,
+    output: Option<f64>,
+    cache_read: Option<f64>,
+    cache_write: Option<f64>,
+    window: Option<u64>,
+    output_max: Option<u64>,
+    #[serde(default)]
+    images: bool,
+    long: Option<WrittenLong>,
+}
+
+/// What holds for longer requests, as written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenLong {
+    over: u64,
+    input: f64,
+    output: f64,
+    cache_read: Option<f64>,
+    cache_write: Option<f64>,
+}
+
+impl Rates {
+    /// Input and output, then what is read from and written to the provider's cache.
+    fn checked(
+        [input, output]: [f64; 2],
+        [cache_read, cache_write]: [Option<f64>; 2],
+    ) -> Result<Self, &'static str> {
+        Ok(Self {
+            input: rate(input)?,
+            output: rate(output)?,
+            cache_read: rate(cache_read.unwrap_or(input))?,
+            cache_write: rate(cache_write.unwrap_or(input))?,
+        })
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the range is checked first"
+)]
+fn rate(price: f64) -> Result<u64, &'static str> {
+    if (0.0..=PRICE_USD_MAX).contains(&price) {
+        Ok((price * PICO_PER_TOKEN).round() as u64)
+    } else {
+        Err("a price is not a number between 0 and 1000000 dollars")
+    }
+}
