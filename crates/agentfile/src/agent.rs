@@ -93,6 +93,8 @@ pub struct Models {
     pub candidates: Vec<Sourced<String>>,
     /// Further models that a person may choose.
     pub allowed: Vec<Sourced<String>>,
+    /// Whether no others may be used: the agent's front matter names its model. A list of preferences does not bind.
+    pub bound: bool,
     /// How freely the model answers.
     pub temperature: Option<Sourced<f64>>,
     /// The longest answer, in tokens.

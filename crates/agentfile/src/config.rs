@@ -173,6 +173,13 @@ impl Settings {
         self.said.origin(pointer)
     }
 
+    /// Whether a value was said by a project or an agent, which others may have written.
+    pub fn is_shared(&self, pointer: &str) -> bool {
+        let said = self.origin(pointer).file;
+        let shared = [&self.layers.project, &self.layers.agent];
+        shared.into_iter().flatten().any(|source| source.file == said)
+    }
+
     /// Notes a finding at a value.
     pub fn report(&self, code: Code, pointer: &str, text: Text, findings: &mut Findings) {
         self.said.report(code, (pointer, FILE), text, findings);

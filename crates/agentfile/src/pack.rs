@@ -116,6 +116,7 @@ pub(crate) fn models_of(doc: &Doc<AgentMd>) -> Models {
         allowed: allowed
             .map(|(at, name)| doc.sourced(&format!("/allowed_models/{at}"), name.clone()))
             .collect(),
+        bound: manifest.model.is_some() || !manifest.allowed_models.is_empty(),
         temperature: manifest.temperature.map(|value| doc.sourced("/temperature", value)),
         max_tokens: manifest.max_tokens.map(|value| doc.sourced("/max_tokens", value)),
     }

@@ -13,6 +13,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use agentry_agentfile::agent::Agent;
 use agentry_agentfile::sandbox::Layers;
 use agentry_agentfile::skill::SkillLevel;
+use agentry_kernel::models::Serving;
+use agentry_model::weights::Store;
 use agentry_protocol::RunId;
 use agentry_protocol::call::ToolSpec;
 use agentry_protocol::confinement::Level;
@@ -28,6 +30,7 @@ use crate::env::Environment;
 use crate::fault::{Blame, Fault};
 use crate::host::{Host, Loaded};
 use crate::limits::{CALLS_MAX, ITERATIONS_MAX, STEPS_MAX};
+use crate::providers;
 use crate::render::visible;
 use crate::secret;
 
@@ -38,6 +41,10 @@ pub(crate) struct Engine {
     pub(crate) loaded: Loaded,
     /// The project's directory, in full.
     pub(crate) project: PathBuf,
+    /// Who serves which models.
+    pub(crate) servings: Vec<Serving>,
+    /// Where weights are.
+    pub(crate) weights: Option<Store>,
 }
 
 /// The ledger of this user.
@@ -125,12 +132,14 @@ fn engine_with(
     }
     let secrets = secret::resolve(host, &loaded.library.settings.config.secrets)?;
     let redactor = Arc::new(secrets.redactor());
+    let known = providers::known_here(host, &loaded, (&secrets, &redactor))?;
     let enforcer = open(&host.environment, loaded.library.settings.sandbox());
     let mut definitions = definitions(host, &loaded, &project, enforcer.level())?;
     definitions.redactor = redactor.clone();
     definitions.workspace = workspace.unwrap_or_else(|| project.clone());
     let parts = Parts {
         ledger,
+        models: known.providers,
         tools: Toolset::builtin(),
         fetch: FetchRules::default(),
         enforcer,
@@ -139,7 +148,8 @@ fn engine_with(
         redactor,
         new_number,
     };
-    Ok(Engine { parts: Arc::new(parts), definitions, loaded, project })
+    let (servings, weights) = (known.servings, known.weights);
+    Ok(Engine { parts: Arc::new(parts), definitions, loaded, project, servings, weights })
 }
 
 /// What a project defines, for processes that are confined at this level.
@@ -247,7 +257,7 @@ pub(crate) fn fault(error: Error) -> Fault {
     match error {
         Error::Ledger(error) => store_fault(error),
         Error::Model(error) => Fault::new(Blame::Caller, error.to_string())
-            .hint("name a model with --model, such as scripted:answers.jsonl"),
+            .hint("`agentry models` shows what can be asked; --model names one"),
         Error::Workspace { .. } | Error::Definition(_) | Error::Ended { .. } => {
             Fault::new(Blame::Caller, error.to_string())
         }

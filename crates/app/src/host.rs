@@ -19,6 +19,7 @@ use agentry_agentfile::source::{Source, Sourced};
 use agentry_kernel::approval;
 use agentry_kernel::prompt::{self, Moment};
 use agentry_kernel::template::{Outcome, Request};
+use agentry_model::Tape;
 use agentry_protocol::tool::ToolName;
 use agentry_runtime::agents;
 use agentry_runtime::template::Renderer;
@@ -38,6 +39,7 @@ pub(crate) struct Host {
     /// `key=value` from the command line.
     pub(crate) flags: Vec<String>,
     renderer: RefCell<Renderer>,
+    tape: RefCell<Option<Tape>>,
 }
 
 /// A directory that was read.
@@ -82,7 +84,17 @@ impl Host {
             Fault::new(Blame::Machine, format!("cannot find this program's own file: {error}"))
         })?;
         let renderer = RefCell::new(Renderer::new(&binary));
-        Ok(Self { environment: Environment::read(), flags, renderer })
+        Ok(Self { environment: Environment::read(), flags, renderer, tape: RefCell::default() })
+    }
+
+    /// From now on, what is said to providers is recorded, or played.
+    pub(crate) fn use_tape(&self, tape: Option<Tape>) {
+        self.tape.replace(tape);
+    }
+
+    /// Whether what is said to providers is recorded, or played.
+    pub(crate) fn tape(&self) -> Option<Tape> {
+        self.tape.borrow().clone()
     }
 
     /// The settings that hold for a project.

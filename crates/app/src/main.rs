@@ -2,6 +2,7 @@
 //!
 //! Must never: hold logic. What a verb does stands in its file; what is decided stands in the kernel.
 
+mod choice;
 mod enforce;
 mod engine;
 mod env;
@@ -12,6 +13,7 @@ mod interrupt;
 mod limits;
 mod lines;
 mod progress;
+mod providers;
 mod render;
 mod secret;
 mod stage;

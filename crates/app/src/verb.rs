@@ -21,7 +21,7 @@ mod fork;
 mod init;
 mod ledger;
 mod policy;
-mod pull;
+pub(crate) mod pull;
 mod replay;
 mod resume;
 mod run;

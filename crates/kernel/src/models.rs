@@ -27,7 +27,7 @@ pub struct Serving {
     pub id: String,
     /// What it serves.
     pub models: Offer,
-    /// What it is known to have, for one that serves any name.
+    /// What it is known to have, for one that serves any name; a `*` at the end stands for the rest.
     pub catalogue: Vec<String>,
     /// The model to use when an agent names none.
     pub default_model: Option<String>,
@@ -132,19 +132,19 @@ fn own(agent: &Models) -> Vec<&str> {
 struct Permit<'a> {
     /// By its own words; none means anything.
     names: Vec<&'a str>,
-    /// Whether it says which further models a person may choose.
-    closed: bool,
+    /// Whether it takes no others.
+    bound: bool,
 }
 
 impl<'a> Permit<'a> {
     fn of(agent: &'a Models) -> Self {
         let allowed = agent.allowed.iter().map(|one| one.value.as_str());
         let names = own(agent).into_iter().chain(allowed).collect();
-        Self { names, closed: !agent.allowed.is_empty() }
+        Self { names, bound: agent.bound }
     }
 
     fn open(&self) -> bool {
-        self.names.is_empty()
+        !self.bound || self.names.is_empty()
     }
 
     fn has(&self, id: &str, model: &str) -> bool {
@@ -251,7 +251,7 @@ impl<'a> Search<'a> {
             Said::Asked | Said::Agent => self.permit.has(id, model),
             Said::Settings | Said::Provider => {
                 let own = self.found.iter().any(|(_, said)| *said == Said::Agent);
-                self.permit.has(id, model) || (!own && !self.permit.closed)
+                self.permit.has(id, model) || (!own && !self.permit.bound)
             }
         }
     }
@@ -337,7 +337,10 @@ fn serves_bare(provider: &Serving, name: &str) -> bool {
         Offer::Listed(list) => list,
         Offer::Any => &provider.catalogue,
     };
-    list.iter().any(|one| one == name)
+    list.iter().any(|one| match one.strip_suffix('*') {
+        Some(beginning) => name.starts_with(beginning),
+        None => one == name,
+    })
 }
 
 /// What a provider is asked for when nobody names a model.
@@ -347,7 +350,7 @@ fn default_of(provider: &Serving) -> Option<&str> {
         Offer::Listed(list) => (default.filter(|one| list.iter().any(|of| of == one)), list),
         Offer::Any => (default, &provider.catalogue),
     };
-    default.or_else(|| list.first().map(String::as_str))
+    default.or_else(|| list.iter().map(String::as_str).find(|one| !one.ends_with('*')))
 }
 
 fn not_served(provider: &Serving, name: &str) -> String {

@@ -26,14 +26,16 @@ mod talk;
 pub mod weights;
 mod wire;
 
-use std::path::Path;
 use std::time::Duration;
 
 use agentry_protocol::message::{AskedCall, ModelFailure, ModelRequest, Sealed, Usage};
 
 pub use cassette::{Tape, TapeError};
 pub use http::{Http, HttpError, HttpSettings, Proxy, Redact, Timing};
+pub use local::Locals;
+pub use prices::Prices;
 pub use provider::{Protocol, Provider, list, open};
+pub use providers::{LOCAL, Providers};
 pub use retry::{Insistent, Patience};
 pub use scripted::Scripted;
 
@@ -119,14 +121,6 @@ pub struct Answer {
     pub usage: Option<Usage>,
 }
 
-/// The model of this name. `scripted:<file>` is a file of answers.
-pub fn find(name: &str) -> Result<Box<dyn Model>, NoModel> {
-    match name.strip_prefix("scripted:") {
-        Some(file) => Ok(Box::new(Scripted::read(Path::new(file))?)),
-        None => Err(NoModel::Unknown { name: name.to_owned() }),
-    }
-}
-
 /// Why there is no such model.
 #[derive(Debug, thiserror::Error)]
 pub enum NoModel {
@@ -144,6 +138,15 @@ pub enum NoModel {
         /// What is wrong with it.
         why: String,
     },
+    /// The weights of a local model are not on this machine.
+    #[error("the model `{name}` is not on this machine; `agentry pull {name}` gets it")]
+    NotInstalled {
+        /// The name.
+        name: String,
+    },
+    /// Nothing can be sent at all.
+    #[error(transparent)]
+    Http(#[from] HttpError),
     /// The script cannot be read.
     #[error("cannot read the script {file}: {error}")]
     Unreadable {

@@ -119,6 +119,13 @@ impl Prices {
         })
     }
 
+    /// The names under which a family's prices stand; some are beginnings that end with `*`.
+    pub fn names(&self, family: &str) -> Vec<String> {
+        let cards = self.layers.iter().flatten();
+        let cards = cards.filter(|card| card.families.iter().any(|one| one == family));
+        cards.flat_map(|card| card.names.iter().cloned()).collect()
+    }
+
     /// What was spent, in billionths of a dollar; none means that nobody knows.
     pub fn cost_nano_usd(&self, family: &str, model: &str, usage: &Usage) -> Option<u64> {
         Some(self.card(family, model)?.cost(usage))

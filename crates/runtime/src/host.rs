@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use agentry_model::Delta;
+use agentry_model::{Delta, Providers};
 use agentry_protocol::call::ToolCall;
 use agentry_protocol::confinement::Confinement;
 use agentry_protocol::envelope::{About, Envelope};
@@ -20,6 +20,8 @@ use crate::secret::Secrets;
 pub struct Host {
     /// Where everything is recorded.
     pub ledger: Ledger,
+    /// Who can be asked.
+    pub models: Providers,
     /// What can be called.
     pub tools: Toolset,
     /// Which private addresses may be fetched.

@@ -129,7 +129,7 @@ impl Runner<'_> {
         let order = hidden::order(&self.host.redactor, order);
         let plan = plan::of_order(self.definitions, &order)?;
         let ledger = &self.host.ledger;
-        let model: Arc<dyn Model> = agentry_model::find(&plan.model)?.into();
+        let model = self.host.models.open(&plan.model, &plan.fallbacks)?;
         let workspace = open_workspace(&plan.workspace)?;
         let id = RunId::from_number((self.host.new_number)());
         let key = order.session.unwrap_or_else(|| SessionKey::new(id.as_str()));
@@ -176,7 +176,7 @@ impl Runner<'_> {
     pub fn resume(&self, run: &RunId) -> Result<Outcome, Error> {
         let ownership = self.claim(run)?;
         let plan = plan::recorded(&self.host.ledger, run)?;
-        let model: Arc<dyn Model> = agentry_model::find(&plan.model)?.into();
+        let model = self.host.models.open(&plan.model, &plan.fallbacks)?;
         self.take_up((run, plan), model, ownership)
     }
 

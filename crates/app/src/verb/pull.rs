@@ -15,7 +15,7 @@ use agentry_model::weights::{
 use clap::Args;
 use serde_json::{Value, json};
 use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
+use signal_hook::iterator::{Handle, Signals};
 
 use self::line::{Lines, sized};
 use crate::fault::{Blame, Fault};
@@ -27,7 +27,7 @@ mod line;
 /// Somebody wanted no more of it.
 const CANCELLED: u8 = 7;
 
-#[derive(Args)]
+#[derive(Args, Default)]
 pub(crate) struct Options {
     /// The model; without it, the default one. With --as, a GGUF file of your own
     model: Option<String>,
@@ -108,7 +108,7 @@ fn pull(host: &Host, store: &Store, model: &str, options: &Options) -> Result<In
     let source = source(host, options)?;
     let lines = RefCell::new(Lines::new(look(options), about(known)));
     let watch = |progress: Progress| lines.borrow_mut().told(&progress).is_ok();
-    goes_on_after_signals(model, options);
+    let _signals = goes_on_after_signals(model, options);
     let was_here = store.installed_as(model).is_some();
     if options.verify && was_here {
         let verified = store.verify(model, &watch).map_err(|error| fault(error, model))?;
@@ -182,8 +182,9 @@ fn source(host: &Host, options: &Options) -> Result<Source, Fault> {
 }
 
 /// Ends at once: everything that came is on the disk.
-fn goes_on_after_signals(model: &str, options: &Options) {
-    let Ok(mut signals) = Signals::new([SIGINT, SIGTERM]) else { return };
+fn goes_on_after_signals(model: &str, options: &Options) -> Option<Watch> {
+    let mut signals = Signals::new([SIGINT, SIGTERM]).ok()?;
+    let watch = Watch(signals.handle());
     let (model, silent) = (model.to_owned(), options.json || options.quiet);
     std::thread::spawn(move || {
         if signals.forever().next().is_some() {
@@ -195,6 +196,27 @@ fn goes_on_after_signals(model: &str, options: &Options) {
             std::process::exit(CANCELLED.into());
         }
     });
+    Some(watch)
+}
+
+/// While it is there, a signal ends the process and says how to go on.
+struct Watch(Handle);
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+/// Gets a model that a run needs now.
+pub(crate) fn on_first_use(host: &Host, store: &Store, model: &str) -> Result<(), Fault> {
+    let options = Options::default();
+    match pull(host, store, model, &options) {
+        Ok(_) => Ok(()),
+        Err(Ended::Failed(fault)) => Err(fault),
+        Err(Ended::Stopped) => Err(Fault::new(Blame::Caller, format!("{model} is not here yet"))
+            .hint(format!("`agentry pull {model}` goes on where it was"))),
+    }
 }
 
 fn fault(error: PullError, model: &str) -> Ended {

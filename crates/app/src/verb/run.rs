@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use agentry_agentfile::agent::Agent;
+use agentry_model::Tape;
 use agentry_protocol::SessionKey;
 use agentry_protocol::envelope::{About, Draft, Envelope};
 use agentry_protocol::event::{Event, Mode};
@@ -17,6 +18,7 @@ use agentry_runtime::{Attendance, Error, Host as Parts, Terms, Witness};
 use clap::{Args, ValueEnum};
 
 use super::{Which, show_agent};
+use crate::choice;
 use crate::engine::{self, Engine};
 use crate::fault::{Blame, Fault};
 use crate::host::{Host, Loaded};
@@ -54,7 +56,7 @@ pub(crate) struct Work {
     /// The agent, if the directory holds several
     #[arg(long, value_name = "ID")]
     pub(super) agent: Option<String>,
-    /// The model, such as scripted:answers.jsonl
+    /// The model: a name, provider/name, local, or scripted:answers.jsonl
     #[arg(short, long, value_name = "MODEL")]
     pub(super) model: Option<String>,
     /// Ask a person (structured), or go on until a check says done (wiggum)
@@ -69,6 +71,12 @@ pub(crate) struct Work {
     /// The session to go on with, by its name
     #[arg(long, value_name = "KEY")]
     pub(super) session: Option<String>,
+    /// Record what is said to the provider and what it answers into a new file
+    #[arg(long, value_name = "FILE", conflicts_with = "play")]
+    pub(super) record: Option<PathBuf>,
+    /// Play the provider's answers from such a file; nothing is sent
+    #[arg(long, value_name = "FILE")]
+    pub(super) play: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -79,6 +87,25 @@ pub(crate) enum ModeWord {
     /// Until a check says done
     #[value(alias = "autonomous")]
     Wiggum,
+}
+
+impl Work {
+    /// Whether what is said to providers is recorded or played. The files are named from where the command was given.
+    pub(super) fn tape(&self) -> Result<Option<Tape>, Fault> {
+        let absolute = |path: &PathBuf| {
+            std::path::absolute(path).map_err(|error| {
+                Fault::new(
+                    Blame::Caller,
+                    format!("`{}` is not a file name: {error}", path.display()),
+                )
+            })
+        };
+        Ok(match (&self.record, &self.play) {
+            (Some(file), _) => Some(Tape::Record(absolute(file)?)),
+            (None, Some(file)) => Some(Tape::Play(absolute(file)?)),
+            (None, None) => None,
+        })
+    }
 }
 
 impl ModeWord {
@@ -95,6 +122,7 @@ pub(crate) fn run(host: &Host, options: Options) -> Result<ExitCode, Fault> {
     let what = if what == "-" { read_prompt()? } else { what };
     let model = work.model.as_deref().map(absolute_model).transpose()?;
     let images = images.iter().map(|path| image::read(path)).collect::<Result<_, Fault>>()?;
+    host.use_tape(work.tape()?);
     let ledger = engine::open_ledger(host)?;
     let engine = engine::engine(host, ledger, &work.dir, work.workspace.as_deref())?;
     let agent = choose(&engine.loaded, &work)?;
@@ -118,7 +146,7 @@ pub(crate) fn run(host: &Host, options: Options) -> Result<ExitCode, Fault> {
         prompt: what,
         images,
         inputs: parse_inputs(&inputs)?,
-        terms: terms(&engine.loaded, agent, &work, model)?,
+        terms: terms(host, &engine, agent, &work, model.as_deref())?,
         session: work.session.as_deref().map(SessionKey::new),
         project: engine.project.display().to_string(),
     };
@@ -190,48 +218,22 @@ fn task<'a>(
 
 /// Model, mode and limits.
 pub(crate) fn terms(
-    loaded: &Loaded,
+    host: &Host,
+    engine: &Engine,
     agent: &Agent,
     work: &Work,
-    model: Option<String>,
+    model: Option<&str>,
 ) -> Result<Terms, Fault> {
-    let model = match model {
-        Some(model) => {
-            check_model(agent, &model)?;
-            model
-        }
-        None => {
-            let set = loaded.library.settings.config.agent.model.clone();
-            let own = agent.models.candidates.first().map(|one| one.value.clone());
-            set.or(own).ok_or_else(|| {
-                Fault::new(Blame::Caller, format!("the agent `{}` names no model", agent.id))
-                    .hint("name one with --model, or in its file")
-            })?
-        }
-    };
+    let loaded = &engine.loaded;
     engine::check_mode(engine::level(loaded), work.mode.mode())?;
+    let choice = choice::for_run(host, engine, agent, model)?;
     Ok(Terms {
-        model,
-        fallbacks: Vec::new(),
+        model: choice.model,
+        fallbacks: choice.fallbacks,
         mode: work.mode.mode(),
         limits: engine::limits(loaded, work.max_iterations),
         check: work.check.clone(),
     })
-}
-
-/// An agent that names models takes no other. A script is no model: it is what a test says.
-fn check_model(agent: &Agent, model: &str) -> Result<(), Fault> {
-    let models = &agent.models;
-    let mut named = models.candidates.iter().chain(&models.allowed).map(|one| one.value.as_str());
-    let fits = model.starts_with("scripted:")
-        || models.candidates.is_empty()
-        || named.clone().any(|one| one == model);
-    if fits {
-        return Ok(());
-    }
-    let known: Vec<&str> = named.by_ref().collect();
-    let text = format!("the agent `{}` may not use the model `{model}`", agent.id);
-    Err(Fault::new(Blame::Caller, text).hint(format!("it may use: {}", known.join(", "))))
 }
 
 /// A script is found again from any directory.

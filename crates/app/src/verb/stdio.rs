@@ -96,10 +96,11 @@ struct Desk {
 pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     let work = &options.work;
     let model = work.model.as_deref().map(run::absolute_model).transpose()?;
+    host.use_tape(work.tape()?);
     let ledger = engine::open_ledger(host)?;
     let engine = engine::engine(host, ledger, &work.dir, work.workspace.as_deref())?;
     let agent = run::choose(&engine.loaded, work)??;
-    let terms = run::terms(&engine.loaded, agent, work, model)?;
+    let terms = run::terms(host, &engine, agent, work, model.as_deref())?;
     engine::warn_left_out(&engine, agent)?;
     let (stage, shower) = stage::open(Look::Lines, &engine.parts, &engine.definitions.workspace);
     let desk = Arc::new(Desk {

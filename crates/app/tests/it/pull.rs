@@ -94,7 +94,8 @@ fn ones_own_weights_are_kept_under_a_name() {
     ");
     assert!(story.out("pull --list").contains("mine"));
     assert!(story.run("pull mine --verify").contains("mine is here already"));
-    fs::write(story.home(".local/share/agentry/models/mine/mine.gguf"), "GGUF and so ox\n").unwrap();
+    fs::write(story.home(".local/share/agentry/models/mine/mine.gguf"), "GGUF and so ox\n")
+        .unwrap();
     let ran = story.ran_in("", "pull mine --verify");
     assert_eq!(ran.code, Some(1));
     assert!(ran.err.contains("is not what was published: expected sha256 "), "{}", ran.err);

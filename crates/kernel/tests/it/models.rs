@@ -36,7 +36,8 @@ fn said(names: &[&str], file: &str) -> Vec<Sourced<String>> {
 
 fn agent(candidates: &[&str], allowed: &[&str]) -> Models {
     let candidates = said(candidates, "agents/coder/agent.yml");
-    Models { candidates, allowed: said(allowed, "agents/coder/AGENT.md"), ..Models::default() }
+    let allowed = said(allowed, "agents/coder/AGENT.md");
+    Models { candidates, allowed, bound: true, ..Models::default() }
 }
 
 fn chosen(
@@ -55,7 +56,16 @@ const SONNET: &str = "claude-sonnet-4-20250514";
 
 /// The agent of seed 000.
 fn seed() -> Models {
-    agent(&[SONNET, "gpt-4.1"], &[])
+    Models { bound: false, ..agent(&[SONNET, "gpt-4.1"], &[]) }
+}
+
+#[test]
+fn a_list_of_preferences_does_not_keep_a_person_from_another_model() {
+    let local =
+        Serving { default_model: Some("tiny".into()), ..provider("local", &["tiny"], 0, 0) };
+    assert_eq!(asked(&seed(), "local", std::slice::from_ref(&local)).unwrap().model, "local/tiny");
+    let bound = agent(&[SONNET], &[]);
+    assert!(asked(&bound, "local", &[local]).is_err());
 }
 
 #[test]

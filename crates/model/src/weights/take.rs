@@ -70,7 +70,8 @@ impl Job<'_> {
             let (name, revision) = (&repository.repository, &repository.revision);
             below(&hub.endpoint, &format!("{name}/resolve/{revision}/{path}"))
         };
-        let http = Http::new(HUB, &hub.endpoint, None)?.with_token(&hub.endpoint, hub.token.as_ref());
+        let http =
+            Http::new(HUB, &hub.endpoint, None)?.with_token(&hub.endpoint, hub.token.as_ref());
         let mut pieces = Vec::new();
         for file in self.missing() {
             pieces.push((

@@ -5,12 +5,12 @@ mod anthropic_talk;
 mod cassette;
 mod http;
 mod http_asking;
+mod prices;
 mod retry;
 mod server;
 mod weights;
 mod weights_index;
 mod weights_server;
-mod prices;
 
 use std::cell::RefCell;
 use std::io::Write;

@@ -1,0 +1,70 @@
+//! Chooses the model of a run, says so where it is not one that the agent names, and sees that it is here.
+//!
+//! Must never: let a run begin with a model that nobody can ask, or fetch weights without a word.
+
+use std::io::Write;
+
+use agentry_agentfile::agent::Agent;
+use agentry_kernel::models::{Choice, NoChoice, Wanted, Why, choose};
+use agentry_model::LOCAL;
+
+use crate::engine::Engine;
+use crate::fault::{Blame, Fault};
+use crate::host::Host;
+use crate::render::visible;
+use crate::verb::pull;
+
+/// The model for an agent, and those that are asked when it does not answer.
+pub(crate) fn model(
+    engine: &Engine,
+    agent: &Agent,
+    asked: Option<&str>,
+) -> Result<Choice, Box<NoChoice>> {
+    let default = engine.loaded.library.settings.config.agent.model.as_deref();
+    choose(&Wanted { asked, agent: &agent.models, default }, &engine.servings).map_err(Box::new)
+}
+
+/// The same for a run that is about to begin: what is unexpected is said, what is missing is fetched.
+pub(crate) fn for_run(
+    host: &Host,
+    engine: &Engine,
+    agent: &Agent,
+    asked: Option<&str>,
+) -> Result<Choice, Fault> {
+    let choice = model(engine, agent, asked).map_err(|none| fault(agent, &none))?;
+    if choice.replaced {
+        let named = agent.models.candidates.iter().map(|one| one.value.as_str());
+        let named: Vec<&str> = named.collect();
+        let text = format!(
+            "none of the models that `{}` names can be had ({}); using {} (`agentry models` says why)",
+            agent.id,
+            named.join(", "),
+            choice.model
+        );
+        // With nowhere left to write to, the record still has it.
+        writeln!(anstream::stderr().lock(), "note: {}", visible(&text)).unwrap_or_default();
+    }
+    fetch(host, engine, &choice.model)?;
+    Ok(choice)
+}
+
+/// A local model is fetched when it is first wanted, after its size and licence were said.
+pub(crate) fn fetch(host: &Host, engine: &Engine, model: &str) -> Result<(), Fault> {
+    let Some((LOCAL, id)) = model.split_once('/') else { return Ok(()) };
+    let Some(weights) = &engine.weights else { return Ok(()) };
+    let known = weights.known().iter().any(|one| one.id == id);
+    match known && weights.find(id).is_none() {
+        true => pull::on_first_use(host, weights, id),
+        false => Ok(()),
+    }
+}
+
+pub(crate) fn fault(agent: &Agent, none: &NoChoice) -> Fault {
+    let text = match &none.why {
+        Why::Refused { model, .. } => {
+            format!("the agent `{}` may not use the model `{model}`", agent.id)
+        }
+        Why::Nobody => none.to_string(),
+    };
+    Fault::new(Blame::Caller, text).hint(none.hint())
+}

@@ -1,0 +1,388 @@
+//! Which providers of models there are: those of the settings, and those whose key is in the environment.
+//!
+//! A key goes to one host. The variables that everybody uses belong to the host that everybody means, or to the
+//! one that the operator names beside them; a project's file cannot send a key elsewhere.
+//!
+//! Must never: print a key, or take one for a host that only a project's file names.
+
+use std::net::{TcpStream, ToSocketAddrs};
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentry_agentfile::manifest::config::{self, ProviderKind};
+use agentry_kernel::models::{Offer, Serving};
+use agentry_model::weights::{Kind, Store, known};
+use agentry_model::{
+    HttpSettings, Locals, Prices, Protocol, Provider, Providers, Proxy, Tape, Timing,
+};
+use agentry_runtime::redact::Redactor;
+use agentry_runtime::secret::Secrets;
+use secrecy::SecretString;
+
+use crate::fault::Fault;
+use crate::host::{Host, Loaded};
+use crate::limits::OLLAMA_LOOK_MS_MAX;
+
+/// A provider that everybody knows.
+struct Usual {
+    id: &'static str,
+    protocol: Protocol,
+    /// Variables that may hold its key.
+    keys: &'static [&'static str],
+    /// The variable that may hold its address.
+    base_variable: Option<&'static str>,
+    base_url: &'static str,
+    /// The model to use when nobody names one; none means that somebody must.
+    default_model: Option<&'static str>,
+}
+
+/// In the order in which they are taken when nothing is said.
+const USUAL: [Usual; 7] = [
+    Usual {
+        id: "anthropic",
+        protocol: Protocol::Anthropic,
+        keys: &["ANTHROPIC_API_KEY"],
+        base_variable: Some("ANTHROPIC_BASE_URL"),
+        base_url: "https://api.anthropic.com",
+        default_model: Some("claude-sonnet-4-5"),
+    },
+    Usual {
+        id: "openai",
+        protocol: Protocol::Openai,
+        keys: &["OPENAI_API_KEY"],
+        base_variable: Some("OPENAI_BASE_URL"),
+        base_url: "https://api.openai.com/v1",
+        default_model: Some("gpt-5"),
+    },
+    Usual {
+        id: "gemini",
+        protocol: Protocol::Gemini,
+        keys: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+        base_variable: Some("GEMINI_BASE_URL"),
+        base_url: "https://generativelanguage.googleapis.com",
+        default_model: Some("gemini-2.5-pro"),
+    },
+    Usual {
+        id: "openrouter",
+        protocol: Protocol::OpenaiChat,
+        keys: &["OPENROUTER_API_KEY"],
+        base_variable: None,
+        base_url: "https://openrouter.ai/api/v1",
+        default_model: Some("anthropic/claude-sonnet-4.5"),
+    },
+    Usual {
+        id: "groq",
+        protocol: Protocol::OpenaiChat,
+        keys: &["GROQ_API_KEY"],
+        base_variable: None,
+        base_url: "https://api.groq.com/openai/v1",
+        default_model: None,
+    },
+    Usual {
+        id: "mistral",
+        protocol: Protocol::OpenaiChat,
+        keys: &["MISTRAL_API_KEY"],
+        base_variable: None,
+        base_url: "https://api.mistral.ai/v1",
+        default_model: None,
+    },
+    Usual {
+        id: "deepseek",
+        protocol: Protocol::OpenaiChat,
+        keys: &["DEEPSEEK_API_KEY"],
+        base_variable: None,
+        base_url: "https://api.deepseek.com/v1",
+        default_model: None,
+    },
+];
+
+/// The provider on this machine that others have started.
+const OLLAMA: &str = "ollama";
+const OLLAMA_ADDRESS: &str = "127.0.0.1:11434";
+/// Behind all that have a key.
+const OLLAMA_PRIORITY: i64 = i64::MIN + 1;
+const LOCAL_PRIORITY: i64 = i64::MIN;
+
+/// Providers, and what the choice among them needs to know.
+pub(crate) struct Known {
+    pub(crate) servings: Vec<Serving>,
+    pub(crate) providers: Providers,
+    /// Where weights are, if there is a place for them.
+    pub(crate) weights: Option<Store>,
+}
+
+/// All providers of this host.
+pub(crate) fn known_here(
+    host: &Host,
+    loaded: &Loaded,
+    (secrets, redactor): (&Secrets, &Arc<Redactor>),
+) -> Result<Known, Fault> {
+    let tape = host.tape();
+    let plays = matches!(tape, Some(Tape::Play(_)));
+    let mut all = Vec::new();
+    for (order, (id, said)) in loaded.library.settings.config.providers.iter().enumerate() {
+        if let Some(one) = configured(host, loaded, secrets, (id, said), order) {
+            all.push(one);
+        }
+    }
+    for usual in &USUAL {
+        if !has(&all, usual.id)
+            && let Some(one) = implied(host, usual, all.len(), plays)
+        {
+            all.push(one);
+        }
+    }
+    if !has(&all, OLLAMA) {
+        all.push(ollama(host, all.len()));
+    }
+    let weights = host.environment.models.clone().map(Store::open);
+    let redactor = redactor.clone();
+    let settings = HttpSettings {
+        proxy: proxy(host),
+        timing: Timing::default(),
+        tape,
+        redact: Arc::new(move |text| redactor.hide(text)),
+    };
+    let local = weights.clone().map(Locals::new);
+    let (servings, remote): (Vec<Serving>, Vec<Option<Provider>>) =
+        all.into_iter().map(|one| (one.serving, one.provider)).unzip();
+    let providers = Providers::new(remote.into_iter().flatten().collect(), settings, local);
+    let mut known = Known { servings, providers, weights };
+    known.look_into_ollama();
+    known.add_local();
+    Ok(known)
+}
+
+/// A provider, and what the choice knows of it.
+struct One {
+    serving: Serving,
+    /// None for what needs no connection.
+    provider: Option<Provider>,
+}
+
+fn has(all: &[One], id: &str) -> bool {
+    all.iter().any(|one| one.serving.id == id)
+}
+
+fn usual(id: &str) -> Option<&'static Usual> {
+    USUAL.iter().find(|usual| usual.id == id)
+}
+
+/// A provider of the settings. What it serves is what its list names.
+fn configured(
+    host: &Host,
+    loaded: &Loaded,
+    secrets: &Secrets,
+    (id, said): (&String, &config::Provider),
+    order: usize,
+) -> Option<One> {
+    let usual = usual(id);
+    let protocol = match said.kind {
+        Some(ProviderKind::Anthropic) => Protocol::Anthropic,
+        Some(ProviderKind::Openai) => Protocol::Openai,
+        Some(ProviderKind::OpenaiChat | ProviderKind::Ollama) => Protocol::OpenaiChat,
+        Some(ProviderKind::Gemini) => Protocol::Gemini,
+        // The first has no address, the second is named by its file.
+        Some(ProviderKind::Local | ProviderKind::Scripted) => return None,
+        None => usual.map_or(Protocol::OpenaiChat, |usual| usual.protocol),
+    };
+    let is_ollama = said.kind == Some(ProviderKind::Ollama) || id == OLLAMA;
+    let set = usual.and_then(|usual| host.environment.variable(usual.base_variable?));
+    let usual_base = match protocol {
+        Protocol::Anthropic => Some(USUAL[0].base_url),
+        Protocol::Openai => Some(USUAL[1].base_url),
+        Protocol::Gemini => Some(USUAL[2].base_url),
+        Protocol::OpenaiChat => usual.map(|usual| usual.base_url),
+    };
+    let base_url = match (&said.base_url, set) {
+        (Some(said), _) => Some(said.clone()),
+        (None, Some(set)) => Some(set),
+        (None, None) if is_ollama => Some(ollama_base(host)),
+        (None, None) => usual_base.map(str::to_owned),
+    };
+    let named = said.api_key_env.as_deref();
+    let variables: Vec<&str> = match named {
+        Some(named) => vec![named],
+        None => usual.map(|usual| usual.keys.to_vec()).unwrap_or_default(),
+    };
+    let from_secrets = secrets.for_provider(id).into_iter().next().map(|(_, value)| value);
+    let key = from_secrets.or_else(|| key_of(host, &variables));
+    let shared = shared_address(loaded, id).filter(|_| said.base_url.as_deref() != usual_base);
+    let ready = match (&base_url, shared, &key) {
+        (None, ..) => Err(format!("the settings do not say where `{id}` is: set its base_url")),
+        (Some(_), Some(file), Some(_)) => Err(format!(
+            "{file} says where `{id}` is, and a key goes only to a host that your own settings name"
+        )),
+        (Some(_), _, None) if !variables.is_empty() && !is_ollama => {
+            Err(format!("{} is not set", variables.join(" or ")))
+        }
+        (Some(_), _, _) => Ok(()),
+    };
+    let serving = Serving {
+        id: id.clone(),
+        models: Offer::Listed(said.model_allowlist.clone()),
+        catalogue: Vec::new(),
+        default_model: said.default_model.clone(),
+        priority: said.priority,
+        order,
+        ready,
+    };
+    let provider = base_url.map(|base_url| Provider { id: id.clone(), protocol, base_url, key });
+    Some(One { provider: provider.filter(|_| serving.ready.is_ok()), serving })
+}
+
+/// The file of the project that says where a provider is, if it is one.
+fn shared_address(loaded: &Loaded, id: &str) -> Option<String> {
+    let settings = &loaded.library.settings;
+    ["base_url", "api_key_env"].iter().find_map(|field| {
+        let pointer = format!("/providers/{}/{field}", id.replace('~', "~0").replace('/', "~1"));
+        settings.is_shared(&pointer).then(|| settings.origin(&pointer).file.to_string())
+    })
+}
+
+/// A provider that nobody configured, and whose key is there.
+fn implied(host: &Host, usual: &Usual, order: usize, plays: bool) -> Option<One> {
+    let key = key_of(host, usual.keys);
+    if key.is_none() && !plays {
+        return None;
+    }
+    let set = usual.base_variable.and_then(|name| host.environment.variable(name));
+    let set = set.filter(|set| !set.trim().is_empty());
+    let elsewhere = set.as_deref().is_some_and(|set| !same_host(set, usual.base_url));
+    // Those who stand in for OpenAI speak the older protocol.
+    let protocol = match usual.protocol {
+        Protocol::Openai if elsewhere => Protocol::OpenaiChat,
+        protocol => protocol,
+    };
+    let catalogue = match elsewhere {
+        true => vec!["*".to_owned()],
+        false => Prices::built_in().names(usual.id),
+    };
+    let serving = Serving {
+        id: usual.id.to_owned(),
+        models: Offer::Any,
+        catalogue,
+        default_model: usual.default_model.map(str::to_owned),
+        priority: 0,
+        order,
+        ready: Ok(()),
+    };
+    let base_url = set.unwrap_or_else(|| usual.base_url.to_owned());
+    let provider = Provider { id: usual.id.to_owned(), protocol, base_url, key };
+    Some(One { serving, provider: Some(provider) })
+}
+
+fn key_of(host: &Host, variables: &[&str]) -> Option<SecretString> {
+    variables.iter().find_map(|name| {
+        host.environment.variable(name).filter(|key| !key.trim().is_empty()).map(SecretString::from)
+    })
+}
+
+fn same_host(one: &str, other: &str) -> bool {
+    let host = |url: &str| {
+        let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+        rest.split(['/', '?', '#']).next().unwrap_or_default().to_ascii_lowercase()
+    };
+    host(one) == host(other)
+}
+
+/// Ollama, whether it runs or not.
+fn ollama(host: &Host, order: usize) -> One {
+    let base_url = ollama_base(host);
+    let serving = Serving {
+        id: OLLAMA.to_owned(),
+        models: Offer::Any,
+        catalogue: Vec::new(),
+        default_model: None,
+        priority: OLLAMA_PRIORITY,
+        order,
+        ready: if listens(&base_url) {
+            Ok(())
+        } else {
+            Err(format!("nothing answers at {base_url}"))
+        },
+    };
+    let provider =
+        Provider { id: OLLAMA.to_owned(), protocol: Protocol::OpenaiChat, base_url, key: None };
+    One { serving, provider: Some(provider) }
+}
+
+/// As `OLLAMA_HOST` is written: a host, with or without scheme and port.
+fn ollama_base(host: &Host) -> String {
+    let set = host.environment.variable("OLLAMA_HOST").filter(|set| !set.trim().is_empty());
+    let set = set.unwrap_or_else(|| OLLAMA_ADDRESS.to_owned());
+    let (scheme, rest) = set.trim().split_once("://").unwrap_or(("http", set.trim()));
+    let rest = rest.trim_end_matches('/');
+    // It is also what the server listens at.
+    let rest = rest.replacen("0.0.0.0", "127.0.0.1", 1);
+    let has_port = rest.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+    let port = if has_port || scheme == "https" { "" } else { ":11434" };
+    format!("{scheme}://{rest}{port}/v1")
+}
+
+fn listens(base_url: &str) -> bool {
+    let rest = base_url.split_once("://").map_or(base_url, |(_, rest)| rest);
+    let address = rest.split('/').next().unwrap_or_default();
+    let Ok(mut addresses) = address.to_socket_addrs() else { return false };
+    let wait = Duration::from_millis(OLLAMA_LOOK_MS_MAX);
+    addresses.any(|address| TcpStream::connect_timeout(&address, wait).is_ok())
+}
+
+/// What people have set for all their programs.
+fn proxy(host: &Host) -> Proxy {
+    let variable = |names: &[&str]| {
+        let values = names.iter().filter_map(|name| host.environment.variable(name));
+        values.into_iter().find(|value| !value.trim().is_empty())
+    };
+    Proxy {
+        https: variable(&["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]),
+        // The upper-case name can be set by whoever calls a web server's script; the usual caution.
+        http: variable(&["http_proxy", "HTTP_PROXY", "ALL_PROXY", "all_proxy"]),
+        no_proxy: variable(&["NO_PROXY", "no_proxy"]),
+    }
+}
+
+impl Known {
+    /// A running Ollama says what it has; that is what it serves when nobody names a model.
+    fn look_into_ollama(&mut self) {
+        let others = self.servings.iter().any(|one| one.id != OLLAMA && one.ready.is_ok());
+        let Some(ollama) = self.servings.iter_mut().find(|one| one.id == OLLAMA) else { return };
+        if ollama.ready.is_err() || ollama.models != Offer::Any || others {
+            return;
+        }
+        match self.providers.list(OLLAMA, &|_| true) {
+            Ok(Ok(models)) => {
+                ollama.default_model = models.first().cloned();
+                ollama.catalogue = models;
+            }
+            Ok(Err(failure)) => ollama.ready = Err(failure.message),
+            Err(error) => ollama.ready = Err(error.to_string()),
+        }
+    }
+
+    /// The model in the box: what is installed, and what can be pulled.
+    fn add_local(&mut self) {
+        let Some(weights) = &self.weights else { return };
+        let installed = weights.installed().into_iter().filter(|one| one.kind == Kind::Chat);
+        let installed: Vec<String> = installed.map(|one| one.id).collect();
+        let default = known().iter().find(|one| one.default).map(|one| one.id.clone());
+        // One that is here is better than one that must be fetched first.
+        let default = default.filter(|id| installed.is_empty() || installed.contains(id));
+        let default = default.or_else(|| installed.first().cloned());
+        let mut catalogue = installed;
+        for one in known().iter().filter(|one| one.kind == Kind::Chat) {
+            if !catalogue.contains(&one.id) {
+                catalogue.push(one.id.clone());
+            }
+        }
+        self.servings.push(Serving {
+            id: agentry_model::LOCAL.to_owned(),
+            models: Offer::Any,
+            catalogue,
+            default_model: default,
+            priority: LOCAL_PRIORITY,
+            order: self.servings.len(),
+            ready: Ok(()),
+        });
+    }
+}
