@@ -7,6 +7,7 @@
 
 mod check;
 mod corpus;
+mod local;
 mod measure;
 mod project;
 mod reference;
@@ -30,15 +31,17 @@ enum Part {
     Session,
     Program,
     Sandbox,
+    Local,
 }
 
-const PARTS: [(&str, Part); 6] = [
+const PARTS: [(&str, Part); 7] = [
     ("check", Part::Check),
     ("run", Part::Run),
     ("ledger", Part::Ledger),
     ("session", Part::Session),
     ("program", Part::Program),
     ("sandbox", Part::Sandbox),
+    ("local", Part::Local),
 ];
 
 pub(crate) fn run(root: &Path, options: &[&str]) -> Result<(), Failure> {
@@ -52,6 +55,7 @@ pub(crate) fn run(root: &Path, options: &[&str]) -> Result<(), Failure> {
             Part::Session => sessions::run(root, &binary)?,
             Part::Program => bench_target(root, "agentry-bthread", &["program"])?,
             Part::Sandbox => bench_target(root, "agentry-tools", &["sandbox"])?,
+            Part::Local => local::run(root)?,
         }
     }
     println!("\n{} cores; load {}.", measure::cores(), measure::load());
