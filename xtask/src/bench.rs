@@ -8,6 +8,7 @@
 pub(crate) mod agents;
 mod check;
 mod corpus;
+mod local;
 mod measure;
 mod project;
 mod reference;
@@ -32,9 +33,10 @@ enum Part {
     Program,
     Sandbox,
     Agent,
+    Local,
 }
 
-const PARTS: [(&str, Part); 7] = [
+const PARTS: [(&str, Part); 8] = [
     ("check", Part::Check),
     ("run", Part::Run),
     ("ledger", Part::Ledger),
@@ -42,6 +44,7 @@ const PARTS: [(&str, Part); 7] = [
     ("program", Part::Program),
     ("sandbox", Part::Sandbox),
     ("agent", Part::Agent),
+    ("local", Part::Local),
 ];
 
 pub(crate) fn run(root: &Path, options: &[&str]) -> Result<(), Failure> {
@@ -56,6 +59,7 @@ pub(crate) fn run(root: &Path, options: &[&str]) -> Result<(), Failure> {
             Part::Program => bench_target(root, "agentry-bthread", &["program"])?,
             Part::Agent => agents::run(&binary)?,
             Part::Sandbox => bench_target(root, "agentry-tools", &["sandbox"])?,
+            Part::Local => local::run(root)?,
         }
     }
     println!("\n{} cores; load {}.", measure::cores(), measure::load());

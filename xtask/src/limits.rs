@@ -23,6 +23,9 @@ pub(crate) const BENCH_RUNS_MAX: u32 = 100;
 /// How much of a failed run's output is shown.
 pub(crate) const BENCH_COMPLAINT_LINES_MAX: usize = 20;
 
+/// How often the local model is measured by turns with the engine alone.
+pub(crate) const BENCH_LOCAL_ROUNDS: u32 = 3;
+
 pub(crate) const CRASH_KILLS_MAX: u32 = 100_000;
 /// A run of fifty calls takes seconds; one that takes so long hangs.
 pub(crate) const CRASH_LIFE_TIME_MAX: Duration = Duration::from_secs(120);

@@ -23,14 +23,15 @@ pub(crate) struct Dependency {
 }
 
 /// What each room may use of ours. The order is the one of the architecture: upwards.
-const MAY_USE: [(&str, &[&str]); 11] = [
+const MAY_USE: [(&str, &[&str]); 12] = [
     ("protocol", &[]),
     ("bthread", &[]),
     ("agentfile", &["protocol"]),
     ("kernel", &["protocol", "bthread", "agentfile"]),
     ("store", &["protocol"]),
     ("sandbox", &["protocol"]),
-    ("model", &["protocol"]),
+    ("local", &["protocol"]),
+    ("model", &["protocol", "local"]),
     ("tools", &["protocol", "sandbox"]),
     (
         "runtime",

@@ -1,0 +1,84 @@
+//! The engine in this process: started once, its log kept away from the terminal.
+//!
+//! Must never: write to the terminal, or be started twice.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use llama_cpp_2::llama_backend::LlamaBackend;
+use llama_cpp_2::{LogOptions, send_logs_to_tracing};
+use tracing_core::field::{Field, Visit};
+use tracing_core::span::{Attributes, Id, Record};
+use tracing_core::{Dispatch, Event, Level, Metadata, Subscriber, dispatcher};
+
+use crate::error::LocalError;
+use crate::limits::LOG_LINES_MAX;
+
+/// The engine.
+pub(crate) fn backend() -> Result<&'static LlamaBackend, LocalError> {
+    static BACKEND: OnceLock<Result<LlamaBackend, String>> = OnceLock::new();
+    BACKEND
+        .get_or_init(|| {
+            send_logs_to_tracing(LogOptions::default());
+            LlamaBackend::init().map_err(|error| error.to_string())
+        })
+        .as_ref()
+        .map_err(|error| LocalError::Engine(error.clone()))
+}
+
+/// Does something and gives the last lines of warning that the engine wrote meanwhile.
+pub(crate) fn with_log<T>(work: impl FnOnce() -> T) -> (T, String) {
+    let lines = Lines::default();
+    let kept = Arc::clone(&lines.0);
+    let result = dispatcher::with_default(&Dispatch::new(lines), work);
+    let lines = kept.lock().unwrap_or_else(PoisonError::into_inner);
+    (result, lines.join("; "))
+}
+
+/// Keeps the last warnings of a thread.
+#[derive(Default)]
+struct Lines(Arc<Mutex<Vec<String>>>);
+
+impl Subscriber for Lines {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.is_event() && *metadata.level() <= Level::WARN
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        let mut line = Line(String::new());
+        event.record(&mut line);
+        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.push(line.0.trim().to_owned());
+        if lines.len() > LOG_LINES_MAX {
+            lines.remove(0);
+        }
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+struct Line(String);
+
+impl Visit for Line {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        if field.name() == "message" {
+            self.0.push_str(value);
+        }
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        if field.name() == "message" {
+            self.0.push_str(&format!("{value:?}"));
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! The dialect of models whose template knows no tools: described in the system prompt, called as
+//! Hermes does, in the frame of the file's own template.
+//!
+//! Must never: pretend that such a model was taught to call.
+
+use crate::card::DialectName;
+use crate::dialect::frame::Frame;
+use crate::dialect::hermes::Hermes;
+
+/// The dialect in the frame of the file.
+pub(crate) fn plain(frame: Frame) -> Hermes {
+    Hermes::framed(DialectName::Plain, frame)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dialect::{Dialect, Role, flat_prompt, render};
+    use crate::toolset::sample;
+
+    #[test]
+    fn tools_and_results_are_told_in_the_frame_of_the_file() {
+        let mut frame = Frame::chatml();
+        frame.user_to_model = " [/INST] ".into();
+        let dialect = plain(frame);
+        let tools = sample::offered(&dialect);
+        let prompt = flat_prompt(&render(&dialect, &sample::talk(), &tools));
+        assert!(prompt.ends_with("<tool_response>\nhello\n</tool_response> [/INST] "), "{prompt}");
+        assert!(prompt.contains("\"name\": \"read_file\", \"description\""), "{prompt}");
+        assert_eq!(dialect.name(), DialectName::Plain);
+        assert_eq!(dialect.between(Some(Role::User), Role::Model), " [/INST] ");
+    }
+}

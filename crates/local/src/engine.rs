@@ -1,0 +1,112 @@
+//! A model that was opened: a handle to the thread that owns it.
+//!
+//! Must never: hold weights itself, or load one file twice in the same way.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use crate::ask::{Ask, Said};
+use crate::card::{Card, Settings};
+use crate::error::LocalError;
+use crate::limits::WAIT_MS_MAX;
+use crate::worker::{self, Heard, Job};
+
+/// An opened model; clones are the same one.
+#[derive(Clone)]
+pub struct Engine {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    card: Card,
+    // Invariant: both are there until this is dropped.
+    jobs: Option<SyncSender<Job>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+type Opened = Mutex<HashMap<(PathBuf, Settings), Weak<Shared>>>;
+
+/// Those that are open in this process.
+fn opened() -> &'static Opened {
+    static OPENED: OnceLock<Opened> = OnceLock::new();
+    OPENED.get_or_init(Mutex::default)
+}
+
+impl Engine {
+    /// Opens a GGUF file; the same file with the same settings is opened once in a process.
+    pub fn open(file: &Path, settings: &Settings) -> Result<Self, LocalError> {
+        let place = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+        let mut opened = opened().lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = (place.clone(), *settings);
+        if let Some(shared) = opened.get(&entry).and_then(Weak::upgrade) {
+            return Ok(Self { shared });
+        }
+        let shared = Arc::new(started(place, *settings)?);
+        opened.retain(|_, shared| shared.strong_count() > 0);
+        opened.insert(entry, Arc::downgrade(&shared));
+        Ok(Self { shared })
+    }
+
+    /// What the model is.
+    #[must_use]
+    pub fn card(&self) -> &Card {
+        &self.shared.card
+    }
+
+    /// Answers a request; questions of several threads are answered one after the other.
+    pub fn answer(&self, ask: &Ask<'_>) -> Result<Said, LocalError> {
+        let gone = || LocalError::Engine("its thread has ended".into());
+        let stop = Arc::new(AtomicBool::new(false));
+        // Small, so that a listener who stops is heard before many more tokens are written.
+        let (heard, hears) = mpsc::sync_channel(1);
+        let job = Job {
+            request: ask.request.clone(),
+            session: ask.session.to_owned(),
+            choice: ask.choice,
+            seed: ask.seed,
+            stop: Arc::clone(&stop),
+            heard,
+        };
+        self.shared.jobs.as_ref().ok_or_else(gone)?.send(job).map_err(|_| gone())?;
+        loop {
+            match hears.recv_timeout(Duration::from_millis(WAIT_MS_MAX)) {
+                Ok(Heard::Done(said)) => return *said,
+                Ok(Heard::Piece(piece)) => (ask.hear)(piece),
+                Ok(Heard::Step) | Err(RecvTimeoutError::Timeout) => {
+                    if !(ask.go_on)() {
+                        stop.store(true, Ordering::Release);
+                    }
+                }
+                Err(RecvTimeoutError::Disconnected) => return Err(gone()),
+            }
+        }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.jobs = None;
+        if let Some(thread) = self.thread.take() {
+            // A thread that panicked has already said so to whoever asked.
+            thread.join().ok();
+        }
+    }
+}
+
+fn started(file: PathBuf, settings: Settings) -> Result<Shared, LocalError> {
+    let (jobs, wanted) = mpsc::sync_channel(1);
+    let (opened, opens) = mpsc::sync_channel(1);
+    let thread = thread::Builder::new()
+        .name("local-model".into())
+        .spawn(move || worker::run(&file, &settings, &opened, &wanted))
+        .map_err(|error| LocalError::Engine(format!("no thread for it: {error}")))?;
+    let card = opens.recv().unwrap_or_else(|_| {
+        Err(LocalError::Engine("it ended while the file was being opened".into()))
+    })?;
+    Ok(Shared { card, jobs: Some(jobs), thread: Some(thread) })
+}

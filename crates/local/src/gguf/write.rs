@@ -1,0 +1,137 @@
+//! Writes a GGUF file of plain numbers.
+//!
+//! Must never: leave a part of a file under its final name.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use crate::gguf::{ALIGNMENT, MAGIC};
+
+/// A value in the header.
+pub(crate) enum Entry {
+    Text(String),
+    Texts(Vec<String>),
+    Number(u32),
+    Numbers(Vec<i32>),
+    Real(f32),
+    Truth(bool),
+}
+
+/// A tensor of 32-bit numbers, the fastest dimension first.
+pub(crate) struct Tensor {
+    pub(crate) name: String,
+    pub(crate) shape: Vec<u64>,
+    pub(crate) numbers: Vec<f32>,
+}
+
+/// Writes the file beside its place and then moves it there.
+pub(crate) fn write(to: &Path, entries: &[(&str, Entry)], tensors: &[Tensor]) -> io::Result<()> {
+    let beside = to.with_extension("gguf.part");
+    let written = write_file(&beside, entries, tensors).and_then(|()| fs::rename(&beside, to));
+    if written.is_err() {
+        // What went wrong first is what matters.
+        fs::remove_file(&beside).ok();
+    }
+    written
+}
+
+fn write_file(to: &Path, entries: &[(&str, Entry)], tensors: &[Tensor]) -> io::Result<()> {
+    let mut file = Out { to: BufWriter::new(File::create(to)?), at: 0 };
+    file.bytes(MAGIC)?;
+    file.bytes(&3_u32.to_le_bytes())?;
+    file.count(tensors.len())?;
+    file.count(entries.len())?;
+    for (key, entry) in entries {
+        file.text(key)?;
+        file.entry(entry)?;
+    }
+    let mut starts = 0;
+    for tensor in tensors {
+        file.text(&tensor.name)?;
+        file.number(tensor.shape.len())?;
+        for size in &tensor.shape {
+            file.bytes(&size.to_le_bytes())?;
+        }
+        file.bytes(&0_u32.to_le_bytes())?;
+        file.count(starts)?;
+        starts = (starts + tensor.numbers.len() * 4).next_multiple_of(32);
+    }
+    for tensor in tensors {
+        file.align()?;
+        for number in &tensor.numbers {
+            file.bytes(&number.to_le_bytes())?;
+        }
+    }
+    let file = file.to.into_inner().map_err(io::IntoInnerError::into_error)?;
+    file.sync_all()
+}
+
+struct Out {
+    to: BufWriter<File>,
+    at: u64,
+}
+
+impl Out {
+    fn entry(&mut self, entry: &Entry) -> io::Result<()> {
+        match entry {
+            Entry::Number(number) => {
+                self.kind(4)?;
+                self.bytes(&number.to_le_bytes())
+            }
+            Entry::Real(number) => {
+                self.kind(6)?;
+                self.bytes(&number.to_le_bytes())
+            }
+            Entry::Truth(truth) => {
+                self.kind(7)?;
+                self.bytes(&[u8::from(*truth)])
+            }
+            Entry::Text(text) => {
+                self.kind(8)?;
+                self.text(text)
+            }
+            Entry::Texts(texts) => {
+                self.kind(9)?;
+                self.kind(8)?;
+                self.count(texts.len())?;
+                texts.iter().try_for_each(|text| self.text(text))
+            }
+            Entry::Numbers(numbers) => {
+                self.kind(9)?;
+                self.kind(5)?;
+                self.count(numbers.len())?;
+                numbers.iter().try_for_each(|number| self.bytes(&number.to_le_bytes()))
+            }
+        }
+    }
+
+    fn kind(&mut self, kind: u32) -> io::Result<()> {
+        self.bytes(&kind.to_le_bytes())
+    }
+
+    fn text(&mut self, text: &str) -> io::Result<()> {
+        self.count(text.len())?;
+        self.bytes(text.as_bytes())
+    }
+
+    fn count(&mut self, count: usize) -> io::Result<()> {
+        self.bytes(&u64::try_from(count).map_err(io::Error::other)?.to_le_bytes())
+    }
+
+    fn number(&mut self, count: usize) -> io::Result<()> {
+        self.bytes(&u32::try_from(count).map_err(io::Error::other)?.to_le_bytes())
+    }
+
+    fn align(&mut self) -> io::Result<()> {
+        while !self.at.is_multiple_of(ALIGNMENT) {
+            self.bytes(&[0])?;
+        }
+        Ok(())
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.at += u64::try_from(bytes.len()).map_err(io::Error::other)?;
+        self.to.write_all(bytes)
+    }
+}

@@ -1,0 +1,330 @@
+//! One answer of a model: decide whether to call, then write a bound call or free text.
+//!
+//! Must never: give a call that the schema of its tool refuses.
+
+use agentry_protocol::message::AskedCall;
+
+use crate::ask::{Choice, Finish, Piece};
+use crate::dialect::{Dialect, Part, recovered};
+use crate::dice::{self, Dice};
+use crate::error::LocalError;
+use crate::grammar::Calls;
+use crate::limits::{CALL_PROBABILITY_MIN, CALLS_MAX};
+use crate::repetition::repeats;
+use crate::schema;
+use crate::sequences::Token;
+use crate::stream::Stream;
+use crate::tape::{Tape, Went};
+use crate::vocabulary::Vocabulary;
+
+/// Forced bytes below this are left to the model: they cost no more than a word.
+const FORCED_BYTES: usize = 6;
+
+/// The one who listens: hears pieces and says whether to go on.
+pub(crate) trait Listener {
+    fn hear(&mut self, piece: Piece);
+    fn go_on(&mut self) -> bool;
+}
+
+/// What is needed to speak.
+pub(crate) struct Speaker<'a, 'm> {
+    pub(crate) tape: &'a mut Tape<'m>,
+    pub(crate) vocabulary: &'a Vocabulary<'m>,
+    pub(crate) dialect: &'a dyn Dialect,
+    pub(crate) calls: Option<&'a Calls>,
+    pub(crate) dice: Dice,
+    pub(crate) listener: &'a mut dyn Listener,
+    /// The most tokens that may be written.
+    pub(crate) most: usize,
+    pub(crate) spoken: Spoken,
+}
+
+/// What was spoken.
+#[derive(Default)]
+pub(crate) struct Spoken {
+    pub(crate) text: String,
+    pub(crate) thinking: String,
+    pub(crate) calls: Vec<AskedCall>,
+    /// Every token of the answer, in order.
+    pub(crate) tokens: Vec<Token>,
+    pub(crate) call_probability: Option<f32>,
+    /// How many calls were already announced.
+    named: usize,
+}
+
+/// How one call went.
+enum Written {
+    Call(AskedCall),
+    Ended(Finish),
+}
+
+impl Speaker<'_, '_> {
+    /// Speaks until the end of the turn; the prompt is laid.
+    pub(crate) fn speak(&mut self, choice: Choice) -> Result<Finish, LocalError> {
+        if self.advance()? == Went::Stopped {
+            return Ok(Finish::Interrupted);
+        }
+        match (choice, self.calls) {
+            (Choice::Call, None) => Err(LocalError::NothingToCall),
+            (Choice::Call, Some(calls)) => self.write_calls(calls, false),
+            (Choice::Either, Some(calls)) if self.wants_to_call(calls) => {
+                self.write_calls(calls, false)
+            }
+            (Choice::Either, calls) => self.write_text(calls),
+            (Choice::Unguided, calls) => {
+                let finish = self.write_text(None)?;
+                if let Some(calls) = calls {
+                    self.read_call(calls);
+                }
+                Ok(finish)
+            }
+        }
+    }
+
+    /// Whether the opening mark of a call is probable enough.
+    fn wants_to_call(&mut self, calls: &Calls) -> bool {
+        let mut opening = self.vocabulary.tokens(&self.dialect.call_opens());
+        if opening.is_empty() {
+            let forced = calls.matcher().compute_ff_bytes();
+            opening = self.vocabulary.text_tokens(&String::from_utf8_lossy(&forced));
+        }
+        let Some(first) = opening.first().and_then(|token| usize::try_from(*token).ok()) else {
+            return false;
+        };
+        let probability = dice::probability(self.tape.scores(), first);
+        self.spoken.call_probability = Some(probability);
+        probability >= CALL_PROBABILITY_MIN
+    }
+
+    /// Writes calls; the mark of the first one may already stand there.
+    fn write_calls(&mut self, calls: &Calls, marked: bool) -> Result<Finish, LocalError> {
+        let mut opens = self.dialect.call_opens();
+        if marked {
+            opens.remove(0);
+        }
+        loop {
+            self.force(&opens);
+            match self.write_call(calls)? {
+                Written::Ended(finish) => return Ok(finish),
+                Written::Call(call) => {
+                    self.force(&self.dialect.call_closes());
+                    // A model that says the same call again has nothing more to say.
+                    if self.spoken.calls.contains(&call) {
+                        return Ok(Finish::Done);
+                    }
+                    self.found(call);
+                }
+            }
+            let Some(between) = self.dialect.between_calls() else { return Ok(Finish::Done) };
+            opens = self.dialect.call_opens();
+            if self.spoken.calls.len() >= CALLS_MAX || !self.wants_more(&between, &opens)? {
+                return Ok(Finish::Done);
+            }
+        }
+    }
+
+    /// Whether the model would go on with another call; what stands between is written if so.
+    fn wants_more(&mut self, between: &[Part], opens: &[Part]) -> Result<bool, LocalError> {
+        let between = self.vocabulary.tokens(between);
+        let opens = self.vocabulary.tokens(opens);
+        let Some(first) = opens.first().copied() else { return Ok(false) };
+        for (index, wanted) in between.iter().copied().chain([first]).enumerate() {
+            if self.tape.length() >= self.tape.window() || self.advance()? == Went::Stopped {
+                return Ok(false);
+            }
+            let best = dice::best(self.tape.scores(), |_| true);
+            if best.and_then(|token| Token::try_from(token).ok()) != Some(wanted) {
+                return Ok(false);
+            }
+            if index < between.len() {
+                self.write(wanted);
+            }
+        }
+        Ok(true)
+    }
+
+    fn write_call(&mut self, calls: &Calls) -> Result<Written, LocalError> {
+        let mut matcher = calls.matcher();
+        let mut bytes = Vec::new();
+        while !matcher.is_stopped() {
+            if let Some(finish) = self.ended() {
+                return Ok(Written::Ended(finish));
+            }
+            let forced = matcher.compute_ff_bytes();
+            let tokens = match std::str::from_utf8(&forced) {
+                Ok(text) if text.len() >= FORCED_BYTES => self.forced_tokens(text),
+                Ok(_) | Err(_) => Vec::new(),
+            };
+            let tokens = if tokens.is_empty() {
+                if self.advance()? == Went::Stopped {
+                    return Ok(Written::Ended(Finish::Interrupted));
+                }
+                let mask = matcher.compute_mask().map_err(engine)?;
+                let allowed = |token: usize| {
+                    u32::try_from(token).is_ok_and(|token| mask.is_allowed(token))
+                        && Token::try_from(token).is_ok_and(|token| !self.vocabulary.ends(token))
+                };
+                let chosen = self.dice.choose(self.tape.scores(), allowed);
+                // Nothing but the end is left.
+                let Some(chosen) = chosen else { break };
+                vec![Token::try_from(chosen).map_err(engine)?]
+            } else {
+                tokens
+            };
+            for token in tokens {
+                matcher.consume_token(u32::try_from(token).map_err(engine)?).map_err(engine)?;
+                bytes.extend(self.vocabulary.bytes(token));
+                self.write(token);
+            }
+            if let Some(name) = self.dialect.name_so_far(&String::from_utf8_lossy(&bytes)) {
+                self.announce(calls.toolset.name(&name));
+            }
+        }
+        self.check_call(calls, &bytes)
+    }
+
+    /// The bytes that must come, but for the last token, whose end is the model's to choose.
+    fn forced_tokens(&self, text: &str) -> Vec<Token> {
+        let mut tokens = self.vocabulary.text_tokens(text);
+        tokens.pop();
+        tokens
+    }
+
+    fn check_call(&self, calls: &Calls, bytes: &[u8]) -> Result<Written, LocalError> {
+        let written = String::from_utf8_lossy(bytes);
+        let Some(call) = self.dialect.parse(&written) else {
+            let why = "it is no whole call".to_owned();
+            let tool = self.dialect.name_so_far(&written).unwrap_or_default();
+            return Err(LocalError::InvalidCall { tool, why });
+        };
+        if schema::is_cut(&call.input) {
+            return Ok(Written::Ended(Finish::Length));
+        }
+        calls.toolset.checked(&call).map(Written::Call)
+    }
+
+    fn write_text(&mut self, calls: Option<&Calls>) -> Result<Finish, LocalError> {
+        let mark = self.dialect.call_opens().into_iter().next();
+        let mark =
+            mark.filter(|_| calls.is_some()).map(|(Part::Mark(text) | Part::Text(text))| text);
+        let mut stream = Stream::new(mark);
+        let finish = self.write_stream(&mut stream, calls);
+        if let (Ok(_), Some(calls)) = (&finish, calls)
+            && let Some(found) = recovered(&stream.text, |call| calls.toolset.checked(call).is_ok())
+        {
+            self.spoken.text = found.before;
+            self.spoken.thinking = stream.thinking;
+            self.found(calls.toolset.checked(&found.call)?);
+            return Ok(Finish::Done);
+        }
+        stream.finish(&mut |piece| self.listener.hear(piece));
+        self.spoken.text = stream.text;
+        self.spoken.thinking = stream.thinking;
+        match (stream.opened, calls) {
+            (true, Some(calls)) => {
+                self.spoken.text.truncate(self.spoken.text.trim_end().len());
+                self.write_calls(calls, true)
+            }
+            (true | false, _) => finish,
+        }
+    }
+
+    fn write_stream(
+        &mut self,
+        stream: &mut Stream,
+        calls: Option<&Calls>,
+    ) -> Result<Finish, LocalError> {
+        loop {
+            if let Some(finish) = self.ended() {
+                return Ok(finish);
+            }
+            if self.advance()? == Went::Stopped {
+                return Ok(Finish::Interrupted);
+            }
+            let Some(token) = self.dice.choose(self.tape.scores(), |_| true) else {
+                return Ok(Finish::Done);
+            };
+            let token = Token::try_from(token).map_err(engine)?;
+            if self.vocabulary.ends(token) {
+                return Ok(Finish::Done);
+            }
+            let bytes = self.vocabulary.bytes(token);
+            if self.dialect.stops().iter().any(|stop| stop.as_bytes() == bytes) {
+                return Ok(Finish::Done);
+            }
+            self.write(token);
+            stream.push(&bytes, calls.is_some(), &mut |piece| self.listener.hear(piece));
+            if stream.opened {
+                return Ok(Finish::Done);
+            }
+            if let Some(calls) = calls
+                && stream.may_be_call()
+                && recovered(&stream.text, |call| calls.toolset.checked(call).is_ok()).is_some()
+            {
+                return Ok(Finish::Done);
+            }
+        }
+    }
+
+    /// A call in a text that nothing bound.
+    fn read_call(&mut self, calls: &Calls) {
+        let valid = |call: &AskedCall| calls.toolset.checked(call).is_ok();
+        let marks = |parts: Vec<Part>| {
+            parts.into_iter().next().map(|(Part::Mark(text) | Part::Text(text))| text)
+        };
+        let opens = marks(self.dialect.call_opens()).unwrap_or_default();
+        let closes = marks(self.dialect.call_closes()).unwrap_or_default();
+        let marked = self.spoken.text.split_once(opens.as_str()).filter(|_| !opens.is_empty());
+        let marked = marked.and_then(|(_, rest)| {
+            let inside = rest.split_once(closes.trim()).map_or(rest, |(inside, _)| inside);
+            self.dialect.parse(inside).filter(valid)
+        });
+        let call = marked.or_else(|| recovered(&self.spoken.text, valid).map(|found| found.call));
+        if let Some(Ok(call)) = call.map(|call| calls.toolset.checked(&call)) {
+            self.found(call);
+        }
+    }
+
+    fn found(&mut self, call: AskedCall) {
+        self.announce(call.name.clone());
+        let index = self.spoken.calls.len();
+        self.listener.hear(Piece::CallArguments { index, json: call.input.to_string() });
+        self.spoken.calls.push(call);
+    }
+
+    fn announce(&mut self, name: String) {
+        let index = self.spoken.calls.len();
+        if self.spoken.named <= index {
+            self.spoken.named = index + 1;
+            self.listener.hear(Piece::CallName { index, name });
+        }
+    }
+
+    fn force(&mut self, parts: &[Part]) {
+        for token in self.vocabulary.tokens(parts) {
+            self.write(token);
+        }
+    }
+
+    fn write(&mut self, token: Token) {
+        self.spoken.tokens.push(token);
+        self.tape.push(token);
+    }
+
+    fn advance(&mut self) -> Result<Went, LocalError> {
+        self.tape.advance(&mut || self.listener.go_on())
+    }
+
+    /// Why nothing more may be written, if so.
+    fn ended(&mut self) -> Option<Finish> {
+        let full = self.tape.length() >= self.tape.window();
+        if full || self.spoken.tokens.len() >= self.most {
+            return Some(Finish::Length);
+        }
+        repeats(&self.spoken.tokens).then_some(Finish::Repetition)
+    }
+}
+
+fn engine(error: impl ToString) -> LocalError {
+    LocalError::Engine(error.to_string())
+}

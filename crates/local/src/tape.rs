@@ -1,0 +1,169 @@
+//! The context of a model: what each conversation has put through it, and the scores of the next word.
+//!
+//! Must never: evaluate a token twice that is still there.
+
+use llama_cpp_2::DecodeError;
+use llama_cpp_2::context::LlamaContext;
+use llama_cpp_2::llama_batch::LlamaBatch;
+use llama_cpp_2::token::LlamaToken;
+
+use crate::error::LocalError;
+use crate::limits::BATCH_TOKENS_MAX;
+use crate::sequences::{Sequences, Token};
+
+/// The context with all its sequences.
+pub(crate) struct Tape<'m> {
+    context: LlamaContext<'m>,
+    batch: LlamaBatch<'static>,
+    pub(crate) sequences: Sequences,
+    slot: usize,
+    /// What comes next in this sequence and is not evaluated yet.
+    pending: Vec<Token>,
+    /// How many tokens were evaluated since the prompt was laid.
+    pub(crate) evaluated: u64,
+}
+
+/// Whether somebody asked to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Went {
+    On,
+    Stopped,
+}
+
+impl<'m> Tape<'m> {
+    pub(crate) fn new(context: LlamaContext<'m>, sequences: u32) -> Self {
+        Self {
+            context,
+            batch: LlamaBatch::new(BATCH_TOKENS_MAX, 1),
+            sequences: Sequences::new(sequences),
+            slot: 0,
+            pending: Vec::new(),
+            evaluated: 0,
+        }
+    }
+
+    /// The window, in tokens.
+    pub(crate) fn window(&self) -> usize {
+        usize::try_from(self.context.n_ctx()).unwrap_or(usize::MAX)
+    }
+
+    /// Finds the sequence of a session.
+    pub(crate) fn claim(&mut self, session: &str) -> Result<usize, LocalError> {
+        let (slot, emptied) = self.sequences.claim(session);
+        self.slot = slot;
+        self.pending.clear();
+        if emptied {
+            self.forget(slot, 0)?;
+        }
+        Ok(slot)
+    }
+
+    /// Lays a prompt: what is already there stays, the rest is to be evaluated.
+    pub(crate) fn lay(&mut self, prompt: &[Token]) -> Result<usize, LocalError> {
+        self.evaluated = 0;
+        let (from, common) = self.sequences.nearest(self.slot, prompt);
+        // The last token must be evaluated again: its scores are what we want.
+        let mut kept = common.min(prompt.len().saturating_sub(1));
+        if from == self.slot {
+            if !self.forget(self.slot, kept)? {
+                kept = 0;
+            }
+        } else {
+            self.forget(self.slot, 0)?;
+            let end = position(kept)?;
+            self.context
+                .copy_kv_cache_seq(id(from)?, id(self.slot)?, Some(0), Some(end))
+                .map_err(engine)?;
+        }
+        let tokens = &mut self.sequences.get(self.slot).tokens;
+        tokens.clear();
+        tokens.extend_from_slice(&prompt[..kept]);
+        self.pending.clear();
+        self.pending.extend_from_slice(&prompt[kept..]);
+        Ok(kept)
+    }
+
+    /// Adds a token after all others.
+    pub(crate) fn push(&mut self, token: Token) {
+        self.pending.push(token);
+    }
+
+    /// The tokens of this sequence, evaluated or not.
+    pub(crate) fn length(&mut self) -> usize {
+        self.sequences.get(self.slot).tokens.len() + self.pending.len()
+    }
+
+    /// Evaluates what is pending; afterwards the scores are those of the next token.
+    pub(crate) fn advance(&mut self, go_on: &mut dyn FnMut() -> bool) -> Result<Went, LocalError> {
+        while !self.pending.is_empty() {
+            if !go_on() {
+                return Ok(Went::Stopped);
+            }
+            let count = self.pending.len().min(BATCH_TOKENS_MAX);
+            self.evaluate(count)?;
+            self.sequences.get(self.slot).tokens.extend(self.pending.drain(..count));
+            self.evaluated += u64::try_from(count).unwrap_or(u64::MAX);
+        }
+        Ok(Went::On)
+    }
+
+    /// The score of every token of the vocabulary.
+    pub(crate) fn scores(&self) -> &[f32] {
+        self.context.get_logits_ith(-1)
+    }
+
+    fn evaluate(&mut self, count: usize) -> Result<(), LocalError> {
+        let starts = self.sequences.get(self.slot).tokens.len();
+        let sequence = id(self.slot)?;
+        self.batch.clear();
+        for (index, token) in self.pending[..count].iter().enumerate() {
+            let at = id(starts + index)?;
+            let last = index + 1 == self.pending.len();
+            self.batch.add(LlamaToken(*token), at, &[sequence], last).map_err(engine)?;
+        }
+        loop {
+            match self.context.decode(&mut self.batch) {
+                Ok(()) => return Ok(()),
+                Err(DecodeError::NoKvCacheSlot) => {
+                    let Some(other) = self.sequences.evict(self.slot) else {
+                        let needs = starts + self.pending.len();
+                        return Err(full(needs, self.window()));
+                    };
+                    self.context
+                        .clear_kv_cache_seq(Some(position(other)?), None, None)
+                        .map_err(engine)?;
+                }
+                Err(error) => return Err(engine(error)),
+            }
+        }
+    }
+
+    /// Takes the tokens from a place on out of the context; false if the model cannot, and all are gone.
+    fn forget(&mut self, slot: usize, from: usize) -> Result<bool, LocalError> {
+        let sequence = Some(position(slot)?);
+        let part = self.context.clear_kv_cache_seq(sequence, Some(position(from)?), None);
+        if part.map_err(engine)? {
+            return Ok(true);
+        }
+        self.context.clear_kv_cache_seq(sequence, None, None).map_err(engine)?;
+        Ok(false)
+    }
+}
+
+/// The error of a talk that does not fit.
+pub(crate) fn full(needs: usize, window: usize) -> LocalError {
+    let number = |count| u64::try_from(count).unwrap_or(u64::MAX);
+    LocalError::ContextFull { needs: number(needs), window: number(window) }
+}
+
+fn engine(error: impl ToString) -> LocalError {
+    LocalError::Engine(error.to_string())
+}
+
+fn id(number: usize) -> Result<i32, LocalError> {
+    i32::try_from(number).map_err(engine)
+}
+
+fn position(number: usize) -> Result<u32, LocalError> {
+    u32::try_from(number).map_err(engine)
+}

@@ -1,0 +1,138 @@
+//! Text to tokens and back, with marks and text from outside kept apart.
+//!
+//! Must never: make a control token, or a mark of the format, of text from outside.
+
+use llama_cpp_2::model::LlamaModel;
+use llama_cpp_2::token::LlamaToken;
+use llama_cpp_2::token_type::LlamaTokenAttr;
+
+use crate::dialect::Part;
+use crate::sequences::Token;
+
+/// The vocabulary of a model.
+pub(crate) struct Vocabulary<'m> {
+    model: &'m LlamaModel,
+    /// Words that the tokenizer takes whole even in plain text, though they look like marks.
+    marks: Vec<String>,
+    ends: Vec<bool>,
+}
+
+impl<'m> Vocabulary<'m> {
+    pub(crate) fn of(model: &'m LlamaModel) -> Self {
+        let vocab = model.vocab();
+        let mut marks = Vec::new();
+        let mut ends = Vec::new();
+        for token in vocab.tokens() {
+            ends.push(vocab.is_eog(token));
+            let attributes = vocab.attr(token);
+            if attributes.contains(LlamaTokenAttr::UserDefined) {
+                let piece = vocab.token_to_piece(token, true, None);
+                if let Ok(text) = String::from_utf8(piece)
+                    && is_mark(&text)
+                {
+                    marks.push(text);
+                }
+            }
+        }
+        Self { model, marks, ends }
+    }
+
+    /// The tokens of parts, each part for itself.
+    pub(crate) fn tokens(&self, parts: &[Part]) -> Vec<Token> {
+        let mut tokens = Vec::new();
+        for part in parts {
+            match part {
+                Part::Mark(text) => self.add(text, true, &mut tokens),
+                Part::Text(text) => self.add_text(text, &mut tokens),
+            }
+        }
+        tokens
+    }
+
+    /// The tokens of text from outside.
+    pub(crate) fn text_tokens(&self, text: &str) -> Vec<Token> {
+        let mut tokens = Vec::new();
+        self.add_text(text, &mut tokens);
+        tokens
+    }
+
+    /// The token that every prompt begins with, if the model has one.
+    pub(crate) fn begins(&self) -> Option<Token> {
+        let vocab = self.model.vocab();
+        vocab.should_add_bos().then(|| vocab.bos().0)
+    }
+
+    /// Whether a token ends the turn.
+    pub(crate) fn ends(&self, token: Token) -> bool {
+        usize::try_from(token).is_ok_and(|token| self.ends.get(token) == Some(&true))
+    }
+
+    /// The bytes of a token; marks too.
+    pub(crate) fn bytes(&self, token: Token) -> Vec<u8> {
+        self.model.vocab().token_to_piece(LlamaToken(token), true, None)
+    }
+
+    /// Whether a word of the format is a control token here.
+    pub(crate) fn is_control(&self, mark: &str) -> bool {
+        let tokens = self.model.vocab().tokenize(mark.as_bytes(), false, true);
+        matches!(tokens.as_slice(), [token] if self.model.vocab().is_control(*token))
+    }
+
+    fn add(&self, text: &str, marks: bool, to: &mut Vec<Token>) {
+        if !text.is_empty() {
+            let tokens = self.model.vocab().tokenize(text.as_bytes(), false, marks);
+            to.extend(tokens.into_iter().map(|token| token.0));
+        }
+    }
+
+    /// Cuts the text inside each word that would be taken whole.
+    fn add_text(&self, text: &str, to: &mut Vec<Token>) {
+        for piece in cut(text, &self.marks) {
+            self.add(piece, false, to);
+        }
+    }
+}
+
+/// Words of a vocabulary such as runs of spaces are text; those in brackets are marks.
+fn is_mark(text: &str) -> bool {
+    text.len() > 2 && text.starts_with('<') && text.ends_with('>')
+}
+
+/// The text in pieces, none of which holds one of the marks.
+fn cut<'a>(text: &'a str, marks: &[String]) -> Vec<&'a str> {
+    let mut pieces = Vec::new();
+    let mut from = 0;
+    for (at, _) in text.match_indices('<') {
+        if marks.iter().any(|mark| text[at..].starts_with(mark.as_str())) {
+            pieces.push(&text[from..=at]);
+            from = at + 1;
+        }
+    }
+    pieces.push(&text[from..]);
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_cut_inside_every_mark() {
+        let marks = ["<tool_call>".to_owned(), "</tool_call>".to_owned()];
+        let text = "a <tool_call>b</tool_call> <c><tool_call>";
+        let pieces = cut(text, &marks);
+        assert_eq!(pieces.concat(), text);
+        for piece in &pieces {
+            assert!(marks.iter().all(|mark| !piece.contains(mark.as_str())), "{piece}");
+        }
+        assert_eq!(cut("plain < text >", &marks), ["plain < text >"]);
+    }
+
+    #[test]
+    fn only_words_in_brackets_are_marks() {
+        assert!(is_mark("<tool_call>"));
+        for text in ["<>", "  ", "\n\n", "<a", "a>"] {
+            assert!(!is_mark(text), "{text:?}");
+        }
+    }
+}

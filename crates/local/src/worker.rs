@@ -1,0 +1,304 @@
+//! The thread that owns a model: it loads the file and answers one question after the other.
+//!
+//! Must never: outlive the engine that started it, or share what it owns.
+
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender};
+
+use agentry_protocol::message::{AskedCall, Message, ModelRequest, Usage};
+use llama_cpp_2::context::params::LlamaContextParams;
+use llama_cpp_2::model::params::LlamaModelParams;
+use llama_cpp_2::model::{LlamaChatMessage, LlamaModel};
+
+use crate::ask::{Choice, Piece, Said};
+use crate::backend::{backend, with_log};
+use crate::card::{Card, DialectName, Settings};
+use crate::dialect::frame::Frame;
+use crate::dialect::function_gemma::FunctionGemma;
+use crate::dialect::hermes::Hermes;
+use crate::dialect::llama::Llama;
+use crate::dialect::plain::plain;
+use crate::dialect::{self, Dialect, Segment};
+use crate::dice::Dice;
+use crate::error::LocalError;
+use crate::gguf::header::Header;
+use crate::grammar::Grammars;
+use crate::limits::{ANSWER_TOKENS_MAX, ANSWER_TOKENS_MIN, BATCH_TOKENS_MAX, SESSIONS_MAX};
+use crate::machine;
+use crate::sequences::{Token, key};
+use crate::speak::{Listener, Speaker, Spoken};
+use crate::tape::{Tape, full};
+use crate::vocabulary::Vocabulary;
+
+/// One question, as it is sent to the thread.
+pub(crate) struct Job {
+    pub(crate) request: ModelRequest,
+    pub(crate) session: String,
+    pub(crate) choice: Choice,
+    pub(crate) seed: u64,
+    pub(crate) stop: Arc<AtomicBool>,
+    pub(crate) heard: SyncSender<Heard>,
+}
+
+/// What comes back.
+pub(crate) enum Heard {
+    Piece(Piece),
+    /// A token or a batch is about to be evaluated.
+    Step,
+    Done(Box<Result<Said, LocalError>>),
+}
+
+/// Loads the file, says what it is, and answers until nobody asks any more.
+pub(crate) fn run(
+    file: &Path,
+    settings: &Settings,
+    opened: &SyncSender<Result<Card, LocalError>>,
+    jobs: &Receiver<Job>,
+) {
+    let loaded = Loaded::open(file, settings);
+    match loaded {
+        Err(error) => {
+            // Whoever opened it is gone if this fails, and so is the question.
+            opened.send(Err(error)).ok();
+        }
+        Ok(loaded) => loaded.serve(opened, jobs),
+    }
+}
+
+struct Loaded {
+    file: PathBuf,
+    model: LlamaModel,
+    header: Header,
+    context: u32,
+    threads: u32,
+    sessions: u32,
+}
+
+impl Loaded {
+    fn open(file: &Path, settings: &Settings) -> Result<Self, LocalError> {
+        machine::processor()?;
+        let header = Header::of(file)?;
+        let context = machine::context(file, &header, settings, machine::free_memory())?;
+        let backend = backend()?;
+        let parameters = LlamaModelParams::default().with_use_mmap(true);
+        let (model, log) = with_log(|| LlamaModel::load_from_file(backend, file, &parameters));
+        let model = model.map_err(|error| LocalError::NotLoaded {
+            file: file.to_owned(),
+            why: if log.is_empty() { error.to_string() } else { log },
+        })?;
+        Ok(Self {
+            file: file.to_owned(),
+            model,
+            header,
+            context,
+            threads: machine::threads(settings),
+            sessions: settings.sessions.clamp(1, SESSIONS_MAX),
+        })
+    }
+
+    fn serve(&self, opened: &SyncSender<Result<Card, LocalError>>, jobs: &Receiver<Job>) {
+        let vocabulary = Vocabulary::of(&self.model);
+        let made = self.dialect(&vocabulary).and_then(|dialect| Ok((dialect, self.tape()?)));
+        let (dialect, tape) = match made {
+            Ok(made) => made,
+            Err(error) => {
+                opened.send(Err(error)).ok();
+                return;
+            }
+        };
+        if opened.send(Ok(self.card(dialect.name()))).is_err() {
+            return;
+        }
+        let mut desk = Desk { model: &self.model, vocabulary, dialect, tape, grammars: None };
+        for job in jobs {
+            let said = desk.answer(&job);
+            job.heard.send(Heard::Done(Box::new(said))).ok();
+        }
+    }
+
+    fn tape(&self) -> Result<Tape<'_>, LocalError> {
+        let threads = i32::try_from(self.threads).unwrap_or(1);
+        let batch = u32::try_from(BATCH_TOKENS_MAX).unwrap_or(1);
+        let parameters = LlamaContextParams::default()
+            .with_n_ctx(NonZeroU32::new(self.context))
+            .with_n_batch(batch)
+            .with_n_ubatch(batch)
+            .with_n_seq_max(self.sessions)
+            .with_kv_unified(true)
+            .with_n_threads(threads)
+            .with_n_threads_batch(threads)
+            .with_no_perf(true);
+        let backend = backend()?;
+        let (context, log) = with_log(|| self.model.new_context(backend, parameters));
+        let context = context.map_err(|error| LocalError::NotLoaded {
+            file: self.file.clone(),
+            why: if log.is_empty() { error.to_string() } else { log },
+        })?;
+        Ok(Tape::new(context, self.sessions))
+    }
+
+    fn dialect(&self, vocabulary: &Vocabulary<'_>) -> Result<Box<dyn Dialect>, LocalError> {
+        let template = self.header.text("tokenizer.chat_template");
+        Ok(match dialect::of_template(template) {
+            DialectName::Hermes => Box::new(Hermes::chatml()),
+            DialectName::Llama => Box::new(Llama),
+            DialectName::FunctionGemma => {
+                Box::new(FunctionGemma { escape_is_control: vocabulary.is_control("<escape>") })
+            }
+            DialectName::Plain => Box::new(plain(self.frame()?)),
+        })
+    }
+
+    /// The frame of the file's own template.
+    fn frame(&self) -> Result<Frame, LocalError> {
+        let unknown = || LocalError::WrongKind {
+            file: self.file.clone(),
+            why: "it has no chat template that is known here; take an instruct model".into(),
+        };
+        let template = self.model.chat_template(None).map_err(|_| unknown())?;
+        Frame::learned(|talk, answer| {
+            let talk = talk
+                .iter()
+                .map(|(role, said)| LlamaChatMessage::new((*role).into(), (*said).into()))
+                .collect::<Result<Vec<_>, _>>()
+                .ok()?;
+            self.model.apply_chat_template(&template, &talk, answer).ok()
+        })
+        .ok_or_else(unknown)
+    }
+
+    fn card(&self, dialect: DialectName) -> Card {
+        Card {
+            architecture: self.header.text("general.architecture").to_owned(),
+            name: self.header.text("general.name").to_owned(),
+            parameters: self.model.n_params(),
+            trained_context: self.model.n_ctx_train(),
+            context: self.context,
+            dialect,
+            bytes: self.header.bytes,
+            threads: self.threads,
+        }
+    }
+}
+
+/// Everything that is needed to answer.
+struct Desk<'m> {
+    model: &'m LlamaModel,
+    vocabulary: Vocabulary<'m>,
+    dialect: Box<dyn Dialect>,
+    tape: Tape<'m>,
+    /// Made when the first tools are offered.
+    grammars: Option<Grammars>,
+}
+
+impl Desk<'_> {
+    fn answer(&mut self, job: &Job) -> Result<Said, LocalError> {
+        let calls = if job.request.tools.is_empty() {
+            None
+        } else {
+            let grammars = match self.grammars.take() {
+                Some(grammars) => grammars,
+                None => Grammars::of(self.model)?,
+            };
+            let grammars = self.grammars.insert(grammars);
+            Some(grammars.calls(&job.request.tools, &*self.dialect)?)
+        };
+        let offered = calls.as_ref().map_or(&[][..], |calls| &calls.toolset.offered);
+        let segments = dialect::render(&*self.dialect, &job.request, offered);
+        let slot = self.tape.claim(&job.session)?;
+        let prompt = self.prompt(slot, &job.request, &segments);
+        let window = self.tape.window();
+        if prompt.len() + ANSWER_TOKENS_MIN > window {
+            return Err(full(prompt.len() + ANSWER_TOKENS_MIN, window));
+        }
+        let reused = self.tape.lay(&prompt)?;
+        let asked = job.request.max_tokens.map(|most| usize::try_from(most).unwrap_or(usize::MAX));
+        let mut listener = Ear { job, stopped: false };
+        let mut speaker = Speaker {
+            tape: &mut self.tape,
+            vocabulary: &self.vocabulary,
+            dialect: &*self.dialect,
+            calls: calls.as_deref(),
+            dice: Dice::new(job.request.temperature, job.seed),
+            listener: &mut listener,
+            most: asked.unwrap_or(ANSWER_TOKENS_MAX),
+            spoken: Spoken::default(),
+        };
+        let finish = speaker.speak(job.choice);
+        let spoken = speaker.spoken;
+        let count = |tokens: usize| u64::try_from(tokens).unwrap_or(u64::MAX);
+        let usage = Usage {
+            input_tokens: count(prompt.len()),
+            output_tokens: count(spoken.tokens.len()),
+            cached_tokens: count(reused),
+            estimated: false,
+        };
+        let place = key(job.request.messages.len(), &spoken.text, &spoken.calls);
+        self.tape.sequences.get(slot).remember(place, spoken.tokens);
+        Ok(Said {
+            text: spoken.text,
+            thinking: spoken.thinking,
+            calls: spoken.calls,
+            usage,
+            evaluated: self.tape.evaluated,
+            reused: count(reused),
+            call_probability: spoken.call_probability,
+            finish: finish?,
+        })
+    }
+
+    /// The tokens of the talk; what the model said itself, in the tokens it said it with.
+    fn prompt(&mut self, slot: usize, request: &ModelRequest, segments: &[Segment]) -> Vec<Token> {
+        let mut tokens: Vec<Token> = self.vocabulary.begins().into_iter().collect();
+        for segment in segments {
+            match segment {
+                Segment::Parts(parts) => tokens.extend(self.vocabulary.tokens(parts)),
+                Segment::Said { message, parts } => {
+                    let known = place(request, *message);
+                    match self.tape.sequences.get(slot).recall(&known) {
+                        Some(said) => tokens.extend_from_slice(said),
+                        None => tokens.extend(self.vocabulary.tokens(parts)),
+                    }
+                }
+            }
+        }
+        tokens
+    }
+}
+
+/// The key of a message that the model said.
+fn place(request: &ModelRequest, message: usize) -> String {
+    match &*request.messages[message] {
+        Message::Assistant { content, calls, .. } => {
+            let calls: Vec<AskedCall> = calls
+                .iter()
+                .map(|call| AskedCall {
+                    name: call.tool.as_str().to_owned(),
+                    input: call.input.clone(),
+                })
+                .collect();
+            key(message, content, &calls)
+        }
+        Message::User { .. } | Message::Tool { .. } => String::new(),
+    }
+}
+
+/// Sends on what is heard, and asks whether to go on.
+struct Ear<'a> {
+    job: &'a Job,
+    stopped: bool,
+}
+
+impl Listener for Ear<'_> {
+    fn hear(&mut self, piece: Piece) {
+        self.stopped |= self.job.heard.send(Heard::Piece(piece)).is_err();
+    }
+
+    fn go_on(&mut self) -> bool {
+        self.stopped |= self.job.heard.send(Heard::Step).is_err();
+        !self.stopped && !self.job.stop.load(Ordering::Acquire)
+    }
+}

@@ -1,0 +1,166 @@
+//! The model in the box: how fast it writes beside the engine alone, and how often it takes the right
+//! tool.
+//!
+//! Beside it runs what the engine's own `llama-bench` does, one token after the other, as a small
+//! program that is linked with the very same libraries; and that tool itself, if `LLAMA_BENCH` names it
+//! or it is installed.
+//!
+//! Must never: compare runs with other weights or other threads.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::{bench::measure, child, failure::Failure, limits::BENCH_LOCAL_ROUNDS};
+
+/// What each of ours is called, the variable that names its file, and how its file is called.
+const MODELS: [(&str, &str, &str); 2] = [
+    ("tiny", "AGENTRY_TEST_MODEL", "smollm2-135m"),
+    ("default", "AGENTRY_BENCH_MODEL", "qwen2.5-coder-1.5b"),
+];
+const TOKENS: &str = "96";
+
+pub(crate) fn run(root: &Path) -> Result<(), Failure> {
+    println!("\n## The model in the box");
+    let found: Vec<(&str, PathBuf)> = MODELS
+        .into_iter()
+        .filter_map(|(name, variable, file)| Some((name, weights(variable, file)?)))
+        .collect();
+    for (name, variable, file) in MODELS {
+        if !found.iter().any(|(other, _)| *other == name) {
+            println!("The {name} model is not here: run `agentry pull {file}`, or set {variable}.");
+        }
+    }
+    if found.is_empty() {
+        return Ok(());
+    }
+    let ours = built(root)?;
+    let target = child::target_directory(root)?;
+    let theirs = reference(root, &target)?;
+    for (name, file) in &found {
+        speed(name, file, &ours, &theirs)?;
+    }
+    for (name, file) in &found {
+        println!("\nThe {name} model, 6 tools:");
+        let mut command = Command::new(&ours);
+        command.arg("choice").arg(file);
+        if !child::succeeds(&mut command)? {
+            return Err(Failure::new(format!("`{}` failed.", child::spelled(&command))));
+        }
+    }
+    Ok(())
+}
+
+/// The file that a variable names, or that lies where `agentry pull` puts it.
+fn weights(variable: &str, name: &str) -> Option<PathBuf> {
+    if let Some(file) = env::var_os(variable).map(PathBuf::from) {
+        return file.is_file().then_some(file);
+    }
+    let home = env::var_os("XDG_DATA_HOME")
+        .map(PathBuf::from)
+        .or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".local/share")))?;
+    let folder = fs::read_dir(home.join("agentry/models")).ok()?;
+    let folders = folder.filter_map(Result::ok).map(|entry| entry.path());
+    let ours = folders.filter(|path| {
+        let folder = path.file_name().map(|folder| folder.to_string_lossy().to_lowercase());
+        folder.is_some_and(|folder| folder.starts_with(name))
+    });
+    ours.filter_map(|path| fs::read_dir(path).ok())
+        .flatten()
+        .filter_map(Result::ok)
+        .map(|entry| entry.path())
+        .find(|path| path.extension().is_some_and(|extension| extension == "gguf"))
+}
+
+fn built(root: &Path) -> Result<PathBuf, Failure> {
+    let mut build = child::cargo(root);
+    build.args(["build", "--profile", "fast", "--package", "agentry-local", "--example", "figure"]);
+    println!("$ {}", child::spelled(&build));
+    if !child::succeeds(&mut build)? {
+        return Err(Failure::new("The build of the example failed; the compiler says why above."));
+    }
+    Ok(child::target_directory(root)?.join("fast/examples/figure"))
+}
+
+/// The engine alone, linked with the libraries that our own program is linked with.
+fn reference(root: &Path, target: &Path) -> Result<PathBuf, Failure> {
+    let engine = engine_folder(&target.join("fast/build"))?;
+    let program = target.join("fast/local-reference");
+    let mut compile = Command::new("c++");
+    compile.args(["-O2", "-std=c++17", "-o"]).arg(&program);
+    compile.arg(root.join("xtask/src/bench/local_reference.cpp"));
+    compile.arg("-I").arg(engine.join("include")).arg("-L").arg(engine.join("lib"));
+    compile.args(["-lllama", "-lggml", "-lggml-cpu", "-lggml-base", "-lpthread", "-ldl", "-lm"]);
+    if child::succeeds(&mut compile)? {
+        return Ok(program);
+    }
+    Err(Failure::new(format!("`{}` failed.", child::spelled(&compile))))
+}
+
+/// Where the build script of the engine put its libraries; the newest, if it was built twice.
+fn engine_folder(builds: &Path) -> Result<PathBuf, Failure> {
+    let entries = fs::read_dir(builds).map_err(|error| Failure::file("read", builds, &error))?;
+    let mut found: Vec<_> = entries
+        .filter_map(Result::ok)
+        .map(|entry| entry.path().join("out"))
+        .filter_map(|out| {
+            let written = fs::metadata(out.join("lib/libllama.a")).ok()?.modified().ok()?;
+            Some((written, out))
+        })
+        .collect();
+    found.sort();
+    found.pop().map(|(_, out)| out).ok_or_else(|| {
+        Failure::new(format!("There is no libllama.a under {}. Build again.", builds.display()))
+    })
+}
+
+/// Ours and theirs by turns, the best of each: others may be busy on this machine.
+fn speed(name: &str, file: &Path, ours: &Path, theirs: &Path) -> Result<(), Failure> {
+    let threads = measure::cores().to_string();
+    let tool = own_tool();
+    let (mut best_ours, mut best_theirs, mut best_tool) = (0.0_f64, 0.0_f64, 0.0_f64);
+    for _ in 0..BENCH_LOCAL_ROUNDS {
+        let mut command = Command::new(ours);
+        best_ours = best_ours.max(number(command.arg("speed").arg(file).arg(&threads))?);
+        let mut command = Command::new(theirs);
+        best_theirs = best_theirs.max(number(command.arg(file).arg(&threads).arg(TOKENS))?);
+        if let Some(tool) = &tool {
+            best_tool = best_tool.max(tool_speed(tool, file, &threads)?);
+        }
+    }
+    let ratio = best_ours / best_theirs;
+    println!(
+        "\nThe {name} model, {threads} threads, best of {BENCH_LOCAL_ROUNDS}: {best_ours:.1} tokens/s, \
+         the engine alone {best_theirs:.1}; {ratio:.2} of it (wanted: 0.90)"
+    );
+    if tool.is_some() {
+        println!("llama-bench: {best_tool:.1} tokens/s; {:.2} of it", best_ours / best_tool);
+    }
+    Ok(())
+}
+
+fn number(command: &mut Command) -> Result<f64, Failure> {
+    let printed = child::stdout_of(command)?;
+    let text = String::from_utf8_lossy(&printed);
+    text.trim().parse().map_err(|_| {
+        Failure::new(format!("`{}` printed no number but: {text}", child::spelled(command)))
+    })
+}
+
+/// The engine's own tool, where somebody has it.
+fn own_tool() -> Option<PathBuf> {
+    let named = env::var_os("LLAMA_BENCH").map(PathBuf::from);
+    let tool = named.unwrap_or_else(|| "llama-bench".into());
+    child::answers(Command::new(&tool).arg("--help")).then_some(tool)
+}
+
+fn tool_speed(tool: &Path, file: &Path, threads: &str) -> Result<f64, Failure> {
+    let mut command = Command::new(tool);
+    command.arg("-m").arg(file).args(["-t", threads, "-p", "0", "-n", TOKENS, "-r", "1", "-o", "json"]);
+    let printed = child::stdout_of(&mut command)?;
+    let runs: serde_json::Value = serde_json::from_slice(&printed).unwrap_or_default();
+    runs[0]["avg_ts"].as_f64().ok_or_else(|| {
+        Failure::new(format!("`{}` printed no speed.", child::spelled(&command)))
+    })
+}
