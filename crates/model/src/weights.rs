@@ -54,6 +54,8 @@ pub enum Progress {
     },
     /// The hub cannot give it, and the package index is asked.
     Skipped {
+        /// Whether it answered at all.
+        answered: bool,
         /// Why the hub cannot.
         why: String,
     },

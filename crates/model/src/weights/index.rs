@@ -235,7 +235,7 @@ mod tests {
     }
 
     fn base() -> Url {
-        Url::parse("https://u:p@index.test/root/simple/some-model/").unwrap()
+        Url::parse("https://u:p@index.test/py/simple/some-model/").unwrap()
     }
 
     #[test]
@@ -251,7 +251,7 @@ mod tests {
         assert_eq!(
             shown,
             [
-                "https://u:p@index.test/root/files/a%2B1-1.0.whl a+1-1.0.whl Some(\"ab\") false",
+                "https://u:p@index.test/py/files/a%2B1-1.0.whl a+1-1.0.whl Some(\"ab\") false",
                 "https://cdn.test/b.whl?x=1&y=2 b.whl None true",
             ]
         );
@@ -267,7 +267,7 @@ mod tests {
         let links = of_json(page, &base()).unwrap();
         let yanked: Vec<bool> = links.iter().map(|link| link.yanked).collect();
         assert_eq!(yanked, [false, true, true, false]);
-        assert_eq!(links[0].url.as_str(), "https://u:p@index.test/root/simple/a.whl");
+        assert_eq!(links[0].url.as_str(), "https://u:p@index.test/py/simple/a.whl");
         assert_eq!(links[0].sha256.as_deref(), Some("ab"));
         assert!(of_json("<html>", &base()).is_err());
     }

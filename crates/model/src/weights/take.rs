@@ -36,7 +36,8 @@ impl Job<'_> {
             Source::Path(path) => self.use_path(path),
             Source::Any { hub, index } => match self.ask_hub(hub) {
                 Err(error) if error.is_of_the_place() => {
-                    tell(self.watch, Progress::Skipped { why: error.why() })?;
+                    let answered = matches!(error, PullError::NotOffered { .. });
+                    tell(self.watch, Progress::Skipped { answered, why: error.why() })?;
                     self.ask_index(index).map_err(|other| match other.is_of_the_place() {
                         true => PullError::Nowhere { hub: error.why(), index: other.why() },
                         false => other,

