@@ -239,7 +239,7 @@ fn a_provider_that_cannot_be_asked_says_why() {
 fn proxied(proxy: Proxy, base_url: &str) -> Told {
     let http = with(HttpSettings { proxy, ..HttpSettings::default() });
     let provider = Provider { key: None, ..provider(Protocol::Anthropic, base_url) };
-    ask(&*open(&http, &provider, "m").unwrap(), &hello())
+    ask(&*open(&http, &provider, "m").expect("a good provider"), &hello())
 }
 
 #[test]
@@ -315,7 +315,8 @@ fn an_answer_without_an_end_is_stopped_at_its_bounds() {
     let told = endless("data", limits::FRAME_BYTES_MAX);
     assert_eq!(told.kind(), FailureKind::Malformed);
     assert!(told.failure().message.contains("one event has more than"), "{:?}", told.failure());
-    let told = endless("event: ping\ndata: {}\n\n", limits::ANSWER_BYTES_MAX);
+    let ping = format!("event: ping\ndata: {}\n\n", "x".repeat(1 << 20));
+    let told = endless(&ping, limits::ANSWER_BYTES_MAX);
     assert_eq!(told.kind(), FailureKind::Malformed);
     assert!(told.failure().message.contains("answered with more than"), "{:?}", told.failure());
 }
