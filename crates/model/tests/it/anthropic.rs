@@ -273,7 +273,7 @@ fn an_error_in_the_stream_has_the_kind_of_its_name() {
     let limited = ERROR.replace("overloaded_error", "rate_limit_error");
     assert_eq!(answered(Reply::sse(limited)).kind(), FailureKind::RateLimited);
     let unknown = ERROR.replace("overloaded_error", "new_error");
-    assert_eq!(answered(Reply::sse(unknown)).kind(), FailureKind::Other);
+    assert_eq!(answered(Reply::sse(unknown)).kind(), FailureKind::Overloaded);
 }
 
 fn stopped(reason: &str) -> Told {
