@@ -147,7 +147,8 @@ fn kind(error: &ErrorPart, status: Option<u16>) -> FailureKind {
             Some(409 | 500..600) => FailureKind::Overloaded,
             Some(400..500) => FailureKind::InvalidRequest,
             Some(_) => FailureKind::Malformed,
-            None => FailureKind::Other,
+            // An error in the middle of an answer, of a name that is new: it is on their side.
+            None => FailureKind::Overloaded,
         },
     }
 }

@@ -1,13 +1,8 @@
 //! Somebody who serves models over the network: where, in which protocol, with which key.
 //!
-//! A base URL is taken as people have it in their environment:
-//! - Anthropic: without a version, `https://api.anthropic.com` (ANTHROPIC_BASE_URL); with `/v1` is the same.
-//! - OpenAI, both protocols: with the version, `https://api.openai.com/v1` (OPENAI_BASE_URL); a host alone
-//!   gets `/v1`, and any path that is given stays as it is.
-//! - Gemini: without a version, `https://generativelanguage.googleapis.com`; with `/v1beta` is the same.
-//!
-//! A slash at the end changes nothing. Plain http is for the own machine and private networks; a key is never
-//! sent over it to a public host. A key is sent to the host of its own base URL and nowhere else.
+//! A base URL is taken as people have it in their environment (`base` says how). Plain http is for the own
+//! machine and private networks; a key is never sent over it to a public host. A key is sent to the host of its
+//! own base URL and nowhere else.
 //!
 //! Must never: print a key, follow a redirect, or ask again.
 
@@ -266,6 +261,12 @@ fn key_header(how: KeyHeader, key: &str) -> Option<(HeaderName, HeaderValue)> {
     Some((name, value))
 }
 
+// A base URL is taken as people have it in their environment:
+// - Anthropic: without a version, `https://api.anthropic.com` (ANTHROPIC_BASE_URL); with `/v1` is the same.
+// - OpenAI, both protocols: with the version, `https://api.openai.com/v1` (OPENAI_BASE_URL); a host alone
+//   gets `/v1`, and any path that is given stays as it is.
+// - Gemini: without a version, `https://generativelanguage.googleapis.com`; with `/v1beta` is the same.
+// A slash at the end changes nothing.
 /// The base URL, checked, with a path that ends without a slash.
 fn base(protocol: Protocol, text: &str, has_key: bool) -> Result<Url, String> {
     let shown = shown(text);

@@ -54,26 +54,21 @@ impl Insistent {
     }
 
     /// Asks one model until it answers or waiting is of no use.
-    fn insist(
-        &self,
-        model: &dyn Model,
-        question: &Question<'_>,
-        waited: &mut Duration,
-    ) -> Result<Answer, ModelFailure> {
+    fn insist(&self, model: &dyn Model, asking: &mut Asking<'_>) -> Result<Answer, ModelFailure> {
         let mut attempt = 1;
         loop {
-            let failure = match heard(model, question) {
+            let failure = match asking.ask(model) {
                 Ok(answer) => return Ok(answer),
                 Err(failure) => failure,
             };
-            let wait = self.patience.wait(attempt, failure.retry_after_ms, *waited);
+            let wait = self.patience.wait(attempt, failure.retry_after_ms, asking.waited);
             let Some(wait) = wait.filter(|_| failure.kind.passes()) else { return Err(failure) };
-            (question.tell)(Trouble::Retry { attempt, failure, wait });
-            if !(question.wait)(wait) {
+            (asking.question.tell)(Trouble::Retry { attempt, failure, wait });
+            if !(asking.question.wait)(wait) {
                 let message = "nobody wants the answer any more";
                 return Err(ModelFailure::new(FailureKind::Interrupted, message));
             }
-            *waited += wait;
+            asking.waited += wait;
             attempt += 1;
         }
     }
@@ -81,10 +76,10 @@ impl Insistent {
 
 impl Model for Insistent {
     fn ask(&self, question: &Question<'_>) -> Result<Answer, ModelFailure> {
-        let mut waited = Duration::ZERO;
+        let mut asking = Asking { question, waited: Duration::ZERO, heard: Cell::new(false) };
         let mut models = self.models.iter().peekable();
         while let Some((name, model)) = models.next() {
-            let failure = match self.insist(&**model, question, &mut waited) {
+            let failure = match self.insist(&**model, &mut asking) {
                 Ok(answer) => return Ok(Answer { model: Some(name.clone()), ..answer }),
                 Err(failure) => failure,
             };
@@ -98,18 +93,27 @@ impl Model for Insistent {
     }
 }
 
-/// Asks once. Pieces of an answer that failed are void.
-fn heard(model: &dyn Model, question: &Question<'_>) -> Result<Answer, ModelFailure> {
-    let any = Cell::new(false);
-    let hear = |delta: Delta| {
-        any.set(!matches!(delta, Delta::Restart));
-        (question.hear)(delta);
-    };
-    let answer = model.ask(&Question { hear: &hear, ..*question });
-    if answer.is_err() && any.get() {
-        (question.hear)(Delta::Restart);
+/// A question on its way.
+struct Asking<'a> {
+    question: &'a Question<'a>,
+    /// How long was waited between tries.
+    waited: Duration,
+    /// Whether pieces were heard that nobody called void yet.
+    heard: Cell<bool>,
+}
+
+impl Asking<'_> {
+    /// Asks once. Pieces of an answer that failed are void from now on.
+    fn ask(&self, model: &dyn Model) -> Result<Answer, ModelFailure> {
+        if self.heard.replace(false) {
+            (self.question.hear)(Delta::Restart);
+        }
+        let hear = |delta: Delta| {
+            self.heard.set(!matches!(delta, Delta::Restart));
+            (self.question.hear)(delta);
+        };
+        model.ask(&Question { hear: &hear, ..*self.question })
     }
-    answer
 }
 
 impl Patience {

@@ -45,6 +45,7 @@ struct Body<'a> {
 #[derive(Serialize)]
 struct Tool<'a> {
     name: Cow<'a, str>,
+    #[serde(skip_serializing_if = "str::is_empty")]
     description: &'a str,
     input_schema: &'a Value,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -141,9 +142,23 @@ pub(super) fn write(asked: Asked<'_>) -> Vec<u8> {
         system,
         messages: turns(&request.messages, &names, &by),
     };
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(length(asked));
     serde_json::to_writer(&mut bytes, &body).expect("a value without maps of odd keys is JSON");
     bytes
+}
+
+/// About how many bytes it will be: a body that grows while it is written is copied again and again.
+fn length(asked: Asked<'_>) -> usize {
+    let messages = asked.request.messages.iter().map(|message| match &**message {
+        Message::User { content, images } => {
+            content.len() + images.iter().map(|image| image.data.len() + 100).sum::<usize>()
+        }
+        Message::Assistant { content, .. } => content.len() + 400,
+        Message::Tool { content, .. } => content.len() + 100,
+    });
+    let talk: usize = messages.map(|bytes| bytes + 100).sum();
+    // Line breaks and quotation marks take two bytes.
+    (talk + asked.request.system.len()) / 16 * 17 + 1024 * (asked.request.tools.len() + 2)
 }
 
 fn turns<'a>(messages: &'a [Arc<Message>], names: &'a Names, by: &str) -> Vec<Turn<'a>> {

@@ -153,8 +153,9 @@ impl<'a> Exchange<'a> {
     /// used again, but not waited for.
     pub(crate) fn finish(mut self) -> Result<(), ModelFailure> {
         let Source::Live { news, .. } = &self.source else { return Ok(()) };
+        let until = Instant::now() + Duration::from_millis(STREAM_END_MS);
         // The rest says nothing that matters, but it is a part of the recording.
-        while let Ok(heard) = news.recv_timeout(Duration::from_millis(STREAM_END_MS)) {
+        while let Ok(heard) = news.recv_timeout(until.duration_since(Instant::now())) {
             match (heard, &mut self.recording) {
                 (News::Data(bytes), Some(recording)) => recording.data(&bytes),
                 (News::Data(_), None) => {}

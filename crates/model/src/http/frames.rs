@@ -1,6 +1,6 @@
 //! Makes frames from the pieces of a stream of server-sent events.
 //!
-//! The framing is `sse-stream`'s. It reads a body; ours is a queue that is filled from outside, so it is
+//! The framing is `sse-stream`'s. It reads a stream; ours is a queue that is filled from outside, so it is
 //! asked until the queue is empty, and never waits.
 //!
 //! Must never: hand out a frame that did not end, or keep more than a bound.
@@ -15,8 +15,7 @@ use std::task::{Context, Poll, Waker};
 use agentry_protocol::message::{FailureKind, ModelFailure};
 use bytes::Bytes;
 use futures_core::Stream;
-use http_body::Body;
-use sse_stream::SseStream;
+use sse_stream::{ByteStreamBody, SseStream};
 
 use super::failure::shown;
 use crate::limits::{FRAME_BYTES_MAX, SHOWN_CHARS_MAX};
@@ -27,7 +26,7 @@ type Queue = Rc<RefCell<VecDeque<Bytes>>>;
 /// Frames, as far as the pieces are there.
 pub(crate) struct Frames {
     queue: Queue,
-    stream: Pin<Box<SseStream<Pieces>>>,
+    stream: Pin<Box<SseStream<ByteStreamBody<Pieces, Bytes>>>>,
     /// What the answer begins with, to be shown when it is not what it should be.
     start: Vec<u8>,
     /// How many bytes came since the last frame.
@@ -38,7 +37,7 @@ pub(crate) struct Frames {
 impl Frames {
     pub(crate) fn new() -> Self {
         let queue = Queue::default();
-        let stream = Box::pin(SseStream::new(Pieces(Rc::clone(&queue))));
+        let stream = Box::pin(SseStream::from_bytes_stream(Pieces(Rc::clone(&queue))));
         Self { queue, stream, start: Vec::new(), since: 0, any: false }
     }
 
@@ -90,19 +89,15 @@ impl Frames {
     }
 }
 
-/// A body that has what is in the queue, and more later.
+/// A stream that has what is in the queue, and more later.
 struct Pieces(Queue);
 
-impl Body for Pieces {
-    type Data = Bytes;
-    type Error = Infallible;
+impl Stream for Pieces {
+    type Item = Result<Bytes, Infallible>;
 
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        _context: &mut Context<'_>,
-    ) -> Poll<Option<Result<http_body::Frame<Bytes>, Infallible>>> {
+    fn poll_next(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         match self.0.borrow_mut().pop_front() {
-            Some(piece) => Poll::Ready(Some(Ok(http_body::Frame::data(piece)))),
+            Some(piece) => Poll::Ready(Some(Ok(piece))),
             None => Poll::Pending,
         }
     }

@@ -23,7 +23,7 @@ fn answered(reply: Reply) -> Told {
 }
 
 fn answer(reply: Reply) -> Answer {
-    answered(reply).answer.unwrap()
+    answered(reply).answer.expect("an answer")
 }
 
 fn text_of(heard: &[Delta]) -> String {
@@ -152,20 +152,27 @@ fn all_line_endings_comments_and_odd_fields_are_read() {
 }
 
 #[test]
-fn a_stream_that_is_cut_anywhere_is_a_cut_and_no_call() {
-    // The last frame needs its blank line.
-    for fixture in [BASIC, PARALLEL] {
-        let ends = fixture.len();
-        let server = Server::with(move |number, _| match number % 2 {
-            0 => Reply::sse(fixture).cut_at(number / 2),
-            _ => Reply::sse(fixture).end_at(number / 2),
-        });
+fn a_stream_that_ends_anywhere_is_a_cut_and_no_call() {
+    for fixture in [THINKING, PARALLEL] {
+        let server = Server::with(move |number, _| Reply::sse(fixture).end_at(number));
         let model = model(&http(), Protocol::Anthropic, &server);
-        for number in 0..2 * (ends - 1) {
+        // The last frame needs its blank line.
+        for at in 0..fixture.len() - 1 {
             let told = ask(&*model, &hello());
-            assert_eq!(told.kind(), FailureKind::Cut, "{number}: {}", told.failure().message);
+            assert_eq!(told.kind(), FailureKind::Cut, "{at}: {}", told.failure().message);
         }
         assert!(ask(&*model, &hello()).answer.is_err());
+        assert!(ask(&*model, &hello()).answer.is_ok());
+    }
+}
+
+#[test]
+fn a_connection_that_closes_anywhere_is_a_cut() {
+    let server = Server::with(move |number, _| Reply::sse(BASIC).cut_at(number));
+    let model = model(&http(), Protocol::Anthropic, &server);
+    for at in 0..BASIC.len() - 1 {
+        let told = ask(&*model, &hello());
+        assert_eq!(told.kind(), FailureKind::Cut, "{at}: {}", told.failure().message);
     }
 }
 
@@ -266,7 +273,7 @@ fn an_error_in_the_stream_has_the_kind_of_its_name() {
     let limited = ERROR.replace("overloaded_error", "rate_limit_error");
     assert_eq!(answered(Reply::sse(limited)).kind(), FailureKind::RateLimited);
     let unknown = ERROR.replace("overloaded_error", "new_error");
-    assert_eq!(answered(Reply::sse(unknown)).kind(), FailureKind::Other);
+    assert_eq!(answered(Reply::sse(unknown)).kind(), FailureKind::Overloaded);
 }
 
 fn stopped(reason: &str) -> Told {
@@ -349,7 +356,7 @@ fn huge(bytes: usize) -> String {
         .split_once(
             "event: content_block_delta\ndata: {\"type\": \"content_block_delta\", \"index\": 1",
         )
-        .unwrap();
+        .expect("the fixture has it");
     text.push_str(before);
     let mut piece = |json: &str| {
         let data = json!({"type": "content_block_delta", "index": 1,
@@ -361,7 +368,7 @@ fn huge(bytes: usize) -> String {
         piece(&"x".repeat(1024));
     }
     piece("\"}");
-    let at = after.find("event: content_block_stop").unwrap();
+    let at = after.find("event: content_block_stop").expect("the fixture has it");
     text.push_str(&after[at..]);
     text
 }

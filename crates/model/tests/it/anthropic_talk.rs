@@ -19,13 +19,13 @@ const BASIC: &str = include_str!("fixtures/anthropic/basic.sse");
 /// The body of the request on the wire.
 fn sent(request: &ModelRequest) -> Vec<u8> {
     let server = Server::start(vec![Reply::sse(BASIC)]);
-    ask(&*model(&http(), Protocol::Anthropic, &server), request).answer.unwrap();
+    ask(&*model(&http(), Protocol::Anthropic, &server), request).answer.expect("an answer");
     server.requests().remove(0).body
 }
 
 /// The messages on the wire, without the marks for the cache.
 fn talk(messages: Vec<Message>) -> Value {
-    let mut body: Value = serde_json::from_slice(&sent(&request(messages))).unwrap();
+    let mut body: Value = serde_json::from_slice(&sent(&request(messages))).expect("JSON");
     unmark(&mut body);
     body["messages"].take()
 }

@@ -26,7 +26,7 @@ fn taped(tape: Tape) -> Arc<Http> {
 fn play(file: &Path, request: &ModelRequest) -> Told {
     let http = taped(Tape::Play(file.to_owned()));
     let model = open(&http, &provider(Protocol::Anthropic, "https://other.example"), "the-model");
-    ask(&*model.unwrap(), request)
+    ask(&*model.expect("a good provider"), request)
 }
 
 fn record(file: &Path, replies: Vec<Reply>, request: &ModelRequest) -> Vec<Told> {
@@ -38,8 +38,8 @@ fn record(file: &Path, replies: Vec<Reply>, request: &ModelRequest) -> Vec<Told>
 }
 
 fn lines(file: &Path) -> Vec<Value> {
-    let text = std::fs::read_to_string(file).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    let text = std::fs::read_to_string(file).expect("the tape");
+    text.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
 }
 
 fn place() -> (tempfile::TempDir, PathBuf) {

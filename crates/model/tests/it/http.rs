@@ -119,6 +119,15 @@ fn one_connection_serves_many_requests() {
 }
 
 #[test]
+fn a_stream_that_goes_on_after_the_answer_is_left() {
+    let endless = format!("{BASIC}{}", ": still here\n\n".repeat(10_000));
+    let reply = Reply::sse(endless).pieces_of(14).pace(Duration::from_millis(10));
+    let server = Server::start(vec![reply]);
+    let told = ask(&*model(&http(), Protocol::Anthropic, &server), &hello());
+    assert_eq!(told.answer.unwrap().text, "Hello!");
+}
+
+#[test]
 fn many_can_ask_at_once() {
     let server = Server::start(vec![Reply::sse(BASIC).pieces_of(7)]);
     let http = http();
@@ -239,7 +248,7 @@ fn a_provider_that_cannot_be_asked_says_why() {
 fn proxied(proxy: Proxy, base_url: &str) -> Told {
     let http = with(HttpSettings { proxy, ..HttpSettings::default() });
     let provider = Provider { key: None, ..provider(Protocol::Anthropic, base_url) };
-    ask(&*open(&http, &provider, "m").unwrap(), &hello())
+    ask(&*open(&http, &provider, "m").expect("a good provider"), &hello())
 }
 
 #[test]
@@ -276,6 +285,8 @@ fn the_own_machine_and_the_hosts_of_no_proxy_are_asked_directly() {
     let port = server.address().port();
     assert!(proxied(settings(""), &format!("http://127.0.0.1:{port}")).answer.is_ok());
     assert!(proxied(settings("a.example"), &format!("http://localhost:{port}")).answer.is_ok());
+    let told = proxied(settings(""), "http://[::1]:9");
+    assert_eq!(told.kind(), FailureKind::Connection);
     let told = proxied(settings("other.test,models.invalid"), "http://models.invalid");
     assert_eq!(told.kind(), FailureKind::Connection);
     assert!(proxy.requests().is_empty());
@@ -315,7 +326,8 @@ fn an_answer_without_an_end_is_stopped_at_its_bounds() {
     let told = endless("data", limits::FRAME_BYTES_MAX);
     assert_eq!(told.kind(), FailureKind::Malformed);
     assert!(told.failure().message.contains("one event has more than"), "{:?}", told.failure());
-    let told = endless("event: ping\ndata: {}\n\n", limits::ANSWER_BYTES_MAX);
+    let ping = format!("event: ping\ndata: {}\n\n", "x".repeat(1 << 20));
+    let told = endless(&ping, limits::ANSWER_BYTES_MAX);
     assert_eq!(told.kind(), FailureKind::Malformed);
     assert!(told.failure().message.contains("answered with more than"), "{:?}", told.failure());
 }

@@ -58,8 +58,10 @@ enum Ending {
     ResetBeforeHead,
 }
 
+type Respond = dyn Fn(usize, &Received) -> Reply + Send + Sync;
+
 struct State {
-    respond: Box<dyn Fn(usize, &Received) -> Reply + Send + Sync>,
+    respond: Box<Respond>,
     requests: Mutex<Vec<Received>>,
     connections: AtomicUsize,
     hung_up: AtomicUsize,
