@@ -7,7 +7,7 @@
 //! Must never: know the wire form of one provider, or give an outcome twice.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use agentry_protocol::CallId;
@@ -84,8 +84,52 @@ pub(crate) fn object(input: &Value) -> Cow<'_, Value> {
     }
 }
 
-/// A tool's name in letters that every provider takes: `server/tool` is `server__tool`.
-pub(crate) fn tool_name(name: &str) -> String {
+/// The tools of a request by names that every provider takes: `server/tool` is `server__tool`.
+///
+/// They depend on the list of tools alone, so that the bytes of a talk stay the same, and no two tools have
+/// the same.
+pub(crate) struct Names {
+    /// Only those that are written in another way than they are called.
+    written: HashMap<String, String>,
+    meant: HashMap<String, String>,
+}
+
+impl Names {
+    /// Of these tools.
+    pub(crate) fn of(tools: &[ToolSpec]) -> Self {
+        let mut names = Self { written: HashMap::new(), meant: HashMap::new() };
+        let all = || tools.iter().map(|tool| (tool.name.as_str(), plain(tool.name.as_str())));
+        let kept: HashSet<&str> =
+            all().filter(|(name, plain)| name == plain).map(|(name, _)| name).collect();
+        for (name, plain) in all().filter(|(name, plain)| name != plain) {
+            if names.written.contains_key(name) {
+                continue;
+            }
+            let mut candidate = plain.clone();
+            let mut number = 2;
+            while kept.contains(candidate.as_str()) || names.meant.contains_key(&candidate) {
+                candidate = ended(&plain, &format!("_{number}"));
+                number += 1;
+            }
+            names.written.insert(name.to_owned(), candidate.clone());
+            names.meant.insert(candidate, name.to_owned());
+        }
+        names
+    }
+
+    /// What the provider is told. A tool of an earlier step may no longer be in the list.
+    pub(crate) fn written(&self, name: &str) -> String {
+        self.written.get(name).map_or_else(|| plain(name), Clone::clone)
+    }
+
+    /// The tool that the model means.
+    pub(crate) fn meant(&self, written: &str) -> String {
+        self.meant.get(written).map_or_else(|| written.to_owned(), Clone::clone)
+    }
+}
+
+/// The name in letters that every provider takes, and no longer than it takes.
+fn plain(name: &str) -> String {
     let mut out = String::with_capacity(name.len() + 1);
     if !name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
         out.push('_');
@@ -97,40 +141,13 @@ pub(crate) fn tool_name(name: &str) -> String {
             _ => out.push('_'),
         }
     }
-    if out.len() > TOOL_NAME_BYTES_MAX {
-        let end = format!("_{:08x}", mixed(name));
-        out.truncate(TOOL_NAME_BYTES_MAX - end.len());
-        out.push_str(&end);
-    }
-    out
+    ended(&out, "")
 }
 
-/// A number that is hardly the same for two long names that begin alike (FNV-1a).
-fn mixed(name: &str) -> u32 {
-    name.bytes().fold(0x811c_9dc5, |sum, byte| (sum ^ u32::from(byte)).wrapping_mul(0x0100_0193))
-}
-
-/// The names of a request's tools, to find the one that a model means.
-pub(crate) struct Names {
-    /// Only those that are written in another way than they are called.
-    changed: HashMap<String, String>,
-}
-
-impl Names {
-    /// Of these tools.
-    pub(crate) fn of(tools: &[ToolSpec]) -> Self {
-        let changed = tools
-            .iter()
-            .map(|tool| (tool_name(tool.name.as_str()), tool.name.as_str().to_owned()))
-            .filter(|(written, name)| written != name)
-            .collect();
-        Self { changed }
-    }
-
-    /// The tool that the model means.
-    pub(crate) fn meant(&self, written: &str) -> String {
-        self.changed.get(written).map_or_else(|| written.to_owned(), Clone::clone)
-    }
+fn ended(name: &str, end: &str) -> String {
+    // Only ASCII is left, so every byte is a letter.
+    let length = name.len().min(TOOL_NAME_BYTES_MAX - end.len());
+    format!("{}{end}", &name[..length])
 }
 
 #[cfg(test)]
@@ -184,13 +201,28 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_written_in_letters_that_all_take() {
-        assert_eq!(tool_name("read_file"), "read_file");
-        assert_eq!(tool_name("git/log"), "git__log");
-        assert_eq!(tool_name("7zip"), "_7zip");
-        assert_eq!(tool_name("a b.c"), "a_b_c");
+    fn a_name_is_written_in_letters_that_all_take_and_found_again() {
         let long = "x".repeat(80);
-        assert_eq!(tool_name(&long).len(), TOOL_NAME_BYTES_MAX);
-        assert_ne!(tool_name(&long), tool_name(&format!("{long}y")));
+        let longer = format!("{long}y");
+        let names = ["git/log", "git__log", "git log", "7zip", "read_file", &long, &longer];
+        let written = [
+            "git__log_2",
+            "git__log",
+            "git_log",
+            "_7zip",
+            "read_file",
+            &long[..TOOL_NAME_BYTES_MAX],
+            &format!("{}_2", &long[..TOOL_NAME_BYTES_MAX - 2]),
+        ];
+        let request = crate::fixture::request(Vec::new());
+        let tools = names
+            .map(|name| ToolSpec { name: ToolName::canonical(name), ..request.tools[0].clone() });
+        let table = Names::of(&tools);
+        for (name, written) in names.iter().zip(written) {
+            assert_eq!(table.written(name), written);
+            assert_eq!(table.meant(written), *name);
+        }
+        assert_eq!(table.written("old/tool"), "old__tool");
+        assert_eq!(table.meant("no_such"), "no_such");
     }
 }

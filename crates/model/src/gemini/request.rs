@@ -8,13 +8,13 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 
-use agentry_protocol::call::{ToolCall, ToolSpec};
+use agentry_protocol::call::ToolSpec;
 use agentry_protocol::message::{Image, Sealed};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::{bare, sealer};
-use crate::talk::{self, Said};
+use crate::talk::{self, Names, Said};
 use crate::wire::Asked;
 
 /// The signature of a call that another model made: the documentation gives this one for it.
@@ -38,10 +38,18 @@ pub(super) fn path(model: &str) -> String {
 /// The request, as JSON.
 pub(super) fn body(asked: Asked<'_>) -> Vec<u8> {
     let request = asked.request;
+    let names = Names::of(&request.tools);
     let system = (!request.system.is_empty())
         .then(|| System { parts: [Part { text: Some(&request.system), ..Part::default() }] });
-    let tools = (!request.tools.is_empty())
-        .then(|| [Tools { function_declarations: request.tools.iter().map(declared).collect() }]);
+    let tools = (!request.tools.is_empty()).then(|| {
+        [Tools {
+            function_declarations: request
+                .tools
+                .iter()
+                .map(|spec| declared(spec, &names))
+                .collect(),
+        }]
+    });
     let config = Config {
         max_output_tokens: request.max_tokens,
         temperature: request.temperature,
@@ -51,7 +59,7 @@ pub(super) fn body(asked: Asked<'_>) -> Vec<u8> {
         system_instruction: system,
         tools,
         generation_config: (!config.is_empty()).then_some(config),
-        contents: contents(asked),
+        contents: contents(asked, &names),
     };
     serde_json::to_vec(&body).expect("a request holds only what JSON can write")
 }
@@ -107,9 +115,9 @@ struct Declared<'a> {
     parameters_json_schema: &'a Value,
 }
 
-fn declared(spec: &ToolSpec) -> Declared<'_> {
+fn declared<'a>(spec: &'a ToolSpec, names: &Names) -> Declared<'a> {
     Declared {
-        name: talk::tool_name(spec.name.as_str()),
+        name: names.written(spec.name.as_str()),
         description: &spec.description,
         parameters_json_schema: &spec.parameters,
     }
@@ -191,7 +199,7 @@ enum Response<'a> {
     Error(&'a str),
 }
 
-fn contents(asked: Asked<'_>) -> Vec<Content<'_>> {
+fn contents<'a>(asked: Asked<'a>, names: &Names) -> Vec<Content<'a>> {
     let sealer = sealer(asked.model);
     let mut contents = Vec::with_capacity(asked.request.messages.len());
     // How Gemini itself calls the calls whose outcomes come next.
@@ -206,26 +214,34 @@ fn contents(asked: Asked<'_>) -> Vec<Content<'_>> {
             Said::Assistant { content, thinking: _, calls, sealed } => {
                 let sealed = Seals(sealed.filter(|sealed| sealed.by == sealer));
                 let first = usize::from(!content.is_empty());
-                ids = (0..calls.len()).map(|at| sealed.get(first + at, "id")).collect();
                 if !content.is_empty() {
-                    let signature = sealed.get(0, "thoughtSignature");
-                    let text = Some(content);
-                    add(
-                        &mut contents,
-                        "model",
-                        Part { text, thought_signature: signature, ..Part::default() },
-                    );
+                    let thought_signature = sealed.get(0, "thoughtSignature");
+                    let part = Part { text: Some(content), thought_signature, ..Part::default() };
+                    add(&mut contents, "model", part);
                 }
                 for (at, call) in calls.iter().enumerate() {
+                    let id = sealed.get(first + at, "id");
+                    let name = names.written(call.tool.as_str());
+                    let args = talk::object(&call.input);
                     let unsigned = at == 0 && wants_signatures(asked.model);
                     let signature = sealed.get(first + at, "thoughtSignature");
-                    let signature = signature.or(unsigned.then_some(NOT_SIGNED));
-                    add(&mut contents, "model", called(call, ids[at], signature));
+                    let part = Part {
+                        function_call: Some(Called { id, name, args }),
+                        thought_signature: signature.or(unsigned.then_some(NOT_SIGNED)),
+                        ..Part::default()
+                    };
+                    add(&mut contents, "model", part);
+                    ids.push_back(id);
                 }
             }
             Said::Outcome { call, content, ok } => {
                 let id = ids.pop_front().flatten();
-                add(&mut contents, "user", came_of(call, id, content, ok));
+                let name = names.written(call.tool.as_str());
+                let response =
+                    if ok { Response::Result(content) } else { Response::Error(content) };
+                let outcome = Outcome { id, name, response };
+                let part = Part { function_response: Some(outcome), ..Part::default() };
+                add(&mut contents, "user", part);
             }
         }
     }
@@ -252,19 +268,6 @@ fn add_user<'a>(contents: &mut Vec<Content<'a>>, content: &'a str, images: &'a [
         let picture = Picture { mime_type: &image.media_type, data: &image.data };
         add(contents, "user", Part { inline_data: Some(picture), ..Part::default() });
     }
-}
-
-fn called<'a>(call: &'a ToolCall, id: Option<&'a str>, signature: Option<&'a str>) -> Part<'a> {
-    let name = talk::tool_name(call.tool.as_str());
-    let call = Called { id, name, args: talk::object(&call.input) };
-    Part { function_call: Some(call), thought_signature: signature, ..Part::default() }
-}
-
-fn came_of<'a>(call: &ToolCall, id: Option<&'a str>, content: &'a str, ok: bool) -> Part<'a> {
-    let name = talk::tool_name(call.tool.as_str());
-    let response = if ok { Response::Result(content) } else { Response::Error(content) };
-    let outcome = Outcome { id, name, response };
-    Part { function_response: Some(outcome), ..Part::default() }
 }
 
 /// Adds a part to the last content, or begins a new one. Outcomes stand alone: there must be as many of them

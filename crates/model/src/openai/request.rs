@@ -12,12 +12,13 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::sealer;
-use crate::talk::{self, Said};
+use crate::talk::{self, Names, Said};
 use crate::wire::Asked;
 
 /// The request, as JSON.
 pub(super) fn body(asked: Asked<'_>) -> Vec<u8> {
     let request = asked.request;
+    let names = Names::of(&request.tools);
     let body = Body {
         model: asked.model,
         stream: true,
@@ -27,8 +28,8 @@ pub(super) fn body(asked: Asked<'_>) -> Vec<u8> {
         temperature: request.temperature,
         prompt_cache_key: asked.session,
         instructions: &request.system,
-        tools: request.tools.iter().map(tool).collect(),
-        input: items(asked),
+        tools: request.tools.iter().map(|spec| tool(spec, &names)).collect(),
+        input: items(asked, &names),
     };
     serde_json::to_vec(&body).expect("a request holds only what JSON can write")
 }
@@ -76,10 +77,10 @@ struct Tool<'a> {
     strict: bool,
 }
 
-fn tool(spec: &ToolSpec) -> Tool<'_> {
+fn tool<'a>(spec: &'a ToolSpec, names: &Names) -> Tool<'a> {
     Tool {
         r#type: "function",
-        name: talk::tool_name(spec.name.as_str()),
+        name: names.written(spec.name.as_str()),
         description: &spec.description,
         parameters: &spec.parameters,
         strict: false,
@@ -109,7 +110,7 @@ enum Part<'a> {
     InputImage { image_url: String },
 }
 
-fn items(asked: Asked<'_>) -> Vec<Item<'_>> {
+fn items<'a>(asked: Asked<'a>, names: &Names) -> Vec<Item<'a>> {
     let sealer = sealer(asked.model);
     let mut items = Vec::with_capacity(asked.request.messages.len());
     for said in talk::said(&asked.request.messages) {
@@ -119,7 +120,7 @@ fn items(asked: Asked<'_>) -> Vec<Item<'_>> {
             }
             Said::Assistant { content, thinking: _, calls, sealed } => {
                 let sealed = sealed.filter(|sealed| sealed.by == sealer);
-                add_answer(&mut items, content, calls, sealed);
+                add_answer(&mut items, content, calls, sealed, names);
             }
             Said::Outcome { call, content, ok } => items.push(Item::Output {
                 r#type: "function_call_output",
@@ -138,13 +139,14 @@ fn add_answer<'a>(
     content: &'a str,
     calls: &'a [ToolCall],
     sealed: Option<&'a Sealed>,
+    names: &Names,
 ) {
     let text = (!content.is_empty())
         .then_some(Item::Message { role: "assistant", content: Content::Text(content) });
     let calls = calls.iter().map(|call| Item::Call {
         r#type: "function_call",
         call_id: call.id.as_str(),
-        name: talk::tool_name(call.tool.as_str()),
+        name: names.written(call.tool.as_str()),
         arguments: talk::object(&call.input).to_string(),
     });
     let sealed = sealed.map_or(&[][..], |sealed| &sealed.items);

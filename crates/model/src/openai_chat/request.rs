@@ -12,12 +12,13 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{Dialect, sealer};
-use crate::talk::{self, Said};
+use crate::talk::{self, Names, Said};
 use crate::wire::Asked;
 
 /// The request, as JSON.
 pub(super) fn body(dialect: Dialect, asked: Asked<'_>) -> Vec<u8> {
     let request = asked.request;
+    let names = Names::of(&request.tools);
     let (old, new, key) = match dialect {
         Dialect::Openai => (None, request.max_tokens, Some(asked.session)),
         Dialect::Compatible => (request.max_tokens, None, None),
@@ -30,8 +31,8 @@ pub(super) fn body(dialect: Dialect, asked: Asked<'_>) -> Vec<u8> {
         max_completion_tokens: new,
         temperature: request.temperature,
         prompt_cache_key: key,
-        tools: request.tools.iter().map(tool).collect(),
-        messages: entries(dialect, asked),
+        tools: request.tools.iter().map(|spec| tool(spec, &names)).collect(),
+        messages: entries(dialect, asked, &names),
     };
     serde_json::to_vec(&body).expect("a request holds only what JSON can write")
 }
@@ -72,11 +73,11 @@ struct Function<'a> {
     parameters: &'a Value,
 }
 
-fn tool(spec: &ToolSpec) -> Tool<'_> {
+fn tool<'a>(spec: &'a ToolSpec, names: &Names) -> Tool<'a> {
     Tool {
         r#type: "function",
         function: Function {
-            name: talk::tool_name(spec.name.as_str()),
+            name: names.written(spec.name.as_str()),
             description: &spec.description,
             parameters: &spec.parameters,
         },
@@ -141,7 +142,7 @@ struct Asking {
     arguments: String,
 }
 
-fn entries<'a>(dialect: Dialect, asked: Asked<'a>) -> Vec<Entry<'a>> {
+fn entries<'a>(dialect: Dialect, asked: Asked<'a>, names: &Names) -> Vec<Entry<'a>> {
     let request = asked.request;
     let sealer = sealer(asked.model);
     let mut entries = Vec::with_capacity(request.messages.len() + 1);
@@ -165,11 +166,8 @@ fn entries<'a>(dialect: Dialect, asked: Asked<'a>) -> Vec<Entry<'a>> {
             }
             Said::Assistant { content, thinking, calls, sealed } => {
                 let sealed = sealed.filter(|sealed| sealed.by == sealer);
-                entries.push(answer(
-                    dialect,
-                    Answered { content, thinking, sealed, calls },
-                    outcomes,
-                ));
+                let said = Answered { content, thinking, sealed, calls };
+                entries.push(answer(dialect, said, outcomes, names));
             }
             Said::Outcome { call: _, content, ok } => {
                 entries.push(Entry::Tool {
@@ -190,7 +188,7 @@ struct Answered<'a> {
     calls: &'a [ToolCall],
 }
 
-fn answer<'a>(dialect: Dialect, said: Answered<'a>, first: usize) -> Entry<'a> {
+fn answer<'a>(dialect: Dialect, said: Answered<'a>, first: usize, names: &Names) -> Entry<'a> {
     let items = || said.sealed.into_iter().flat_map(|sealed| &sealed.items);
     let empty = match dialect {
         Dialect::Openai => None,
@@ -201,7 +199,7 @@ fn answer<'a>(dialect: Dialect, said: Answered<'a>, first: usize) -> Entry<'a> {
         id: id(first + at),
         r#type: "function",
         function: Asking {
-            name: talk::tool_name(call.tool.as_str()),
+            name: names.written(call.tool.as_str()),
             arguments: talk::object(&call.input).to_string(),
         },
         extra_content: items()
