@@ -21,11 +21,12 @@ use crate::view;
 
 /// Raised with every migration and every change of a view. An older program stops when it sees a
 /// higher one; a newer one folds the views again when it sees a lower one.
-pub(crate) const LAYOUT_VERSION: u64 = 3;
+pub(crate) const LAYOUT_VERSION: u64 = 4;
 
-const MIGRATIONS: [(&str, &str); 2] = [
+const MIGRATIONS: [(&str, &str); 3] = [
     ("V1__ledger", include_str!("migrations/V1__ledger.sql")),
     ("V2__entries_of_a_turn", include_str!("migrations/V2__entries_of_a_turn.sql")),
+    ("V3__reservations", include_str!("migrations/V3__reservations.sql")),
 ];
 
 /// The connection that writes, to a file in today's form.

@@ -25,7 +25,7 @@ use crate::home::Home;
 use crate::limits::{QUEUE_APPENDS_MAX, READERS_MAX};
 use crate::lock::Ownership;
 use crate::view;
-use crate::writer::{Append, Order, Signal, Writer};
+use crate::writer::{Alone, Append, Order, Signal, Writer};
 
 /// The ledger of a home. Clones are the same ledger; the last one to go closes it.
 #[derive(Clone)]
@@ -133,7 +133,10 @@ impl Ledger {
     /// Takes a session for this process alone. It is free again on drop, and when the process ends.
     pub fn own(&self, session: &SessionId) -> Result<Ownership, Error> {
         self.shared.refuse_if_poisoned()?;
-        Ownership::take(&self.shared.home, session, (self.shared.clock)())
+        let owned = Ownership::take(&self.shared.home, session, (self.shared.clock)())?;
+        // Whoever set money aside for it before is gone.
+        self.release_session(session)?;
+        Ok(owned)
     }
 
     /// How often the disk was waited for; many appends share one commit.
@@ -144,7 +147,7 @@ impl Ledger {
     /// Drops the views and folds them again from the entries.
     pub fn rebuild_views(&self) -> Result<(), Error> {
         let (reply, answer) = mpsc::sync_channel(1);
-        self.shared.order(Order::Rebuild(reply))?;
+        self.shared.order(Order::Alone(Alone::Rebuild(reply)))?;
         answer.recv().map_err(|_| self.shared.stopped())?
     }
 
@@ -237,13 +240,13 @@ impl Shared {
         rows.map(|row| row.map_err(read)?.open(&self.path, &self.artifacts)).collect()
     }
 
-    fn order(&self, order: Order) -> Result<(), Error> {
+    pub(crate) fn order(&self, order: Order) -> Result<(), Error> {
         let orders = self.orders.as_ref().expect("the queue is there until the ledger is dropped");
         orders.send(order).map_err(|_| self.stopped())
     }
 
     /// The writer is gone without an answer.
-    fn stopped(&self) -> Error {
+    pub(crate) fn stopped(&self) -> Error {
         let unsaid = || Error::OutcomeUnknown {
             path: self.path.clone(),
             cause: "the thread that writes has stopped".to_owned(),

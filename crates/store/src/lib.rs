@@ -19,6 +19,7 @@ mod ledger;
 pub mod limits;
 mod lock;
 mod query;
+mod spending;
 mod tail;
 mod verify;
 mod view;
@@ -30,11 +31,12 @@ pub use error::{Error, Outcome};
 pub use home::Home;
 pub use ledger::{Filter, Ledger};
 pub use lock::Ownership;
+pub use spending::{Over, Reservation, Span, SpendingLimits, day_of};
 pub use tail::Tail;
 pub use verify::{Broken, Defect, Verified};
 pub use view::{
-    ApprovalRow, ApprovalStatus, CallRow, CallStatus, RunRow, RunStatus, SessionRow, StepRow,
-    TurnRow, TurnStatus,
+    ApprovalRow, ApprovalStatus, Bill, CallRow, CallStatus, Payer, RunRow, RunStatus, SessionRow,
+    StepRow, TurnRow, TurnStatus,
 };
 
 /// Says the time in milliseconds since 1970.

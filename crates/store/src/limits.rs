@@ -38,3 +38,7 @@ pub const BROKEN_MAX: usize = 100;
 pub const VIEW_PROMPT_BYTES_MAX: usize = 4096;
 /// How many ids are named when a short one is ambiguous.
 pub(crate) const CANDIDATES_MAX: usize = 5;
+/// How long money stays set aside for a question of which nothing more is heard, in milliseconds.
+pub const RESERVATION_TIME_MS_MAX: u64 = 60 * 60 * 1000;
+/// The length of a day, in milliseconds.
+pub(crate) const DAY_MS: u64 = 24 * 60 * 60 * 1000;

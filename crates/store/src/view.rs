@@ -10,6 +10,7 @@ mod approvals;
 mod calls;
 mod runs;
 mod sessions;
+mod spending;
 mod turns;
 
 use std::path::Path;
@@ -27,19 +28,22 @@ pub use approvals::{ApprovalRow, ApprovalStatus};
 pub use calls::{CallRow, CallStatus};
 pub use runs::{RunRow, RunStatus, StepRow};
 pub use sessions::SessionRow;
+pub use spending::{Bill, Payer};
 pub use turns::{TurnRow, TurnStatus};
 
 pub(crate) use approvals::{Found as FoundApproval, status as approval_status};
 pub(crate) use sessions::{by_key as session_by_key, place as session_place};
+pub(crate) use spending::{bill, whole};
 
 /// The tables with the columns that order their rows, in the order of a dump.
-pub(crate) const TABLES: [(&str, &str); 6] = [
+pub(crate) const TABLES: [(&str, &str); 7] = [
     ("sessions", "id"),
     ("turns", "id"),
     ("runs", "id"),
     ("steps", "run, idx"),
     ("calls", "id"),
     ("approvals", "id"),
+    ("spending", "seq"),
 ];
 
 const TABLES_SQL: &str = include_str!("view/tables.sql");
@@ -75,7 +79,6 @@ pub(crate) fn fold(sql: &Connection, entry: &Placed<'_>) -> rusqlite::Result<()>
         | Event::ToolAccessChanged { .. }
         | Event::InputTaken { .. }
         | Event::ModelAsked { .. }
-        | Event::ModelReplied { .. }
         | Event::ModelFailed { .. }
         | Event::ModelRetried { .. }
         | Event::ModelReplaced { .. }
@@ -88,6 +91,7 @@ pub(crate) fn fold(sql: &Connection, entry: &Placed<'_>) -> rusqlite::Result<()>
         Event::ApprovalAnswered { approval, answer } => {
             approvals::answered(sql, entry, approval, answer)
         }
+        Event::ModelReplied { reply, .. } => spending::replied(sql, entry, reply),
         Event::ApprovalAsked(approval) => approvals::asked(sql, entry, approval),
         Event::SessionOpened { key, agent, head } => {
             sessions::opened(sql, entry, (key, agent), head.as_ref())

@@ -22,12 +22,20 @@ use crate::connection::{self, LAYOUT_VERSION};
 use crate::error::{Error, Outcome};
 use crate::home::Home;
 use crate::limits::{BATCH_APPENDS_MAX, GATHER_TIME_MAX};
+use crate::spending::{self, Over, Released, Reservation};
 use crate::view;
 
 /// What the writer is asked for.
 pub(crate) enum Order {
     Append(Append),
+    Alone(Alone),
+}
+
+/// What has a transaction of its own.
+pub(crate) enum Alone {
     Rebuild(SyncSender<Result<(), Error>>),
+    Reserve(Box<Reservation>, SyncSender<Result<Result<(), Over>, Error>>),
+    Release(Released, SyncSender<Result<(), Error>>),
 }
 
 /// Entries that go in together or not at all.
@@ -139,11 +147,20 @@ impl Writer {
     pub(crate) fn work(mut self, orders: &Receiver<Order>) {
         let mut expected = 1;
         while let Ok(first) = orders.recv() {
-            let (appends, rebuild) = gather(first, orders, expected);
+            let (appends, alone) = gather(first, orders, expected);
             expected = appends.len();
             let mut done = self.commit(appends);
-            if let (Ok(()), Some(reply)) = (&done, rebuild) {
-                done = self.rebuild(&reply);
+            if let (Ok(()), Some(alone)) = (&done, alone) {
+                done = match alone {
+                    Alone::Rebuild(reply) => self.rebuild(&reply),
+                    Alone::Reserve(wanted, reply) => {
+                        let now = (self.clock)();
+                        self.change(&reply, |sql| spending::reserve(sql, &wanted, now))
+                    }
+                    Alone::Release(released, reply) => {
+                        self.change(&reply, |sql| spending::release(sql, &released))
+                    }
+                };
             }
             if let Err(Failed) = done {
                 connection::abandon(&self.sql);
@@ -284,6 +301,28 @@ impl Writer {
         Ok(())
     }
 
+    /// Changes what is not of the ledger, in a transaction of its own.
+    fn change<T>(
+        &self,
+        reply: &SyncSender<Result<T, Error>>,
+        with: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<(), Failed> {
+        if let Err(not_begun) = self.begin() {
+            return self.not_begun(not_begun, vec![reply.clone()]);
+        }
+        let answer = match with(&self.sql) {
+            Ok(answer) => answer,
+            Err(error) => {
+                return Err(self.failed(&error, Outcome::NothingWritten, vec![reply.clone()]));
+            }
+        };
+        if let Err(error) = self.execute("COMMIT") {
+            return Err(self.failed(&error, Outcome::Unknown, vec![reply.clone()]));
+        }
+        reply.send(Ok(answer)).unwrap_or_default();
+        Ok(())
+    }
+
     fn execute(&self, text: &str) -> rusqlite::Result<()> {
         self.sql.prepare_cached(text)?.execute([]).map(|_| ())
     }
@@ -291,17 +330,13 @@ impl Writer {
 
 /// Takes what waits. Callers who were answered together tend to come back together: it is worth a
 /// moment to wait for them, since each commit costs much more than that.
-fn gather(
-    first: Order,
-    orders: &Receiver<Order>,
-    expected: usize,
-) -> (Vec<Append>, Option<SyncSender<Result<(), Error>>>) {
+fn gather(first: Order, orders: &Receiver<Order>, expected: usize) -> (Vec<Append>, Option<Alone>) {
     let mut appends = Vec::with_capacity(expected);
     let mut next = Some(first);
     while let Some(order) = next {
         match order {
             Order::Append(append) => appends.push(append),
-            Order::Rebuild(reply) => return (appends, Some(reply)),
+            Order::Alone(alone) => return (appends, Some(alone)),
         }
         next = if appends.len() < expected {
             orders.recv_timeout(GATHER_TIME_MAX).ok()
@@ -395,8 +430,8 @@ mod tests {
             orders.send(Order::Append(append(&writer, "x").0)).unwrap();
         }
         let first = queue.recv().unwrap();
-        let (appends, rebuild) = gather(first, &queue, 1);
-        assert_eq!((appends.len(), rebuild.is_none()), (BATCH_APPENDS_MAX, true));
+        let (appends, alone) = gather(first, &queue, 1);
+        assert_eq!((appends.len(), alone.is_none()), (BATCH_APPENDS_MAX, true));
         let first = queue.recv().unwrap();
         let (appends, _) = gather(first, &queue, 99);
         assert_eq!(appends.len(), 9);

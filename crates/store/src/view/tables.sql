@@ -87,3 +87,23 @@ CREATE INDEX approvals_waiting ON approvals (asked_seq) WHERE status = 'waiting'
 CREATE INDEX approvals_waiting_of_run ON approvals (run) WHERE status = 'waiting';
 CREATE INDEX approvals_allowed_in ON approvals (session, asked_seq) WHERE status = 'yes';
 CREATE INDEX approvals_waiting_of_turn ON approvals (turn) WHERE status = 'waiting';
+
+CREATE TABLE spending (
+    seq INTEGER PRIMARY KEY,
+    session TEXT,
+    run TEXT,
+    turn TEXT,
+    agent TEXT,
+    day INTEGER NOT NULL,
+    nano INTEGER,
+    input INTEGER NOT NULL,
+    output INTEGER NOT NULL,
+    cached INTEGER NOT NULL,
+    cache_write INTEGER NOT NULL,
+    estimated INTEGER NOT NULL
+);
+CREATE INDEX spending_by_turn ON spending (turn);
+CREATE INDEX spending_by_run ON spending (run);
+CREATE INDEX spending_by_session ON spending (session);
+CREATE INDEX spending_by_agent ON spending (agent);
+CREATE INDEX spending_by_day ON spending (day);

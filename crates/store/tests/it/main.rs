@@ -8,6 +8,7 @@ mod ownership;
 mod processes;
 mod round_trip;
 mod scene;
+mod spending;
 mod tail;
 mod version;
 mod views;

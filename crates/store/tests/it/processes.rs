@@ -10,6 +10,7 @@ use agentry_protocol::envelope::About;
 use agentry_store::Error;
 
 use crate::scene::{Scene, WORKS, draft, open, prompt, ses};
+use crate::spending::{a_day, wants};
 
 const HOME: &str = "STORE_TEST_HOME";
 const ROLE: &str = "STORE_TEST_ROLE";
@@ -39,11 +40,24 @@ fn second_process() {
             // Until it is killed: nobody ever writes to its input.
             std::io::stdin().read_line(&mut String::new()).unwrap();
         }
+        "reserve" => {
+            say();
+            for number in 0..100 {
+                let wanted = wants(&format!("second {number}"), 1, a_day(120));
+                ledger.reserve(&wanted).unwrap().unwrap_or_default();
+            }
+        }
+        "hold" => {
+            let _owned = ledger.own(&ses(1)).unwrap();
+            ledger.reserve(&wants("held", 100, a_day(100))).unwrap().unwrap();
+            say();
+            std::io::stdin().read_line(&mut String::new()).unwrap();
+        }
         other => panic!("{other}"),
     }
 }
 
-fn start(scene: &Scene, role: &str) -> Child {
+pub(crate) fn start(scene: &Scene, role: &str) -> Child {
     let mut child = Command::new(env::current_exe().expect(WORKS))
         .args(["--exact", "processes::second_process", "--nocapture"])
         .env(HOME, scene.home())

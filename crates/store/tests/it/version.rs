@@ -33,14 +33,14 @@ fn check_future(change: &str, expected: (&str, u64, u64)) {
 
 #[test]
 fn a_newer_layout_is_refused() {
-    check_future("PRAGMA user_version = 4", ("layout", 4, 3));
+    check_future("PRAGMA user_version = 5", ("layout", 5, 4));
 }
 
 #[test]
 fn a_newer_schema_is_refused() {
     check_future(
         "INSERT INTO refinery_schema_history VALUES (9, 'later', '2030-01-01T00:00:00Z', '1')",
-        ("schema", 9, 2),
+        ("schema", 9, 3),
     );
 }
 
@@ -60,9 +60,9 @@ fn nothing_is_appended_after_what_a_newer_program_wrote_meanwhile() {
         Err(Error::FromTheFuture { what: found, .. }) => assert_eq!(found, what),
         other => panic!("{other:?}"),
     };
-    sql.execute_batch("PRAGMA user_version = 4").unwrap();
+    sql.execute_batch("PRAGMA user_version = 5").unwrap();
     refused("layout");
-    sql.execute_batch("PRAGMA user_version = 3").unwrap();
+    sql.execute_batch("PRAGMA user_version = 4").unwrap();
     scene.add(&about(1), prompt("fine"));
     sql.execute_batch(&NEWER_ENTRY.replace("SELECT 5", "SELECT 6")).unwrap();
     refused("event");

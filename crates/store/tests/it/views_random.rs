@@ -12,6 +12,7 @@ use crate::scene::{
     Scene, answers, apr, asks, call, draft, ends, opened, plan, prompt, run, ses, starts,
     tool_call, trn, under,
 };
+use crate::spending::replied;
 
 fn endings() -> impl Strategy<Value = Ending> {
     prop::sample::select(vec![Ending::Done, Ending::Failed, Ending::Denied, Ending::Cancelled])
@@ -25,6 +26,7 @@ fn number() -> impl Strategy<Value = u128> {
 fn lives() -> impl Strategy<Value = Event> {
     prop_oneof![
         Just(prompt("hello")),
+        prop::option::of(0..9_u64).prop_map(|cost| replied(cost, 3)),
         (number(), prop::option::of(number()))
             .prop_map(|(key, head)| opened(&format!("key {key}"), head.map(trn))),
         (0..3_usize).prop_map(|steps| plan("hello", steps)),

@@ -1,0 +1,114 @@
+//! What models cost: one row for each answer.
+//!
+//! Must never: count an answer twice, or take an unknown price for nothing.
+
+use agentry_protocol::message::{ModelReply, Usage};
+use agentry_protocol::{AgentId, RunId, SessionId, TurnId};
+use rusqlite::{Connection, params};
+
+use super::{Placed, run};
+use crate::limits::DAY_MS;
+
+/// Whose spending is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Payer {
+    /// A turn's.
+    Turn(TurnId),
+    /// A run's.
+    Run(RunId),
+    /// A session's.
+    Session(SessionId),
+    /// An agent's.
+    Agent(AgentId),
+    /// That of a day, counted from 1970, in universal time.
+    Day(u64),
+    /// Everybody's.
+    All,
+}
+
+/// What was spent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bill {
+    /// How many answers came.
+    pub replies: u64,
+    /// For how many of them nobody knows the price.
+    pub unknown: u64,
+    /// What the others cost, in billionths of a dollar.
+    pub nano_usd: u64,
+    /// The tokens of all.
+    pub usage: Usage,
+}
+
+/// The database's own sum of whole numbers fails where it is too large; this one stays at the largest.
+const SUMS: &str = "COUNT(*), COUNT(*) - COUNT(nano), CAST(TOTAL(nano) AS INTEGER),
+    CAST(TOTAL(input) AS INTEGER), CAST(TOTAL(output) AS INTEGER),
+    CAST(TOTAL(cached) AS INTEGER), CAST(TOTAL(cache_write) AS INTEGER), COALESCE(MAX(estimated), 0)";
+
+/// What somebody spent.
+pub(crate) fn bill(sql: &Connection, payer: &Payer) -> rusqlite::Result<Bill> {
+    match payer {
+        Payer::Turn(id) => sums(sql, "turn = ?1", [id.as_str()]),
+        Payer::Run(id) => sums(sql, "run = ?1", [id.as_str()]),
+        Payer::Session(id) => sums(sql, "session = ?1", [id.as_str()]),
+        Payer::Agent(id) => sums(sql, "agent = ?1", [id.as_str()]),
+        Payer::Day(day) => sums(sql, "day = ?1", [whole(*day)]),
+        Payer::All => sums(sql, "1", []),
+    }
+}
+
+fn sums(sql: &Connection, of: &str, params: impl rusqlite::Params) -> rusqlite::Result<Bill> {
+    let text = format!("SELECT {SUMS} FROM spending WHERE {of}");
+    sql.prepare_cached(&text)?.query_row(params, |row| {
+        let number = |index| row.get::<_, i64>(index).map(i64::cast_unsigned);
+        Ok(Bill {
+            replies: number(0)?,
+            unknown: number(1)?,
+            nano_usd: number(2)?,
+            usage: Usage {
+                input_tokens: number(3)?,
+                output_tokens: number(4)?,
+                cached_tokens: number(5)?,
+                cache_write_tokens: number(6)?,
+                estimated: row.get(7)?,
+            },
+        })
+    })
+}
+
+pub(super) fn replied(
+    sql: &Connection,
+    entry: &Placed<'_>,
+    reply: &ModelReply,
+) -> rusqlite::Result<()> {
+    let usage = reply.usage;
+    run(
+        sql,
+        "INSERT OR IGNORE INTO spending
+         (seq, session, run, turn, agent, day, nano, input, output, cached, cache_write, estimated)
+         VALUES (?1, ?2, ?3, ?4, COALESCE(
+             (SELECT steps.agent FROM turns JOIN steps
+              ON steps.run = turns.run AND steps.idx = turns.step WHERE turns.id = ?4),
+             (SELECT agent FROM runs WHERE id = ?3),
+             (SELECT agent FROM sessions WHERE id = ?2)
+         ), ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+        params![
+            entry.seq,
+            entry.session(),
+            entry.run(),
+            entry.turn(),
+            entry.time / DAY_MS.cast_signed(),
+            reply.cost_nano_usd.map(whole),
+            whole(usage.input_tokens),
+            whole(usage.output_tokens),
+            whole(usage.cached_tokens),
+            whole(usage.cache_write_tokens),
+            usage.estimated,
+        ],
+    )?;
+    Ok(())
+}
+
+/// The database has no larger number.
+pub(crate) fn whole(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
