@@ -33,3 +33,5 @@ pub(crate) const CRASH_LIFE_TIME_MAX: Duration = Duration::from_secs(120);
 pub(crate) const CRASH_ORPHAN_TIME_MAX: Duration = Duration::from_secs(30);
 /// How often one run is killed before it is called endless.
 pub(crate) const CRASH_LIVES_MAX: u32 = 1_000;
+/// How many approvals the quick start gives before it says that the agent does not come to an end.
+pub(crate) const QUICKSTART_ANSWERS_MAX: usize = 5;

@@ -27,7 +27,7 @@ const USAGE: &str = "\
 Usage: cargo xtask <command>
 
 Commands:
-  quickstart [dir]   Build the binary, write an agent into dir (my-agent), look at it, let it work.
+  quickstart [dir]   Build the binary, write an agent into dir (my-agent), and chat with it.
   test               Run everything that must pass: format, lints, tests, doc tests.
   tidy               Check the rules of the house that no compiler knows.
   check-macos        See that the code for macOS compiles; it is not run.

@@ -1,35 +1,30 @@
-//! `cargo xtask quickstart`: from a fresh clone to an agent that works, in one command.
+//! `cargo xtask quickstart`: from a fresh clone to a talk with an agent, in one command.
 //!
-//! Each command of `agentry` is shown before it runs, so that it can be typed again. The agent's model is a
-//! script, and its ledger lies beside the binary: nothing outside of the clone is written.
+//! Installs what the build needs where it may, builds, makes an agent, and starts a chat with it. Without a key for a
+//! provider, its model is the one in the box; its weights are fetched first, after their size and licence were
+//! said. Each command of `agentry` is shown before it runs, so that it can be typed again. Where nobody sits at a
+//! terminal, the agent is asked one question instead.
 //!
-//! Must never: write into a directory that already holds something, or wait for somebody to type.
+//! Must never: write into a directory that already holds something, or wait for somebody who is not there.
 
 use std::{
     ffi::OsStr,
-    io::ErrorKind,
+    io::{ErrorKind, IsTerminal},
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
 use serde_json::Value;
 
-use crate::{child, failure::Failure};
+use crate::{child, failure::Failure, limits::QUICKSTART_ANSWERS_MAX};
 
-/// What the model says: one tool call, then an answer.
-const SCRIPT: &str = r#"{"text": "Let me look at what I am made of.", "tool_calls": [{"name": "Glob", "input": {"pattern": "**/*.md"}}]}
-{"text": "These pages are me. Change one, and I am somebody else."}
-"#;
+/// What the agent is asked when there is nobody to talk.
+const QUESTION: &str = "Say in one sentence what you can do for me.";
 /// `agentry run` ends so when it waits for an approval.
 const EXIT_WAITING: i32 = 4;
 
 pub(crate) fn run(root: &Path, dir: &Path) -> Result<(), Failure> {
-    let binary = as_typed(child::build_agentry(root)?);
-    let quick = QuickStart {
-        home: binary.with_file_name("quickstart-home"),
-        script: binary.with_file_name("quickstart.jsonl"),
-        binary,
-    };
+    let quick = QuickStart { binary: as_typed(child::build_agentry(root)?) };
     let dir_argument = dir.as_os_str();
     if holds_something(dir)? {
         println!("\n{} is not empty, so `init` is skipped and nothing is written.", dir.display());
@@ -37,9 +32,12 @@ pub(crate) fn run(root: &Path, dir: &Path) -> Result<(), Failure> {
         quick.agentry(&["init".as_ref(), dir_argument, "--profile".as_ref(), "coder".as_ref()])?;
     }
     quick.agentry(&["check".as_ref(), dir_argument])?;
-    quick.agentry(&["show".as_ref(), "agent".as_ref(), dir_argument])?;
-    quick.agentry(&["show".as_ref(), "prompt".as_ref(), dir_argument])?;
-    quick.let_it_work(dir)?;
+    quick.agentry(&["models".as_ref(), dir_argument])?;
+    if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
+        quick.say_what_next(dir);
+        return quick.agentry(&["chat".as_ref(), "-C".as_ref(), dir_argument]);
+    }
+    quick.ask(dir)?;
     quick.say_what_next(dir);
     Ok(())
 }
@@ -61,37 +59,27 @@ fn holds_something(dir: &Path) -> Result<bool, Failure> {
 /// What all commands share.
 struct QuickStart {
     binary: PathBuf,
-    /// Where the ledger is.
-    home: PathBuf,
-    /// What the model says.
-    script: PathBuf,
 }
 
 impl QuickStart {
-    /// A run with one tool call: it stops to ask, is answered, and goes on to its end.
-    fn let_it_work(&self, dir: &Path) -> Result<(), Failure> {
-        std::fs::write(&self.script, SCRIPT)
-            .map_err(|error| Failure::file("write", &self.script, &error))?;
-        let model = format!("scripted:{}", self.script.display());
+    /// One question. If the agent wants to call a tool for it, it is allowed to.
+    fn ask(&self, dir: &Path) -> Result<(), Failure> {
         let words = ["run", "-C"].map(OsStr::new).into_iter().chain([dir.as_os_str()]);
-        let rest = ["--model", &model, "What are you made of?"].map(OsStr::new);
-        let words: Vec<&OsStr> = words.chain(rest).collect();
-        let mut command = self.command(&words);
-        self.show(&command);
-        match child::exit_code(&mut command)? {
-            Some(0) => {}
-            Some(EXIT_WAITING) => {
-                println!(
-                    "Exit code {EXIT_WAITING}: it waits for an approval. Say yes, and let it go on:"
-                );
-                let approval = self.latest_approval()?;
-                self.agentry(&["answer", &approval, "yes"].map(OsStr::new))?;
-                self.agentry(&["resume", "--last"].map(OsStr::new))?;
+        let words: Vec<&OsStr> = words.chain([OsStr::new(QUESTION)]).collect();
+        let mut code = self.exit_code(&words)?;
+        for _ in 0..QUICKSTART_ANSWERS_MAX {
+            if code != Some(EXIT_WAITING) {
+                break;
             }
-            Some(_) | None => return Err(did_not_succeed(&command)),
+            println!("Exit code {EXIT_WAITING}: it waits for an approval. Say yes, and let it go on:");
+            let approval = self.latest_approval()?;
+            self.agentry(&["answer", &approval, "yes"].map(OsStr::new))?;
+            code = self.exit_code(&["resume", "--last"].map(OsStr::new))?;
         }
-        self.agentry(&["show".as_ref()])?;
-        self.agentry(&["ledger", "verify"].map(OsStr::new))
+        match code {
+            Some(0) => self.agentry(&["show".as_ref()]),
+            Some(_) | None => Err(did_not_succeed(&self.command(&words))),
+        }
     }
 
     /// The newest question that waits.
@@ -108,39 +96,36 @@ impl QuickStart {
     }
 
     fn agentry(&self, arguments: &[&OsStr]) -> Result<(), Failure> {
-        let mut command = self.command(arguments);
-        self.show(&command);
-        if child::succeeds(&mut command)? {
-            return Ok(());
+        match self.exit_code(arguments)? {
+            Some(0) => Ok(()),
+            Some(_) | None => Err(did_not_succeed(&self.command(arguments))),
         }
-        Err(did_not_succeed(&command))
     }
 
-    /// Nobody is asked at the terminal: the quick start answers by itself.
+    fn exit_code(&self, arguments: &[&OsStr]) -> Result<Option<i32>, Failure> {
+        let mut command = self.command(arguments);
+        println!("\n$ {}", child::spelled(&command));
+        child::exit_code(&mut command)
+    }
+
+    /// Only the chat is for whoever sits there.
     fn command(&self, arguments: &[&OsStr]) -> Command {
         let mut command = Command::new(&self.binary);
-        command.args(arguments).env("AGENTRY_HOME", &self.home).stdin(Stdio::null());
+        command.args(arguments);
+        if arguments.first() != Some(&OsStr::new("chat")) {
+            command.stdin(Stdio::null());
+        }
         command
-    }
-
-    fn show(&self, command: &Command) {
-        println!("\n$ AGENTRY_HOME={} {}", self.home.display(), child::spelled(command));
     }
 
     fn say_what_next(&self, dir: &Path) {
         let (binary, dir) = (self.binary.display(), dir.display());
-        println!("\nThe ledger of this run is in {}.", self.home.display());
-        println!("Without AGENTRY_HOME it is in ~/.local/state/agentry.");
         println!("\nWhat next:");
-        println!("  Change the files in {dir}; they are the agent.");
-        println!("  Run `{binary} check {dir}` after each change: it names file, line and remedy.");
-        println!(
-            "  Change {}; it is what the model says, a line for each reply.",
-            self.script.display()
-        );
-        println!("  Run `{binary} explain E0401` to read the page of an error code.");
-        println!("  Run `{binary} --help` to see every command, and read docs/guide.");
-        println!("  Run `cargo xtask test` before you change the code of the project.");
+        println!("  {binary} chat -C {dir}     talk; /help says what can be typed");
+        println!("  {binary} check {dir}       after each change of its files: they are the agent");
+        println!("  {binary} models {dir}      which model it gets, and why");
+        println!("  {binary} show              what it did, and why it was allowed");
+        println!("  {binary} --help            every command; docs/guide explains them");
     }
 }
 
@@ -162,13 +147,5 @@ mod tests {
         assert!(!holds_something(dir.path()).expect("an empty directory can be read"));
         std::fs::write(dir.path().join("AGENT.md"), "mine").expect("a file can be written");
         assert!(holds_something(dir.path()).expect("a full directory can be read"));
-    }
-
-    #[test]
-    fn each_line_of_the_script_is_a_reply() {
-        let replies = SCRIPT.lines().map(serde_json::from_str::<Value>);
-        let replies: Vec<Value> = replies.collect::<Result<_, _>>().expect("each line is JSON");
-        assert_eq!(replies.len(), 2);
-        assert_eq!(replies[0]["tool_calls"][0]["name"], "Glob");
     }
 }

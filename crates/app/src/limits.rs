@@ -12,6 +12,8 @@ pub(crate) const CALLS_MAX: u32 = 1_000;
 pub(crate) const ITERATIONS_MAX: u32 = 100;
 /// The longest line that is taken from standard input.
 pub(crate) const LINE_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// How many models of one provider a list shows.
+pub(crate) const SHOWN_MODELS_MAX: usize = 40;
 /// How long it is waited for a server of models on this machine.
 pub(crate) const OLLAMA_LOOK_MS_MAX: u64 = 200;
 /// The largest picture that goes with a prompt.

@@ -20,6 +20,7 @@ mod explain;
 mod fork;
 mod init;
 mod ledger;
+mod models;
 mod policy;
 pub(crate) mod pull;
 mod replay;
@@ -119,6 +120,8 @@ enum Verb {
     /// Keep secrets, and see who may have them
     #[command(subcommand)]
     Secret(secret::Secret),
+    /// Show who serves which models, and which one an agent gets
+    Models(models::Options),
     /// Get the weights of a model that runs on this machine
     Pull(pull::Options),
     /// Explain the code of a finding
@@ -222,6 +225,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, Fault> {
         Verb::Sandbox(SandboxVerb::Explain(options)) => sandbox::explain(&host, &options),
         Verb::Policy(Policy::Explain(options)) => policy::run(&host, &options),
         Verb::Secret(what) => secret::run(&host, &what),
+        Verb::Models(options) => models::run(&host, &options),
         Verb::Pull(options) => pull::run(&host, &options),
         Verb::Explain(options) => explain::run(&options),
         Verb::Schema(options) => schema::run(&options),

@@ -28,8 +28,10 @@ mod wire;
 
 use std::time::Duration;
 
+use agentry_local::LocalError;
 use agentry_protocol::message::{AskedCall, ModelFailure, ModelRequest, Sealed, Usage};
 
+pub use agentry_local::Embedder;
 pub use cassette::{Tape, TapeError};
 pub use http::{Http, HttpError, HttpSettings, Proxy, Redact, Timing};
 pub use local::Locals;
@@ -144,6 +146,9 @@ pub enum NoModel {
         /// The name.
         name: String,
     },
+    /// A local model cannot be opened.
+    #[error(transparent)]
+    Local(#[from] LocalError),
     /// Nothing can be sent at all.
     #[error(transparent)]
     Http(#[from] HttpError),

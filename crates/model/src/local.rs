@@ -1,19 +1,152 @@
-//! Placeholder.
-use crate::weights::Store;
-use crate::{Model, NoModel};
-use std::sync::Arc;
+//! Models that run in this process, from weights on this machine.
+//!
+//! A model is opened when it is first asked: most of what the program does never needs the weights.
+//!
+//! Must never: fetch weights, or take a model that is not here for one that is.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use agentry_local::{Ask, Choice, Engine, Finish, GgufEmbedder, LocalError, Piece, Settings};
+use agentry_protocol::message::{FailureKind, Message, ModelFailure, ModelRequest};
+
+use crate::weights::{Kind, Store};
+use crate::{Answer, Delta, Model, NoModel, Question};
+
+/// How the file of a converted embedder is named, beside what it was made from.
+const CONVERTED: &str = "model.gguf";
+/// What is said after an answer that went round in circles.
+const REPEATED: &str = "\n\n[It said the same again and again, and was stopped.]";
+
 /// The models of this machine.
 #[derive(Clone, Debug)]
 pub struct Locals {
     store: Store,
+    settings: Settings,
 }
+
 impl Locals {
     /// Those whose weights are here.
     pub fn new(store: Store) -> Self {
-        Self { store }
+        Self { store, settings: Settings::default() }
     }
+
+    /// The model of this name, or of a GGUF file.
     pub(crate) fn open(&self, name: &str) -> Result<Arc<dyn Model>, NoModel> {
-        let _found = self.store.find(name);
-        Err(NoModel::NotInstalled { name: name.to_owned() })
+        let file = self.file(name)?;
+        Ok(Arc::new(Local { file, settings: self.settings, engine: Mutex::default() }))
     }
+
+    fn file(&self, name: &str) -> Result<PathBuf, NoModel> {
+        if name.ends_with(".gguf") && name.contains('/') {
+            return Ok(PathBuf::from(name));
+        }
+        self.store.find(name).ok_or_else(|| NoModel::NotInstalled { name: name.to_owned() })
+    }
+
+    /// What turns texts into vectors; its weights are converted once, beside what was pulled.
+    pub fn embedder(&self) -> Result<GgufEmbedder, NoModel> {
+        let name = "all-minilm-l6-v2";
+        let missing = || NoModel::NotInstalled { name: name.to_owned() };
+        let installed = self.store.installed_as(name).ok_or_else(missing)?;
+        debug_assert_eq!(installed.kind, Kind::Embedder);
+        let folder = self.store.dir().join(name);
+        let converted = folder.join(CONVERTED);
+        if !converted.exists() {
+            agentry_local::gguf_of_bert(&folder, &converted)?;
+        }
+        Ok(GgufEmbedder::open(&converted, &self.settings)?)
+    }
+}
+
+struct Local {
+    file: PathBuf,
+    settings: Settings,
+    engine: Mutex<Option<Engine>>,
+}
+
+impl Local {
+    fn engine(&self) -> Result<Engine, LocalError> {
+        let mut engine = self.engine.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(engine) = &*engine {
+            return Ok(engine.clone());
+        }
+        let opened = Engine::open(&self.file, &self.settings)?;
+        *engine = Some(opened.clone());
+        Ok(opened)
+    }
+}
+
+impl Model for Local {
+    fn ask(&self, question: &Question<'_>) -> Result<Answer, ModelFailure> {
+        if has_pictures(question.request) {
+            let message = "the local model takes no pictures; name another model";
+            return Err(ModelFailure::new(FailureKind::InvalidRequest, message));
+        }
+        let said = self.engine().and_then(|engine| {
+            engine.answer(&Ask {
+                request: question.request,
+                session: question.session,
+                hear: &|piece| (question.hear)(delta(piece)),
+                go_on: &|| (question.wait)(Duration::ZERO),
+                choice: Choice::Either,
+                seed: question.number,
+            })
+        });
+        let said = said.map_err(|error| failure(&error))?;
+        let mut text = said.text;
+        match said.finish {
+            Finish::Interrupted => {
+                let message = "nobody wants the answer any more";
+                return Err(ModelFailure::new(FailureKind::Interrupted, message));
+            }
+            Finish::Repetition => text.push_str(REPEATED),
+            Finish::Done | Finish::Length => {}
+        }
+        Ok(Answer {
+            text,
+            thinking: said.thinking,
+            calls: said.calls,
+            usage: Some(said.usage),
+            ..Answer::default()
+        })
+    }
+}
+
+fn has_pictures(request: &ModelRequest) -> bool {
+    request.messages.iter().any(|message| match &**message {
+        Message::User { images, .. } => !images.is_empty(),
+        Message::Assistant { .. } | Message::Tool { .. } => false,
+    })
+}
+
+fn delta(piece: Piece) -> Delta {
+    match piece {
+        Piece::Text(text) => Delta::Text(text),
+        Piece::Thinking(text) => Delta::Thinking(text),
+        Piece::CallName { index, name } => Delta::Call { index, name, piece: String::new() },
+        Piece::CallArguments { index, json } => {
+            Delta::Call { index, name: String::new(), piece: json }
+        }
+    }
+}
+
+fn failure(error: &LocalError) -> ModelFailure {
+    let kind = match error {
+        LocalError::Missing(_) => FailureKind::UnknownModel,
+        LocalError::ContextFull { .. } => FailureKind::ContextOverflow,
+        LocalError::Schema { .. } | LocalError::NothingToCall => FailureKind::InvalidRequest,
+        LocalError::InvalidCall { .. } => FailureKind::Malformed,
+        LocalError::Unreadable { .. }
+        | LocalError::NotGguf(_)
+        | LocalError::CutShort { .. }
+        | LocalError::TooLittleMemory { .. }
+        | LocalError::OldProcessor(_)
+        | LocalError::NotLoaded { .. }
+        | LocalError::WrongKind { .. }
+        | LocalError::Engine(_)
+        | LocalError::NotConverted { .. } => FailureKind::Other,
+    };
+    ModelFailure::new(kind, error.to_string())
 }

@@ -15,6 +15,7 @@ use agentry_tools::{FetchRules, ToolBounds, ToolContext, Toolset, Workspace};
 use crate::enforcer::Enforcer;
 use crate::redact::Redactor;
 use crate::secret::Secrets;
+use crate::spend::Purse;
 
 /// The parts.
 pub struct Host {
@@ -22,6 +23,8 @@ pub struct Host {
     pub ledger: Ledger,
     /// Who can be asked.
     pub models: Providers,
+    /// What may be spent on them.
+    pub purse: Purse,
     /// What can be called.
     pub tools: Toolset,
     /// Which private addresses may be fetched.

@@ -16,6 +16,7 @@ mod history;
 mod host;
 pub mod limits;
 mod load_skill;
+mod nobody;
 mod perform;
 pub mod plan;
 mod rebuild;

@@ -29,6 +29,7 @@ use crate::host::{SharedHost, Witness};
 use crate::load_skill::{self, Skills};
 use crate::redact::Redactor;
 use crate::session::News;
+use crate::spend::Held;
 
 /// Those who do the moves of one turn.
 pub(crate) struct Workers {
@@ -41,7 +42,10 @@ pub(crate) struct Workers {
     pub(crate) witness: Arc<dyn Witness>,
     pub(crate) news: Sender<News>,
     pub(crate) about: About,
+    /// Those who are asked when the model does not answer; their price counts too.
+    pub(crate) fallbacks: Vec<String>,
     under_way: HashMap<Work, Stop>,
+    held: HashMap<Work, Held>,
 }
 
 /// Something under way.
@@ -75,9 +79,21 @@ impl Workers {
         about: About,
     ) -> Self {
         let skills = Arc::new(skills);
-        let under_way = HashMap::new();
+        let (under_way, held, fallbacks) = (HashMap::new(), HashMap::new(), Vec::new());
         let confining = Confining::Missing("the turn has not begun".into());
-        Self { host, model, workspace, confining, skills, witness, news, about, under_way }
+        Self {
+            host,
+            model,
+            workspace,
+            confining,
+            skills,
+            witness,
+            news,
+            about,
+            fallbacks,
+            under_way,
+            held,
+        }
     }
 
     /// From now on tools do their work within this.
@@ -85,8 +101,19 @@ impl Workers {
         self.confining = self.host.enforcer.confining(confinement, self.workspace.path());
     }
 
+    /// Asks, once there is money set aside for the dearest answer.
     pub(crate) fn ask_model(&mut self, asking: Asking) {
-        let stop = self.begin(Work::Step(asking.step));
+        let work = Work::Step(asking.step);
+        let names = std::iter::once(asking.request.model.as_str());
+        let names: Vec<&str> = names.chain(self.fallbacks.iter().map(String::as_str)).collect();
+        let size = (asking.bytes, asking.request.max_tokens);
+        match self.host.purse.reserve(&self.host.ledger, &self.about, &names, size) {
+            Ok(held) => drop(held.map(|held| self.held.insert(work.clone(), held))),
+            Err(failure) => {
+                return tell(&self.news, Event::ModelFailed { step: asking.step, failure });
+            }
+        }
+        let stop = self.begin(work);
         let (model, witness) = (self.model.clone(), self.witness.clone());
         let (news, about) = (self.news.clone(), self.about.clone());
         let (host, new_number) = (self.host.clone(), self.host.new_number);
@@ -109,10 +136,16 @@ impl Workers {
             });
             hearing.end();
             let event = match answer {
-                Ok(answer) => Event::ModelReplied {
-                    step: asking.step,
-                    reply: reply(hidden::answer(&host.redactor, answer), asking.bytes, new_number),
-                },
+                Ok(answer) => {
+                    let answer = hidden::answer(&host.redactor, answer);
+                    let mut reply = reply(answer, asking.bytes, new_number);
+                    let asked = &asking.request.model;
+                    let answered = reply.model.as_ref().unwrap_or(asked);
+                    reply.cost_nano_usd = host.purse.cost(answered, &reply.usage);
+                    // Who was asked is in the plan already.
+                    reply.model = reply.model.filter(|model| model != asked);
+                    Event::ModelReplied { step: asking.step, reply }
+                }
                 Err(failure) => {
                     let failure = hidden::failure(&host.redactor, failure);
                     Event::ModelFailed { step: asking.step, failure }
@@ -180,6 +213,11 @@ impl Workers {
 
     pub(crate) fn over(&mut self, work: &Work) {
         self.under_way.remove(work);
+    }
+
+    /// What came of it is recorded, with what it cost: what was set aside for it is free again.
+    pub(crate) fn settle(&mut self, work: &Work) {
+        drop(self.held.remove(work));
     }
 
     fn begin(&mut self, work: Work) -> Stop {

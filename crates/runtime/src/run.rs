@@ -25,6 +25,7 @@ use crate::hidden;
 use crate::history;
 use crate::host::{SharedHost, Witness};
 use crate::limits::TURN_ENTRIES_MAX;
+use crate::nobody::Nobody;
 use crate::perform::Workers;
 use crate::plan;
 use crate::rebuild;
@@ -374,13 +375,14 @@ impl Runner<'_> {
         let agent = &underway.plan.steps[at].agent;
         let skills = self.definitions.loadable(agent, task.map(|task| (task, at)));
         let skills = skills.unwrap_or_default();
-        let workers = Workers::new(
+        let mut workers = Workers::new(
             self.host.clone(),
             (underway.model.clone(), underway.workspace.clone()),
             skills,
             (self.witness.clone(), self.post.sender.clone()),
             about,
         );
+        workers.fallbacks.clone_from(&underway.plan.fallbacks);
         Ok(Session {
             ledger: &self.host.ledger,
             definitions: self.definitions,
@@ -459,19 +461,6 @@ impl Underway {
 
     fn outcome(&self, end: End) -> Outcome {
         Outcome { run: self.id.clone(), session: self.session.clone(), end }
-    }
-}
-
-/// Asks nobody. For a run that only is to end.
-struct Nobody;
-
-impl Model for Nobody {
-    fn ask(
-        &self,
-        _: &agentry_model::Question<'_>,
-    ) -> Result<agentry_model::Answer, agentry_protocol::message::ModelFailure> {
-        let kind = agentry_protocol::message::FailureKind::Interrupted;
-        Err(agentry_protocol::message::ModelFailure::new(kind, "the run is being cancelled"))
     }
 }
 

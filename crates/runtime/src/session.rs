@@ -107,11 +107,12 @@ impl Session<'_> {
     fn take(&mut self, turn: &mut Turn, news: News) -> Result<(), Error> {
         match news {
             News::Result(event) => {
-                if let Some(work) = work_of(&event) {
-                    self.workers.over(&work);
-                }
+                let work = work_of(&event);
+                work.iter().for_each(|work| self.workers.over(work));
                 self.look_at_access(turn)?;
-                self.tell(turn, *event)
+                let told = self.tell(turn, *event);
+                work.iter().for_each(|work| self.workers.settle(work));
+                told
             }
             News::Aside(event) => self.record_and_perform(turn, Some(*event), None, Vec::new()),
             News::Input(envelope) => self.take_input(turn, &envelope),

@@ -17,7 +17,8 @@ use serde_json::{Value, json};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 
-use self::line::{Lines, sized};
+use self::line::Lines;
+pub(crate) use self::line::sized;
 use crate::fault::{Blame, Fault};
 use crate::host::Host;
 use crate::render::visible_line;

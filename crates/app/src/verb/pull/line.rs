@@ -177,7 +177,7 @@ fn shown(part: Part, done: u64, total: u64, came: u64, time: Duration) -> String
 }
 
 /// A number of bytes as people say it.
-pub(super) fn sized(bytes: u64) -> String {
+pub(crate) fn sized(bytes: u64) -> String {
     let units = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
     match units.into_iter().find(|(size, _)| bytes >= *size) {
         Some((size, unit)) => format!("{}.{} {unit}", bytes / size, bytes % size * 10 / size),
