@@ -6,6 +6,8 @@
 //! A variable `AGENTRY_AGENT_MODEL` and a flag `-c agent.model=…` are each read as a small TOML text of
 //! their own, so that they are checked and reported like a file.
 //!
+//! What may be spent is lowered by a project or an agent, and never raised.
+//!
 //! Must never: read the environment or a file itself.
 
 use std::collections::BTreeMap;
@@ -22,6 +24,7 @@ use crate::toml;
 
 mod environment;
 pub(crate) mod said;
+mod spending;
 
 use said::Said;
 
@@ -52,6 +55,8 @@ pub struct Settings {
     said: Said,
     // What everybody says about the sandbox.
     sandbox: sandbox::Layers,
+    // What others than the operator say about spending.
+    spending: Vec<spending::Request>,
     // What they were made of, so that an agent's own can be put between.
     layers: Layers,
 }
@@ -119,6 +124,7 @@ impl Settings {
             request.check_form(findings);
             request.keep_within(&self.sandbox.operator.sandbox, findings);
         }
+        spending::lower(&alone.spending, &mut self.said.clone(), findings);
         let layers = Layers { agent: Some(own.clone()), ..self.layers.clone() };
         layered(&layers, &mut Findings::default())
     }
@@ -136,6 +142,7 @@ impl Settings {
                 let mut request = Layer::of(speaker);
                 request.add(source, &node);
                 self.sandbox.requests.push(request);
+                self.spending.extend(spending::take(speaker, source, &mut node));
                 if let Kind::Map(pairs) = &mut node.kind {
                     pairs.retain(|pair| pair.key != "sandbox");
                 }
@@ -145,6 +152,7 @@ impl Settings {
     }
 
     fn finish(&mut self, findings: &mut Findings) {
+        spending::lower(&self.spending, &mut self.said, findings);
         // The layers were checked one by one; together they can still not fit only if we are wrong.
         match self.said.read::<Config>() {
             Ok(config) => self.config = config,

@@ -25,6 +25,7 @@ pub mod replay;
 pub mod run;
 pub mod secret;
 mod session;
+pub mod spend;
 pub mod template;
 
 pub use define::{Definitions, Terms};

@@ -45,3 +45,5 @@ pub const SECRET_LINE_BYTES_MIN: usize = 16;
 pub const SECRET_DENSE_BYTES_MIN: usize = 12;
 /// How much a value may grow in a text beside what its escapes take, in bytes: line ends, blanks.
 pub const SECRET_BLANK_BYTES_MAX: usize = 16;
+/// How long an answer is taken to be at most, in tokens, where neither the request nor the table says it.
+pub const ANSWER_TOKENS_ASSUMED: u64 = 32_000;

@@ -63,6 +63,11 @@ impl Said {
         self.0.contains_key(pointer)
     }
 
+    /// The value, if somebody said exactly this one.
+    pub(crate) fn value(&self, pointer: &str) -> Option<&Value> {
+        self.0.get(pointer).map(|word| &word.value)
+    }
+
     /// Puts another value where something was said; the place stays.
     pub(crate) fn replace(&mut self, pointer: &str, value: Value) {
         if let Some(word) = self.0.get_mut(pointer) {

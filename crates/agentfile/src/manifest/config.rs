@@ -277,6 +277,89 @@ pub struct Limits {
     pub iterations: Option<u64>,
     /// Tokens in one turn, read and written together.
     pub tokens: Option<u64>,
+    /// Money.
+    pub spending: Spending,
+}
+
+/// `[limits.spending]`. In your own settings it says how much; in a project's or an agent's it can only
+/// say less.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Spending {
+    /// In one run, in dollars.
+    pub run: Option<Dollars>,
+    /// In one session, in dollars.
+    pub session: Option<Dollars>,
+    /// On one day, in universal time, by everybody who uses this home, in dollars.
+    pub day: Option<Dollars>,
+    /// Whether a model whose price nobody knows may be asked; `allow` when absent.
+    pub unknown: Option<UnknownPrice>,
+}
+
+/// Whether a model whose price nobody knows may be asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum UnknownPrice {
+    /// It may; its cost is not counted.
+    #[default]
+    Allow,
+    /// It may not.
+    Refuse,
+}
+
+/// The largest amount, in dollars.
+const DOLLARS_MAX: f64 = 1_000_000_000.0;
+const NANO_PER_DOLLAR: f64 = 1_000_000_000.0;
+
+/// An amount of money, written in dollars.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct Dollars(u64);
+
+impl Dollars {
+    /// The amount in billionths of a dollar.
+    pub fn nano(self) -> u64 {
+        self.0
+    }
+}
+
+impl TryFrom<f64> for Dollars {
+    type Error = &'static str;
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the range is checked first"
+    )]
+    fn try_from(dollars: f64) -> Result<Self, Self::Error> {
+        if (0.0..=DOLLARS_MAX).contains(&dollars) {
+            Ok(Self((dollars * NANO_PER_DOLLAR).round() as u64))
+        } else {
+            Err("an amount is a number of dollars between 0 and 1000000000")
+        }
+    }
+}
+
+impl From<Dollars> for f64 {
+    #[expect(clippy::cast_precision_loss, reason = "amounts are small enough to be exact")]
+    fn from(amount: Dollars) -> Self {
+        amount.0 as Self / NANO_PER_DOLLAR
+    }
+}
+
+impl JsonSchema for Dollars {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Dollars".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "An amount in dollars.",
+            "type": "number",
+            "minimum": 0.0,
+            "maximum": DOLLARS_MAX
+        })
+    }
 }
 
 /// `[access]`.

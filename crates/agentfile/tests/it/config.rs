@@ -1,5 +1,7 @@
 //! `agentry.toml` and what is laid over it: user, project, environment, flags.
 
+use agentry_agentfile::manifest::config::{Dollars, UnknownPrice};
+
 use crate::reading::{Given, check, given};
 
 /// All values that were said, with where.
@@ -313,4 +315,70 @@ fn a_receiver_and_a_variable_of_a_secret_have_a_form() {
             E0304 error ~/.config/agentry/agentry.toml:6:9
             ",
         );
+}
+
+#[test]
+fn a_project_lowers_what_may_be_spent_and_never_raises_it() {
+    let given = given(
+        "
+        --- agentry.toml
+        [limits.spending]
+        run = 0.25
+        session = 3
+        day = 9.5
+        unknown = \"allow\"
+        ",
+    )
+    .user_settings("[limits.spending]\nrun = 1\nday = 2\nunknown = \"refuse\"\n");
+    given.check("E0906 warning agentry.toml:4:7\nE0906 warning agentry.toml:5:11");
+    let (library, _) = given.read();
+    let spending = &library.settings.config.limits.spending;
+    let nano = |amount: Option<Dollars>| amount.map(Dollars::nano);
+    assert_eq!(nano(spending.run), Some(250_000_000));
+    assert_eq!(nano(spending.session), Some(3_000_000_000));
+    assert_eq!(nano(spending.day), Some(2_000_000_000));
+    assert_eq!(spending.unknown, Some(UnknownPrice::Refuse));
+    assert_eq!(
+        said(&given),
+        [
+            "limits.spending.day = 2 (~/.config/agentry/agentry.toml:3:7)",
+            "limits.spending.run = 0.25 (agentry.toml:2:7)",
+            "limits.spending.session = 3 (agentry.toml:3:11)",
+            "limits.spending.unknown = \"refuse\" (~/.config/agentry/agentry.toml:4:11)",
+        ]
+    );
+}
+
+#[test]
+fn a_variable_or_a_flag_does_not_lift_what_a_project_asks_for() {
+    let given = given("--- agentry.toml\n[limits.spending]\nrun = 1\nday = 1\n")
+        .variable("AGENTRY_LIMITS_SPENDING_RUN", "5")
+        .flag("limits.spending.day=0.5");
+    given.check("E0906 warning agentry.toml:3:7");
+    let (library, _) = given.read();
+    let spending = &library.settings.config.limits.spending;
+    assert_eq!(spending.run.map(Dollars::nano), Some(1_000_000_000));
+    assert_eq!(spending.day.map(Dollars::nano), Some(500_000_000));
+}
+
+#[test]
+fn an_amount_is_a_number_of_dollars_that_is_not_below_nothing() {
+    check(
+        "
+        --- agentry.toml
+        [limits.spending]
+        run = -0.01
+        session = \"1\"
+        day = 2e9
+        unknown = \"maybe\"
+        week = 1
+        ",
+        "
+        E0305 error agentry.toml:2:7
+        E0303 error agentry.toml:3:11
+        E0305 error agentry.toml:4:7
+        E0304 error agentry.toml:5:11
+        E0301 error agentry.toml:6:1
+        ",
+    );
 }

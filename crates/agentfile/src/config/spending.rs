@@ -1,0 +1,65 @@
+//! What may be spent: the operator says how much, and everybody else can only say less.
+//!
+//! Must never: let a file that comes with a project raise a limit.
+
+use serde_json::Value;
+
+use super::said::Said;
+use crate::diagnostic::{Code, Findings, Text};
+use crate::node::{Kind, Node};
+use crate::sandbox::Speaker;
+use crate::source::Source;
+
+/// The limits in dollars.
+const AMOUNTS: [&str; 3] = ["run", "session", "day"];
+
+/// What a project or an agent says about spending.
+#[derive(Clone, Debug)]
+pub(super) struct Request {
+    speaker: Speaker,
+    source: Source,
+    node: Node,
+}
+
+/// Takes what is said about spending out of a file's tree.
+pub(super) fn take(speaker: Speaker, source: &Source, node: &mut Node) -> Option<Request> {
+    let Kind::Map(sections) = &mut node.kind else { return None };
+    let limits = sections.iter_mut().find(|pair| pair.key == "limits")?;
+    let Kind::Map(pairs) = &mut limits.value.kind else { return None };
+    let at = pairs.iter().position(|pair| pair.key == "spending")?;
+    let node = pairs.remove(at).value;
+    Some(Request { speaker, source: source.clone(), node })
+}
+
+/// Lowers what was said to what is asked for. What would raise it goes to the findings.
+pub(super) fn lower(requests: &[Request], said: &mut Said, findings: &mut Findings) {
+    for request in requests {
+        for key in AMOUNTS {
+            let less = |asked: &Value, held: &Value| asked.as_f64() <= held.as_f64();
+            request.apply(key, less, said, findings);
+        }
+        let stricter = |asked: &Value, held: &Value| asked == held || asked == "refuse";
+        request.apply("unknown", stricter, said, findings);
+    }
+}
+
+impl Request {
+    fn apply(
+        &self,
+        key: &str,
+        fits: impl Fn(&Value, &Value) -> bool,
+        said: &mut Said,
+        findings: &mut Findings,
+    ) {
+        let pointer = format!("/limits/spending/{key}");
+        let Some(pair) = self.node.pair(key) else { return };
+        if said.value(&pointer).is_none_or(|held| fits(&pair.value.to_value(), held)) {
+            said.say(&self.source, &pair.value, &pointer);
+            return;
+        }
+        let text =
+            Text::new(format!("{} may not let more be spent; it has no effect", self.speaker))
+                .help(format!("set `limits.spending.{key}` in your own settings, or with -c"));
+        findings.at(Code::OperatorOnly, &self.source, pair.value.span, text);
+    }
+}
