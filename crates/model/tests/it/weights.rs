@@ -130,6 +130,23 @@ fn a_piece_whose_tag_changed_begins_anew() {
 }
 
 #[test]
+fn a_range_that_nobody_asked_for_is_not_put_behind_what_is_there() {
+    let bench = Bench::new();
+    let content = bench.content.clone();
+    let server = Server::new(move |asked, number| match number {
+        0 => file(asked, &content, TAG).cut(300_000),
+        1 => {
+            let rest = Answer { status: 206, ..Answer::ok(&content[200_000..]) };
+            rest.with("Content-Range", "bytes 200000-699999/700000").with("ETag", TAG)
+        }
+        _ => file(asked, &content, TAG),
+    });
+    bench.pull_well(&from_hub(&server));
+    assert_eq!(server.heard().len(), 3);
+    assert_eq!(server.heard()[2].header("range"), None);
+}
+
+#[test]
 fn wrong_bytes_are_named_and_not_kept() {
     let bench = Bench::new();
     let (wrong, content) = (bytes(700_000, 9), bench.content.clone());

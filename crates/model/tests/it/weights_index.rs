@@ -193,6 +193,11 @@ fn the_file_itself_does_alone_and_in_a_directory_if_it_is_the_right_one() {
     fs::write(&file, wrong).unwrap();
     let error = bench.pull(&Source::Path(file.clone())).0.unwrap_err();
     assert!(matches!(error, PullError::Digest { .. }), "{error}");
+    let longer = [&bench.content[..], b"x"].concat();
+    fs::write(&file, longer).unwrap();
+    let error = bench.pull(&Source::Path(file.clone())).0.unwrap_err();
+    let PullError::Size { found, .. } = &error else { panic!("{error}") };
+    assert_eq!(found, "more");
     fs::write(&file, &bench.content).unwrap();
     bench.pull_well(&Source::Path(file));
     let other = Bench::new();
