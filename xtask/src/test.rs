@@ -7,10 +7,14 @@
 
 use std::{
     path::Path,
+    process::Command,
     time::{Duration, Instant},
 };
 
 use crate::{child, failure::Failure, packages};
+
+/// The model of the tests.
+const TINY: &str = "smollm2-135m";
 
 struct Step {
     name: &'static str,
@@ -25,6 +29,9 @@ const LINTS: Step = Step {
     name: "lints",
     arguments: &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"],
 };
+// Tests of the local model need its weights, and the binary fetches them.
+const BUILD: Step =
+    Step { name: "build", arguments: &["build", "--workspace", "--all-targets"] };
 const TESTS: Step =
     Step { name: "tests", arguments: &["nextest", "run", "--workspace", "--no-fail-fast"] };
 const DOC_TESTS: Step = Step { name: "doc tests", arguments: &["test", "--workspace", "--doc"] };
@@ -43,6 +50,9 @@ pub(crate) fn run(root: &Path) -> Result<(), Failure> {
     for step in steps(root) {
         let lasted = run_step(root, step)?;
         passed.push(format!("{} {}", step.name, seconds(lasted)));
+        if step.name == BUILD.name {
+            provide_weights(root)?;
+        }
     }
     println!("All passed in {}: {}.", seconds(started.elapsed()), passed.join(", "));
     Ok(())
@@ -61,11 +71,25 @@ fn require_components(root: &Path) -> Result<(), Failure> {
     ))
 }
 
+/// The smallest model, where `agentry` keeps weights: outside of the checkout, so that it is fetched once.
+fn provide_weights(root: &Path) -> Result<(), Failure> {
+    let binary = child::target_directory(root)?.join("debug").join("agentry");
+    let mut pull = Command::new(binary);
+    pull.args(["pull", "--quiet", TINY]);
+    println!("==> weights: {}", child::spelled(&pull));
+    match child::succeeds(&mut pull)? {
+        true => Ok(()),
+        false => Err(Failure::new(format!(
+            "The weights of {TINY} could not be fetched, and tests need them. Mend what it says above."
+        ))),
+    }
+}
+
 fn steps(root: &Path) -> &'static [Step] {
     if child::answers(child::cargo(root).args(["nextest", "--version"])) {
-        &[FORMAT, LINTS, DOC_TESTS, TESTS]
+        &[FORMAT, LINTS, BUILD, DOC_TESTS, TESTS]
     } else {
-        &[FORMAT, LINTS, TESTS_AND_DOC_TESTS]
+        &[FORMAT, LINTS, BUILD, TESTS_AND_DOC_TESTS]
     }
 }
 

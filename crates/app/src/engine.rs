@@ -14,12 +14,14 @@ use agentry_agentfile::agent::Agent;
 use agentry_agentfile::sandbox::Layers;
 use agentry_agentfile::skill::SkillLevel;
 use agentry_kernel::models::Serving;
+use agentry_model::Prices;
 use agentry_model::weights::Store;
 use agentry_protocol::RunId;
 use agentry_protocol::call::ToolSpec;
 use agentry_protocol::confinement::Level;
 use agentry_protocol::event::{Ending, Mode, RunLimits};
 use agentry_runtime::run::{End, Outcome};
+use agentry_runtime::spend::Purse;
 use agentry_runtime::template::Renderer;
 use agentry_runtime::{Definitions, Enforcer, Error, Host as Parts, plan};
 use agentry_store::Ledger;
@@ -137,8 +139,10 @@ fn engine_with(
     let mut definitions = definitions(host, &loaded, &project, enforcer.level())?;
     definitions.redactor = redactor.clone();
     definitions.workspace = workspace.unwrap_or_else(|| project.clone());
+    let spending = loaded.library.settings.config.limits.spending.clone();
     let parts = Parts {
         ledger,
+        purse: Purse::new(&spending, Arc::new(Prices::built_in().clone()), known.providers.families()),
         models: known.providers,
         tools: Toolset::builtin(),
         fetch: FetchRules::default(),

@@ -5,15 +5,15 @@
 //!
 //! Must never: choose. What is opened is what was named.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use agentry_protocol::message::{ModelFailure, Usage};
+use agentry_protocol::message::ModelFailure;
 
 use crate::http::{Http, HttpSettings};
 use crate::local::Locals;
-use crate::prices::Prices;
 use crate::provider::{self, Protocol, Provider};
 use crate::retry::{Insistent, Patience};
 use crate::{Model, NoModel, Scripted};
@@ -73,32 +73,19 @@ impl Providers {
         Ok(provider::list(&*self.http()?, provider, wait))
     }
 
-    /// What an answer cost, in billionths of a dollar; none means that nobody knows.
-    pub fn cost_nano_usd(&self, model: &str, usage: &Usage) -> Option<u64> {
-        let (family, name) = self.priced(model);
-        Prices::built_in().cost_nano_usd(family, name, usage)
-    }
-
-    /// What an answer may cost at most.
-    pub fn ceiling_nano_usd(&self, model: &str, bytes: u64, output_max: u64) -> Option<u64> {
-        let (family, name) = self.priced(model);
-        Prices::built_in().ceiling_nano_usd(family, name, bytes, output_max)
-    }
-
-    /// The family under which a model's price stands, and its name there.
-    pub fn priced<'a>(&'a self, model: &'a str) -> (&'a str, &'a str) {
-        if model.starts_with(SCRIPTED) {
-            return ("scripted", model);
-        }
-        let (id, name) = model.split_once('/').unwrap_or((model, ""));
-        let family = match self.provider(id).map(|provider| provider.protocol) {
-            Some(Protocol::Anthropic) => "anthropic",
-            Some(Protocol::Openai) => "openai",
-            Some(Protocol::Gemini) => "gemini",
-            // Who speaks this protocol may be anybody; the id says who.
-            Some(Protocol::OpenaiChat) | None => id,
+    /// Under which name the table of prices knows each provider.
+    pub fn families(&self) -> BTreeMap<String, String> {
+        let family = |provider: &Provider| {
+            let family = match provider.protocol {
+                Protocol::Anthropic => "anthropic",
+                Protocol::Openai => "openai",
+                Protocol::Gemini => "gemini",
+                // Who speaks this protocol may be anybody; the id says who.
+                Protocol::OpenaiChat => provider.id.as_str(),
+            };
+            (provider.id.clone(), family.to_owned())
         };
-        (family, name)
+        self.remote.iter().map(family).collect()
     }
 
     fn provider(&self, id: &str) -> Option<&Provider> {

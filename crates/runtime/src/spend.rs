@@ -74,26 +74,31 @@ impl Purse {
         self.prices.card(family, name).is_some()
     }
 
-    /// Sets aside the most that a question can cost. None means that nothing had to be.
+    /// Sets aside the most that a question can cost, whoever of these answers it. None means that nothing
+    /// had to be.
     ///
     /// `asked` is the size of the request in bytes, and the longest answer in tokens.
     pub fn reserve(
         &self,
         ledger: &Ledger,
         about: &About,
-        model: &str,
+        models: &[&str],
         asked: (u64, Option<u64>),
-        now: u64,
     ) -> Result<Option<Held>, ModelFailure> {
-        let Some(nano_usd) = self.ceiling(model, asked) else {
-            return match self.unknown {
-                UnknownPrice::Allow => Ok(None),
-                UnknownPrice::Refuse => Err(over_limit(format!(
-                    "nobody knows what {model} costs, and `unknown` under [limits.spending] is \
-                     `refuse`"
-                ))),
-            };
-        };
+        let mut dearest = (0, "");
+        for model in models {
+            match (self.ceiling(model, asked), self.unknown) {
+                (Some(nano_usd), _) => dearest = dearest.max((nano_usd, model)),
+                (None, UnknownPrice::Allow) => {}
+                (None, UnknownPrice::Refuse) => {
+                    return Err(over_limit(format!(
+                        "nobody knows what {model} costs, and `unknown` under [limits.spending] is \
+                         `refuse`"
+                    )));
+                }
+            }
+        }
+        let (nano_usd, model) = dearest;
         if self.limits.is_none() || nano_usd == 0 {
             return Ok(None);
         }
@@ -103,7 +108,7 @@ impl Purse {
             id: format!("{turn} {number}"),
             run: about.run.clone(),
             session: about.session.clone(),
-            day: day_of(now),
+            day: day_of(ledger.now()),
             nano_usd,
             limits: self.limits,
         };
@@ -212,9 +217,9 @@ mod tests {
         let purse = purse(serde_json::json!({ "run": 0.02 }));
         // 1000 tokens to be kept, and 1000 to be written: 0.00375 + 0.015 dollars.
         let asked = (3000, Some(1000));
-        let held = purse.reserve(&ledger, &about(), SONNET, asked, NOON).unwrap().unwrap();
+        let held = purse.reserve(&ledger, &about(), &[SONNET], asked).unwrap().unwrap();
         assert_eq!(held.nano_usd, 18_750_000);
-        let failure = purse.reserve(&ledger, &about(), SONNET, asked, NOON).err().unwrap();
+        let failure = purse.reserve(&ledger, &about(), &[SONNET], asked).err().unwrap();
         assert_eq!(failure.kind, FailureKind::SpendingLimit);
         assert_eq!(
             failure.message,
@@ -225,9 +230,9 @@ mod tests {
         let event = Event::ModelReplied { step: 0, reply };
         ledger.append(vec![Draft { cause: None, about: about(), event }]).unwrap();
         held.settle();
-        let held = purse.reserve(&ledger, &about(), SONNET, asked, NOON).unwrap().unwrap();
+        let held = purse.reserve(&ledger, &about(), &[SONNET], asked).unwrap().unwrap();
         drop(held);
-        let failure = purse.reserve(&ledger, &about(), SONNET, (3300, Some(1100)), NOON);
+        let failure = purse.reserve(&ledger, &about(), &[SONNET], (3300, Some(1100)));
         assert!(failure.err().unwrap().message.ends_with("$0.001 is spent"));
     }
 
@@ -236,12 +241,12 @@ mod tests {
         let (_directory, ledger) = ledger();
         let free = purse(serde_json::json!({ "day": 0 }));
         for model in ["local/any", "ollama/any", "scripted:/a/b.jsonl"] {
-            assert!(free.reserve(&ledger, &about(), model, (9, None), NOON).unwrap().is_none());
+            assert!(free.reserve(&ledger, &about(), &[model], (9, None)).unwrap().is_none());
             assert_eq!(free.cost(model, &Usage::default()), Some(0));
         }
-        assert!(free.reserve(&ledger, &about(), SONNET, (9, None), NOON).is_err());
+        assert!(free.reserve(&ledger, &about(), &[SONNET], (9, None)).is_err());
         let open = purse(serde_json::json!({}));
-        assert!(open.reserve(&ledger, &about(), SONNET, (9, None), NOON).unwrap().is_none());
+        assert!(open.reserve(&ledger, &about(), &[SONNET], (9, None)).unwrap().is_none());
     }
 
     #[test]
@@ -250,20 +255,20 @@ mod tests {
         let model = "claude/claude-9";
         let allow = purse(serde_json::json!({ "day": 0 }));
         assert!(!allow.knows(model));
-        assert!(allow.reserve(&ledger, &about(), model, (9, None), NOON).unwrap().is_none());
+        assert!(allow.reserve(&ledger, &about(), &[model], (9, None)).unwrap().is_none());
         let refuse = purse(serde_json::json!({ "unknown": "refuse" }));
-        let failure = refuse.reserve(&ledger, &about(), model, (9, None), NOON).err().unwrap();
+        let failure = refuse.reserve(&ledger, &about(), &[model], (9, None)).err().unwrap();
         assert_eq!(failure.kind, FailureKind::SpendingLimit);
         assert!(failure.message.contains(model), "{}", failure.message);
-        assert!(refuse.reserve(&ledger, &about(), SONNET, (9, None), NOON).unwrap().is_none());
+        assert!(refuse.reserve(&ledger, &about(), &[SONNET], (9, None)).unwrap().is_none());
     }
 
     #[test]
     fn the_longest_answer_counts_where_nobody_says_how_long_it_may_be() {
         let (_directory, ledger) = ledger();
         let purse = purse(serde_json::json!({ "run": 0.5 }));
-        assert!(purse.reserve(&ledger, &about(), SONNET, (9, None), NOON).is_err());
-        assert!(purse.reserve(&ledger, &about(), SONNET, (9, Some(9)), NOON).is_ok());
+        assert!(purse.reserve(&ledger, &about(), &[SONNET], (9, None)).is_err());
+        assert!(purse.reserve(&ledger, &about(), &[SONNET], (9, Some(9))).is_ok());
     }
 
     #[test]

@@ -130,6 +130,11 @@ impl Ledger {
         self.read(|sql| self.shared.last_seq(sql))
     }
 
+    /// The time, as entries are stamped with it.
+    pub fn now(&self) -> u64 {
+        (self.shared.clock)()
+    }
+
     /// Takes a session for this process alone. It is free again on drop, and when the process ends.
     pub fn own(&self, session: &SessionId) -> Result<Ownership, Error> {
         self.shared.refuse_if_poisoned()?;
