@@ -73,12 +73,14 @@ impl GgufEmbedder {
     fn embed_some(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, LocalError> {
         let tokens: Vec<_> = texts.iter().map(|text| self.tokens(text)).collect();
         let total: usize = tokens.iter().map(Vec::len).sum();
-        let size = u32::try_from(total).map_err(engine)?.max(1);
+        // The engine wants the same room for each sequence.
+        let room = total.max(1).next_multiple_of(EMBED_TEXTS_MAX);
+        let size = u32::try_from(room).map_err(engine)?;
         let parameters = LlamaContextParams::default()
             .with_n_ctx(NonZeroU32::new(size))
             .with_n_batch(size)
             .with_n_ubatch(size)
-            .with_n_seq_max(u32::try_from(texts.len()).map_err(engine)?)
+            .with_n_seq_max(u32::try_from(EMBED_TEXTS_MAX).map_err(engine)?)
             .with_kv_unified(true)
             .with_n_threads(self.threads)
             .with_n_threads_batch(self.threads)

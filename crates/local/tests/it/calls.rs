@@ -132,6 +132,7 @@ fn a_call_is_heard_and_its_result_is_answered() {
     let engine = engine(2050, 1);
     let (name, schema) = schemas().remove(0);
     let mut request = request("Help.", "Read a.txt.");
+    request.max_tokens = Some(60);
     request.tools = vec![tool(name, schema)].into();
     let (first, pieces) = heard(&engine, &request, "a", Choice::Call);
     let first = first.expect("it calls");

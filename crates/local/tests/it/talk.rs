@@ -50,7 +50,8 @@ pub(crate) fn minilm() -> PathBuf {
 /// The tiny model with a window of its own, so that tests do not share it.
 #[track_caller]
 pub(crate) fn engine(context_tokens: u32, sessions: u32) -> Engine {
-    let settings = Settings { threads: None, context_tokens: Some(context_tokens), sessions };
+    // One thread each: the tests run side by side, and threads that wait for each other waste both.
+    let settings = Settings { threads: Some(1), context_tokens: Some(context_tokens), sessions };
     Engine::open(&tiny(), &settings).unwrap_or_else(|error| panic!("{error}"))
 }
 
