@@ -5,6 +5,7 @@ mod anthropic_talk;
 mod cassette;
 mod http;
 mod http_asking;
+mod http_tls;
 mod retry;
 mod server;
 
