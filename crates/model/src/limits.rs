@@ -14,7 +14,7 @@ pub const FRAME_BYTES_MAX: usize = 32 * 1024 * 1024;
 /// How much is read of an answer that says what went wrong.
 pub const ERROR_BYTES_MAX: usize = 64 * 1024;
 /// How much of what a server said is shown in a message.
-pub const SHOWN_CHARS_MAX: usize = 300;
+pub const SHOWN_CHARS_MAX: usize = 600;
 /// The longest list of a provider's models.
 pub const MODELS_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// How long it may take until a connection is there.

@@ -250,7 +250,8 @@ impl Reader for Answering {
             let message = format!("an event cannot be read: {error}: {}", shown(&frame.data));
             ModelFailure::new(FailureKind::Malformed, message)
         })?;
-        match &*event.kind {
+        let named = frame.event.as_deref().unwrap_or_default();
+        match if event.kind.is_empty() { named } else { &*event.kind } {
             "message_start" => self.count(event.message.and_then(|message| message.usage)),
             "content_block_start" => {
                 if let (Some(index), Some(start)) = (event.index, event.content_block) {

@@ -272,6 +272,8 @@ fn an_error_in_the_stream_has_the_kind_of_its_name() {
     );
     let limited = ERROR.replace("overloaded_error", "rate_limit_error");
     assert_eq!(answered(Reply::sse(limited)).kind(), FailureKind::RateLimited);
+    let bare = "event: error\ndata: {\"error\": {\"type\": \"overloaded_error\"}}\n\n";
+    assert_eq!(answered(Reply::sse(bare)).kind(), FailureKind::Overloaded);
     let unknown = ERROR.replace("overloaded_error", "new_error");
     assert_eq!(answered(Reply::sse(unknown)).kind(), FailureKind::Overloaded);
 }

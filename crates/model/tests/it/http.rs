@@ -5,7 +5,7 @@
 use std::cell::Cell;
 use std::net::TcpListener;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use agentry_model::{
     Http, HttpError, HttpSettings, Protocol, Provider, Proxy, Timing, limits, list, open,
@@ -142,28 +142,37 @@ fn many_can_ask_at_once() {
     assert_eq!(server.requests().len(), 8);
 }
 
+/// Set in the process in which a test runs alone.
+pub(crate) const ALONE: &str = "AGENTRY_TEST_ALONE";
+
 #[test]
-fn nothing_is_started_before_the_first_request() {
-    let threads = || {
-        let status = std::fs::read_dir("/proc/self/task").unwrap();
-        status
-            .filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok())
-            .filter(|name| name.trim() == "http-idle-test")
-            .count()
-    };
-    // Threads take over the name of the one that makes them where they get none: this one is ours alone.
-    std::thread::Builder::new()
-        .name("http-idle-test".to_owned())
-        .spawn(move || {
-            let http = http();
-            let server = provider(Protocol::Anthropic, "http://127.0.0.1:9");
-            let model = open(&http, &server, "m");
-            assert!(model.is_ok());
-            assert_eq!(threads(), 1);
-        })
-        .unwrap()
-        .join()
-        .unwrap();
+#[cfg(target_os = "linux")]
+fn the_thread_begins_with_the_first_request_and_ends_with_its_owner() {
+    if std::env::var_os(ALONE).is_none() {
+        // Threads of other tests would be counted too.
+        let name = "http::the_thread_begins_with_the_first_request_and_ends_with_its_owner";
+        let own = std::env::current_exe().unwrap();
+        let child =
+            std::process::Command::new(own).args(["--exact", name]).env(ALONE, "1").output();
+        let child = child.unwrap();
+        assert!(child.status.success(), "{}", String::from_utf8_lossy(&child.stdout));
+        return;
+    }
+    let threads = || std::fs::read_dir("/proc/self/task").unwrap().count();
+    let before = threads();
+    let http = http();
+    let near = provider(Protocol::Anthropic, "http://127.0.0.1:9");
+    let model = open(&http, &near, "m").unwrap();
+    assert_eq!(threads(), before);
+    assert!(ask(&*model, &hello()).answer.is_err());
+    assert_eq!(threads(), before + 1);
+    drop((http, model));
+    // The system forgets a thread a moment after it has ended.
+    let late = Instant::now() + Duration::from_secs(60);
+    while threads() != before && Instant::now() < late {
+        std::thread::yield_now();
+    }
+    assert_eq!(threads(), before);
 }
 
 #[test]

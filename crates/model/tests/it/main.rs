@@ -6,6 +6,7 @@ mod cassette;
 mod http;
 mod http_asking;
 mod prices;
+mod http_tls;
 mod retry;
 mod server;
 mod weights;
