@@ -5,13 +5,18 @@
 //! Must never: run a tool, know a session, or take a cut-off answer for a whole one.
 #![deny(missing_docs, clippy::print_stdout, clippy::print_stderr)]
 
+mod anthropic;
 mod arguments;
+mod cassette;
 #[cfg(test)]
 mod fixture;
 mod gemini;
+mod http;
 pub mod limits;
 mod openai;
 mod openai_chat;
+mod provider;
+mod retry;
 mod scripted;
 mod status;
 mod talk;
@@ -22,6 +27,10 @@ use std::time::Duration;
 
 use agentry_protocol::message::{AskedCall, ModelFailure, ModelRequest, Sealed, Usage};
 
+pub use cassette::{Tape, TapeError};
+pub use http::{Http, HttpError, HttpSettings, Proxy, Redact, Timing};
+pub use provider::{Protocol, Provider, list, open};
+pub use retry::{Insistent, Patience};
 pub use scripted::Scripted;
 
 /// Somebody who answers.
@@ -122,6 +131,14 @@ pub enum NoModel {
     Unknown {
         /// The name.
         name: String,
+    },
+    /// The provider cannot be asked as it is set up.
+    #[error("the provider `{id}` cannot be used: {why}")]
+    Provider {
+        /// The provider.
+        id: String,
+        /// What is wrong with it.
+        why: String,
     },
     /// The script cannot be read.
     #[error("cannot read the script {file}: {error}")]

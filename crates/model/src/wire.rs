@@ -69,6 +69,11 @@ pub(crate) trait Wire: Send + Sync {
     /// The path below the base URL that lists the provider's models.
     fn models_path(&self) -> &'static str;
 
+    /// Headers beside the key when the models are listed.
+    fn list_headers(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
     /// The names in such a list.
     fn models(&self, body: &str) -> Result<Vec<String>, ModelFailure>;
 }

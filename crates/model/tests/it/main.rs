@@ -1,5 +1,15 @@
 //! Room tests of the model crate: a file of answers in, answers out.
 
+mod anthropic;
+mod anthropic_talk;
+mod cassette;
+mod http;
+mod http_asking;
+mod http_tls;
+mod openai_and_gemini;
+mod retry;
+mod server;
+
 use std::cell::RefCell;
 use std::io::Write;
 use std::sync::Arc;

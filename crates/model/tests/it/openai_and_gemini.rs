@@ -118,7 +118,11 @@ fn the_answer_is_the_same_at_every_byte_boundary() {
             let model = model(&http(), protocol, &server);
             for at in 0..step {
                 let told = ask(&*model, &hello());
-                assert_eq!(told.answer.unwrap(), whole, "{protocol:?}: split at {at} and {step} on");
+                assert_eq!(
+                    told.answer.unwrap(),
+                    whole,
+                    "{protocol:?}: split at {at} and {step} on"
+                );
             }
         }
     }

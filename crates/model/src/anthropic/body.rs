@@ -1,0 +1,295 @@
+//! Writes a request: stable first, and the talk in the form that the protocol wants.
+//!
+//! Turns alternate; the outcomes of calls come first in the turn after them, each call has one, and nothing
+//! is empty. Four places are marked for the provider's cache: the tools, the system prompt, and the last two
+//! turns from our side, so that each request reads all that the one before has written.
+//!
+//! Must never: drop what somebody said, or make up words of the model.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use agentry_protocol::call::ToolCall;
+use agentry_protocol::message::{Image, Message, Sealed};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::names::{Names, text};
+use super::sealer;
+use crate::limits::ANSWER_TOKENS_DEFAULT;
+use crate::wire::Asked;
+
+/// What the model is told of a call that has no outcome.
+const NO_OUTCOME: &str = "The call was interrupted; nobody knows what came of it.";
+/// What stands before the talk when it does not begin with a word from outside.
+const BEGINNING: &str = "(The talk so far.)";
+/// What stands after the talk when the model had the last word: it cannot answer itself.
+const GO_ON: &str = "(Go on.)";
+/// How many turns from our side are marked for the cache.
+const MARKED_TURNS: usize = 2;
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    max_tokens: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    stream: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    system: Vec<Marked<'a>>,
+    messages: Vec<Turn<'a>>,
+}
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    name: Cow<'a, str>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    description: &'a str,
+    input_schema: &'a Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_control: Option<Mark>,
+}
+
+#[derive(Serialize)]
+struct Turn<'a> {
+    role: &'static str,
+    content: Vec<Marked<'a>>,
+}
+
+/// A block, with the mark last, so that the bytes before it are the same without it.
+#[derive(Serialize)]
+struct Marked<'a> {
+    #[serde(flatten)]
+    block: Block<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_control: Option<Mark>,
+}
+
+#[derive(Clone, Copy, Serialize)]
+struct Mark {
+    r#type: &'static str,
+}
+
+const MARK: Mark = Mark { r#type: "ephemeral" };
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Block<'a> {
+    Text {
+        text: &'a str,
+    },
+    Image {
+        source: Source<'a>,
+    },
+    ToolUse {
+        id: Cow<'a, str>,
+        name: Cow<'a, str>,
+        input: Cow<'a, Value>,
+    },
+    ToolResult {
+        tool_use_id: Cow<'a, str>,
+        #[serde(skip_serializing_if = "str::is_empty")]
+        content: &'a str,
+        #[serde(skip_serializing_if = "is_false")]
+        is_error: bool,
+    },
+    #[serde(untagged)]
+    Sealed(&'a Value),
+}
+
+#[derive(Serialize)]
+struct Source<'a> {
+    r#type: &'static str,
+    media_type: &'a str,
+    data: &'a str,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+pub(super) fn write(asked: Asked<'_>) -> Vec<u8> {
+    let request = asked.request;
+    let names = Names::new(&request.tools);
+    let mut tools: Vec<Tool<'_>> = request
+        .tools
+        .iter()
+        .map(|tool| Tool {
+            name: names.wire(tool.name.as_str()),
+            description: &tool.description,
+            input_schema: &tool.parameters,
+            cache_control: None,
+        })
+        .collect();
+    if let Some(last) = tools.last_mut() {
+        last.cache_control = Some(MARK);
+    }
+    let mut system = Vec::new();
+    if !request.system.trim().is_empty() {
+        let block = Block::Text { text: &request.system };
+        system.push(Marked { block, cache_control: Some(MARK) });
+    }
+    let by = sealer(asked.model);
+    let body = Body {
+        model: asked.model,
+        max_tokens: request.max_tokens.unwrap_or(ANSWER_TOKENS_DEFAULT),
+        temperature: request.temperature,
+        stream: true,
+        tools,
+        system,
+        messages: turns(&request.messages, &names, &by),
+    };
+    let mut bytes = Vec::with_capacity(length(asked));
+    serde_json::to_writer(&mut bytes, &body).expect("a value without maps of odd keys is JSON");
+    bytes
+}
+
+/// About how many bytes it will be: a body that grows while it is written is copied again and again.
+fn length(asked: Asked<'_>) -> usize {
+    let messages = asked.request.messages.iter().map(|message| match &**message {
+        Message::User { content, images } => {
+            content.len() + images.iter().map(|image| image.data.len() + 100).sum::<usize>()
+        }
+        Message::Assistant { content, .. } => content.len() + 400,
+        Message::Tool { content, .. } => content.len() + 100,
+    });
+    let talk: usize = messages.map(|bytes| bytes + 100).sum();
+    // Line breaks and quotation marks take two bytes.
+    (talk + asked.request.system.len()) / 16 * 17 + 1024 * (asked.request.tools.len() + 2)
+}
+
+fn turns<'a>(messages: &'a [Arc<Message>], names: &'a Names, by: &str) -> Vec<Turn<'a>> {
+    let mut talk =
+        Talk { turns: Vec::new(), open: Vec::new(), results: Vec::new(), said: Vec::new() };
+    for message in messages {
+        match &**message {
+            Message::User { content, images } => talk.user(content, images),
+            Message::Assistant { content, thinking: _, calls, sealed } => {
+                let sealed = sealed.as_ref().filter(|sealed| sealed.by == by);
+                talk.assistant(content, calls, sealed, names);
+            }
+            Message::Tool { call, content, ok } => talk.outcome(call.as_str(), content, *ok),
+        }
+    }
+    talk.flush();
+    if talk.turns.last().is_some_and(|turn| turn.role == "assistant") {
+        talk.push("user", vec![Block::Text { text: GO_ON }]);
+    }
+    let mut turns = talk.turns;
+    for turn in turns.iter_mut().rev().filter(|turn| turn.role == "user").take(MARKED_TURNS) {
+        if let Some(last) = turn.content.last_mut() {
+            last.cache_control = Some(MARK);
+        }
+    }
+    turns
+}
+
+/// The talk as far as it is written.
+struct Talk<'a> {
+    turns: Vec<Turn<'a>>,
+    /// Calls of the last turn that have no outcome yet.
+    open: Vec<&'a str>,
+    /// Outcomes for the turn that comes.
+    results: Vec<(&'a str, Block<'a>)>,
+    /// What else the turn that comes says.
+    said: Vec<Block<'a>>,
+}
+
+impl<'a> Talk<'a> {
+    fn user(&mut self, content: &'a str, images: &'a [Image]) {
+        for image in images {
+            let source =
+                Source { r#type: "base64", media_type: &image.media_type, data: &image.data };
+            self.said.push(Block::Image { source });
+        }
+        self.say(content);
+    }
+
+    fn say(&mut self, text: &'a str) {
+        if !text.trim().is_empty() {
+            self.said.push(Block::Text { text });
+        }
+    }
+
+    fn outcome(&mut self, call: &'a str, content: &'a str, ok: bool) {
+        if !self.open.contains(&call) || self.results.iter().any(|(id, _)| *id == call) {
+            // Its call is not in the talk, or not where the protocol wants it.
+            self.say(content);
+            return;
+        }
+        let block = Block::ToolResult { tool_use_id: text(call), content, is_error: !ok };
+        self.results.push((call, block));
+    }
+
+    fn assistant(
+        &mut self,
+        content: &'a str,
+        calls: &'a [ToolCall],
+        sealed: Option<&'a Sealed>,
+        names: &'a Names,
+    ) {
+        if content.trim().is_empty() && calls.is_empty() {
+            return;
+        }
+        self.flush();
+        let mut blocks: Vec<Block<'_>> =
+            sealed.into_iter().flat_map(|sealed| &sealed.items).map(Block::Sealed).collect();
+        if !content.trim().is_empty() {
+            blocks.push(Block::Text { text: content });
+        }
+        blocks.extend(calls.iter().map(|call| Block::ToolUse {
+            id: text(call.id.as_str()),
+            name: names.wire(call.tool.as_str()),
+            input: input(&call.input),
+        }));
+        self.open = calls.iter().map(|call| call.id.as_str()).collect();
+        self.push("assistant", blocks);
+    }
+
+    /// Ends the turn from our side: outcomes in the order of the calls, then all else.
+    fn flush(&mut self) {
+        let mut results = std::mem::take(&mut self.results);
+        let mut blocks = Vec::new();
+        for call in std::mem::take(&mut self.open) {
+            let found = results.iter().position(|(id, _)| *id == call);
+            blocks.push(match found {
+                Some(at) => results.swap_remove(at).1,
+                None => Block::ToolResult {
+                    tool_use_id: text(call),
+                    content: NO_OUTCOME,
+                    is_error: true,
+                },
+            });
+        }
+        blocks.append(&mut self.said);
+        if blocks.is_empty() && self.turns.is_empty() {
+            blocks.push(Block::Text { text: BEGINNING });
+        }
+        self.push("user", blocks);
+    }
+
+    fn push(&mut self, role: &'static str, blocks: Vec<Block<'a>>) {
+        if blocks.is_empty() {
+            return;
+        }
+        let blocks = blocks.into_iter().map(|block| Marked { block, cache_control: None });
+        match self.turns.last_mut().filter(|turn| turn.role == role) {
+            Some(turn) => turn.content.extend(blocks),
+            None => self.turns.push(Turn { role, content: blocks.collect() }),
+        }
+    }
+}
+
+/// Arguments must be an object; what could not be read is shown as it was written.
+fn input(value: &Value) -> Cow<'_, Value> {
+    match value {
+        Value::Object(_) => Cow::Borrowed(value),
+        Value::Null => Cow::Owned(json!({})),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            Cow::Owned(json!({ "unreadable": value }))
+        }
+    }
+}

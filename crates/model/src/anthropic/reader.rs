@@ -1,0 +1,348 @@
+//! Reads an answer from its frames.
+//!
+//! Must never: hand out a call whose arguments did not come to their end.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use agentry_protocol::message::{AskedCall, FailureKind, ModelFailure, Sealed, Usage};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::names::Names;
+use super::{ErrorPart, kind, sealer};
+use crate::http::failure::shown;
+use crate::wire::{Asked, Frame, Reader};
+use crate::{Answer, Delta, arguments};
+
+/// Frames that mean something to us; a provider may add others.
+const KNOWN: [&str; 7] = [
+    "message_start",
+    "content_block_start",
+    "content_block_delta",
+    "content_block_stop",
+    "message_delta",
+    "message_stop",
+    "error",
+];
+
+/// One frame, whatever it is: what is not there is not there.
+#[derive(Deserialize)]
+struct Event<'a> {
+    #[serde(rename = "type", borrow, default)]
+    kind: Cow<'a, str>,
+    index: Option<usize>,
+    message: Option<Start>,
+    #[serde(borrow)]
+    content_block: Option<BlockStart<'a>>,
+    #[serde(borrow)]
+    delta: Option<Part<'a>>,
+    usage: Option<Tokens>,
+    error: Option<ErrorPart>,
+}
+
+#[derive(Deserialize)]
+struct Start {
+    usage: Option<Tokens>,
+}
+
+#[derive(Deserialize)]
+struct BlockStart<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+    #[serde(borrow)]
+    text: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    thinking: Option<Cow<'a, str>>,
+    signature: Option<String>,
+    data: Option<String>,
+    name: Option<String>,
+    input: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Part<'a> {
+    #[serde(borrow)]
+    text: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    thinking: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    signature: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    partial_json: Option<Cow<'a, str>>,
+    stop_reason: Option<String>,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+struct Tokens {
+    input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+    cache_creation_input_tokens: Option<u64>,
+    cache_read_input_tokens: Option<u64>,
+}
+
+/// A block of the answer as far as it came.
+enum Block {
+    Text(String),
+    Thinking { text: String, signature: String },
+    Redacted(String),
+    Call { number: usize, name: String, json: String, input: Option<Map<String, Value>> },
+    Unknown,
+}
+
+/// An answer as far as it came.
+pub(super) struct Answering {
+    by: String,
+    names: HashMap<String, String>,
+    blocks: Vec<(usize, Block)>,
+    /// Blocks that began and did not end.
+    open: Vec<usize>,
+    calls: usize,
+    usage: Option<Tokens>,
+    stop_reason: Option<String>,
+    whole: bool,
+}
+
+impl Answering {
+    pub(super) fn new(asked: Asked<'_>) -> Self {
+        Self {
+            by: sealer(asked.model),
+            names: Names::new(&asked.request.tools).back(),
+            blocks: Vec::new(),
+            open: Vec::new(),
+            calls: 0,
+            usage: None,
+            stop_reason: None,
+            whole: false,
+        }
+    }
+
+    fn begin(&mut self, index: usize, start: BlockStart<'_>, hear: &dyn Fn(Delta)) {
+        let text = start.text.unwrap_or_default();
+        let block = match &*start.kind {
+            "text" => {
+                if !text.is_empty() {
+                    hear(Delta::Text(text.to_string()));
+                }
+                Block::Text(text.into_owned())
+            }
+            "thinking" => {
+                let text = start.thinking.unwrap_or_default();
+                if !text.is_empty() {
+                    hear(Delta::Thinking(text.to_string()));
+                }
+                let signature = start.signature.unwrap_or_default();
+                Block::Thinking { text: text.into_owned(), signature }
+            }
+            "redacted_thinking" => Block::Redacted(start.data.unwrap_or_default()),
+            "tool_use" => {
+                let wire = start.name.unwrap_or_default();
+                let name = self.names.get(&wire).cloned().unwrap_or(wire);
+                let number = self.calls;
+                self.calls += 1;
+                hear(Delta::Call { index: number, name: name.clone(), piece: String::new() });
+                let input = match start.input {
+                    Some(Value::Object(fields)) if !fields.is_empty() => Some(fields),
+                    Some(_) | None => None,
+                };
+                Block::Call { number, name, json: String::new(), input }
+            }
+            _ => Block::Unknown,
+        };
+        self.blocks.push((index, block));
+        self.open.push(index);
+    }
+
+    fn add(&mut self, index: usize, part: Part<'_>, hear: &dyn Fn(Delta)) {
+        // The block is nearly always the last one.
+        let Some((_, block)) = self.blocks.iter_mut().rev().find(|(at, _)| *at == index) else {
+            return;
+        };
+        match block {
+            Block::Text(text) => {
+                if let Some(piece) = part.text {
+                    text.push_str(&piece);
+                    hear(Delta::Text(piece.into_owned()));
+                }
+            }
+            Block::Thinking { text, signature } => {
+                if let Some(piece) = part.thinking {
+                    text.push_str(&piece);
+                    hear(Delta::Thinking(piece.into_owned()));
+                }
+                if let Some(piece) = part.signature {
+                    signature.push_str(&piece);
+                }
+            }
+            Block::Call { number, name, json, .. } => {
+                if let Some(piece) = part.partial_json {
+                    json.push_str(&piece);
+                    let (index, name) = (*number, name.clone());
+                    hear(Delta::Call { index, name, piece: piece.into_owned() });
+                }
+            }
+            Block::Redacted(_) | Block::Unknown => {}
+        }
+    }
+
+    fn count(&mut self, tokens: Option<Tokens>) {
+        let Some(new) = tokens else { return };
+        let old = self.usage.unwrap_or_default();
+        self.usage = Some(Tokens {
+            input_tokens: new.input_tokens.or(old.input_tokens),
+            output_tokens: new.output_tokens.or(old.output_tokens),
+            cache_creation_input_tokens: new
+                .cache_creation_input_tokens
+                .or(old.cache_creation_input_tokens),
+            cache_read_input_tokens: new.cache_read_input_tokens.or(old.cache_read_input_tokens),
+        });
+    }
+
+    /// Whether the last block is a call whose arguments were cut off.
+    fn last_call_is_cut(&self) -> bool {
+        match self.blocks.last() {
+            Some((_, Block::Call { json, input: None, .. })) => {
+                serde_json::from_str::<Map<String, Value>>(json).is_err()
+            }
+            Some((
+                _,
+                Block::Call { input: Some(_), .. }
+                | Block::Text(_)
+                | Block::Thinking { .. }
+                | Block::Redacted(_)
+                | Block::Unknown,
+            ))
+            | None => false,
+        }
+    }
+
+    /// Why it is no answer, although the stream came to its end.
+    fn fault(&self) -> Option<ModelFailure> {
+        let failure = |kind, message: &str| Some(ModelFailure::new(kind, message));
+        let reason = self.stop_reason.as_deref();
+        match reason {
+            Some("refusal") => failure(
+                FailureKind::Refused,
+                "the model will not answer this (stop reason refusal)",
+            ),
+            Some("model_context_window_exceeded") => failure(
+                FailureKind::ContextOverflow,
+                "the model's window was full before the answer was whole",
+            ),
+            Some("max_tokens") if !self.open.is_empty() || self.last_call_is_cut() => failure(
+                FailureKind::Cut,
+                "the answer reached its longest length in the middle of a call; raise max_tokens",
+            ),
+            _ if !self.open.is_empty() => {
+                failure(FailureKind::Cut, "the answer ended in the middle of a block")
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Reader for Answering {
+    fn take(&mut self, frame: &Frame, hear: &dyn Fn(Delta)) -> Result<bool, ModelFailure> {
+        if frame.event.as_deref().is_some_and(|event| !KNOWN.contains(&event)) {
+            return Ok(false);
+        }
+        let event: Event<'_> = serde_json::from_str(&frame.data).map_err(|error| {
+            let message = format!("an event cannot be read: {error}: {}", shown(&frame.data));
+            ModelFailure::new(FailureKind::Malformed, message)
+        })?;
+        match &*event.kind {
+            "message_start" => self.count(event.message.and_then(|message| message.usage)),
+            "content_block_start" => {
+                if let (Some(index), Some(start)) = (event.index, event.content_block) {
+                    self.begin(index, start, hear);
+                }
+            }
+            "content_block_delta" => {
+                if let (Some(index), Some(part)) = (event.index, event.delta) {
+                    self.add(index, part, hear);
+                }
+            }
+            "content_block_stop" => self.open.retain(|at| Some(*at) != event.index),
+            "message_delta" => {
+                self.count(event.usage);
+                if let Some(reason) = event.delta.and_then(|delta| delta.stop_reason) {
+                    self.stop_reason = Some(reason);
+                }
+            }
+            "message_stop" => self.whole = true,
+            "error" => {
+                let error = event.error.unwrap_or_default();
+                let said = shown(error.message.as_deref().unwrap_or_default());
+                let what = error.kind.as_deref().unwrap_or("no type");
+                let message = format!("{said} ({what}, in the middle of the answer)");
+                return Err(ModelFailure::new(kind(&error, None), message));
+            }
+            _ => {}
+        }
+        Ok(self.whole)
+    }
+
+    fn finish(self: Box<Self>) -> Result<Answer, ModelFailure> {
+        if !self.whole {
+            let message = "the answer ended in the middle";
+            return Err(ModelFailure::new(FailureKind::Cut, message));
+        }
+        if let Some(failure) = self.fault() {
+            return Err(failure);
+        }
+        let mut answer = Answer { usage: self.usage.map(usage), ..Answer::default() };
+        let mut items = Vec::new();
+        for (_, block) in self.blocks {
+            match block {
+                Block::Text(text) => append(&mut answer.text, text),
+                Block::Thinking { text, signature } => {
+                    // Without a signature it cannot be shown again.
+                    if !signature.is_empty() {
+                        items.push(
+                            json!({"type": "thinking", "thinking": text, "signature": signature}),
+                        );
+                    }
+                    append(&mut answer.thinking, text);
+                }
+                Block::Redacted(data) => {
+                    items.push(json!({"type": "redacted_thinking", "data": data}));
+                }
+                Block::Call { name, json, input, .. } => {
+                    let input = match input {
+                        Some(fields) if json.is_empty() => Value::Object(fields),
+                        Some(_) | None => arguments::read(&json),
+                    };
+                    answer.calls.push(AskedCall { name, input });
+                }
+                Block::Unknown => {}
+            }
+        }
+        answer.sealed = (!items.is_empty()).then_some(Sealed { by: self.by, items });
+        Ok(answer)
+    }
+}
+
+/// Adds without a copy where there was nothing.
+fn append(whole: &mut String, text: String) {
+    if whole.is_empty() {
+        *whole = text;
+    } else {
+        whole.push_str(&text);
+    }
+}
+
+fn usage(tokens: Tokens) -> Usage {
+    let written = tokens.cache_creation_input_tokens.unwrap_or(0);
+    let cached = tokens.cache_read_input_tokens.unwrap_or(0);
+    Usage {
+        input_tokens: tokens
+            .input_tokens
+            .unwrap_or(0)
+            .saturating_add(written)
+            .saturating_add(cached),
+        output_tokens: tokens.output_tokens.unwrap_or(0),
+        cached_tokens: cached,
+        cache_write_tokens: written,
+        estimated: false,
+    }
+}

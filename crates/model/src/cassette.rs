@@ -1,0 +1,350 @@
+//! Records exchanges with providers in a file, and plays them back without any network.
+//!
+//! A tape has one JSON line for each exchange: the request, and the answer in the pieces in which it came.
+//! Headers with keys are left out, and all texts go through the redaction. A secret that a model itself
+//! spells in several pieces is not found by it. When a tape is played, the n-th request must be the one that
+//! was recorded, or it fails and names the first difference; our own ids, which are new in every run, count
+//! as equal where they stand in the same order.
+//!
+//! Must never: overwrite a file, write a key, or answer a request that was not recorded.
+
+mod compare;
+
+use std::collections::VecDeque;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use agentry_protocol::message::{FailureKind, ModelFailure};
+use bytes::Bytes;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::http::{Outgoing, Redact};
+use crate::limits::TAPE_BYTES_MAX;
+
+/// Whether exchanges are recorded or played.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Tape {
+    /// Into this file, which must not be there yet.
+    Record(PathBuf),
+    /// From this file; nothing is sent.
+    Play(PathBuf),
+}
+
+/// Why a tape cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum TapeError {
+    /// A recording would overwrite something.
+    #[error("{file} is there already; name a new file for the recording")]
+    Exists {
+        /// The file.
+        file: String,
+    },
+    /// It cannot be read or written.
+    #[error("cannot use the recording {file}: {error}")]
+    Unusable {
+        /// The file.
+        file: String,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// A line of it is not an exchange.
+    #[error("{file}:{line}: {why}")]
+    Line {
+        /// The file.
+        file: String,
+        /// The line, from one.
+        line: usize,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+/// Headers of an answer that are kept.
+const KEPT_HEADERS: [&str; 6] =
+    ["content-type", "retry-after", "retry-after-ms", "request-id", "x-request-id", "location"];
+/// Headers of a request that are left out beside those that are marked as sensitive.
+const SECRET_HEADERS: [&str; 5] =
+    ["authorization", "proxy-authorization", "x-api-key", "x-goog-api-key", "cookie"];
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Line {
+    request: Asked,
+    response: Answered,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Asked {
+    method: String,
+    url: String,
+    headers: Map<String, Value>,
+    body: Value,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Answered {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    status: Option<u16>,
+    #[serde(default)]
+    headers: Map<String, Value>,
+    /// When a piece came, in milliseconds after the request, and what it was.
+    #[serde(default)]
+    chunks: Vec<(u64, String)>,
+    /// Why the answer did not come to its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    failure: Option<ModelFailure>,
+}
+
+/// A tape in use.
+pub(crate) enum Recorder {
+    Recording(Writer),
+    Playing(Deck),
+}
+
+impl Recorder {
+    pub(crate) fn open(tape: &Tape, redact: Redact) -> Result<Self, TapeError> {
+        match tape {
+            Tape::Record(path) => Writer::create(path, redact).map(Self::Recording),
+            Tape::Play(path) => Deck::read(path, redact).map(Self::Playing),
+        }
+    }
+}
+
+/// A tape that is written.
+pub(crate) struct Writer {
+    name: String,
+    file: Mutex<File>,
+    redact: Redact,
+}
+
+impl Writer {
+    fn create(path: &Path, redact: Redact) -> Result<Self, TapeError> {
+        let name = path.display().to_string();
+        match OpenOptions::new().append(true).create_new(true).mode(0o600).open(path) {
+            Ok(file) => Ok(Self { name, file: Mutex::new(file), redact }),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                Err(TapeError::Exists { file: name })
+            }
+            Err(error) => Err(TapeError::Unusable { file: name, error }),
+        }
+    }
+
+    /// Begins to record an exchange.
+    pub(crate) fn begin(&self, outgoing: &Outgoing) -> Recording<'_> {
+        Recording {
+            writer: self,
+            began: Instant::now(),
+            request: asked(outgoing, &self.redact),
+            response: Answered::default(),
+            pieces: Vec::new(),
+        }
+    }
+
+    fn append(&self, line: &Line) -> Result<(), ModelFailure> {
+        let failed = |why: String| {
+            let message = format!("the exchange cannot be recorded in {}: {why}", self.name);
+            ModelFailure::new(FailureKind::Other, message)
+        };
+        let mut text = serde_json::to_string(line).map_err(|error| failed(error.to_string()))?;
+        text.push('\n');
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        file.write_all(text.as_bytes()).map_err(|error| failed(error.to_string()))
+    }
+}
+
+/// An exchange that is being recorded.
+pub(crate) struct Recording<'a> {
+    writer: &'a Writer,
+    began: Instant,
+    request: Asked,
+    response: Answered,
+    pieces: Vec<(u64, Bytes)>,
+}
+
+impl Recording<'_> {
+    pub(crate) fn head(&mut self, status: u16, headers: &HeaderMap) {
+        self.response.status = Some(status);
+        for name in KEPT_HEADERS {
+            if let Some(value) = headers.get(name).and_then(|value| value.to_str().ok()) {
+                let value = (self.writer.redact)(value);
+                self.response.headers.insert(name.to_owned(), Value::String(value));
+            }
+        }
+    }
+
+    pub(crate) fn data(&mut self, bytes: &Bytes) {
+        let ms = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.pieces.push((ms, bytes.clone()));
+    }
+
+    /// Writes the line.
+    pub(crate) fn end(mut self, failure: Option<&ModelFailure>) -> Result<(), ModelFailure> {
+        self.response.chunks = texts(std::mem::take(&mut self.pieces), &self.writer.redact);
+        self.response.failure = failure.map(|failure| ModelFailure {
+            message: (self.writer.redact)(&failure.message),
+            ..failure.clone()
+        });
+        self.writer.append(&Line { request: self.request, response: self.response })
+    }
+}
+
+/// The pieces as texts: a letter that was cut in two belongs to the later piece. Where the whole holds a
+/// secret, which may be cut in two as well, the whole is one piece.
+fn texts(pieces: Vec<(u64, Bytes)>, redact: &Redact) -> Vec<(u64, String)> {
+    let mut chunks = Vec::with_capacity(pieces.len());
+    let mut whole = String::new();
+    let mut rest: Vec<u8> = Vec::new();
+    let mut last = 0;
+    for (ms, bytes) in pieces {
+        last = ms;
+        rest.extend_from_slice(&bytes);
+        let until = match std::str::from_utf8(&rest) {
+            Ok(_) => rest.len(),
+            Err(error) if error.error_len().is_none() => error.valid_up_to(),
+            Err(_) => rest.len(),
+        };
+        let text = String::from_utf8_lossy(&rest[..until]).into_owned();
+        rest.drain(..until);
+        whole.push_str(&text);
+        chunks.push((ms, text));
+    }
+    if !rest.is_empty() {
+        let text = String::from_utf8_lossy(&rest).into_owned();
+        whole.push_str(&text);
+        chunks.push((last, text));
+    }
+    let clean = redact(&whole);
+    if clean == whole { chunks } else { vec![(last, clean)] }
+}
+
+fn asked(outgoing: &Outgoing, redact: &Redact) -> Asked {
+    let mut headers = Map::new();
+    for (name, value) in &outgoing.headers {
+        let secret = value.is_sensitive() || SECRET_HEADERS.contains(&name.as_str());
+        if let (false, Ok(value)) = (secret, value.to_str()) {
+            headers.insert(name.to_string(), Value::String(redact(value)));
+        }
+    }
+    let text = redact(&String::from_utf8_lossy(&outgoing.body));
+    let body = match serde_json::from_str(&text) {
+        Ok(body) => body,
+        Err(_) if text.is_empty() => Value::Null,
+        Err(_) => Value::String(text),
+    };
+    let url = redact(outgoing.url.as_str());
+    Asked { method: outgoing.method.to_string(), url, headers, body }
+}
+
+/// A tape that is played.
+pub(crate) struct Deck {
+    name: String,
+    lines: Mutex<(usize, VecDeque<Line>)>,
+    redact: Redact,
+}
+
+/// An answer from a tape.
+pub(crate) struct Played {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pieces: VecDeque<Bytes>,
+    failure: Option<ModelFailure>,
+}
+
+impl Deck {
+    fn read(path: &Path, redact: Redact) -> Result<Self, TapeError> {
+        let name = path.display().to_string();
+        let mut text = String::new();
+        let read = File::open(path)
+            .and_then(|file| file.take(TAPE_BYTES_MAX + 1).read_to_string(&mut text));
+        if let Err(error) = read {
+            return Err(TapeError::Unusable { file: name, error });
+        }
+        if text.len() as u64 > TAPE_BYTES_MAX {
+            let why = format!("the recording is longer than {TAPE_BYTES_MAX} bytes");
+            return Err(TapeError::Line { file: name, line: 1, why });
+        }
+        let mut lines = VecDeque::new();
+        for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+            lines.push_back(serde_json::from_str(line).map_err(|error| TapeError::Line {
+                file: name.clone(),
+                line: at + 1,
+                why: format!("{error}; each line is one recorded exchange"),
+            })?);
+        }
+        Ok(Self { name, lines: Mutex::new((0, lines)), redact })
+    }
+
+    /// The answer to this request, which must be the one that comes next.
+    pub(crate) fn next(&self, outgoing: &Outgoing) -> Result<Played, ModelFailure> {
+        let (number, line) = {
+            let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+            lines.0 += 1;
+            (lines.0, lines.1.pop_front())
+        };
+        let Some(Line { request, response }) = line else {
+            let message = format!(
+                "the recording {} has {} exchanges, and this is request {number}",
+                self.name,
+                number - 1
+            );
+            return Err(ModelFailure::new(FailureKind::ScriptEnded, message));
+        };
+        if let Some(difference) = difference(&request, &asked(outgoing, &self.redact)) {
+            let message = format!(
+                "request {number} is not the one in the recording {}: {difference}",
+                self.name
+            );
+            return Err(ModelFailure::new(FailureKind::ScriptBroken, message));
+        }
+        let Some(status) = response.status else {
+            return Err(response.failure.unwrap_or_else(|| no_answer(&self.name)));
+        };
+        let mut headers = HeaderMap::new();
+        for (name, value) in &response.headers {
+            let name = HeaderName::from_bytes(name.as_bytes());
+            let value = HeaderValue::from_str(value.as_str().unwrap_or_default());
+            if let (Ok(name), Ok(value)) = (name, value) {
+                headers.insert(name, value);
+            }
+        }
+        let pieces = response.chunks.into_iter().map(|(_, text)| Bytes::from(text)).collect();
+        Ok(Played { status, headers, pieces, failure: response.failure })
+    }
+}
+
+impl Played {
+    pub(crate) fn next(&mut self) -> Result<Option<Bytes>, ModelFailure> {
+        match (self.pieces.pop_front(), self.failure.take()) {
+            (Some(piece), failure) => {
+                self.failure = failure;
+                Ok(Some(piece))
+            }
+            (None, Some(failure)) => Err(failure),
+            (None, None) => Ok(None),
+        }
+    }
+}
+
+fn no_answer(name: &str) -> ModelFailure {
+    let message = format!("the recording {name} has a request without an answer");
+    ModelFailure::new(FailureKind::ScriptBroken, message)
+}
+
+/// Where the request is not the recorded one. Its host may be another.
+fn difference(recorded: &Asked, now: &Asked) -> Option<String> {
+    let told =
+        |what: &str, then: &str, now: &str| Some(format!("{what} was `{then}` and is `{now}`"));
+    if recorded.method != now.method {
+        return told("the method", &recorded.method, &now.method);
+    }
+    let (then_path, now_path) = (compare::path(&recorded.url), compare::path(&now.url));
+    if then_path != now_path {
+        return told("the path", then_path, now_path);
+    }
+    compare::bodies(&recorded.body, &now.body)
+}

@@ -1,0 +1,220 @@
+//! Sends requests to providers and brings back what they say, piece by piece.
+//!
+//! One thread with one small runtime carries all exchanges of the process, so that connections are kept
+//! from step to step. It starts with the first request, and ends with the last owner. Those who ask block,
+//! and look again and again whether the answer is still wanted.
+//!
+//! Must never: follow a redirect, read the environment, or show a key.
+
+mod client;
+mod exchange;
+pub(crate) mod failure;
+pub(crate) mod frames;
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use agentry_protocol::message::{FailureKind, ModelFailure};
+use reqwest::Client;
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+
+use crate::cassette::{Recorder, Tape, TapeError};
+use crate::limits::{CONNECT_MS, FIRST_BYTE_MS, IDLE_MS, LOOKUP_THREADS_MAX};
+
+pub(crate) use exchange::{Exchange, Outgoing};
+
+/// What takes secrets out of a text.
+pub type Redact = Arc<dyn Fn(&str) -> String + Send + Sync>;
+
+/// The way to all providers; one per process.
+pub struct Http {
+    settings: HttpSettings,
+    tape: Option<Recorder>,
+    running: Mutex<Running>,
+}
+
+/// How requests are sent.
+#[derive(Clone)]
+pub struct HttpSettings {
+    /// Through whom.
+    pub proxy: Proxy,
+    /// How long it is waited.
+    pub timing: Timing,
+    /// Whether all is recorded, or played from a recording.
+    pub tape: Option<Tape>,
+    /// Takes secrets out of what is recorded and of what is said about failures.
+    pub redact: Redact,
+}
+
+impl Default for HttpSettings {
+    fn default() -> Self {
+        Self {
+            proxy: Proxy::default(),
+            timing: Timing::default(),
+            tape: None,
+            redact: Arc::new(str::to_owned),
+        }
+    }
+}
+
+/// Proxies, as people write them into their environment. The own machine is never asked through one.
+#[derive(Clone, Default)]
+pub struct Proxy {
+    /// For https: the value of HTTPS_PROXY.
+    pub https: Option<String>,
+    /// For http: the value of HTTP_PROXY.
+    pub http: Option<String>,
+    /// Hosts that are asked directly: the value of NO_PROXY.
+    pub no_proxy: Option<String>,
+}
+
+/// How long it is waited for a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// Until there is a connection.
+    pub connect: Duration,
+    /// From the request to the first byte of the body.
+    pub first_byte: Duration,
+    /// Between two pieces of the body.
+    pub idle: Duration,
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_millis(CONNECT_MS),
+            first_byte: Duration::from_millis(FIRST_BYTE_MS),
+            idle: Duration::from_millis(IDLE_MS),
+        }
+    }
+}
+
+/// Why nothing can be sent at all.
+#[derive(Debug, thiserror::Error)]
+pub enum HttpError {
+    /// A proxy is not one.
+    #[error("{variable} is not the address of a proxy; write http://host:port, or unset it")]
+    Proxy {
+        /// Where it was set.
+        variable: &'static str,
+    },
+    /// The tape is not one.
+    #[error(transparent)]
+    Tape(#[from] TapeError),
+}
+
+/// What runs, as far as it was needed yet.
+#[derive(Default)]
+struct Running {
+    /// For plain http: it never loads a certificate.
+    plain: Option<Client>,
+    /// For https.
+    secure: Option<Client>,
+    carrier: Option<Carrier>,
+}
+
+/// The thread that carries the exchanges.
+struct Carrier {
+    handle: Handle,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Http {
+    /// Checks the settings; nothing is started or sent yet.
+    pub fn new(settings: HttpSettings) -> Result<Self, HttpError> {
+        client::check(&settings.proxy)?;
+        let tape = match &settings.tape {
+            Some(tape) => Some(Recorder::open(tape, Arc::clone(&settings.redact))?),
+            None => None,
+        };
+        Ok(Self { settings, tape, running: Mutex::default() })
+    }
+
+    /// Sends a request and waits for the status of the answer.
+    pub(crate) fn send<'a>(
+        &'a self,
+        outgoing: Outgoing,
+        wait: &'a dyn Fn(Duration) -> bool,
+    ) -> Result<Exchange<'a>, ModelFailure> {
+        let recording = match &self.tape {
+            Some(Recorder::Playing(deck)) => return Exchange::play(deck, &outgoing, wait),
+            Some(Recorder::Recording(writer)) => Some(writer.begin(&outgoing)),
+            None => None,
+        };
+        let (client, handle) =
+            self.ready(client::needs_tls(&outgoing.url, &self.settings.proxy))?;
+        Exchange::begin(
+            exchange::Carriage { client, handle, timing: self.settings.timing },
+            outgoing,
+            recording,
+            wait,
+        )
+    }
+
+    /// The text without secrets.
+    pub(crate) fn redact(&self, text: &str) -> String {
+        (self.settings.redact)(text)
+    }
+
+    fn ready(&self, tls: bool) -> Result<(Client, Handle), ModelFailure> {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let running = &mut *running;
+        let slot = if tls { &mut running.secure } else { &mut running.plain };
+        let client = match slot {
+            Some(client) => client.clone(),
+            None => slot.insert(client::build(&self.settings, tls)?).clone(),
+        };
+        let handle = match &running.carrier {
+            Some(carrier) => carrier.handle.clone(),
+            None => running.carrier.insert(Carrier::start()?).handle.clone(),
+        };
+        Ok((client, handle))
+    }
+}
+
+impl fmt::Debug for Http {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A proxy's address may hold a password.
+        f.debug_struct("Http").field("timing", &self.settings.timing).finish_non_exhaustive()
+    }
+}
+
+impl Carrier {
+    fn start() -> Result<Self, ModelFailure> {
+        let failed = |error: std::io::Error| {
+            let message = format!("the thread for requests cannot be started: {error}");
+            ModelFailure::new(FailureKind::Other, message)
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .max_blocking_threads(LOOKUP_THREADS_MAX)
+            .enable_all()
+            .build()
+            .map_err(failed)?;
+        let handle = runtime.handle().clone();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let thread = std::thread::Builder::new()
+            .name("http".to_owned())
+            .spawn(move || {
+                // An error means that the owner is gone: the same.
+                runtime.block_on(stopped).unwrap_or_default();
+                // A lookup of a name may hang for long; nobody waits for it.
+                runtime.shutdown_background();
+            })
+            .map_err(failed)?;
+        Ok(Self { handle, stop: Some(stop), thread: Some(thread) })
+    }
+}
+
+impl Drop for Carrier {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            // A panic there was told by the exchange that it broke.
+            thread.join().unwrap_or_default();
+        }
+    }
+}

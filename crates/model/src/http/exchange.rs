@@ -1,0 +1,276 @@
+//! One request and its answer, piece by piece.
+//!
+//! The body goes to the carrier as it was written, and the pieces of the answer come back as they were
+//! read: nothing is copied on the way.
+//!
+//! Must never: wait longer than its limits, or go on when nobody wants the answer.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+use agentry_protocol::message::{FailureKind, ModelFailure};
+use bytes::Bytes;
+use reqwest::header::HeaderMap;
+use reqwest::{Client, Method, Request, Response, Url};
+use tokio::runtime::Handle;
+use tokio::task::AbortHandle;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::{Timing, failure};
+use crate::cassette::{Deck, Played, Recording};
+use crate::limits::{ANSWER_BYTES_MAX, INTERRUPT_MS, STREAM_END_MS};
+
+/// A request to send.
+#[derive(Clone, Debug)]
+pub(crate) struct Outgoing {
+    pub(crate) method: Method,
+    pub(crate) url: Url,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+impl Outgoing {
+    /// The host, for messages.
+    pub(crate) fn host(&self) -> String {
+        let host = self.url.host_str().unwrap_or_default();
+        match self.url.port() {
+            Some(port) => format!("{host}:{port}"),
+            None => host.to_owned(),
+        }
+    }
+}
+
+/// What carries an exchange.
+pub(super) struct Carriage {
+    pub(super) client: Client,
+    pub(super) handle: Handle,
+    pub(super) timing: Timing,
+}
+
+/// What the carrier tells.
+enum News {
+    Head(u16, HeaderMap),
+    Data(Bytes),
+    End,
+    Failed(ModelFailure),
+}
+
+/// A request that was sent, and its answer as far as it is there.
+pub(crate) struct Exchange<'a> {
+    /// The status of the answer.
+    pub(crate) status: u16,
+    /// The headers of the answer.
+    pub(crate) headers: HeaderMap,
+    source: Source,
+    recording: Option<Recording<'a>>,
+    wait: &'a dyn Fn(Duration) -> bool,
+}
+
+enum Source {
+    Live { news: Receiver<News>, _task: Aborting },
+    Played(Played),
+    Over,
+}
+
+/// Ends the task when nobody reads any more; the connection is dropped with it.
+struct Aborting(AbortHandle);
+
+impl Drop for Aborting {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl<'a> Exchange<'a> {
+    pub(super) fn begin(
+        carriage: Carriage,
+        outgoing: Outgoing,
+        recording: Option<Recording<'a>>,
+        wait: &'a dyn Fn(Duration) -> bool,
+    ) -> Result<Self, ModelFailure> {
+        let (sender, news) = channel();
+        let handle = carriage.handle.clone();
+        let task = handle.spawn(carry(carriage.client, outgoing, carriage.timing, sender));
+        let task = Aborting(task.abort_handle());
+        let mut exchange = Exchange {
+            status: 0,
+            headers: HeaderMap::new(),
+            source: Source::Live { news, _task: task },
+            recording,
+            wait,
+        };
+        match exchange.hear()? {
+            News::Head(status, headers) => {
+                if let Some(recording) = &mut exchange.recording {
+                    recording.head(status, &headers);
+                }
+                exchange.status = status;
+                exchange.headers = headers;
+                Ok(exchange)
+            }
+            News::Failed(failure) => Err(exchange.close(Some(failure)).err().unwrap_or_else(gone)),
+            News::Data(_) | News::End => Err(gone()),
+        }
+    }
+
+    pub(super) fn play(
+        deck: &Deck,
+        outgoing: &Outgoing,
+        wait: &'a dyn Fn(Duration) -> bool,
+    ) -> Result<Self, ModelFailure> {
+        let played = deck.next(outgoing)?;
+        Ok(Exchange {
+            status: played.status,
+            headers: played.headers.clone(),
+            source: Source::Played(played),
+            recording: None,
+            wait,
+        })
+    }
+
+    /// The next piece of the body; none means that it is whole.
+    pub(crate) fn next(&mut self) -> Result<Option<Bytes>, ModelFailure> {
+        if let Source::Played(played) = &mut self.source {
+            if !(self.wait)(Duration::ZERO) {
+                return Err(unwanted());
+            }
+            return played.next();
+        }
+        match self.hear()? {
+            News::Data(bytes) => {
+                if let Some(recording) = &mut self.recording {
+                    recording.data(&bytes);
+                }
+                Ok(Some(bytes))
+            }
+            News::End => self.close(None).map(|()| None),
+            News::Failed(failure) => Err(self.close(Some(failure)).err().unwrap_or_else(gone)),
+            News::Head(..) => Err(gone()),
+        }
+    }
+
+    /// The answer is whole before its body has ended: the rest is read, so that the connection can be
+    /// used again, but not waited for.
+    pub(crate) fn finish(mut self) -> Result<(), ModelFailure> {
+        let Source::Live { news, .. } = &self.source else { return Ok(()) };
+        let until = Instant::now() + Duration::from_millis(STREAM_END_MS);
+        // The rest says nothing that matters, but it is a part of the recording.
+        while let Ok(heard) = news.recv_timeout(until.duration_since(Instant::now())) {
+            match (heard, &mut self.recording) {
+                (News::Data(bytes), Some(recording)) => recording.data(&bytes),
+                (News::Data(_), None) => {}
+                (News::Head(..) | News::End | News::Failed(_), _) => break,
+            }
+        }
+        self.close(None)
+    }
+
+    fn hear(&mut self) -> Result<News, ModelFailure> {
+        let Source::Live { news, .. } = &self.source else { return Ok(News::End) };
+        loop {
+            if !(self.wait)(Duration::ZERO) {
+                self.close(Some(unwanted())).unwrap_or_default();
+                return Err(unwanted());
+            }
+            match news.recv_timeout(Duration::from_millis(INTERRUPT_MS)) {
+                Ok(heard) => return Ok(heard),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Err(gone()),
+            }
+        }
+    }
+
+    /// Writes the recording, and lets go of the connection.
+    fn close(&mut self, failure: Option<ModelFailure>) -> Result<(), ModelFailure> {
+        self.source = Source::Over;
+        if let Some(recording) = self.recording.take() {
+            recording.end(failure.as_ref())?;
+        }
+        failure.map_or(Ok(()), Err)
+    }
+}
+
+impl Drop for Exchange<'_> {
+    fn drop(&mut self) {
+        if let Some(recording) = self.recording.take() {
+            // Whoever drops an answer has a failure to tell already.
+            recording.end(Some(&unwanted())).unwrap_or_default();
+        }
+    }
+}
+
+fn unwanted() -> ModelFailure {
+    ModelFailure::new(FailureKind::Interrupted, "nobody wants the answer any more")
+}
+
+fn gone() -> ModelFailure {
+    ModelFailure::new(FailureKind::Other, "the thread that carries requests has stopped")
+}
+
+/// Sends the request and tells all that comes. A listener who is gone ends it.
+async fn carry(client: Client, outgoing: Outgoing, timing: Timing, tell: Sender<News>) {
+    let last = match exchange(client, outgoing, timing, &tell).await {
+        Ok(()) => {
+            // The connection goes back to the others before anybody can ask for one.
+            tokio::task::yield_now().await;
+            tokio::task::yield_now().await;
+            News::End
+        }
+        Err(failure) => News::Failed(failure),
+    };
+    tell.send(last).unwrap_or_default();
+}
+
+async fn exchange(
+    client: Client,
+    outgoing: Outgoing,
+    timing: Timing,
+    tell: &Sender<News>,
+) -> Result<(), ModelFailure> {
+    let host = outgoing.host();
+    let mut request = Request::new(outgoing.method, outgoing.url);
+    *request.headers_mut() = outgoing.headers;
+    if !outgoing.body.is_empty() {
+        *request.body_mut() = Some(outgoing.body.into());
+    }
+    let first = Instant::now() + timing.first_byte;
+    let late = || {
+        let ms = timing.first_byte.as_millis();
+        let message = format!("{host} did not begin to answer within {ms} ms");
+        ModelFailure::new(FailureKind::Timeout, message)
+    };
+    let mut response = timeout_at(first, client.execute(request))
+        .await
+        .map_err(|_| late())?
+        .map_err(|error| failure::sending(error, &host, timing.connect))?;
+    let headers = std::mem::take(response.headers_mut());
+    tell.send(News::Head(response.status().as_u16(), headers)).unwrap_or_default();
+    let mut piece = timeout_at(first, response.chunk()).await.map_err(|_| late())?;
+    let mut read = 0;
+    loop {
+        let Some(bytes) = piece.map_err(|error| failure::reading(error, &host))? else {
+            return Ok(());
+        };
+        read += bytes.len();
+        if read > ANSWER_BYTES_MAX {
+            let message = format!("{host} answered with more than {ANSWER_BYTES_MAX} bytes");
+            return Err(ModelFailure::new(FailureKind::Malformed, message));
+        }
+        if tell.send(News::Data(bytes)).is_err() {
+            return Ok(());
+        }
+        piece = next_piece(&mut response, timing.idle, &host).await?;
+    }
+}
+
+async fn next_piece(
+    response: &mut Response,
+    idle: Duration,
+    host: &str,
+) -> Result<reqwest::Result<Option<Bytes>>, ModelFailure> {
+    timeout(idle, response.chunk()).await.map_err(|_| {
+        let ms = idle.as_millis();
+        let message = format!("{host} was silent for {ms} ms in the middle of the answer");
+        ModelFailure::new(FailureKind::Timeout, message)
+    })
+}

@@ -1,0 +1,104 @@
+//! Makes frames from the pieces of a stream of server-sent events.
+//!
+//! The framing is `sse-stream`'s. It reads a stream; ours is a queue that is filled from outside, so it is
+//! asked until the queue is empty, and never waits.
+//!
+//! Must never: hand out a frame that did not end, or keep more than a bound.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+use agentry_protocol::message::{FailureKind, ModelFailure};
+use bytes::Bytes;
+use futures_core::Stream;
+use sse_stream::{ByteStreamBody, SseStream};
+
+use super::failure::shown;
+use crate::limits::{FRAME_BYTES_MAX, SHOWN_CHARS_MAX};
+use crate::wire::Frame;
+
+type Queue = Rc<RefCell<VecDeque<Bytes>>>;
+
+/// Frames, as far as the pieces are there.
+pub(crate) struct Frames {
+    queue: Queue,
+    stream: Pin<Box<SseStream<ByteStreamBody<Pieces, Bytes>>>>,
+    /// What the answer begins with, to be shown when it is not what it should be.
+    start: Vec<u8>,
+    /// How many bytes came since the last frame.
+    since: usize,
+    any: bool,
+}
+
+impl Frames {
+    pub(crate) fn new() -> Self {
+        let queue = Queue::default();
+        let stream = Box::pin(SseStream::from_bytes_stream(Pieces(Rc::clone(&queue))));
+        Self { queue, stream, start: Vec::new(), since: 0, any: false }
+    }
+
+    /// Takes the next piece.
+    pub(crate) fn push(&mut self, piece: Bytes) {
+        let room = SHOWN_CHARS_MAX * 4 - self.start.len();
+        self.start.extend_from_slice(&piece[..room.min(piece.len())]);
+        self.since += piece.len();
+        self.queue.borrow_mut().push_back(piece);
+    }
+
+    /// The next frame that is whole; none means that more pieces are needed.
+    pub(crate) fn next(&mut self) -> Result<Option<Frame>, ModelFailure> {
+        let mut context = Context::from_waker(Waker::noop());
+        loop {
+            match self.stream.as_mut().poll_next(&mut context) {
+                Poll::Ready(Some(Ok(sse))) => {
+                    self.any = true;
+                    self.since = 0;
+                    // Without data it is no frame: an id or a time to wait, which are not for us.
+                    if let Some(data) = sse.data {
+                        return Ok(Some(Frame { event: sse.event, data }));
+                    }
+                }
+                Poll::Ready(Some(Err(_))) => return Err(self.not_a_stream()),
+                Poll::Ready(None) => return Ok(None),
+                Poll::Pending if self.since > FRAME_BYTES_MAX => {
+                    let message = format!("one event has more than {FRAME_BYTES_MAX} bytes");
+                    return Err(ModelFailure::new(FailureKind::Malformed, message));
+                }
+                Poll::Pending => return Ok(None),
+            }
+        }
+    }
+
+    /// Whether what came may be a stream of events, once it has ended.
+    pub(crate) fn end(&self) -> Result<(), ModelFailure> {
+        let first = self.start.iter().find(|byte| !byte.is_ascii_whitespace());
+        match first {
+            Some(b'{' | b'[' | b'<' | b'"') if !self.any => Err(self.not_a_stream()),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn not_a_stream(&self) -> ModelFailure {
+        let start = shown(&String::from_utf8_lossy(&self.start));
+        let message = format!("the answer is not a stream of events; it begins with `{start}`");
+        ModelFailure::new(FailureKind::Malformed, message)
+    }
+}
+
+/// A stream that has what is in the queue, and more later.
+struct Pieces(Queue);
+
+impl Stream for Pieces {
+    type Item = Result<Bytes, Infallible>;
+
+    fn poll_next(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        match self.0.borrow_mut().pop_front() {
+            Some(piece) => Poll::Ready(Some(Ok(piece))),
+            None => Poll::Pending,
+        }
+    }
+}
