@@ -19,15 +19,13 @@ use reqwest::header::{
 use reqwest::{Method, Url};
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::gemini::Gemini;
 use crate::http::failure::{request_id, retry_after_ms, shown};
 use crate::http::frames::Frames;
 use crate::http::{Exchange, Http, Outgoing};
 use crate::limits::{ERROR_BYTES_MAX, MODELS_BYTES_MAX};
-use crate::openai::Openai;
 use crate::openai_chat::{Dialect, OpenaiChat};
 use crate::wire::{Asked, KeyHeader, Wire};
-use crate::{Answer, Model, NoModel, Question, anthropic};
+use crate::{Answer, Model, NoModel, Question, anthropic, gemini, openai};
 
 /// What a provider speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -72,15 +70,15 @@ pub fn list(
     line.list(http, wait).map_err(|failure| line.clean(http, failure))
 }
 
-fn wire(protocol: Protocol, base_url: &str) -> &'static dyn Wire {
-    static OPENAI_CHAT: OpenaiChat = OpenaiChat::new(Dialect::Openai);
-    static COMPATIBLE: OpenaiChat = OpenaiChat::new(Dialect::Compatible);
+fn wire(protocol: Protocol, base: &Url) -> &'static dyn Wire {
     match protocol {
         Protocol::Anthropic => &anthropic::Anthropic,
-        Protocol::Openai => &Openai,
-        Protocol::OpenaiChat if base_url.contains("//api.openai.com") => &OPENAI_CHAT,
-        Protocol::OpenaiChat => &COMPATIBLE,
-        Protocol::Gemini => &Gemini,
+        Protocol::Openai => &openai::Openai,
+        Protocol::OpenaiChat if base.host_str() == Some("api.openai.com") => {
+            &const { OpenaiChat::new(Dialect::Openai) }
+        }
+        Protocol::OpenaiChat => &const { OpenaiChat::new(Dialect::Compatible) },
+        Protocol::Gemini => &gemini::Gemini,
     }
 }
 
@@ -146,10 +144,10 @@ impl Remote {
 impl Line {
     fn new(provider: &Provider) -> Result<Self, NoModel> {
         let wrong = |why: &str| NoModel::Provider { id: provider.id.clone(), why: why.to_owned() };
-        let wire = wire(provider.protocol, &provider.base_url);
         let secret = provider.key.clone().filter(|key| !key.expose_secret().trim().is_empty());
         let base = base(provider.protocol, &provider.base_url, secret.is_some())
             .map_err(|why| wrong(&why))?;
+        let wire = wire(provider.protocol, &base);
         let key = match &secret {
             Some(secret) => Some(
                 key_header(wire.key_header(), secret.expose_secret().trim())

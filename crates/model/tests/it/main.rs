@@ -7,6 +7,7 @@ mod http;
 mod http_asking;
 mod prices;
 mod http_tls;
+mod openai_and_gemini;
 mod retry;
 mod server;
 mod weights;
