@@ -77,6 +77,29 @@ pub(crate) enum ModeWord {
     Wiggum,
 }
 
+impl Options {
+    /// What a prompt alone means.
+    pub(super) fn of_prompt(what: String, work: Work) -> Self {
+        Self { what, work, inputs: Vec::new(), json: false }
+    }
+}
+
+impl Work {
+    /// What nothing said means.
+    pub(super) fn here() -> Self {
+        Self {
+            dir: PathBuf::from("."),
+            workspace: None,
+            agent: None,
+            model: None,
+            mode: ModeWord::Structured,
+            max_iterations: None,
+            check: None,
+            session: None,
+        }
+    }
+}
+
 impl ModeWord {
     pub(crate) fn mode(self) -> Mode {
         match self {
@@ -162,6 +185,15 @@ pub(crate) fn show<T>(
     Ok(outcome)
 }
 
+/// Runs one order with a stage to look at.
+pub(crate) fn show_run(engine: &Engine, look: Look, order: Order) -> Result<(), Fault> {
+    let started = show(engine, look, Vec::new(), |runner| {
+        let parts = runner.host.clone();
+        runner.start(order, &mut |about| interrupt::cancels(&parts, about))
+    });
+    started.map(|_| ())
+}
+
 /// The agent that is meant.
 pub(crate) fn choose<'a>(
     loaded: &'a Loaded,
@@ -209,11 +241,12 @@ pub(crate) fn terms(
         mode: work.mode.mode(),
         limits: engine::limits(loaded, work.max_iterations),
         check: work.check.clone(),
+        persona: None,
     })
 }
 
 /// An agent that names models takes no other. A script is no model: it is what a test says.
-fn check_model(agent: &Agent, model: &str) -> Result<(), Fault> {
+pub(crate) fn check_model(agent: &Agent, model: &str) -> Result<(), Fault> {
     let models = &agent.models;
     let mut named = models.candidates.iter().chain(&models.allowed).map(|one| one.value.as_str());
     let fits = model.starts_with("scripted:")
