@@ -130,6 +130,8 @@ struct Desk {
     leaving: Option<Instant>,
 }
 
+/// How long a turn that is left may take to record that.
+const LETTING_GO: Duration = Duration::from_millis(500);
 /// How long a second Ctrl-C counts, and a word is shown.
 const MOMENT: Duration = Duration::from_secs(2);
 
@@ -148,6 +150,7 @@ pub(crate) fn run(host: &Host, opened: Opened) -> Result<ExitCode, Fault> {
     let code = chat.work(&receiver);
     let cleared = chat.screen.clear();
     let (key, said) = (chat.talk.key.clone(), chat.talk.session.is_some());
+    chat.let_go(&receiver);
     let unfinished = chat.turn.is_some();
     drop(guard);
     cleared?;
@@ -420,7 +423,7 @@ impl<'a> Chat<'a> {
         let event = Event::ApprovalAnswered { approval, answer };
         let draft = Draft { cause: None, about: question.about, event };
         match self.talk.engine.parts.ledger.append(vec![draft]) {
-            Ok(_) => self.scroll.add(Kind::Page, [row], columns),
+            Ok(_) => self.scroll.attach(row, columns),
             Err(error) => self.note(&format!("The answer was not taken: {error}"), BAD),
         }
     }
@@ -469,6 +472,24 @@ impl<'a> Chat<'a> {
         }
         if let Some(next) = self.desk.queue.pop_front() {
             self.submit(&next);
+        }
+    }
+
+    /// A turn that only waits for an answer is left in order, so that it can be taken up.
+    fn let_go(&mut self, receiver: &Receiver<Wake>) {
+        let Some(turn) = &self.turn else { return };
+        turn.handle.leave_alone();
+        if turn.questions.is_empty() && !turn.cancelled {
+            return;
+        }
+        let until = Instant::now() + LETTING_GO;
+        while let Ok(wake) = receiver.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            if let Wake::Over(outcome) = wake {
+                if let Ok(Outcome { end: End::Ended { .. }, .. }) = *outcome {
+                    self.turn = None;
+                }
+                return;
+            }
         }
     }
 

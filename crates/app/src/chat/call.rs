@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn a_call_is_one_row_at_any_width() {
         let past = past("cargo test --workspace\nsecond line", "\nerror: it broke\nmore");
-        assert_eq!(text(&past.folded(70)), "✗ bash cargo test --workspace second li…  error: it broke");
+        assert_eq!(text(&past.folded(70)), "✗ bash cargo test --workspace second line  error: it broke");
         for columns in 20..100 {
             assert!(width(&text(&past.folded(columns))) <= columns);
         }

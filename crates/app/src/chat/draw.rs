@@ -186,7 +186,7 @@ impl Chat<'_> {
 }
 
 fn plural(count: usize) -> String {
-    crate::render::plural(count, "command")
+    crate::render::plural(count, "note")
 }
 
 /// All live rows, no more than there is room for: of what streams the end is shown, of what is typed the part around

@@ -136,9 +136,10 @@ pub(crate) fn diff(
 pub(crate) fn payload(parts: &Parts, approval: &Approval, diff: Option<&str>) -> String {
     let mut input = approval.call.input.clone();
     let whole = diff.is_some_and(|diff| diff.starts_with("---") && diff.len() < PREVIEW_CHARS_MAX);
-    for field in ["content", "old_string", "new_string"] {
-        if let Some(value) = input.get_mut(field).filter(|_| whole) {
-            *value = "(see the diff)".into();
+    if let Some(fields) = input.as_object_mut().filter(|_| whole) {
+        fields.retain(|name, _| !["path", "content", "old_string", "new_string"].contains(&name.as_str()));
+        if fields.is_empty() {
+            return String::new();
         }
     }
     let input = &input;

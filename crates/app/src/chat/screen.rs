@@ -157,6 +157,10 @@ pub(crate) fn give_back() {
 mod tests {
     use super::*;
 
+    fn terminal(columns: u16, rows: u16) -> vt100::Parser {
+        vt100::Parser::new(rows.try_into().unwrap(), columns.try_into().unwrap(), 100)
+    }
+
     struct Trial {
         screen: Screen<Vec<u8>>,
         terminal: vt100::Parser,
@@ -165,7 +169,7 @@ mod tests {
     impl Trial {
         fn new(columns: u16, rows: u16) -> Self {
             let screen = Screen::new(Vec::new(), Ink::Color, (columns, rows));
-            Self { screen, terminal: vt100::Parser::new(rows, columns, 100) }
+            Self { screen, terminal: terminal(columns, rows) }
         }
 
         fn draw(&mut self, finished: &[&str], live: &[&str], cursor: (usize, usize)) -> &mut Self {
@@ -228,7 +232,7 @@ mod tests {
         let mut trial = Trial::new(20, 8);
         trial.draw(&["done"], &["0123456789abcde", "> "], (1, 2));
         // What a terminal that breaks rows shows then.
-        trial.terminal = vt100::Parser::new(8, 10, 100);
+        trial.terminal = terminal(10, 8);
         trial.terminal.process(b"done\r\n0123456789\r\nabcde\r\n> ");
         trial.screen.resized(10, 8).unwrap();
         trial.hear().shows("done", (1, 0));

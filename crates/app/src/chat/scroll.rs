@@ -47,6 +47,12 @@ impl Scroll {
         }
     }
 
+    /// Adds a row to what was added last, if that is a page.
+    pub(crate) fn attach(&mut self, row: Row, columns: usize) {
+        self.last = self.last.filter(|last| *last != Kind::Page);
+        self.add(Kind::Page, [row], columns);
+    }
+
     /// Adds a text of the chat, broken at words.
     pub(crate) fn note(&mut self, text: &str, style: Style, columns: usize) {
         let lines = text.lines().flat_map(|line| wrapped(&row(line, style), columns, 2));

@@ -13,6 +13,8 @@ pub(crate) struct Stream {
     text: String,
     /// How many units of that have gone up.
     gone: usize,
+    /// How much of the text has been looked at for what is final.
+    looked: usize,
     /// Whether anything has gone up at all.
     begun: bool,
     code: Highlighter,
@@ -30,9 +32,15 @@ impl Stream {
         self.text.is_empty() && !self.begun
     }
 
-    /// The rows that are final and have not gone up.
+    /// The rows that are final and have not gone up. A line that is not whole says nothing: it may still become a
+    /// row of a table, an item, or the end of a block.
     pub(crate) fn settled(&mut self, columns: usize) -> Vec<Row> {
-        let units = markdown::units(&self.text, columns, &mut self.code);
+        let whole = self.text.rfind('\n').map_or(0, |at| at + 1);
+        if whole == self.looked {
+            return Vec::new();
+        }
+        self.looked = whole;
+        let units = markdown::units(&self.text[..whole], columns, &mut self.code);
         let Some(last) = units.len().checked_sub(1) else { return Vec::new() };
         let mut rows: Vec<Row> = Vec::new();
         for unit in units.iter().take(last).skip(self.gone) {
@@ -65,6 +73,7 @@ impl Stream {
         let before = units.iter().filter(|unit| unit.block < first).count();
         // The row that parts two blocks is only there behind another: an empty line stands for it.
         self.text = format!("{PARTED}{}", &self.text[first..]);
+        self.looked = self.looked + PARTED.len() - first;
         self.gone -= before.min(self.gone);
     }
 }
@@ -115,7 +124,8 @@ mod tests {
     fn lines_of_code_go_up_before_the_block_is_whole() {
         let mut stream = Stream::default();
         stream.push("```rust\nlet a = 1;\nlet b = 2;\nlet c");
-        assert_eq!(text(&stream.settled(40)), ["  let a = 1;", "  let b = 2;"]);
-        assert_eq!(text(&stream.live(40)), ["  let c"]);
+        assert_eq!(text(&stream.settled(40)), ["  let a = 1;"]);
+        assert_eq!(text(&stream.live(40)), ["  let b = 2;", "  let c"]);
+        assert!(stream.settled(40).is_empty());
     }
 }

@@ -84,13 +84,13 @@ fn every_width_is_kept() {
 }
 
 #[test]
-fn units_that_another_follows_do_not_change() {
+fn units_of_whole_lines_that_another_follows_do_not_change() {
     let text = "Intro text\n\n- one\n- two\n  more\n- three\n\n```rust\nlet a = 1;\nlet b = 2;\n```\n\n| a | \
                 b |\n|---|---|\n| 1 | 2 |\n\nThe end.";
     let mut code = Highlighter::default();
     let whole = units(text, 40, &mut code);
     let mut growing = Highlighter::default();
-    for end in (0..text.len()).filter(|end| text.is_char_boundary(*end)) {
+    for end in text.match_indices('\n').map(|(at, _)| at + 1) {
         let so_far = units(&text[..end], 40, &mut growing);
         let settled = so_far.len().saturating_sub(1);
         assert_eq!(so_far[..settled], whole[..settled], "after {:?}", &text[..end]);
