@@ -156,7 +156,8 @@ pub(crate) fn run(host: &Host, opened: Opened) -> Result<ExitCode, Fault> {
     cleared?;
     if said {
         let mut out = anstream::stdout().lock();
-        let what = if unfinished { "The turn is not finished. It goes on with" } else { "Go on with" };
+        let what =
+            if unfinished { "The turn is not finished. It goes on with" } else { "Go on with" };
         writeln!(out, "{what}: agentry chat --resume {key}")?;
     }
     code
@@ -247,7 +248,8 @@ impl<'a> Chat<'a> {
             while let Some(one) = wake {
                 let typed = matches!(one, Wake::Input(_));
                 self.take(one)?;
-                let left = if typed { Duration::ZERO } else { frame.saturating_sub(drawn.elapsed()) };
+                let left =
+                    if typed { Duration::ZERO } else { frame.saturating_sub(drawn.elapsed()) };
                 wake = self.leave.is_none().then(|| next(receiver, left)).flatten();
             }
         }
@@ -266,8 +268,10 @@ impl<'a> Chat<'a> {
         match wake {
             Wake::Input(Input::Key(key)) => self.key(key),
             Wake::Input(Input::Paste(text)) => self.pasted(&text),
-            Wake::Input(Input::Resize(columns, rows)) => self.screen.resized(columns, rows)?,
-            Wake::Input(Input::FocusGained | Input::FocusLost | Input::Mouse(_)) => {}
+            // Every drawing looks at the size first: the terminal may have it before we are told.
+            Wake::Input(
+                Input::Resize(..) | Input::FocusGained | Input::FocusLost | Input::Mouse(_),
+            ) => {}
             Wake::Deaf => self.leave = Some(ExitCode::FAILURE),
             Wake::Signal(signal) => self.signal(signal),
             Wake::Began(about) => {
@@ -452,7 +456,9 @@ impl<'a> Chat<'a> {
         turn.end(&mut self.scroll, columns);
         self.typed.typing = Typing::Prompt;
         match &outcome {
-            Ok(Outcome { end: End::Paused(_), .. }) => self.note("The turn waits for an answer.", WARN),
+            Ok(Outcome { end: End::Paused(_), .. }) => {
+                self.note("The turn waits for an answer.", WARN)
+            }
             Ok(Outcome { end: End::Ended { .. }, .. }) => {}
             Err(why) => self.note(why, BAD),
         }
@@ -483,7 +489,8 @@ impl<'a> Chat<'a> {
             return;
         }
         let until = Instant::now() + LETTING_GO;
-        while let Ok(wake) = receiver.recv_timeout(until.saturating_duration_since(Instant::now())) {
+        while let Ok(wake) = receiver.recv_timeout(until.saturating_duration_since(Instant::now()))
+        {
             if let Wake::Over(outcome) = wake {
                 if let Ok(Outcome { end: End::Ended { .. }, .. }) = *outcome {
                     self.turn = None;

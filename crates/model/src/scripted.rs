@@ -72,7 +72,10 @@ impl Scripted {
                 wrong(at + 1, why)
             })?;
             if parsed.delay_ms.max(parsed.pace_ms) > SCRIPT_DELAY_MS_MAX {
-                return Err(wrong(at + 1, format!("delay_ms or pace_ms is above {SCRIPT_DELAY_MS_MAX}")));
+                return Err(wrong(
+                    at + 1,
+                    format!("delay_ms or pace_ms is above {SCRIPT_DELAY_MS_MAX}"),
+                ));
             }
             lines.push(parsed);
         }

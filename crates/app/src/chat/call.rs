@@ -45,7 +45,12 @@ impl Call {
         let time = self.begun.map(|begun| seconds(begun.elapsed())).unwrap_or_default();
         let room = columns.saturating_sub(width(&name) + width(&time) + 5);
         let subject = short(&subject(&self.call), room);
-        joined([span("● ", WARN), span(name, BOLD), span(format!(" {subject} "), Style::new()), span(time, DIM)])
+        joined([
+            span("● ", WARN),
+            span(name, BOLD),
+            span(format!(" {subject} "), Style::new()),
+            span(time, DIM),
+        ])
     }
 }
 
@@ -55,7 +60,8 @@ impl Past {
         let (mark, style) = mark(self.outcome.status);
         let name = self.call.tool.to_string();
         let time = self.outcome.measured.duration_ms.filter(|ms| *ms >= 100);
-        let time = time.map(|ms| format!(" {}", seconds(Duration::from_millis(ms)))).unwrap_or_default();
+        let time =
+            time.map(|ms| format!(" {}", seconds(Duration::from_millis(ms)))).unwrap_or_default();
         let room = columns.saturating_sub(2 + width(&name) + 1 + width(&time));
         let subject = short(&subject(&self.call), room * 3 / 5);
         let room = room.saturating_sub(width(&subject) + 3);
@@ -82,7 +88,8 @@ impl Past {
     /// In full, as far as it is worth reading.
     pub(crate) fn whole(&self, columns: usize) -> Vec<Row> {
         let (mark, style) = mark(self.outcome.status);
-        let mut rows = vec![joined([span(format!("{mark} "), style), span(self.call.tool.to_string(), BOLD)])];
+        let mut rows =
+            vec![joined([span(format!("{mark} "), style), span(self.call.tool.to_string(), BOLD)])];
         let input = serde_json::to_string_pretty(&self.call.input).unwrap_or_default();
         let input = match self.call.input.get("command").and_then(serde_json::Value::as_str) {
             Some(command) => format!("$ {command}"),
@@ -103,7 +110,9 @@ pub(crate) fn block(text: &str, style: Style, columns: usize) -> Vec<Row> {
         if left_out > 0 && at == CHAT_OUTPUT_ROWS_MAX / 2 {
             rows.push(row(format!("  … {left_out} lines are not shown"), DIM));
         }
-        if left_out > 0 && (CHAT_OUTPUT_ROWS_MAX / 2..CHAT_OUTPUT_ROWS_MAX / 2 + left_out).contains(&at) {
+        if left_out > 0
+            && (CHAT_OUTPUT_ROWS_MAX / 2..CHAT_OUTPUT_ROWS_MAX / 2 + left_out).contains(&at)
+        {
             continue;
         }
         for piece in chopped(&row(line, style), columns.saturating_sub(2)) {
@@ -154,7 +163,10 @@ mod tests {
     #[test]
     fn a_call_is_one_row_at_any_width() {
         let past = past("cargo test --workspace\nsecond line", "\nerror: it broke\nmore");
-        assert_eq!(text(&past.folded(70)), "✗ bash cargo test --workspace second line  error: it broke");
+        assert_eq!(
+            text(&past.folded(70)),
+            "✗ bash cargo test --workspace second line  error: it broke"
+        );
         for columns in 20..100 {
             assert!(width(&text(&past.folded(columns))) <= columns);
         }

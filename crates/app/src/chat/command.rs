@@ -75,7 +75,8 @@ const ALIASES: [(&str, &str); 9] = [
 pub(super) fn parse(text: &str) -> Option<(&str, &str)> {
     let rest = text.strip_prefix('/')?;
     let (name, rest) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-    let is_word = name == "?" || (!name.is_empty() && name.chars().all(|c| c.is_ascii_alphabetic() || c == '-'));
+    let is_word = name == "?"
+        || (!name.is_empty() && name.chars().all(|c| c.is_ascii_alphabetic() || c == '-'));
     is_word.then_some((name, rest.trim()))
 }
 

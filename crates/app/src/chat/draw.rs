@@ -5,6 +5,7 @@
 use std::io;
 
 use agentry_tools::Workspace;
+use ratatui::crossterm::terminal;
 use ratatui::style::Style;
 
 use super::call::seconds;
@@ -21,6 +22,9 @@ const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "�
 impl Chat<'_> {
     /// Draws what is to be seen now.
     pub(super) fn draw(&mut self) -> io::Result<()> {
+        if let Ok((columns, rows)) = terminal::size() {
+            self.screen.resized(columns, rows)?;
+        }
         let columns = self.screen.width();
         if let Some(turn) = &mut self.turn {
             turn.settle_stream(&mut self.scroll, columns);
@@ -96,7 +100,9 @@ impl Chat<'_> {
             let more = turn.questions.len() - 1;
             let more = if more > 0 { format!("({more} more)") } else { String::new() };
             let mut keys = match self.typed.typing {
-                Typing::Reason => row("Why not? Enter sends the reason, Esc says no without one", WARN),
+                Typing::Reason => {
+                    row("Why not? Enter sends the reason, Esc says no without one", WARN)
+                }
                 Typing::Prompt | Typing::Search(..) => question.keys(!self.typed.edit.is_empty()),
             };
             keys.push_span(span(more, DIM));
@@ -143,13 +149,18 @@ impl Chat<'_> {
         let chosen = self.typed.chosen.unwrap_or(0);
         let from = (chosen + 1).saturating_sub(CHAT_MENU_ROWS_MAX);
         let shown = offers.iter().enumerate().skip(from).take(CHAT_MENU_ROWS_MAX);
-        let wide = offers.iter().map(|offer| width(&offer.text)).max().unwrap_or(0).min(columns / 2);
+        let wide =
+            offers.iter().map(|offer| width(&offer.text)).max().unwrap_or(0).min(columns / 2);
         let mut rows: Vec<Row> = shown
             .map(|(at, offer)| {
                 let style = if self.typed.chosen == Some(at) { BOLD } else { Style::new() };
                 let text = short(&super::ink::clean(&offer.text), columns.saturating_sub(4));
                 let pad = " ".repeat(wide.saturating_sub(width(&text)) + 2);
-                joined([span("  ", DIM), span(text, style), span(format!("{pad}{}", offer.about), DIM)])
+                joined([
+                    span("  ", DIM),
+                    span(text, style),
+                    span(format!("{pad}{}", offer.about), DIM),
+                ])
             })
             .collect();
         let more = offers.len().saturating_sub(from + CHAT_MENU_ROWS_MAX);
@@ -245,7 +256,8 @@ mod tests {
         for height in 4..30 {
             for typed in [1, 3, 40] {
                 let spot = Spot { row: typed - 1, column: 1 };
-                let (all, cursor) = fitted(rows(30, "a"), (rows(typed, "t"), spot), rows(7, "b"), height);
+                let (all, cursor) =
+                    fitted(rows(30, "a"), (rows(typed, "t"), spot), rows(7, "b"), height);
                 assert!(all.len() <= height, "{} rows in {height}", all.len());
                 let here = all[cursor.row].to_string();
                 assert_eq!(here, format!("t{}", typed - 1));
@@ -262,6 +274,9 @@ mod tests {
 
     #[test]
     fn large_counts_are_short() {
-        assert_eq!([count(950), count(1_250), count(31_900), count(1_250_000)], ["950", "1.2k", "31k", "1.2M"]);
+        assert_eq!(
+            [count(950), count(1_250), count(31_900), count(1_250_000)],
+            ["950", "1.2k", "31k", "1.2M"]
+        );
     }
 }

@@ -57,7 +57,8 @@ mod tests {
         std::fs::write(place.path().join("src/a.rs"), "").unwrap();
         std::fs::write(place.path().join("b.PNG"), "").unwrap();
         let full = place.path().join("src/a.rs");
-        let prompt = format!("see @./src/../src/a.rs and\n@{} or @../x @none me@src", full.display());
+        let prompt =
+            format!("see @./src/../src/a.rs and\n@{} or @../x @none me@src", full.display());
         let expected = "see @src/a.rs and\n@src/a.rs or @../x @none me@src";
         assert_eq!(resolved(&prompt, place.path()), expected);
         assert_eq!(attachments("look @b.PNG @src/a.rs", place.path()), [PathBuf::from("b.PNG")]);

@@ -39,7 +39,8 @@ static STYLES: LazyLock<Vec<(Scope, Style)>> = LazyLock::new(|| {
         ("meta.diff.range", of().fg(Color::Cyan)),
         ("meta.diff.header", of().add_modifier(Modifier::BOLD)),
     ];
-    let known = listed.into_iter().filter_map(|(name, style)| Some((Scope::new(name).ok()?, style)));
+    let known =
+        listed.into_iter().filter_map(|(name, style)| Some((Scope::new(name).ok()?, style)));
     known.collect()
 });
 

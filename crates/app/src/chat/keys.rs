@@ -78,7 +78,11 @@ impl Chat<'_> {
 
     fn prompt_key(&mut self, key: KeyEvent, control: bool) {
         let answers = self.typed.edit.is_empty()
-            && self.turn.as_ref().and_then(|turn| turn.questions.front()).is_some_and(|one| one.is_open());
+            && self
+                .turn
+                .as_ref()
+                .and_then(|turn| turn.questions.front())
+                .is_some_and(|one| one.is_open());
         if answers {
             match question::said(key) {
                 Said::Answer(answer) => return self.answer(answer),
@@ -110,7 +114,9 @@ impl Chat<'_> {
 
     fn enter(&mut self, modifiers: KeyModifiers) {
         let works = self.turn.is_some();
-        if modifiers.contains(KeyModifiers::SHIFT) || (modifiers.contains(KeyModifiers::ALT) && !works) {
+        if modifiers.contains(KeyModifiers::SHIFT)
+            || (modifiers.contains(KeyModifiers::ALT) && !works)
+        {
             return self.typed.edit.newline();
         }
         if self.typed.edit.take_backslash() {
@@ -149,7 +155,10 @@ impl Chat<'_> {
             None => (line.trim(), true),
         };
         if line.is_empty() {
-            return self.note("!command runs a command in the sandbox; !!command does not tell the agent", DIM);
+            return self.note(
+                "!command runs a command in the sandbox; !!command does not tell the agent",
+                DIM,
+            );
         }
         if self.shell.is_some() {
             return self.note("A command is under way; Esc ends it.", BAD);
@@ -278,7 +287,10 @@ impl Chat<'_> {
 impl Known for Chat<'_> {
     fn commands(&self) -> Vec<Offer> {
         let all = command::COMMANDS.iter();
-        let offer = |one: &command::Listed| Offer { text: format!("/{}", one.name), about: one.about.to_owned() };
+        let offer = |one: &command::Listed| Offer {
+            text: format!("/{}", one.name),
+            about: one.about.to_owned(),
+        };
         all.map(offer).collect()
     }
 

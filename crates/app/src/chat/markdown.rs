@@ -34,7 +34,9 @@ pub(crate) fn units(text: &str, columns: usize, code: &mut Highlighter) -> Vec<U
         page.take(&events);
         let mut parts = page.finished();
         // A row between two blocks belongs to the second.
-        if block > 0 && let Some(first) = parts.first_mut() {
+        if block > 0
+            && let Some(first) = parts.first_mut()
+        {
             first.insert(0, Row::default());
         }
         units.extend(parts.into_iter().map(|rows| Unit { rows, block }));
@@ -52,7 +54,8 @@ type Block<'a> = (usize, Vec<Event<'a>>);
 
 /// The blocks at the top of a text, with where they begin.
 fn blocks(text: &str) -> Vec<Block<'_>> {
-    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
+    let options =
+        Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let mut blocks: Vec<Block<'_>> = Vec::new();
     let mut depth = 0_usize;
     for (event, range) in Parser::new_ext(text, options).into_offset_iter() {

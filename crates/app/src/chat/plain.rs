@@ -30,7 +30,10 @@ pub(crate) fn run(opened: Opened) -> Result<ExitCode, Fault> {
             "" => {}
             "/quit" | "/exit" => return Ok(ExitCode::SUCCESS),
             command if command.starts_with('/') => {
-                writeln!(out, "Commands need a terminal that can move its cursor; only /quit works here.")?;
+                writeln!(
+                    out,
+                    "Commands need a terminal that can move its cursor; only /quit works here."
+                )?;
             }
             prompt => {
                 let order = talk.order(super::files::resolved(prompt, talk.workspace()));

@@ -88,7 +88,12 @@ impl Question {
             (true, _) => row("A question waits: send or clear your text to answer it", WARN),
             (false, false) => row("…", DIM),
             (false, true) => {
-                let all = [key("y", "once"), key("s", "this session"), key("n", "no, because"), key("Esc", "no")];
+                let all = [
+                    key("y", "once"),
+                    key("s", "this session"),
+                    key("n", "no, because"),
+                    key("Esc", "no"),
+                ];
                 joined(all.into_iter().flatten())
             }
         }
@@ -137,7 +142,9 @@ pub(crate) fn payload(parts: &Parts, approval: &Approval, diff: Option<&str>) ->
     let mut input = approval.call.input.clone();
     let whole = diff.is_some_and(|diff| diff.starts_with("---") && diff.len() < PREVIEW_CHARS_MAX);
     if let Some(fields) = input.as_object_mut().filter(|_| whole) {
-        fields.retain(|name, _| !["path", "content", "old_string", "new_string"].contains(&name.as_str()));
+        fields.retain(|name, _| {
+            !["path", "content", "old_string", "new_string"].contains(&name.as_str())
+        });
         if fields.is_empty() {
             return String::new();
         }

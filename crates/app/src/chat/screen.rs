@@ -97,20 +97,24 @@ impl<W: Write> Screen<W> {
         self.send(&text)
     }
 
-    /// The terminal has another size; what was live is taken away, to be drawn anew.
+    /// The terminal has this size now. If it is another, what was live is taken away, to be drawn anew.
     pub(crate) fn resized(&mut self, columns: u16, rows: u16) -> io::Result<()> {
+        if (usize::from(columns), usize::from(rows)) == (self.columns, self.rows) {
+            return Ok(());
+        }
         let new = usize::from(columns).max(1);
         // Terminals break rows that are too long now, so that some take more than one.
         let takes = |row: &Row| row_width(row).div_ceil(new).max(1);
         let above: usize = self.live.iter().take(self.cursor.row).map(takes).sum();
         let up = (above + self.cursor.column / new).min(usize::from(rows).saturating_sub(1));
+        let all: usize = self.live.iter().map(takes).sum();
         self.size(columns, rows);
-        self.wipe(up)
+        self.wipe(up, all)
     }
 
     /// Takes the live rows away.
     pub(crate) fn clear(&mut self) -> io::Result<()> {
-        self.wipe(self.cursor.row)
+        self.wipe(self.cursor.row, self.live.len())
     }
 
     /// Clears all that can be seen; the scrollback stays.
@@ -119,10 +123,14 @@ impl<W: Write> Screen<W> {
         self.send("\x1b[2J\x1b[H")
     }
 
-    fn wipe(&mut self, up: usize) -> io::Result<()> {
+    /// Empties so many rows from so far above the cursor on. Row by row: what is cleared at once from the first row of
+    /// the screen on, some terminals move into the scrollback instead.
+    fn wipe(&mut self, up: usize, rows: usize) -> io::Result<()> {
         let up = if up > 0 { format!("\x1b[{up}A") } else { String::new() };
+        let rows = rows.clamp(1, self.rows.max(1));
+        let each = vec!["\x1b[2K"; rows].join("\x1b[1B");
         (self.live, self.cursor) = (Vec::new(), Spot::default());
-        self.send(&format!("\r{up}\x1b[J"))
+        self.send(&format!("\r{up}\x1b7{each}\x1b8"))
     }
 
     fn to_top(&self, text: &mut String) {
@@ -223,7 +231,10 @@ mod tests {
     fn nothing_new_sends_nothing() {
         let mut trial = Trial::new(20, 4);
         trial.draw(&[], &["s", "> "], (1, 2));
-        trial.screen.draw(&[], &[Row::from("s"), Row::from("> ")], Spot { row: 1, column: 2 }).unwrap();
+        trial
+            .screen
+            .draw(&[], &[Row::from("s"), Row::from("> ")], Spot { row: 1, column: 2 })
+            .unwrap();
         assert!(trial.screen.out.is_empty());
     }
 

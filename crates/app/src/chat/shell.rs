@@ -56,7 +56,11 @@ impl Ran {
     /// What the agent is told of it.
     pub(crate) fn context(&self) -> String {
         let fence = "`".repeat(longest_fence(&self.outcome.text).max(2) + 1);
-        format!("I ran this command:\n{fence}\n$ {}\n{}\n{fence}", self.command, self.outcome.text.trim_end())
+        format!(
+            "I ran this command:\n{fence}\n$ {}\n{}\n{fence}",
+            self.command,
+            self.outcome.text.trim_end()
+        )
     }
 }
 

@@ -16,7 +16,7 @@ use git2::{
 };
 
 use crate::limits::{
-    CHAT_DIFF_BYTES_MAX, UNDO_BYTES_MAX, UNDO_FILES_MAX, UNDO_FILE_BYTES_MAX, UNDO_TURNS_MAX,
+    CHAT_DIFF_BYTES_MAX, UNDO_BYTES_MAX, UNDO_FILE_BYTES_MAX, UNDO_FILES_MAX, UNDO_TURNS_MAX,
 };
 
 /// Where the snapshots of one session are.
@@ -92,7 +92,9 @@ impl Snapshots {
         let said = |error: git2::Error| error.message().to_owned();
         let after = self.tip(&repository).ok_or("No turn of this session can be taken back.")?;
         if !is(&after, AFTER) {
-            return Err("The last turn was not finished, so what it did cannot be told apart.".to_owned());
+            return Err(
+                "The last turn was not finished, so what it did cannot be told apart.".to_owned()
+            );
         }
         let before = after.parent(0).map_err(said)?;
         let large: Vec<&str> = large(&after).collect();
@@ -123,7 +125,11 @@ type Kept = Option<(Oid, i32)>;
 /// What a turn did to each file: before and after.
 type Changed = BTreeMap<String, (Kept, Kept)>;
 
-fn changed(repository: &Repository, before: &Commit<'_>, after: &Commit<'_>) -> Result<Changed, git2::Error> {
+fn changed(
+    repository: &Repository,
+    before: &Commit<'_>,
+    after: &Commit<'_>,
+) -> Result<Changed, git2::Error> {
     let (old, new): (Tree<'_>, Tree<'_>) = (before.tree()?, after.tree()?);
     let diff = repository.diff_tree_to_tree(Some(&old), Some(&new), None)?;
     let mut changed = Changed::new();
@@ -189,7 +195,8 @@ fn take(repository: &Repository) -> Result<Taken, git2::Error> {
     let (mut bytes, mut files, mut large) = (0, 0, Vec::new());
     for status in statuses.iter() {
         let Ok(path) = status.path() else { continue };
-        let of_tree = Status::WT_NEW | Status::WT_MODIFIED | Status::WT_TYPECHANGE | Status::WT_DELETED;
+        let of_tree =
+            Status::WT_NEW | Status::WT_MODIFIED | Status::WT_TYPECHANGE | Status::WT_DELETED;
         if !status.status().intersects(of_tree) {
             continue;
         }
@@ -248,8 +255,9 @@ fn entry(path: &str, id: Oid, mode: u32) -> IndexEntry {
 
 /// What changed in a workspace since the last commit, with new files.
 pub(crate) fn diff(workspace: &Path) -> Result<String, String> {
-    let repository = open(workspace)
-        .map_err(|_| "The workspace is no git repository, so there is nothing to compare with.".to_owned())?;
+    let repository = open(workspace).map_err(|_| {
+        "The workspace is no git repository, so there is nothing to compare with.".to_owned()
+    })?;
     let text = || -> Result<String, git2::Error> {
         let head = repository.head().ok().and_then(|head| head.peel_to_tree().ok());
         let mut options = DiffOptions::new();

@@ -67,7 +67,8 @@ impl Stream {
 
     /// Forgets blocks of which every unit has gone up, so that they are not worked out again.
     fn drop_whole(&mut self, units: &[markdown::Unit]) {
-        let Some(first) = units.get(self.gone).map(|unit| unit.block).filter(|block| *block > 0) else {
+        let Some(first) = units.get(self.gone).map(|unit| unit.block).filter(|block| *block > 0)
+        else {
             return;
         };
         let before = units.iter().filter(|unit| unit.block < first).count();
@@ -116,7 +117,9 @@ mod tests {
             shown.extend(stream.settled(if at % 2 == 0 { 40 } else { 24 }));
         }
         shown.extend(stream.end(40));
-        let words = |rows: &[Row]| text(rows).join(" ").split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let words = |rows: &[Row]| {
+            text(rows).join(" ").split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+        };
         assert_eq!(words(&shown), words(&markdown::rows(TEXT, 40)));
     }
 

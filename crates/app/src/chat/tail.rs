@@ -30,7 +30,9 @@ pub(crate) fn turns(talk: &Talk, limit: usize) -> Result<Vec<Told>, agentry_stor
         let started = ledger.entry(turn.started_seq)?.map(|envelope| envelope.event);
         let ended = turn.ended_seq.map(|seq| ledger.entry(seq)).transpose()?.flatten();
         let ended = ended.map(|envelope| envelope.event);
-        if let (Some(Event::TurnStarted(plan)), Some(Event::TurnEnded { messages, .. })) = (started, ended) {
+        if let (Some(Event::TurnStarted(plan)), Some(Event::TurnEnded { messages, .. })) =
+            (started, ended)
+        {
             told.push(Told { plan, messages });
         }
     }
@@ -38,7 +40,11 @@ pub(crate) fn turns(talk: &Talk, limit: usize) -> Result<Vec<Told>, agentry_stor
 }
 
 /// Shows the last turns.
-pub(crate) fn show(talk: &Talk, scroll: &mut Scroll, columns: usize) -> Result<(), agentry_store::Error> {
+pub(crate) fn show(
+    talk: &Talk,
+    scroll: &mut Scroll,
+    columns: usize,
+) -> Result<(), agentry_store::Error> {
     let depth = talk.row()?.map_or(0, |row| row.turns);
     let told = turns(talk, CHAT_TAIL_TURNS_MAX)?;
     let before = depth.saturating_sub(told.len() as u64);

@@ -93,11 +93,8 @@ impl Talk {
         };
         let session = SessionId::from_number(engine::new_number());
         let key = new_key();
-        let event = Event::SessionOpened {
-            key: key.clone(),
-            agent: self.agent.clone(),
-            head: Some(head),
-        };
+        let event =
+            Event::SessionOpened { key: key.clone(), agent: self.agent.clone(), head: Some(head) };
         let about = About { session: Some(session.clone()), run: None, turn: None };
         let draft = Draft { cause: None, about, event };
         self.ledger().append(vec![draft]).map_err(engine::store_fault)?;

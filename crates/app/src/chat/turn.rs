@@ -112,7 +112,12 @@ impl Turn {
     }
 
     /// Something was recorded.
-    pub(crate) fn entry(&mut self, envelope: &Envelope, scroll: &mut Scroll, columns: usize) -> News {
+    pub(crate) fn entry(
+        &mut self,
+        envelope: &Envelope,
+        scroll: &mut Scroll,
+        columns: usize,
+    ) -> News {
         let mut news = News::default();
         let mut note = |text: &str, style| scroll.note(text, style, columns);
         match &envelope.event {
@@ -121,7 +126,9 @@ impl Turn {
                 self.confinement = confinement.and_then(|value| serde_json::from_value(value).ok());
             }
             Event::SandboxMissing { why } => note(
-                &format!("There is no sandbox: {why}. Commands and file tools are refused; /doctor says what to do."),
+                &format!(
+                    "There is no sandbox: {why}. Commands and file tools are refused; /doctor says what to do."
+                ),
                 WARN,
             ),
             Event::ModelReplied { reply, .. } => {
@@ -150,7 +157,9 @@ impl Turn {
                 news.settled = self.settle(call);
                 news.past = self.over(call, ToolOutcome::refused(why.clone()), scroll, columns);
             }
-            Event::ConnectionEnded { connection: Connection { host, port, refused, .. }, .. } => {
+            Event::ConnectionEnded {
+                connection: Connection { host, port, refused, .. }, ..
+            } => {
                 if let Some(why) = refused {
                     note(&format!("✗ {host}:{port}: {why}"), BAD);
                 }
@@ -191,7 +200,8 @@ impl Turn {
     /// The rows that may still change.
     pub(crate) fn live(&mut self, columns: usize) -> Vec<Row> {
         let mut rows = self.stream.live(columns);
-        let asked = |call: &Call| self.questions.iter().any(|one| one.approval.call.id == call.call.id);
+        let asked =
+            |call: &Call| self.questions.iter().any(|one| one.approval.call.id == call.call.id);
         rows.extend(self.calls.iter().filter(|call| !asked(call)).map(|call| call.live(columns)));
         rows
     }
@@ -250,7 +260,8 @@ pub(crate) fn you(text: &str, how: &str, columns: usize) -> Vec<Row> {
     let mut rows = Vec::new();
     for (at, line) in text.lines().enumerate() {
         let mark = if at == 0 { "› " } else { "  " };
-        let mut parts = vec![super::ink::span(mark, super::ink::YOU), super::ink::span(line, super::ink::BOLD)];
+        let mut parts =
+            vec![super::ink::span(mark, super::ink::YOU), super::ink::span(line, super::ink::BOLD)];
         if at == 0 && !how.is_empty() {
             parts.push(super::ink::span(format!("  ({how})"), DIM));
         }

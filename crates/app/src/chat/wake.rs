@@ -66,7 +66,12 @@ pub(crate) enum Begin {
 }
 
 /// Begins a run in a thread of its own.
-pub(crate) fn begin(engine: &Arc<Engine>, what: Begin, snapshots: Snapshots, wake: &Sender<Wake>) -> Handle {
+pub(crate) fn begin(
+    engine: &Arc<Engine>,
+    what: Begin,
+    snapshots: Snapshots,
+    wake: &Sender<Wake>,
+) -> Handle {
     let post = Post::default();
     let handle = post.handle();
     let (engine, wake) = (engine.clone(), wake.clone());

@@ -24,18 +24,32 @@ pub(crate) fn row_width(row: &Row) -> usize {
 /// Breaks a row; all but the first begin with `indent` spaces.
 pub(crate) fn wrapped(row: &Row, columns: usize, indent: usize) -> Vec<Row> {
     let indent = indent.min(columns / 2);
-    let mut lines = Breaker { columns, indent, rows: Vec::new(), now: Vec::new(), used: 0 };
+    let mut lines = Breaker::new(columns, indent);
+    // A word may have parts in several styles; it is broken between none of them.
+    let mut word: Vec<(&str, Style)> = Vec::new();
     for span in &row.spans {
-        for word in span.content.split_word_bounds() {
-            lines.word(word, row.style.patch(span.style));
+        let style = row.style.patch(span.style);
+        let mut rest = &*span.content;
+        while let Some(first) = rest.chars().next() {
+            let space = first == ' ';
+            let end = rest.find(|c| (c == ' ') != space).unwrap_or(rest.len());
+            let (piece, after) = rest.split_at(end);
+            rest = after;
+            if space {
+                lines.word(&std::mem::take(&mut word));
+                lines.space(piece, style);
+            } else {
+                word.push((piece, style));
+            }
         }
     }
+    lines.word(&word);
     lines.end()
 }
 
 /// Breaks a row wherever the width ends, as code and output want it.
 pub(crate) fn chopped(row: &Row, columns: usize) -> Vec<Row> {
-    let mut lines = Breaker { columns, indent: 0, rows: Vec::new(), now: Vec::new(), used: 0 };
+    let mut lines = Breaker::new(columns, 0);
     for span in &row.spans {
         lines.pieces(&span.content, row.style.patch(span.style));
     }
@@ -84,18 +98,30 @@ struct Breaker {
 }
 
 impl Breaker {
-    fn word(&mut self, word: &str, style: Style) {
-        let wide = width(word);
-        if self.used + wide <= self.columns {
-            self.push(word, style, wide);
-        } else if word.trim().is_empty() {
-            // A space at the end of a row is not needed on the next one.
+    fn new(columns: usize, indent: usize) -> Self {
+        Self { columns, indent, rows: Vec::new(), now: Vec::new(), used: 0 }
+    }
+
+    fn word(&mut self, parts: &[(&str, Style)]) {
+        let wide: usize = parts.iter().map(|(text, _)| width(text)).sum();
+        let fits = self.used + wide <= self.columns;
+        if !fits && wide + self.indent <= self.columns {
             self.next();
-        } else if wide + self.indent <= self.columns {
-            self.next();
-            self.push(word, style, wide);
-        } else {
-            self.pieces(word, style);
+        }
+        let whole = fits || wide + self.indent <= self.columns;
+        for (text, style) in parts {
+            match whole {
+                true => self.push(text, *style, width(text)),
+                false => self.pieces(text, *style),
+            }
+        }
+    }
+
+    /// A space at the end of a row is not needed on the next one.
+    fn space(&mut self, text: &str, style: Style) {
+        match self.used + width(text) <= self.columns {
+            true => self.push(text, style, width(text)),
+            false => self.next(),
         }
     }
 
@@ -167,6 +193,17 @@ mod tests {
     #[test]
     fn a_word_that_is_too_long_is_broken() {
         check("abcdefghij", 4, 0, &["abcd", "efgh", "ij"]);
+    }
+
+    #[test]
+    fn a_word_in_several_styles_stays_whole() {
+        let bold = Style::new().add_modifier(ratatui::style::Modifier::BOLD);
+        let row = Row::from(vec![
+            Span::raw("see the "),
+            Span::styled("code", bold),
+            Span::raw(", please"),
+        ]);
+        assert_eq!(text(&wrapped(&row, 12, 0)), ["see the", "code, please"]);
     }
 
     #[test]

@@ -74,11 +74,16 @@ fn piped(host: &Host, options: Options) -> Result<ExitCode, Fault> {
     let mut text = String::new();
     if !io::stdin().is_terminal() {
         let read = io::stdin().take(LINE_BYTES_MAX as u64).read_to_string(&mut text);
-        read.map_err(|error| Fault::new(Blame::Caller, format!("cannot read the prompt: {error}")))?;
+        read.map_err(|error| {
+            Fault::new(Blame::Caller, format!("cannot read the prompt: {error}"))
+        })?;
     }
     if text.trim().is_empty() {
-        return Err(Fault::new(Blame::Caller, "there is no terminal to chat in, and no prompt was piped in")
-            .hint("pipe a prompt, as in `echo hello | agentry`, or use `agentry run`"));
+        return Err(Fault::new(
+            Blame::Caller,
+            "there is no terminal to chat in, and no prompt was piped in",
+        )
+        .hint("pipe a prompt, as in `echo hello | agentry`, or use `agentry run`"));
     }
     if options.go_on || options.resume.is_some() {
         let text = "--continue and --resume need a terminal";
@@ -126,7 +131,8 @@ fn open(host: &Host, options: &Options) -> Result<Opened, Fault> {
     }
     let engine = engine::engine(host, ledger, &work.dir, work.workspace.as_deref())?;
     let which = Which { dir: PathBuf::from("."), agent: work.agent.clone() };
-    let agent = show_agent::choose(&engine.loaded, &which).map_err(Fault::in_a_definition)?.id.clone();
+    let agent =
+        show_agent::choose(&engine.loaded, &which).map_err(Fault::in_a_definition)?.id.clone();
     let ledger = &engine.parts.ledger;
     let key = work.session.as_deref().map(SessionKey::new);
     let mut notes = Vec::new();
@@ -143,7 +149,8 @@ fn open(host: &Host, options: &Options) -> Result<Opened, Fault> {
         (None, false) => Ok(None),
     };
     let found = found.map_err(engine::store_fault)?;
-    let talk = talk(engine, agent.as_str(), work, found, key)?;
+    let model = found.as_ref().map(|row| model_of(ledger, row)).transpose()?.flatten();
+    let talk = talk(engine, (agent.as_str(), model), work, found, key)?;
     Ok(Opened { talk, notes, start: if options.go_on { Start::GoOn } else { Start::Fresh } })
 }
 
@@ -162,7 +169,8 @@ fn resumed(host: &Host, ledger: Ledger, work: &Work, text: &str) -> Result<Opene
     let run = match run {
         Some(run) => Some(run),
         None => {
-            let runs = ledger.runs(crate::limits::CHAT_SESSIONS_MAX).map_err(engine::store_fault)?;
+            let runs =
+                ledger.runs(crate::limits::CHAT_SESSIONS_MAX).map_err(engine::store_fault)?;
             runs.into_iter().find(|run| run.session.as_ref() == Some(&session))
         }
     };
@@ -172,13 +180,19 @@ fn resumed(host: &Host, ledger: Ledger, work: &Work, text: &str) -> Result<Opene
     })?;
     let engine = engine::engine_of(host, ledger, &run.id)?;
     let agent = row.agent.clone();
-    let talk = talk(engine, agent.as_str(), work, Some(row), None)?;
+    let talk = talk(engine, (agent.as_str(), Some(run.model)), work, Some(row), None)?;
     Ok(Opened { talk, notes: Vec::new(), start: Start::GoOn })
+}
+
+/// The model that a session had last.
+fn model_of(ledger: &Ledger, row: &SessionRow) -> Result<Option<String>, Fault> {
+    let run = last_run(ledger, row).map_err(engine::store_fault)?;
+    Ok(run.map(|run| run.model))
 }
 
 fn talk(
     engine: Engine,
-    agent: &str,
+    (agent, before): (&str, Option<String>),
     work: &Work,
     found: Option<SessionRow>,
     key: Option<SessionKey>,
@@ -186,12 +200,17 @@ fn talk(
     let agent = agentry_protocol::AgentId::new(agent);
     let definition = engine.definitions.agent(&agent).map_err(engine::fault)?;
     engine::warn_left_out(&engine, definition)?;
-    let terms = run::terms(&engine.loaded, definition, work, work.model.clone())?;
-    let model_from = match (&work.model, &engine.loaded.library.settings.config.agent.model) {
-        (Some(_), _) => "named with --model",
-        (None, Some(_)) => "named by the setting agent.model",
-        (None, None) => "the first that the agent's file names",
-    };
+    // A session goes on with the model it had, as long as the agent may use it.
+    let before = before.filter(|model| run::check_model(definition, model).is_ok());
+    let model_from =
+        match (&work.model, &before, &engine.loaded.library.settings.config.agent.model) {
+            (Some(_), _, _) => "named with --model",
+            (None, Some(_), _) => "the one that this session had",
+            (None, None, Some(_)) => "named by the setting agent.model",
+            (None, None, None) => "the first that the agent's file names",
+        };
+    let model = work.model.clone().or(before);
+    let terms = run::terms(&engine.loaded, definition, work, model)?;
     let model_from = model_from.to_owned();
     let session = found.as_ref().map(|row| row.id.clone());
     let key = found.map(|row| row.key).or(key).unwrap_or_else(new_key);

@@ -25,7 +25,9 @@ fn an_answer_streams_and_what_is_done_stays_above() {
     let story = scripted(&[slow.to_owned()]);
     let pane = Pane::open(&story, WIDE, CHAT);
     pane.sees("›").says("make a plan");
-    pane.until("the beginning alone", |screen| screen.contains("# Plan") && !screen.contains("The end."));
+    pane.until("the beginning alone", |screen| {
+        screen.contains("# Plan") && !screen.contains("The end.")
+    });
     pane.sees("Esc interrupts").sees("The end.").rests();
     let screen = pane.all();
     let expected = "› make a plan\n\n# Plan\n\nFirst look at src.\n\n• one\n• two\n\n  let a = 1;\n\nThe end.\n\n›\n";
@@ -38,20 +40,24 @@ fn an_answer_streams_and_what_is_done_stays_above() {
 
 #[test]
 fn a_write_is_asked_about_with_its_diff_and_allowed() {
-    let write = r#"{"tool_calls":[{"name":"Write","input":{"path":"src/a.txt","content":"two\n"}}]}"#;
+    let write =
+        r#"{"tool_calls":[{"name":"Write","input":{"path":"src/a.txt","content":"two\n"}}]}"#;
     let story = scripted(&[write.to_owned(), line("It is written.", &[])]);
     let pane = Pane::open(&story, WIDE, CHAT);
     pane.sees("›").says("change it").sees("[y] once");
     let screen = pane.screen();
     assert!(screen.contains("? May write_file be called?"), "{screen}");
-    assert!(screen.contains("  -one\n  +two\n"), "{screen}");
+    assert!(screen.contains("  -one\n") && screen.contains("\n  +two\n"), "{screen}");
     assert!(screen.contains("why: no approval rule matches"), "{screen}");
-    assert_eq!(story.read("src/a.txt"), "one\n");
+    assert_eq!(story.read("src/a.txt").trim_end(), "one");
     pane.keys(&["y"]).sees("It is written.").rests();
     assert_eq!(story.read("src/a.txt"), "two\n");
     let colors = pane.colors();
     assert!(colors.contains("\u{1b}[32m"), "what is added is green: {colors}");
-    assert!(!colors.contains("38;2;") && !colors.contains("38;5;"), "sixteen colors only: {colors}");
+    assert!(
+        !colors.contains("38;2;") && !colors.contains("38;5;"),
+        "sixteen colors only: {colors}"
+    );
 }
 
 #[test]
@@ -117,7 +123,11 @@ fn escape_interrupts_the_turn_and_the_next_one_works() {
     let pane = Pane::open(&story, WIDE, CHAT);
     pane.sees("›").says("take long").sees("Esc interrupts").keys(&["Escape"]);
     pane.sees("Interrupted.").rests();
-    pane.says("/model scripted:t.jsonl").sees("the model is").says("hello").sees("Here again.").rests();
+    pane.says("/model scripted:t.jsonl")
+        .sees("the model is")
+        .says("hello")
+        .sees("Here again.")
+        .rests();
     all_is_recorded(&story);
 }
 
@@ -144,11 +154,18 @@ fn another_size_while_it_streams_keeps_the_screen_whole() {
     let text = serde_json::json!({ "text": words.join(" "), "pace_ms": 30 }).to_string();
     let story = scripted(&[text]);
     let pane = Pane::open(&story, WIDE, CHAT);
-    pane.sees("›").says("talk").sees("word5 ");
-    pane.resize((60, 20)).sees("word25 ").resize((40, 12)).sees("word40").resize(WIDE).sees("word59").rests();
+    pane.sees("›").says("talk").sees("word5");
+    pane.resize((60, 20))
+        .sees("word25")
+        .resize((40, 16))
+        .sees("word40")
+        .resize(WIDE)
+        .sees("word59")
+        .rests();
     let all = pane.all();
     let last = all.rfind("word0 ").expect("it begins");
-    let found: Vec<&str> = all[last..].split_whitespace().filter(|word| word.starts_with("word")).collect();
+    let found: Vec<&str> =
+        all[last..].split_whitespace().filter(|word| word.starts_with("word")).collect();
     assert_eq!(found, words.iter().map(String::as_str).collect::<Vec<_>>(), "{all}");
     assert_eq!(all.matches("scripted:s.jsonl").count(), 1, "one footer: {all}");
     assert_eq!(all.matches("Esc interrupts").count(), 0, "{all}");
@@ -169,8 +186,7 @@ fn forty_columns_are_enough() {
 fn after_a_kill_the_chat_goes_on_where_it_was() {
     let story = scripted(&[line("I will ask.", &["touch made"]), line("Made it.", &[])]);
     let pane = Pane::open(&story, WIDE, CHAT);
-    pane.sees("›").says("make it").sees("[y] once").signal(Signal::KILL);
-    assert_eq!(pane.ended(), "9");
+    pane.sees("›").says("make it").sees("[y] once").signal(Signal::KILL).sees("Killed");
     pane.again("chat --continue");
     pane.sees("› make it  (not finished)").sees("The turn goes on where it was left.");
     pane.sees("$ touch made").sees("[y] once").keys(&["y"]).sees("Made it.").rests();
@@ -179,7 +195,12 @@ fn after_a_kill_the_chat_goes_on_where_it_was() {
     assert_eq!(pane.ended(), "0");
     // The end of the talk is shown again, and it goes on in the same session.
     pane.again("chat --continue --model scripted:s.jsonl");
-    pane.sees("› make it").sees("Made it.").says("again").sees("[y] once").keys(&["Escape"]).rests();
+    pane.sees("› make it")
+        .sees("Made it.")
+        .says("again")
+        .sees("[y] once")
+        .keys(&["Escape"])
+        .rests();
     let sessions = pane.says("/resume").sees("/resume <number>").screen();
     assert!(sessions.contains("  1  ") && !sessions.contains("  2  "), "{sessions}");
     all_is_recorded(&story);
@@ -190,10 +211,13 @@ fn control_z_stops_and_comes_back_and_the_terminal_is_as_it_was() {
     let story = scripted(&[ENDLESS.to_owned()]);
     let pane = Pane::shell(&story, WIDE);
     let binary = env!("CARGO_BIN_EXE_agentry");
-    pane.sees("$ ").says(&format!("alias a={binary}; stty -a | grep -o '.icanon'"));
+    pane.sees("$").says(&format!("alias a={binary}; stty -a | grep -o '.icanon'"));
     pane.sees(" icanon").says("clear; a chat --model scripted:s.jsonl").sees("/help shows");
     pane.says("wait").sees("Esc interrupts");
-    pane.keys(&["C-z"]).sees("Stopped").says("echo back; stty -a | grep -o '.icanon'").sees(" icanon");
+    pane.keys(&["C-z"])
+        .sees("Stopped")
+        .says("echo back; stty -a | grep -o '.icanon'")
+        .sees(" icanon");
     pane.says("clear").misses("Stopped").says("fg").sees("Esc interrupts").keys(&["Escape"]);
     pane.sees("Interrupted.").keys(&["C-d"]).sees("agentry chat --resume");
     pane.says("clear; stty -a | grep -o '.icanon'").sees(" icanon");
@@ -206,7 +230,10 @@ fn a_request_to_end_leaves_in_order() {
     pane.sees("›").says("wait").sees("Esc interrupts").signal(Signal::TERM);
     assert_eq!(pane.ended(), "143");
     let all = pane.all();
-    assert!(all.contains("The turn is not finished. It goes on with: agentry chat --resume chat_"), "{all}");
+    assert!(
+        all.contains("The turn is not finished. It goes on with: agentry chat --resume chat_"),
+        "{all}"
+    );
     assert!(!all.contains("scripted:s.jsonl ·"), "nothing live is left: {all}");
 }
 
@@ -229,7 +256,8 @@ fn a_terminal_that_only_writes_lines_gets_lines() {
 #[test]
 fn what_an_agent_says_cannot_steer_the_terminal() {
     let text = "before\u{1b}]0;owned\u{7}\u{1b}[2J\u{1b}[Hafter";
-    let story = scripted(&[line(text, &["printf '\\033[2Jx'; echo \u{1b}[31m"]), line("End.", &[])]);
+    let story =
+        scripted(&[line(text, &["printf '\\033[2Jx'; echo \u{1b}[31m"]), line("End.", &[])]);
     let pane = Pane::open(&story, WIDE, CHAT);
     pane.sees("›").says("attack").sees("[y] once").keys(&["y"]).sees("End.").rests();
     let all = pane.all();
@@ -255,8 +283,12 @@ fn where_no_agent_is_the_bundled_assistant_answers() {
     script(&story, "s.jsonl", &[line("Welcome.", &[])]);
     let model = story.path("s.jsonl").display().to_string();
     let pane = Pane::open(&story, WIDE, &format!("-c agent.model=scripted:{model}"));
-    pane.sees("There is no agent here").sees("default-assistant in").says("hi").sees("Welcome.").rests();
-    pane.says("/status").sees("workspace").sees("state/agentry/agents/default-assistant");
+    pane.sees("There is no agent here")
+        .sees("default-assistant in")
+        .says("hi")
+        .sees("Welcome.")
+        .rests();
+    pane.says("/status").sees("workspace").sees("/.local/state/agentry/agents/");
     pane.keys(&["C-d"]);
     assert_eq!(pane.ended(), "0");
     all_is_recorded(&story);

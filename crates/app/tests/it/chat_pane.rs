@@ -40,10 +40,7 @@ impl Pane {
         let pane = Self::ready(story, more);
         let (columns, rows) = (size.0.to_string(), size.1.to_string());
         let line = pane.line(command);
-        let keep = ["set-option", "-g", "remain-on-exit", "on", ";"];
-        let session = ["new-session", "-d", "-x", &columns, "-y", &rows, &line];
-        // The server ends with its last session, so the option is set in the same breath.
-        pane.tmux(&["start-server", ";"].into_iter().chain(keep).chain(session).collect::<Vec<_>>());
+        pane.tmux(&["new-session", "-d", "-x", &columns, "-y", &rows, &line]);
         pane
     }
 
@@ -51,7 +48,11 @@ impl Pane {
     pub(crate) fn shell(story: &Story, size: (u16, u16)) -> Self {
         let pane = Self::ready(story, &[]);
         let (columns, rows) = (size.0.to_string(), size.1.to_string());
-        let line = format!("cd '{}' && exec {} bash --norc -i", pane.directory.display(), pane.environment);
+        let line = format!(
+            "cd '{}' && exec {} bash --norc -i",
+            pane.directory.display(),
+            pane.environment
+        );
         pane.tmux(&["new-session", "-d", "-x", &columns, "-y", &rows, &line]);
         pane
     }
@@ -79,13 +80,17 @@ impl Pane {
     fn line(&self, command: &str) -> String {
         let binary = env!("CARGO_BIN_EXE_agentry");
         let directory = self.directory.display();
-        format!("cd '{directory}' && exec {} '{binary}' {command}", self.environment)
+        // The end is said on the screen; tmux itself sometimes overlooks it.
+        format!(
+            "cd '{directory}' && {} '{binary}' {command}; echo \"ended with $?.\"; exec cat",
+            self.environment
+        )
     }
 
     /// Begins another command where one has ended.
     pub(crate) fn again(&self, command: &str) {
         let line = self.line(command);
-        self.tmux(&["clear-history", ";", "respawn-pane", &line]);
+        self.tmux(&["clear-history", ";", "respawn-pane", "-k", &line]);
     }
 
     fn tmux(&self, words: &[&str]) -> String {
@@ -155,7 +160,11 @@ impl Pane {
             if wanted(&screen) {
                 return self;
             }
-            assert!(from.elapsed() < TIME_MAX, "waited in vain for {what:?}; this is there:\n{}", self.all());
+            assert!(
+                from.elapsed() < TIME_MAX,
+                "waited in vain for {what:?}; this is there:\n{}",
+                self.all()
+            );
             std::thread::sleep(LOOK);
         }
     }
@@ -175,14 +184,18 @@ impl Pane {
     /// Waits until nothing is under way.
     #[track_caller]
     pub(crate) fn rests(&self) -> &Self {
-        self.until("rest", |screen| !screen.contains("Esc interrupts") && !screen.contains("[y] once"))
+        self.until("rest", |screen| {
+            !screen.contains("Esc interrupts") && !screen.contains("[y] once")
+        })
     }
 
-    /// The number of the process in the pane.
+    /// The number of the chat's process: the only child of the pane's shell.
     fn process(&self) -> Pid {
-        let number = self.tmux(&["display-message", "-p", "#{pane_pid}"]);
-        let number = number.trim().parse().ok().and_then(Pid::from_raw);
-        number.expect("a pane has a process")
+        let shell = self.tmux(&["display-message", "-p", "#{pane_pid}"]);
+        let child = Command::new("pgrep").args(["-P", shell.trim()]).output().expect("pgrep runs");
+        let number =
+            String::from_utf8_lossy(&child.stdout).trim().parse().ok().and_then(Pid::from_raw);
+        number.expect("the chat runs")
     }
 
     /// Sends a signal to the chat.
@@ -191,18 +204,13 @@ impl Pane {
         self
     }
 
-    /// Waits for its end, and takes how it ended: an exit code, or the number of a signal.
+    /// Waits for its end, and takes its exit code.
     #[track_caller]
     pub(crate) fn ended(&self) -> String {
-        let from = Instant::now();
-        loop {
-            let dead = self.tmux(&["display-message", "-p", "#{pane_dead} #{pane_dead_status}#{pane_dead_signal}"]);
-            if let Some(how) = dead.trim().strip_prefix("1 ") {
-                return how.to_owned();
-            }
-            assert!(from.elapsed() < TIME_MAX, "it does not end:\n{}", self.all());
-            std::thread::sleep(LOOK);
-        }
+        let code =
+            |screen: &str| Some(screen.split_once("ended with ")?.1.split_once('.')?.0.to_owned());
+        self.until("its end", |screen| code(screen).is_some());
+        code(&self.screen()).expect("it was there a moment ago")
     }
 }
 

@@ -134,7 +134,8 @@ impl Chat<'_> {
         for section in prompt.sections.iter().filter(|section| section.left_out.is_none()) {
             sizes.push((section.name.as_str().to_owned(), section.bytes, section.tokens));
         }
-        let offered: Vec<&str> = agent.powers.toolset.iter().map(|tool| tool.name.as_str()).collect();
+        let offered: Vec<&str> =
+            agent.powers.toolset.iter().map(|tool| tool.name.as_str()).collect();
         let specs = engine::specs();
         let schemas: String = specs
             .iter()
@@ -149,7 +150,10 @@ impl Chat<'_> {
         let (bytes, all) = sizes.iter().fold((0, 0), |(b, t), one| (b + one.1, t + one.2));
         for (name, bytes, tokens) in &sizes {
             rows.push(joined([
-                span(format!("{:>8}{:>8}", count(*bytes as u64), count(*tokens as u64)), Style::new()),
+                span(
+                    format!("{:>8}{:>8}", count(*bytes as u64), count(*tokens as u64)),
+                    Style::new(),
+                ),
                 span(format!("  {name}"), DIM),
             ]));
         }
@@ -185,9 +189,9 @@ impl Chat<'_> {
         let session = self.talk.row().ok().flatten().map(|row| row.id);
         let answers = session.map(|id| self.talk.ledger().approvals_allowed(&id));
         let answers = answers.and_then(Result::ok).unwrap_or_default();
-        let standing = answers.iter().filter(|one| {
-            one.answer.as_ref().is_some_and(|answer| answer.reach == Reach::Session)
-        });
+        let standing = answers
+            .iter()
+            .filter(|one| one.answer.as_ref().is_some_and(|answer| answer.reach == Reach::Session));
         let mut standing: Vec<Row> = standing
             .map(|one| {
                 let call = &one.approval.call;
@@ -198,8 +202,11 @@ impl Chat<'_> {
             standing.push(row("  none", DIM));
         }
         rows.extend(standing);
-        let mode = format!("The mode is {}; the sandbox is {}.", self.talk.terms.mode.as_str(),
-            self.talk.engine.definitions.level);
+        let mode = format!(
+            "The mode is {}; the sandbox is {}.",
+            self.talk.terms.mode.as_str(),
+            self.talk.engine.definitions.level
+        );
         rows.push(row(mode, DIM));
         self.page(rows);
     }

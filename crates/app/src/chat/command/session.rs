@@ -6,13 +6,13 @@ use agentry_agentfile::diagnostic::suggestion;
 use agentry_protocol::envelope::Draft;
 use agentry_protocol::event::{Event, Mode};
 
+use crate::chat::Chat;
 use crate::chat::complete::Offer;
 use crate::chat::ink::{BAD, BOLD, DIM, GOOD, Row, joined, row, span};
 use crate::chat::scroll::Kind;
 use crate::chat::turn::Purpose;
 use crate::chat::wake::Begin;
 use crate::chat::wrap::short;
-use crate::chat::Chat;
 use crate::engine;
 use crate::limits::CHAT_RESUMABLE_MAX;
 
@@ -94,7 +94,9 @@ impl Chat<'_> {
 
     pub(super) fn mode(&mut self, word: &str) {
         let mode = match word {
-            "" => return self.note(&format!("The mode is {}.", self.talk.terms.mode.as_str()), DIM),
+            "" => {
+                return self.note(&format!("The mode is {}.", self.talk.terms.mode.as_str()), DIM);
+            }
             "structured" | "supervised" => Mode::Supervised,
             "wiggum" | "autonomous" => Mode::Autonomous,
             _ => return self.note("The modes are structured and wiggum.", BAD),
@@ -106,7 +108,8 @@ impl Chat<'_> {
         let about = self.turn.as_ref().and_then(|turn| turn.about.clone());
         if let Some(about) = about {
             let event = Event::ModeReceived { mode, max_iterations: None };
-            if let Err(error) = self.talk.ledger().append(vec![Draft { cause: None, about, event }]) {
+            if let Err(error) = self.talk.ledger().append(vec![Draft { cause: None, about, event }])
+            {
                 return self.note(&format!("It was not taken: {error}"), BAD);
             }
         }
@@ -142,12 +145,18 @@ impl Chat<'_> {
             Some(number) => sessions.get(number).map(|(row, _)| row.clone()),
             None => {
                 let id = self.talk.ledger().find_session(which).ok();
-                sessions.iter().map(|(row, _)| row).find(|row| Some(&row.id) == id.as_ref()).cloned()
+                sessions
+                    .iter()
+                    .map(|(row, _)| row)
+                    .find(|row| Some(&row.id) == id.as_ref())
+                    .cloned()
             }
         };
         let Some(found) = found else {
-            let text = format!("`{which}` is no chat with this agent in this directory; /resume lists them. \
-                `agentry chat --resume` takes any.");
+            let text = format!(
+                "`{which}` is no chat with this agent in this directory; /resume lists them. \
+                `agentry chat --resume` takes any."
+            );
             return self.note(&text, BAD);
         };
         self.talk.go_to(&found);
@@ -160,13 +169,17 @@ impl Chat<'_> {
             return self.note("There is no other chat with this agent in this directory.", DIM);
         }
         let columns = self.screen.width();
-        let one = |(at, (session, run)): (usize, &(agentry_store::SessionRow, agentry_store::RunRow))| {
-            let when = engine::rfc3339(session.updated);
-            let when = when.get(..16).unwrap_or_default().replace('T', " ");
-            let head = format!("{:>3}  {when}  {:>3} turns  ", at + 1, session.turns);
-            let room = columns.saturating_sub(head.len());
-            joined([span(head, DIM), span(short(&crate::chat::ink::clean(&run.prompt), room), Default::default())])
-        };
+        let one =
+            |(at, (session, run)): (usize, &(agentry_store::SessionRow, agentry_store::RunRow))| {
+                let when = engine::rfc3339(session.updated);
+                let when = when.get(..16).unwrap_or_default().replace('T', " ");
+                let head = format!("{:>3}  {when}  {:>3} turns  ", at + 1, session.turns);
+                let room = columns.saturating_sub(head.len());
+                joined([
+                    span(head, DIM),
+                    span(short(&crate::chat::ink::clean(&run.prompt), room), Default::default()),
+                ])
+            };
         let mut rows: Vec<Row> =
             sessions.iter().enumerate().take(CHAT_RESUMABLE_MAX).map(one).collect();
         rows.push(row("/resume <number> goes on with one", DIM));
@@ -176,7 +189,10 @@ impl Chat<'_> {
     pub(super) fn fork(&mut self) {
         match self.talk.fork() {
             Ok(()) => {
-                let text = format!("A branch of this session: {}. The other stays as it is.", self.talk.key);
+                let text = format!(
+                    "A branch of this session: {}. The other stays as it is.",
+                    self.talk.key
+                );
                 self.note(&text, GOOD);
             }
             Err(fault) => self.note(&fault.plain(), BAD),
@@ -201,7 +217,8 @@ impl Chat<'_> {
         };
         let old = self.talk.session.clone();
         let old = old.map_or_else(|| self.talk.key.to_string(), |id| id.to_string());
-        let context = format!("[A summary of the session {old}, which this one goes on from.]\n\n{summary}");
+        let context =
+            format!("[A summary of the session {old}, which this one goes on from.]\n\n{summary}");
         self.talk.renew();
         self.desk.context.insert(0, context);
         self.note(
@@ -217,5 +234,4 @@ impl Chat<'_> {
             rows.iter().flat_map(|row| crate::chat::wrap::wrapped(row, columns, 4)).collect();
         self.scroll.add(Kind::Page, rows, columns);
     }
-
 }

@@ -8,9 +8,9 @@ use std::path::PathBuf;
 use std::thread;
 
 use crate::chat::ink::{BAD, DIM, GOOD, Row, row};
+use crate::chat::snapshot::{self, Snapshots};
 use crate::chat::wake::Wake;
 use crate::chat::wrap::chopped;
-use crate::chat::snapshot::{self, Snapshots};
 use crate::chat::{Chat, export, question};
 
 impl Chat<'_> {
@@ -33,7 +33,8 @@ impl Chat<'_> {
             Ok(files) => {
                 let list = files.join(", ");
                 self.note(&format!("Taken back: {list}"), GOOD);
-                let context = format!("[I took back the changes of your last turn in these files: {list}]");
+                let context =
+                    format!("[I took back the changes of your last turn in these files: {list}]");
                 self.desk.context.push(context);
             }
             Err(why) => self.note(&why, BAD),

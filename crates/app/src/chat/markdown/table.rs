@@ -41,7 +41,9 @@ impl Table {
             let cells: Vec<Vec<Row>> = widths
                 .iter()
                 .enumerate()
-                .map(|(at, wide)| cells.get(at).map_or_else(Vec::new, |cell| wrapped(cell, *wide, 0)))
+                .map(|(at, wide)| {
+                    cells.get(at).map_or_else(Vec::new, |cell| wrapped(cell, *wide, 0))
+                })
                 .collect();
             let height = cells.iter().map(Vec::len).max().unwrap_or(1);
             for line in 0..height {

@@ -34,7 +34,8 @@ pub(super) fn restore(repository: &Repository, changed: &Changed) -> Result<(), 
         }
     }
     for (path, (before, _)) in changed {
-        put(repository, &inside(root, path)?, before).map_err(|error| format!("{path}: {error}"))?;
+        put(repository, &inside(root, path)?, before)
+            .map_err(|error| format!("{path}: {error}"))?;
     }
     Ok(())
 }

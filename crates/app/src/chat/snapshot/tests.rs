@@ -115,7 +115,10 @@ fn a_file_that_is_too_large_is_named() {
     let place = Place::new();
     let large = "x".repeat(usize::try_from(UNDO_FILE_BYTES_MAX).unwrap() + 1);
     place.turn(|| place.write("large.bin", &large));
-    assert_eq!(place.snapshots.undo().unwrap_err(), "Too large to be taken back, look yourself: large.bin");
+    assert_eq!(
+        place.snapshots.undo().unwrap_err(),
+        "Too large to be taken back, look yourself: large.bin"
+    );
 }
 
 #[test]
