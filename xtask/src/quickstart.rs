@@ -71,7 +71,9 @@ impl QuickStart {
             if code != Some(EXIT_WAITING) {
                 break;
             }
-            println!("Exit code {EXIT_WAITING}: it waits for an approval. Say yes, and let it go on:");
+            println!(
+                "Exit code {EXIT_WAITING}: it waits for an approval. Say yes, and let it go on:"
+            );
             let approval = self.latest_approval()?;
             self.agentry(&["answer", &approval, "yes"].map(OsStr::new))?;
             code = self.exit_code(&["resume", "--last"].map(OsStr::new))?;

@@ -30,8 +30,7 @@ const LINTS: Step = Step {
     arguments: &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"],
 };
 // Tests of the local model need its weights, and the binary fetches them.
-const BUILD: Step =
-    Step { name: "build", arguments: &["build", "--workspace", "--all-targets"] };
+const BUILD: Step = Step { name: "build", arguments: &["build", "--workspace", "--all-targets"] };
 const TESTS: Step =
     Step { name: "tests", arguments: &["nextest", "run", "--workspace", "--no-fail-fast"] };
 const DOC_TESTS: Step = Step { name: "doc tests", arguments: &["test", "--workspace", "--doc"] };

@@ -50,13 +50,18 @@ pub(crate) fn for_run(
 
 /// A local model is fetched when it is first wanted, after its size and licence were said.
 pub(crate) fn fetch(host: &Host, engine: &Engine, model: &str) -> Result<(), Fault> {
-    let Some((LOCAL, id)) = model.split_once('/') else { return Ok(()) };
-    let Some(weights) = &engine.weights else { return Ok(()) };
-    let known = weights.known().iter().any(|one| one.id == id);
-    match known && weights.find(id).is_none() {
-        true => pull::on_first_use(host, weights, id),
-        false => Ok(()),
+    match (missing(engine, model), &engine.weights) {
+        (Some(id), Some(weights)) => pull::on_first_use(host, weights, id),
+        (Some(_) | None, _) => Ok(()),
     }
+}
+
+/// The local model that can be fetched and was not yet.
+pub(crate) fn missing<'a>(engine: &Engine, model: &'a str) -> Option<&'a str> {
+    let (LOCAL, id) = model.split_once('/')? else { return None };
+    let weights = engine.weights.as_ref()?;
+    let known = weights.known().iter().any(|one| one.id == id);
+    (known && weights.find(id).is_none()).then_some(id)
 }
 
 pub(crate) fn fault(agent: &Agent, none: &NoChoice) -> Fault {

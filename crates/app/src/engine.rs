@@ -142,7 +142,11 @@ fn engine_with(
     let spending = loaded.library.settings.config.limits.spending.clone();
     let parts = Parts {
         ledger,
-        purse: Purse::new(&spending, Arc::new(Prices::built_in().clone()), known.providers.families()),
+        purse: Purse::new(
+            &spending,
+            Arc::new(Prices::built_in().clone()),
+            known.providers.families(),
+        ),
         models: known.providers,
         tools: Toolset::builtin(),
         fetch: FetchRules::default(),

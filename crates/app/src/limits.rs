@@ -36,3 +36,45 @@ pub(crate) const SANDBOX_OUTPUT_BYTES_MAX: usize = 64 * 1024;
 pub(crate) const PULL_LINE_MS: u64 = 100;
 /// Without a terminal, one line is written for so many percent of a pull.
 pub(crate) const PULL_LINE_PERCENT: u64 = 10;
+/// The longest line of code that the chat colors.
+pub(crate) const HIGHLIGHT_LINE_BYTES_MAX: usize = 4 * 1024;
+/// How many entries the history of the chat keeps.
+pub(crate) const CHAT_HISTORY_ENTRIES_MAX: usize = 1_000;
+/// The largest file of that history that is read.
+pub(crate) const CHAT_HISTORY_BYTES_MAX: u64 = 4 * 1024 * 1024;
+/// How many files of the workspace the chat offers to complete.
+pub(crate) const CHAT_FILES_MAX: usize = 20_000;
+/// How long it looks for them.
+pub(crate) const CHAT_FILES_MS_MAX: u64 = 150;
+/// How many possibilities a completion has.
+pub(crate) const CHAT_OFFERS_MAX: usize = 50;
+/// How many rows of an outcome the chat shows when asked for all.
+pub(crate) const CHAT_OUTPUT_ROWS_MAX: usize = 400;
+/// How long a question is shown before its keys count, in milliseconds.
+pub(crate) const CHAT_QUESTION_WAIT_MS: u64 = 400;
+/// How many sessions and runs the chat looks through for those of a directory.
+pub(crate) const CHAT_SESSIONS_MAX: usize = 1_000;
+/// How many turns are shown of a session that is gone on with.
+pub(crate) const CHAT_TAIL_TURNS_MAX: usize = 3;
+/// The shortest time between two pictures of the chat, in milliseconds.
+pub(crate) const CHAT_FRAME_MS: u64 = 30;
+/// How often the spinner moves while something is under way, in milliseconds.
+pub(crate) const CHAT_SPINNER_MS: u64 = 100;
+/// How many possibilities of a completion are shown at once.
+pub(crate) const CHAT_MENU_ROWS_MAX: usize = 6;
+/// How many prompts that wait are shown.
+pub(crate) const CHAT_QUEUE_ROWS_MAX: usize = 3;
+/// How many sessions the chat lists to go on with.
+pub(crate) const CHAT_RESUMABLE_MAX: usize = 20;
+/// How many turns `/context` counts.
+pub(crate) const CHAT_CONTEXT_TURNS_MAX: usize = 1_000;
+/// The largest file that `/undo` keeps.
+pub(crate) const UNDO_FILE_BYTES_MAX: u64 = 1024 * 1024;
+/// How much of changed files it keeps for one turn.
+pub(crate) const UNDO_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// How many changed files it keeps for one turn.
+pub(crate) const UNDO_FILES_MAX: u32 = 5_000;
+/// How many turns can be taken back one after the other.
+pub(crate) const UNDO_TURNS_MAX: u32 = 100;
+/// How much of the diff of a workspace is shown.
+pub(crate) const CHAT_DIFF_BYTES_MAX: usize = 256 * 1024;

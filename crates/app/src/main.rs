@@ -2,6 +2,7 @@
 //!
 //! Must never: hold logic. What a verb does stands in its file; what is decided stands in the kernel.
 
+mod chat;
 mod choice;
 mod enforce;
 mod engine;

@@ -12,6 +12,7 @@ use crate::host::Host;
 
 mod answer;
 mod cancel;
+mod chat;
 mod check;
 mod completions;
 mod config;
@@ -34,10 +35,12 @@ mod show_prompt;
 mod show_record;
 mod stdio;
 
-pub(crate) use run::record_cancel;
+pub(crate) use doctor::report as doctor_report;
+pub(crate) use run::{absolute_model, record_cancel, show_run};
 
 const EXAMPLES: &str = "\
 Examples:
+  agentry                                   talk with the agent of this directory
   agentry init my-agent --profile coder     make an agent from a bundled profile
   agentry check my-agent                    say what is wrong with it
   agentry run -C my-agent \"List the files\"   run a prompt or a task
@@ -47,7 +50,7 @@ Examples:
 
 /// Runs agents defined as files in git: governed, confined, durable, replayable.
 #[derive(Parser)]
-#[command(name = "agentry", version, after_help = EXAMPLES, arg_required_else_help = true)]
+#[command(name = "agentry", version, after_help = EXAMPLES)]
 pub(crate) struct Cli {
     /// Override a setting, such as agent.model=gpt-4.1 (may be given several times)
     #[arg(short = 'c', long = "config", value_name = "KEY=VALUE", global = true)]
@@ -56,7 +59,7 @@ pub(crate) struct Cli {
     #[arg(long, value_enum, default_value_t = Color::Auto, global = true)]
     pub(crate) color: Color,
     #[command(subcommand)]
-    verb: Verb,
+    verb: Option<Verb>,
 }
 
 /// When to use color.
@@ -86,6 +89,8 @@ impl Color {
 enum Verb {
     /// Make an agent in a new directory, with git history
     Init(init::Options),
+    /// Talk with an agent in the terminal; `agentry` alone does the same
+    Chat(chat::Options),
     /// Run a task or a prompt to its end
     Run(run::Options),
     /// Talk with an agent in JSON lines
@@ -207,7 +212,10 @@ struct Which {
 /// Runs the verb.
 pub(crate) fn run(cli: Cli) -> Result<ExitCode, Fault> {
     let host = Host::new(cli.config)?;
-    match cli.verb {
+    // Alone it is a chat.
+    let verb = cli.verb.unwrap_or_else(|| Verb::Chat(chat::Options::alone()));
+    match verb {
+        Verb::Chat(options) => chat::run(&host, options),
         Verb::Init(options) => init::run(&host, options),
         Verb::Run(options) => run::run(&host, options),
         Verb::Stdio(options) => stdio::run(&host, &options),

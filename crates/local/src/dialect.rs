@@ -131,7 +131,7 @@ pub(crate) fn render(
             outcomes.clear();
         }
         match &**message {
-            Message::User { content } => prompt.turn(Role::User, vec![Part::text(content)]),
+            Message::User { content, .. } => prompt.turn(Role::User, vec![Part::text(content)]),
             Message::Assistant { content, calls, .. } => {
                 prompt.said(index, content, calls);
             }

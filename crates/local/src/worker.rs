@@ -235,6 +235,7 @@ impl Desk<'_> {
             output_tokens: count(spoken.tokens.len()),
             cached_tokens: count(reused),
             estimated: false,
+            cache_write_tokens: 0,
         };
         let place = key(job.request.messages.len(), &spoken.text, &spoken.calls);
         self.tape.sequences.get(slot).remember(place, spoken.tokens);

@@ -34,6 +34,9 @@ struct Line {
     error: Option<Failure>,
     #[serde(default)]
     delay_ms: u64,
+    /// How long it takes from one piece to the next.
+    #[serde(default)]
+    pace_ms: u64,
     usage: Option<Usage>,
 }
 
@@ -65,11 +68,14 @@ impl Scripted {
                 continue;
             }
             let parsed: Line = serde_json::from_str(line).map_err(|error| {
-                let why = format!("{error}; write one JSON object with text, thinking, tool_calls, error or delay_ms");
+                let why = format!("{error}; write one JSON object with text, thinking, tool_calls, error, delay_ms or pace_ms");
                 wrong(at + 1, why)
             })?;
-            if parsed.delay_ms > SCRIPT_DELAY_MS_MAX {
-                return Err(wrong(at + 1, format!("delay_ms is above {SCRIPT_DELAY_MS_MAX}")));
+            if parsed.delay_ms.max(parsed.pace_ms) > SCRIPT_DELAY_MS_MAX {
+                return Err(wrong(
+                    at + 1,
+                    format!("delay_ms or pace_ms is above {SCRIPT_DELAY_MS_MAX}"),
+                ));
             }
             lines.push(parsed);
         }
@@ -98,6 +104,10 @@ impl Model for Scripted {
         }
         for piece in pieces(&line.text) {
             (question.hear)(Delta::Text(piece.to_owned()));
+            if line.pace_ms > 0 && !(question.wait)(Duration::from_millis(line.pace_ms)) {
+                let message = "nobody wants the answer any more".to_owned();
+                return Err(ModelFailure::new(FailureKind::Interrupted, message));
+            }
         }
         if let Some(Failure { kind, message }) = &line.error {
             let message = message.clone().unwrap_or_else(|| format!("scripted failure: {kind:?}"));

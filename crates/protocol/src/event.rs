@@ -403,6 +403,9 @@ pub struct StepPlan {
     pub uses: String,
     /// Who does it.
     pub agent: AgentId,
+    /// The persona it wears; none means its own choice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub persona: Option<String>,
 }
 
 /// How much a turn may do.

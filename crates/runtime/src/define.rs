@@ -71,6 +71,8 @@ pub struct Terms {
     pub limits: RunLimits,
     /// The command that checks whether the work is done.
     pub check: Option<String>,
+    /// The persona that the agent wears; none means its own choice.
+    pub persona: Option<String>,
 }
 
 impl Definitions {
@@ -99,7 +101,7 @@ impl Definitions {
         let skills = self.skills(agent, step);
         let (confinement, _) = self.confinement(agent)?;
         let authority = self.authority(agent, step, &skills, confinement);
-        let system = self.system_prompt(agent, &skills, moment)?;
+        let system = self.system_prompt(agent, &skills, (terms.persona.as_deref(), moment))?;
         let tools = offered(&authority);
         let charter = Charter {
             agent: agent.id.clone(),
@@ -211,11 +213,16 @@ impl Definitions {
         &self,
         agent: &Agent,
         skills: &[&Skill],
-        moment: &Moment<'_>,
+        (wanted, moment): (Option<&str>, &Moment<'_>),
     ) -> Result<String, Error> {
-        let persona = agent.personas.default.as_ref();
-        let persona = persona
-            .and_then(|id| agent.personas.available.iter().find(|persona| persona.id == id.value));
+        let default = agent.personas.default.as_ref().map(|id| id.value.as_str());
+        let persona = wanted.or(default).and_then(|id| {
+            agent.personas.available.iter().find(|persona| persona.id.as_str() == id)
+        });
+        if let (Some(name), None) = (wanted, persona) {
+            let why = format!("the agent `{}` has no persona `{name}`", agent.id);
+            return Err(Error::Definition(why));
+        }
         let template = match prompt::template_request(agent, persona, moment) {
             Some(request) => {
                 let mut renderer = self.renderer.lock().unwrap_or_else(|one| one.into_inner());

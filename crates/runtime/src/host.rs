@@ -5,14 +5,17 @@
 use std::sync::Arc;
 
 use agentry_model::{Delta, Providers};
-use agentry_protocol::call::ToolCall;
+use agentry_protocol::CallId;
+use agentry_protocol::call::{ToolCall, ToolOutcome};
 use agentry_protocol::confinement::Confinement;
 use agentry_protocol::envelope::{About, Envelope};
+use agentry_protocol::tool::ToolName;
 use agentry_sandbox::Stop;
 use agentry_store::Ledger;
 use agentry_tools::{FetchRules, ToolBounds, ToolContext, Toolset, Workspace};
 
 use crate::enforcer::Enforcer;
+use crate::hidden;
 use crate::redact::Redactor;
 use crate::secret::Secrets;
 use crate::spend::Purse;
@@ -59,6 +62,31 @@ impl Host {
             confines: confining.confines(),
         };
         self.tools.preview(call, &context)
+    }
+
+    /// A command of the person at the terminal, run the way a command of the agent would be.
+    pub fn shell(
+        &self,
+        command: &str,
+        confinement: &Confinement,
+        workspace: &Workspace,
+        stop: &Stop,
+    ) -> ToolOutcome {
+        let confining = self.enforcer.confining(confinement, workspace.path());
+        let tool = ToolName::canonical("bash");
+        let plain = self.env.iter().map(|(name, value)| (name.clone(), value.as_str().into()));
+        let env: Vec<_> = plain.chain(self.secrets.env_for(&tool)).collect();
+        let context = ToolContext {
+            workspace,
+            stop,
+            bounds: ToolBounds::default(),
+            fetch: &self.fetch,
+            env: &env,
+            confines: confining.confines(),
+        };
+        let input = serde_json::json!({ "command": command });
+        let call = ToolCall { id: CallId::from_number((self.new_number)()), tool, input };
+        hidden::outcome(&self.redactor, self.tools.run(&call, &context))
     }
 }
 

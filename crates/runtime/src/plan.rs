@@ -32,7 +32,9 @@ pub(crate) fn of_order(definitions: &Definitions, order: &Order) -> Result<RunPl
     let mut agent = order.agent.clone();
     let steps: Vec<StepPlan> = match task {
         None => {
-            vec![StepPlan { id: "s1".to_owned(), uses: "prompt".to_owned(), agent: agent.clone() }]
+            let (id, uses) = ("s1".to_owned(), "prompt".to_owned());
+            let persona = order.terms.persona.clone();
+            vec![StepPlan { id, uses, agent: agent.clone(), persona }]
         }
         Some(task) => task
             .steps
@@ -41,7 +43,8 @@ pub(crate) fn of_order(definitions: &Definitions, order: &Order) -> Result<RunPl
             .map(|(at, step)| {
                 agent = step.agent.as_ref().map_or(agent.clone(), |one| one.value.clone());
                 let uses = format!("step:{}", step.file);
-                StepPlan { id: format!("s{}", at + 1), uses, agent: agent.clone() }
+                let id = format!("s{}", at + 1);
+                StepPlan { id, uses, agent: agent.clone(), persona: None }
             })
             .collect(),
     };
@@ -108,14 +111,15 @@ fn check(
     }
 }
 
-/// What of a plan goes into every charter.
-pub(crate) fn terms(plan: &RunPlan) -> Terms {
+/// What of a plan goes into the charter of a step.
+pub(crate) fn terms(plan: &RunPlan, at: usize) -> Terms {
     Terms {
         model: plan.model.clone(),
         fallbacks: plan.fallbacks.clone(),
         mode: plan.mode,
         limits: plan.limits,
         check: plan.check.clone(),
+        persona: plan.steps.get(at).and_then(|step| step.persona.clone()),
     }
 }
 

@@ -45,7 +45,7 @@ pub fn replay(ledger: &Ledger, run: &RunId, definitions: &Definitions) -> Result
         let charter = definitions.charter(
             agent,
             task.map(|task| (task, at)),
-            &plan::terms(&run_plan),
+            &plan::terms(&run_plan, at),
             &moment,
         )?;
         let played = rebuild::play(ledger, &record, charter, is_same_move)?;

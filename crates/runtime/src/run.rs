@@ -330,7 +330,7 @@ impl Runner<'_> {
         let charter = self.definitions.charter(
             agent,
             task.map(|task| (task, at)),
-            &plan::terms(&underway.plan),
+            &plan::terms(&underway.plan, at),
             &moment,
         )?;
         let plan = TurnPlan {

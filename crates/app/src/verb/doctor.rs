@@ -10,13 +10,15 @@ use std::process::ExitCode;
 
 use agentry_agentfile::diagnostic::Findings;
 use agentry_agentfile::file_tree::FileTree;
+use agentry_agentfile::sandbox::Layers;
 use agentry_protocol::confinement::{Attestation, Level};
-use agentry_sandbox::{LEVELS, Sandbox};
+use agentry_sandbox::{LEVELS, Sandbox, Setup};
 use clap::Args;
 use serde_json::json;
 
 use super::Format;
 use crate::enforce;
+use crate::env::Environment;
 use crate::fault::Fault;
 use crate::host::Host;
 
@@ -36,18 +38,29 @@ struct Tried {
     result: Result<Attestation, String>,
 }
 
+/// The answer as text, for those who show it themselves. `wanted` is what the settings ask for.
+pub(crate) fn report(environment: &Environment, wanted: &Layers) -> String {
+    let tried = try_all(&enforce::setup(environment));
+    let minimum = enforce::minimum(wanted);
+    let off = wanted.operator.sandbox.enabled == Some(false);
+    let used = tried.iter().find(|one| one.level <= minimum && one.result.is_ok());
+    let used = used.map(|one| one.level).filter(|_| !off);
+    text(&tried, used, (minimum, off), &Machine::read(), false)
+}
+
+fn try_all(setup: &Setup) -> Vec<Tried> {
+    let one = |level| {
+        let result = Sandbox::open_level(setup, level).map(|(_, attestation)| attestation);
+        Tried { level, result }
+    };
+    LEVELS.into_iter().map(one).collect()
+}
+
 pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     let mut findings = Findings::default();
     let settings = host.settings(&FileTree::new(""), &mut findings);
     let wanted = settings.sandbox();
-    let setup = enforce::setup(&host.environment);
-    let tried: Vec<Tried> = LEVELS
-        .into_iter()
-        .map(|level| {
-            let result = Sandbox::open_level(&setup, level).map(|(_, attestation)| attestation);
-            Tried { level, result }
-        })
-        .collect();
+    let tried = try_all(&enforce::setup(&host.environment));
     let minimum = enforce::minimum(wanted);
     let off = wanted.operator.sandbox.enabled == Some(false);
     let used = tried.iter().find(|one| one.level <= minimum && one.result.is_ok());

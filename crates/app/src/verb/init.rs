@@ -186,6 +186,16 @@ fn write(path: &Path, content: &[u8]) -> Result<(), Fault> {
     fs::write(path, content).map_err(|error| cannot_write(path, &error))
 }
 
+/// Writes a bundled profile where none of it is yet. What is there stays as it is.
+pub(super) fn materialise(dir: &Path, profile: &str) -> Result<(), Fault> {
+    if dir.join(config::FILE).exists() {
+        return Ok(());
+    }
+    write_profile(dir, profile)?;
+    // Last, so that its being there means that all is.
+    write_settings(dir, profile, &[])
+}
+
 fn write_profile(dir: &Path, profile: &str) -> Result<(), Fault> {
     let beginning = format!("{profile}/");
     for path in Profiles::iter() {

@@ -51,8 +51,11 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     let known = providers::known_here(host, &loaded, (&secrets, &redactor))?;
     let agent = agent(&loaded, &options.which)?;
     let choice = chosen(&loaded, agent, options.model.as_deref(), &known.servings);
-    let fetched: Vec<Option<Fetched>> =
-        known.servings.iter().map(|one| options.fetch.then(|| fetch(&known, one)).flatten()).collect();
+    let fetched: Vec<Option<Fetched>> = known
+        .servings
+        .iter()
+        .map(|one| options.fetch.then(|| fetch(&known, one)).flatten())
+        .collect();
     let failed = fetched.iter().flatten().any(Result::is_err);
     let page = Page { known: &known, agent, choice: &choice, fetched: &fetched };
     let mut out = anstream::stdout().lock();
@@ -153,8 +156,11 @@ impl Page<'_> {
             let licence = visible_line(&one.licence);
             writeln!(out, "  {id:<22} installed  {size:>8}  {licence:<12} {purpose}")?;
         }
-        for one in weights.known().iter().filter(|one| !installed.iter().any(|here| here.id == one.id)) {
-            let (id, size, licence, purpose) = (&one.id, sized(one.bytes()), &one.licence, &one.purpose);
+        for one in
+            weights.known().iter().filter(|one| !installed.iter().any(|here| here.id == one.id))
+        {
+            let (id, size, licence, purpose) =
+                (&one.id, sized(one.bytes()), &one.licence, &one.purpose);
             writeln!(out, "  {id:<22} -          {size:>8}  {licence:<12} {purpose}")?;
         }
         Ok(())

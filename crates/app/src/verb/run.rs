@@ -89,7 +89,30 @@ pub(crate) enum ModeWord {
     Wiggum,
 }
 
+impl Options {
+    /// What a prompt alone means.
+    pub(super) fn of_prompt(what: String, work: Work) -> Self {
+        Self { what, work, inputs: Vec::new(), images: Vec::new(), json: false }
+    }
+}
+
 impl Work {
+    /// What nothing said means.
+    pub(super) fn here() -> Self {
+        Self {
+            dir: PathBuf::from("."),
+            workspace: None,
+            agent: None,
+            model: None,
+            mode: ModeWord::Structured,
+            max_iterations: None,
+            check: None,
+            session: None,
+            record: None,
+            play: None,
+        }
+    }
+
     /// Whether what is said to providers is recorded or played. The files are named from where the command was given.
     pub(super) fn tape(&self) -> Result<Option<Tape>, Fault> {
         let absolute = |path: &PathBuf| {
@@ -196,6 +219,15 @@ pub(crate) fn show<T>(
     Ok(outcome)
 }
 
+/// Runs one order with a stage to look at.
+pub(crate) fn show_run(engine: &Engine, look: Look, order: Order) -> Result<(), Fault> {
+    let started = show(engine, look, Vec::new(), |runner| {
+        let parts = runner.host.clone();
+        runner.start(order, &mut |about| interrupt::cancels(&parts, about))
+    });
+    started.map(|_| ())
+}
+
 /// The agent that is meant.
 pub(crate) fn choose<'a>(
     loaded: &'a Loaded,
@@ -233,6 +265,7 @@ pub(crate) fn terms(
         mode: work.mode.mode(),
         limits: engine::limits(loaded, work.max_iterations),
         check: work.check.clone(),
+        persona: None,
     })
 }
 

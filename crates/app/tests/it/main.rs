@@ -1,6 +1,9 @@
 //! Stories: the real binary, a directory of its own, and the whole of what a command says.
 
 mod approvals;
+mod chat;
+mod chat_commands;
+mod chat_pane;
 mod check;
 mod check_files;
 mod cli;

@@ -145,7 +145,7 @@ fn a_wrong_script_input_or_directory_exits_with_2_and_records_nothing() {
     $ run --agent builder --model scripted:wrong.jsonl hello
     exit 2
     --- stderr
-    error: [tmp]/work/wrong.jsonl:2: unknown field `txt`, expected one of `text`, `thinking`, `tool_calls`, `error`, `delay_ms`, `usage` at line 1 column 6; write one JSON object with text, thinking, tool_calls, error or delay_ms
+    error: [tmp]/work/wrong.jsonl:2: unknown field `txt`, expected one of `text`, `thinking`, `tool_calls`, `error`, `delay_ms`, `pace_ms`, `usage` at line 1 column 6; write one JSON object with text, thinking, tool_calls, error, delay_ms or pace_ms
      help: name a model with --model, such as scripted:answers.jsonl
 
     $ run --agent builder --model scripted:look.jsonl --input a=b hello

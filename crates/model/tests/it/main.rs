@@ -5,9 +5,9 @@ mod anthropic_talk;
 mod cassette;
 mod http;
 mod http_asking;
-mod prices;
 mod http_tls;
 mod openai_and_gemini;
+mod prices;
 mod retry;
 mod server;
 mod weights;
@@ -100,7 +100,7 @@ fn a_wrong_line_is_found_before_the_run_at_its_place() {
         ("{\"text\":\"a\"}\nnot json\n", "script:2: "),
         ("{\"texd\":\"a\"}\n", "script:1: unknown field `texd`"),
         ("{\"tool_calls\":[{}]}\n", "script:1: missing field `name`"),
-        ("{\"delay_ms\":600001}\n", "script:1: delay_ms is above 600000"),
+        ("{\"delay_ms\":600001}\n", "script:1: delay_ms or pace_ms is above 600000"),
         ("{\"error\":{\"kind\":\"nonsense\"}}\n", "script:1: unknown variant `nonsense`"),
     ] {
         let error = script(text).1.unwrap_err();

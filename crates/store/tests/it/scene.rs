@@ -134,6 +134,7 @@ pub(crate) fn plan(prompt: &str, steps: usize) -> Event {
         id: format!("step-{number}"),
         uses: "prompt".to_owned(),
         agent: AgentId::new("builder"),
+        persona: None,
     };
     Event::RunCreated(Box::new(RunPlan {
         agent: AgentId::new("builder"),

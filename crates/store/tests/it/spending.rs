@@ -10,9 +10,7 @@ use agentry_protocol::envelope::About;
 use agentry_protocol::event::Event;
 use agentry_protocol::message::{FailureKind, ModelFailure, ModelReply, Usage};
 use agentry_store::limits::RESERVATION_TIME_MS_MAX;
-use agentry_store::{
-    Bill, Clock, Ledger, Over, Payer, Reservation, Span, SpendingLimits, day_of,
-};
+use agentry_store::{Bill, Clock, Ledger, Over, Payer, Reservation, Span, SpendingLimits, day_of};
 
 use crate::processes;
 use crate::scene::{START, Scene, WORKS, about, begun, draft, open, raw, run, ses, trn};
@@ -137,11 +135,8 @@ fn each_limit_counts_what_was_spent_and_what_is_set_aside() {
         scene.ledger.release("b").unwrap();
     }
     // Another run of another session only shares the day.
-    let other = |limits| Reservation {
-        run: Some(run(2)),
-        session: Some(ses(2)),
-        ..wants("c", 21, limits)
-    };
+    let other =
+        |limits| Reservation { run: Some(run(2)), session: Some(ses(2)), ..wants("c", 21, limits) };
     assert!(scene.ledger.reserve(&other(all)).unwrap().is_err());
     let own = SpendingLimits { day: None, ..all };
     scene.ledger.reserve(&other(own)).unwrap().unwrap();

@@ -1,0 +1,245 @@
+//! Commands about the session: model, persona, mode; new, other, branched and shortened sessions.
+//!
+//! Must never: change a session that was left.
+
+use agentry_agentfile::diagnostic::suggestion;
+use agentry_protocol::envelope::Draft;
+use agentry_protocol::event::{Event, Mode};
+
+use crate::chat::Chat;
+use crate::chat::complete::Offer;
+use crate::chat::ink::{BAD, BOLD, DIM, GOOD, Row, joined, row, span};
+use crate::chat::scroll::Kind;
+use crate::chat::turn::Purpose;
+use crate::chat::wake::Begin;
+use crate::chat::wrap::short;
+use crate::choice;
+use crate::engine;
+use crate::limits::CHAT_RESUMABLE_MAX;
+
+/// What asks for a summary.
+const SUMMARY: &str = "Sum up this conversation so that you can go on with the work from your summary alone. \
+    Say what was asked for, what was decided and why, what was done (files, commands, results), what is known about the \
+    user's wishes, and what is still to do. Be complete and brief. Call no tools.";
+
+impl Chat<'_> {
+    /// The models that the agent's files name.
+    pub(super) fn models(&self) -> Vec<String> {
+        let Some(agent) = self.talk.definition() else { return Vec::new() };
+        let named = agent.models.candidates.iter().chain(&agent.models.allowed);
+        let mut all: Vec<String> = named.map(|one| one.value.clone()).collect();
+        all.dedup();
+        all
+    }
+
+    pub(super) fn model(&mut self, name: &str) {
+        let Some(agent) = self.talk.definition() else { return };
+        if name.is_empty() {
+            let mut rows = vec![joined([
+                span(self.talk.terms.model.clone(), BOLD),
+                span(format!("  {}", self.talk.model_from), DIM),
+            ])];
+            let listed = agent.models.candidates.iter().map(|one| (one, "preferred"));
+            let listed = listed.chain(agent.models.allowed.iter().map(|one| (one, "also allowed")));
+            for (model, what) in listed {
+                rows.push(joined([
+                    span(format!("  {}", model.value), Default::default()),
+                    span(format!("  {what}, {}", model.origin), DIM),
+                ]));
+            }
+            if !agent.models.bound {
+                rows.push(row("  It may use any other: a name, or provider/name, of", DIM));
+                for one in self.talk.engine.servings.iter().filter(|one| one.ready.is_ok()) {
+                    rows.push(row(format!("    {}", one.id), DIM));
+                }
+            }
+            return self.page(rows);
+        }
+        let name = match crate::verb::absolute_model(name) {
+            Ok(name) => name,
+            Err(fault) => return self.note(&fault.plain(), BAD),
+        };
+        let chosen = match choice::model(&self.talk.engine, agent, Some(&name)) {
+            Ok(chosen) => chosen,
+            Err(none) => return self.note(&choice::fault(agent, &none).plain(), BAD),
+        };
+        if let Some(id) = choice::missing(&self.talk.engine, &chosen.model) {
+            let text = format!("{id} is not on this machine; `agentry pull {id}` gets it.");
+            return self.note(&text, BAD);
+        }
+        self.note(&format!("From the next turn on the model is {}.", chosen.model), GOOD);
+        self.talk.terms.model = chosen.model;
+        self.talk.terms.fallbacks = chosen.fallbacks;
+        self.talk.model_from = "chosen with /model".to_owned();
+    }
+
+    /// The personas that the agent can wear.
+    pub(super) fn personas(&self) -> Vec<String> {
+        let agent = self.talk.definition();
+        let available = agent.into_iter().flat_map(|agent| &agent.personas.available);
+        available.map(|persona| persona.id.as_str().to_owned()).collect()
+    }
+
+    pub(super) fn persona(&mut self, name: &str) {
+        let known = self.personas();
+        if name.is_empty() {
+            let now = self.talk.persona().unwrap_or("its own voice").to_owned();
+            let mut rows = vec![row(now, BOLD)];
+            rows.extend(known.iter().map(|one| row(format!("  {one}"), Default::default())));
+            if known.is_empty() {
+                rows.push(row("  The agent has no personas.", DIM));
+            }
+            return self.page(rows);
+        }
+        if !known.iter().any(|one| one == name) {
+            let names: Vec<&str> = known.iter().map(String::as_str).collect();
+            let text = format!("There is no persona `{name}`; {}", suggestion(name, &names));
+            return self.note(&text, BAD);
+        }
+        self.talk.terms.persona = Some(name.to_owned());
+        self.note(&format!("From the next turn on it speaks as {name}."), GOOD);
+    }
+
+    pub(super) fn mode(&mut self, word: &str) {
+        let mode = match word {
+            "" => {
+                return self.note(&format!("The mode is {}.", self.talk.terms.mode.as_str()), DIM);
+            }
+            "structured" | "supervised" => Mode::Supervised,
+            "wiggum" | "autonomous" => Mode::Autonomous,
+            _ => return self.note("The modes are structured and wiggum.", BAD),
+        };
+        if let Err(fault) = engine::check_mode(engine::level(&self.talk.engine.loaded), mode) {
+            return self.note(&fault.plain(), BAD);
+        }
+        self.talk.terms.mode = mode;
+        let about = self.turn.as_ref().and_then(|turn| turn.about.clone());
+        if let Some(about) = about {
+            let event = Event::ModeReceived { mode, max_iterations: None };
+            if let Err(error) = self.talk.ledger().append(vec![Draft { cause: None, about, event }])
+            {
+                return self.note(&format!("It was not taken: {error}"), BAD);
+            }
+        }
+        self.note(&format!("The mode is {}.", mode.as_str()), GOOD);
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.talk.renew();
+        self.desk.context.clear();
+        self.note("A new session. What was said before is kept: /resume finds it.", GOOD);
+    }
+
+    /// The sessions that can be gone on with, as completions.
+    pub(super) fn resumable(&self) -> Vec<Offer> {
+        let sessions = self.talk.sessions().unwrap_or_default();
+        let offer = |(row, run): (agentry_store::SessionRow, agentry_store::RunRow)| Offer {
+            text: row.key.as_str().to_owned(),
+            about: short(&crate::chat::ink::clean(&run.prompt), 40),
+        };
+        sessions.into_iter().take(CHAT_RESUMABLE_MAX).map(offer).collect()
+    }
+
+    pub(super) fn resume(&mut self, which: &str) {
+        let sessions = match self.talk.sessions() {
+            Ok(sessions) => sessions,
+            Err(error) => return self.note(&engine::store_fault(error).plain(), BAD),
+        };
+        if which.is_empty() {
+            return self.list_sessions(&sessions);
+        }
+        let number = which.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+        let found = match number {
+            Some(number) => sessions.get(number).map(|(row, _)| row.clone()),
+            None => {
+                let id = self.talk.ledger().find_session(which).ok();
+                sessions
+                    .iter()
+                    .map(|(row, _)| row)
+                    .find(|row| Some(&row.id) == id.as_ref())
+                    .cloned()
+            }
+        };
+        let Some(found) = found else {
+            let text = format!(
+                "`{which}` is no chat with this agent in this directory; /resume lists them. \
+                `agentry chat --resume` takes any."
+            );
+            return self.note(&text, BAD);
+        };
+        self.talk.go_to(&found);
+        self.note(&format!("Going on with {}.", found.key), GOOD);
+        self.go_on();
+    }
+
+    fn list_sessions(&mut self, sessions: &[(agentry_store::SessionRow, agentry_store::RunRow)]) {
+        if sessions.is_empty() {
+            return self.note("There is no other chat with this agent in this directory.", DIM);
+        }
+        let columns = self.screen.width();
+        let one =
+            |(at, (session, run)): (usize, &(agentry_store::SessionRow, agentry_store::RunRow))| {
+                let when = engine::rfc3339(session.updated);
+                let when = when.get(..16).unwrap_or_default().replace('T', " ");
+                let head = format!("{:>3}  {when}  {:>3} turns  ", at + 1, session.turns);
+                let room = columns.saturating_sub(head.len());
+                joined([
+                    span(head, DIM),
+                    span(short(&crate::chat::ink::clean(&run.prompt), room), Default::default()),
+                ])
+            };
+        let mut rows: Vec<Row> =
+            sessions.iter().enumerate().take(CHAT_RESUMABLE_MAX).map(one).collect();
+        rows.push(row("/resume <number> goes on with one", DIM));
+        self.page(rows);
+    }
+
+    pub(super) fn fork(&mut self) {
+        match self.talk.fork() {
+            Ok(()) => {
+                let text = format!(
+                    "A branch of this session: {}. The other stays as it is.",
+                    self.talk.key
+                );
+                self.note(&text, GOOD);
+            }
+            Err(fault) => self.note(&fault.plain(), BAD),
+        }
+    }
+
+    /// Asks for a summary; what comes of it is taken up when the turn is over.
+    pub(super) fn compact(&mut self) {
+        let said = self.talk.row().ok().flatten().is_some_and(|row| row.turns > 0);
+        if !said {
+            return self.note("Nothing was said yet.", DIM);
+        }
+        self.show_you("/compact", "asks the model for a summary");
+        let order = self.talk.order(SUMMARY.to_owned(), Vec::new());
+        self.begin(Begin::Order(Box::new(order)), Purpose::Summary);
+    }
+
+    /// The summary is there: a new session goes on from it.
+    pub(in crate::chat) fn compacted(&mut self, summary: Option<String>) {
+        let Some(summary) = summary.filter(|text| !text.trim().is_empty()) else {
+            return self.note("The model gave no summary, so nothing was changed.", BAD);
+        };
+        let old = self.talk.session.clone();
+        let old = old.map_or_else(|| self.talk.key.to_string(), |id| id.to_string());
+        let context =
+            format!("[A summary of the session {old}, which this one goes on from.]\n\n{summary}");
+        self.talk.renew();
+        self.desk.context.insert(0, context);
+        self.note(
+            &format!("A new session begins with this summary; it goes along with your next prompt. The whole talk \
+                stays in {old}; the model does not see it any more."),
+            GOOD,
+        );
+    }
+
+    pub(super) fn page(&mut self, rows: Vec<Row>) {
+        let columns = self.screen.width();
+        let rows: Vec<Row> =
+            rows.iter().flat_map(|row| crate::chat::wrap::wrapped(row, columns, 4)).collect();
+        self.scroll.add(Kind::Page, rows, columns);
+    }
+}

@@ -1,0 +1,72 @@
+//! Commands about files: the diff, the undo, the export; and what the machine can confine.
+//!
+//! Must never: write over a file that is there, or change anything of git's but a hidden reference.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::PathBuf;
+use std::thread;
+
+use crate::chat::ink::{BAD, DIM, GOOD, Row, row};
+use crate::chat::snapshot::{self, Snapshots};
+use crate::chat::wake::Wake;
+use crate::chat::wrap::chopped;
+use crate::chat::{Chat, export, question};
+
+impl Chat<'_> {
+    pub(super) fn diff(&mut self) {
+        let columns = self.screen.width();
+        match snapshot::diff(self.talk.workspace()) {
+            Ok(text) if text.trim().is_empty() => self.note("Nothing has changed.", DIM),
+            Ok(text) => {
+                let line = |line: &str| chopped(&row(line, question::diff_style(line)), columns);
+                let rows: Vec<Row> = text.lines().flat_map(line).collect();
+                self.page(rows);
+            }
+            Err(why) => self.note(&why, BAD),
+        }
+    }
+
+    pub(super) fn undo(&mut self) {
+        match Snapshots::of(self.talk.workspace(), self.talk.key.as_str()).undo() {
+            Ok(files) if files.is_empty() => self.note("The last turn changed no files.", DIM),
+            Ok(files) => {
+                let list = files.join(", ");
+                self.note(&format!("Taken back: {list}"), GOOD);
+                let context =
+                    format!("[I took back the changes of your last turn in these files: {list}]");
+                self.desk.context.push(context);
+            }
+            Err(why) => self.note(&why, BAD),
+        }
+    }
+
+    pub(super) fn export(&mut self, file: &str) {
+        let name = match file {
+            "" => format!("{}.md", self.talk.key),
+            file => file.to_owned(),
+        };
+        let path: PathBuf = self.talk.workspace().join(&name);
+        let text = match export::markdown(&self.talk) {
+            Ok(text) => text,
+            Err(error) => return self.note(&error.to_string(), BAD),
+        };
+        let written = OpenOptions::new().write(true).create_new(true).open(&path);
+        match written.and_then(|mut file| file.write_all(text.as_bytes())) {
+            Ok(()) => self.note(&format!("Written to {}.", path.display()), GOOD),
+            Err(error) => self.note(&format!("{} was not written: {error}", path.display()), BAD),
+        }
+    }
+
+    pub(super) fn doctor(&mut self) {
+        let environment = self.host.environment.clone();
+        let wanted = self.talk.engine.loaded.library.settings.sandbox().clone();
+        let wake = self.wake.clone();
+        self.hint("Looking …");
+        thread::spawn(move || {
+            let text = crate::verb::doctor_report(&environment, &wanted);
+            let rows = text.lines().map(|line| row(line, Default::default())).collect();
+            wake.send(Wake::Rows(rows)).unwrap_or_default();
+        });
+    }
+}

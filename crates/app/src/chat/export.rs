@@ -1,0 +1,72 @@
+//! A session as Markdown: what was asked, what was said, what was done.
+//!
+//! Must never: leave something out without a word.
+
+use std::fmt::Write as _;
+
+use agentry_protocol::message::Message;
+
+use super::tail;
+use super::talk::Talk;
+use crate::limits::CHAT_CONTEXT_TURNS_MAX;
+
+/// The session as it stands.
+pub(crate) fn markdown(talk: &Talk) -> Result<String, agentry_store::Error> {
+    let row = talk.row()?;
+    let told = tail::turns(talk, CHAT_CONTEXT_TURNS_MAX)?;
+    let mut text = format!("# {} with {}\n\n", talk.key, talk.agent);
+    let depth = row.as_ref().map_or(0, |row| row.turns);
+    if let Some(row) = row {
+        let session = &row.id;
+        writeln!(text, "Session {session}, {depth} turns.\n").expect("a string takes all");
+    }
+    let before = depth.saturating_sub(told.len() as u64);
+    if before > 0 {
+        writeln!(text, "The first {before} turns are not shown.\n").expect("a string takes all");
+    }
+    for one in &told {
+        one.messages.iter().for_each(|message| write_message(&mut text, message));
+    }
+    Ok(text)
+}
+
+fn write_message(text: &mut String, message: &Message) {
+    let written = match message {
+        Message::User { content, .. } => writeln!(text, "## You\n\n{content}\n"),
+        Message::Assistant { content, calls, .. } => {
+            let said = match content.trim().is_empty() {
+                true => Ok(()),
+                false => writeln!(text, "## Agent\n\n{content}\n"),
+            };
+            let calls = calls.iter().map(|call| {
+                let input = serde_json::to_string_pretty(&call.input).unwrap_or_default();
+                let fence = fence(&input);
+                writeln!(text, "### Call: {}\n\n{fence}json\n{input}\n{fence}\n", call.tool)
+            });
+            said.and_then(|()| calls.collect())
+        }
+        Message::Tool { content, ok, .. } => {
+            let how = if *ok { "Outcome" } else { "Outcome (did not work)" };
+            let fence = fence(content);
+            writeln!(text, "### {how}\n\n{fence}\n{}\n{fence}\n", content.trim_end())
+        }
+    };
+    written.expect("a string takes all");
+}
+
+/// A fence that is longer than any in the text.
+fn fence(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    "`".repeat(longest.max(2) + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fence_is_longer_than_what_it_holds() {
+        assert_eq!(fence("plain"), "```");
+        assert_eq!(fence("a ```` b"), "`````");
+    }
+}

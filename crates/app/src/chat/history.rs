@@ -1,0 +1,149 @@
+//! What was typed before, kept for this user from chat to chat.
+//!
+//! Must never: be readable by others, or grow without end.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::limits::{CHAT_HISTORY_BYTES_MAX, CHAT_HISTORY_ENTRIES_MAX};
+
+/// What was typed before, and where somebody is in it.
+#[derive(Default)]
+pub(crate) struct History {
+    file: Option<PathBuf>,
+    entries: Vec<String>,
+    /// The entry that is shown, and what was typed before it was.
+    at: Option<(usize, String)>,
+}
+
+impl History {
+    /// Reads it. One that cannot be read is empty.
+    pub(crate) fn open(state: Option<&Path>) -> Self {
+        let file = state.map(|state| state.join("chat-history"));
+        let mut entries = file.as_deref().and_then(read).unwrap_or_default();
+        if entries.len() > CHAT_HISTORY_ENTRIES_MAX {
+            entries.drain(..entries.len() - CHAT_HISTORY_ENTRIES_MAX);
+            if let Some(file) = &file {
+                // One that cannot be shortened stays long; nothing depends on it.
+                rewrite(file, &entries).unwrap_or_default();
+            }
+        }
+        Self { file, entries, at: None }
+    }
+
+    /// Something was sent.
+    pub(crate) fn add(&mut self, text: &str) {
+        self.at = None;
+        if text.trim().is_empty() || self.entries.last().is_some_and(|last| last == text) {
+            return;
+        }
+        self.entries.push(text.to_owned());
+        if let Some(file) = &self.file {
+            // Only the next chat would miss it.
+            append(file, text).unwrap_or_default();
+        }
+    }
+
+    /// The one before; what is typed is kept for the way back.
+    pub(crate) fn older(&mut self, typed: &str) -> Option<String> {
+        let (at, kept) = match self.at.take() {
+            Some((at, kept)) => (at.checked_sub(1), kept),
+            None => (self.entries.len().checked_sub(1), typed.to_owned()),
+        };
+        let shown = at.unwrap_or(0);
+        let text = self.entries.get(shown).cloned();
+        self.at = text.is_some().then_some((shown, kept));
+        text
+    }
+
+    /// The one after, or what was typed.
+    pub(crate) fn newer(&mut self) -> Option<String> {
+        let (at, kept) = self.at.take()?;
+        match self.entries.get(at + 1).cloned() {
+            Some(text) => {
+                self.at = Some((at + 1, kept));
+                Some(text)
+            }
+            None => Some(kept),
+        }
+    }
+
+    /// What is typed now is new.
+    pub(crate) fn leave(&mut self) {
+        self.at = None;
+    }
+
+    /// The newest entry with this in it, after skipping so many.
+    pub(crate) fn find(&self, part: &str, skip: usize) -> Option<&str> {
+        let found = self.entries.iter().rev().filter(|entry| entry.contains(part));
+        found.map(String::as_str).nth(skip)
+    }
+}
+
+fn read(file: &Path) -> Option<Vec<String>> {
+    let bytes = fs::metadata(file).ok()?.len();
+    let text = (bytes <= CHAT_HISTORY_BYTES_MAX).then(|| fs::read_to_string(file).ok())??;
+    Some(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
+}
+
+fn open(file: &Path, options: &mut OpenOptions) -> io::Result<fs::File> {
+    options.create(true).mode(0o600).open(file)
+}
+
+fn append(file: &Path, text: &str) -> io::Result<()> {
+    let mut opened = open(file, OpenOptions::new().append(true))?;
+    writeln!(opened, "{}", serde_json::to_string(text)?)
+}
+
+fn rewrite(file: &Path, entries: &[String]) -> io::Result<()> {
+    let new = file.with_extension("new");
+    let mut opened = open(&new, OpenOptions::new().write(true).truncate(true))?;
+    for entry in entries {
+        writeln!(opened, "{}", serde_json::to_string(entry)?)?;
+    }
+    fs::rename(new, file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn it_goes_back_and_forth_and_keeps_what_was_typed() {
+        let mut history = History::default();
+        history.add("one");
+        history.add("two");
+        assert_eq!(history.older("dr").as_deref(), Some("two"));
+        assert_eq!(history.older("two").as_deref(), Some("one"));
+        assert_eq!(history.older("one").as_deref(), Some("one"));
+        assert_eq!(history.newer().as_deref(), Some("two"));
+        assert_eq!(history.newer().as_deref(), Some("dr"));
+        assert_eq!(history.newer(), None);
+        assert_eq!(history.find("o", 1), Some("one"));
+    }
+
+    #[test]
+    fn the_next_chat_has_it_and_nobody_else() {
+        let home = tempfile::tempdir().unwrap();
+        History::open(Some(home.path())).add("two\nlines");
+        let mut again = History::open(Some(home.path()));
+        assert_eq!(again.older("").as_deref(), Some("two\nlines"));
+        let mode = fs::metadata(home.path().join("chat-history")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[test]
+    fn it_is_cut_at_its_limit() {
+        let home = tempfile::tempdir().unwrap();
+        let mut history = History::open(Some(home.path()));
+        for number in 0..CHAT_HISTORY_ENTRIES_MAX + 5 {
+            history.add(&number.to_string());
+        }
+        assert_eq!(History::open(Some(home.path())).entries.len(), CHAT_HISTORY_ENTRIES_MAX);
+        let lines = fs::read_to_string(home.path().join("chat-history")).unwrap();
+        assert_eq!(lines.lines().count(), CHAT_HISTORY_ENTRIES_MAX);
+    }
+}

@@ -1,0 +1,304 @@
+//! What keys do.
+//!
+//! Must never: send something that was not typed, or answer a question with a key that was typed for something else.
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use agentry_protocol::approval::{Answer, Reach};
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+
+use super::complete::{self, Known, Offer, Offers};
+use super::ink::{BAD, DIM};
+use super::question::{self, Said};
+use super::scroll::Kind;
+use super::{Chat, MOMENT, Typing, command, screen, shell};
+
+impl Chat<'_> {
+    pub(super) fn key(&mut self, key: KeyEvent) {
+        if key.kind == KeyEventKind::Release {
+            return;
+        }
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        match key.code {
+            KeyCode::Char('c') if control => self.interrupt(),
+            KeyCode::Char('d') if control && self.typed.edit.is_empty() => {
+                self.leave = Some(ExitCode::SUCCESS);
+            }
+            KeyCode::Char('z') if control => self.suspend(),
+            // Drawn anew, with nothing left of what was there.
+            KeyCode::Char('l') if control => self.screen.clear_all().unwrap_or_default(),
+            _ => match self.typed.typing {
+                Typing::Search(..) => self.search_key(key, control),
+                Typing::Reason => self.reason_key(key),
+                Typing::Prompt => self.prompt_key(key, control),
+            },
+        }
+    }
+
+    pub(super) fn pasted(&mut self, text: &str) {
+        if matches!(self.typed.typing, Typing::Search(..)) {
+            self.typed.typing = Typing::Prompt;
+        }
+        self.typed.edit.paste(text);
+        self.offer();
+    }
+
+    /// Ctrl-C: what is under way ends, what is typed goes away, and twice within a moment leaves.
+    pub(super) fn interrupt(&mut self) {
+        let again = self.desk.leaving.is_some_and(|first| first.elapsed() < MOMENT);
+        if again {
+            self.leave = Some(ExitCode::SUCCESS);
+            return;
+        }
+        self.desk.leaving = Some(Instant::now());
+        self.typed.typing = Typing::Prompt;
+        if self.turn.is_some() || self.shell.is_some() {
+            self.cancel();
+        } else {
+            self.typed.edit.take();
+            self.typed.history.leave();
+            self.offer();
+        }
+        self.hint("Ctrl-C again leaves");
+    }
+
+    pub(super) fn hint(&mut self, text: &str) {
+        self.desk.hint = Some((text.to_owned(), Instant::now()));
+    }
+
+    fn suspend(&mut self) {
+        self.screen.clear().unwrap_or_default();
+        screen::give_back();
+        let stopped = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGTSTP);
+        if screen::take().is_err() || stopped.is_err() {
+            self.leave = Some(ExitCode::FAILURE);
+        }
+    }
+
+    fn prompt_key(&mut self, key: KeyEvent, control: bool) {
+        let answers = self.typed.edit.is_empty()
+            && self
+                .turn
+                .as_ref()
+                .and_then(|turn| turn.questions.front())
+                .is_some_and(|one| one.is_open());
+        if answers {
+            match question::said(key) {
+                Said::Answer(answer) => return self.answer(answer),
+                Said::Reason => {
+                    self.typed.typing = Typing::Reason;
+                    return;
+                }
+                Said::Nothing => {}
+            }
+        }
+        match key.code {
+            KeyCode::Char('o') if control => self.expand(),
+            KeyCode::Char('r') if control => self.typed.typing = Typing::Search(String::new(), 0),
+            KeyCode::Char('j') if control => self.typed.edit.newline(),
+            KeyCode::Tab => return self.complete(1),
+            KeyCode::BackTab => return self.complete(-1),
+            KeyCode::Enter => self.enter(key.modifiers),
+            KeyCode::Esc => self.escape(),
+            KeyCode::Up if self.typed.edit.on_first_line() => self.older(),
+            KeyCode::Down if self.typed.edit.on_last_line() => {
+                if let Some(text) = self.typed.history.newer() {
+                    self.typed.edit.set(&text);
+                }
+            }
+            _ => self.typed.edit.key(key),
+        }
+        self.offer();
+    }
+
+    fn enter(&mut self, modifiers: KeyModifiers) {
+        let works = self.turn.is_some();
+        if modifiers.contains(KeyModifiers::SHIFT)
+            || (modifiers.contains(KeyModifiers::ALT) && !works)
+        {
+            return self.typed.edit.newline();
+        }
+        if self.typed.edit.take_backslash() {
+            return;
+        }
+        let text = self.typed.edit.take();
+        let text = text.trim_end();
+        if text.trim().is_empty() {
+            return;
+        }
+        let hidden = self.talk.engine.parts.redactor.hide(text);
+        self.typed.history.add(&hidden);
+        match modifiers.contains(KeyModifiers::ALT) {
+            true => self.desk.queue.push_back(text.to_owned()),
+            false => self.submit(text),
+        }
+    }
+
+    /// Does what was typed: a command, a command of the shell, a prompt.
+    pub(super) fn submit(&mut self, text: &str) {
+        if let Some((name, rest)) = command::parse(text) {
+            return self.command(name, rest);
+        }
+        if let Some(line) = text.strip_prefix('!') {
+            return self.shell(line);
+        }
+        match self.turn.is_some() {
+            true => self.steer(text),
+            false => self.send(text),
+        }
+    }
+
+    fn shell(&mut self, line: &str) {
+        let (line, told) = match line.strip_prefix('!') {
+            Some(line) => (line.trim(), false),
+            None => (line.trim(), true),
+        };
+        if line.is_empty() {
+            return self.note(
+                "!command runs a command in the sandbox; !!command does not tell the agent",
+                DIM,
+            );
+        }
+        if self.shell.is_some() {
+            return self.note("A command is under way; Esc ends it.", BAD);
+        }
+        self.show_you(&format!("!{line}"), "");
+        let engine = &self.talk.engine;
+        let stop = shell::run(engine, &self.talk.agent, (line.to_owned(), told), &self.wake);
+        self.shell = Some((line.to_owned(), Instant::now(), stop));
+    }
+
+    fn escape(&mut self) {
+        if !self.typed.offers.all.is_empty() {
+            self.typed.offers = Offers::default();
+        } else if self.turn.is_some() || self.shell.is_some() {
+            self.cancel();
+        } else {
+            self.typed.history.leave();
+        }
+    }
+
+    /// Up: a prompt that waits comes back, else the one before.
+    fn older(&mut self) {
+        if self.typed.edit.is_empty()
+            && let Some(text) = self.desk.queue.pop_back()
+        {
+            return self.typed.edit.set(&text);
+        }
+        if let Some(text) = self.typed.history.older(&self.typed.edit.text()) {
+            self.typed.edit.set(&text);
+        }
+    }
+
+    pub(super) fn expand(&mut self) {
+        let columns = self.screen.width();
+        match &self.desk.past {
+            Some(past) => self.scroll.add(Kind::Page, past.whole(columns), columns),
+            None => self.hint("No call to show yet"),
+        }
+    }
+
+    fn reason_key(&mut self, key: KeyEvent) {
+        let reason = match key.code {
+            KeyCode::Enter => Some(self.typed.edit.take().trim().to_owned()),
+            KeyCode::Esc => {
+                self.typed.edit.take();
+                Some(String::new())
+            }
+            _ => {
+                self.typed.edit.key(key);
+                None
+            }
+        };
+        if let Some(reason) = reason {
+            self.typed.typing = Typing::Prompt;
+            let reason = (!reason.is_empty()).then_some(reason);
+            self.answer(Answer { allow: false, reach: Reach::Once, reason });
+        }
+    }
+
+    fn search_key(&mut self, key: KeyEvent, control: bool) {
+        let Typing::Search(part, skip) = &mut self.typed.typing else { return };
+        match key.code {
+            KeyCode::Char('r') if control => *skip += 1,
+            KeyCode::Char('g') if control => self.typed.typing = Typing::Prompt,
+            KeyCode::Char(letter) if !control => {
+                part.push(letter);
+                *skip = 0;
+            }
+            KeyCode::Backspace => {
+                part.pop();
+                *skip = 0;
+            }
+            KeyCode::Esc => self.typed.typing = Typing::Prompt,
+            _ => {
+                let found = self.typed.history.find(part, *skip).map(str::to_owned);
+                if let Some(found) = found {
+                    self.typed.edit.set(&found);
+                }
+                self.typed.typing = Typing::Prompt;
+            }
+        }
+    }
+
+    /// Looks for what the typed word can become.
+    fn offer(&mut self) {
+        self.typed.chosen = None;
+        let before = self.typed.edit.before_cursor();
+        let word = before.rsplit(char::is_whitespace).next().unwrap_or_default();
+        if word.starts_with('@') {
+            if self.typed.files.is_none() {
+                self.typed.files = Some(complete::walk(self.talk.workspace()));
+            }
+        } else {
+            self.typed.files = None;
+        }
+        let single = self.typed.edit.on_first_line() || !before.starts_with('/');
+        self.typed.offers = match single {
+            true => complete::offers(&before, self),
+            false => Offers::default(),
+        };
+    }
+
+    /// Tab: the next offer takes the place of the word.
+    fn complete(&mut self, step: isize) {
+        if self.typed.offers.all.is_empty() {
+            self.offer();
+        }
+        let count = self.typed.offers.all.len();
+        if count == 0 {
+            return;
+        }
+        let next = match self.typed.chosen {
+            None => 0,
+            Some(at) => at.wrapping_add_signed(step).wrapping_add(count) % count,
+        };
+        let text = self.typed.offers.all[next].text.clone();
+        self.typed.edit.replace_before(self.typed.offers.replaces, &text);
+        if count == 1 {
+            return self.offer();
+        }
+        self.typed.offers.replaces = text.chars().count();
+        self.typed.chosen = Some(next);
+    }
+}
+
+impl Known for Chat<'_> {
+    fn commands(&self) -> Vec<Offer> {
+        let all = command::COMMANDS.iter();
+        let offer = |one: &command::Listed| Offer {
+            text: format!("/{}", one.name),
+            about: one.about.to_owned(),
+        };
+        all.map(offer).collect()
+    }
+
+    fn arguments(&self, command: &str) -> Vec<Offer> {
+        self.command_arguments(command)
+    }
+
+    fn files(&self) -> Vec<String> {
+        self.typed.files.clone().unwrap_or_default()
+    }
+}

@@ -1,0 +1,102 @@
+//! A table as rows: columns as wide as they need, or as wide as they can be.
+//!
+//! Must never: be wider than asked for.
+
+use pulldown_cmark::Alignment;
+use ratatui::text::Span;
+
+use crate::chat::ink::{BOLD, DIM, Row};
+use crate::chat::wrap::{row_width, wrapped};
+
+/// What stands between two columns.
+const GAP: &str = " │ ";
+/// The narrowest column.
+const COLUMN_MIN: usize = 3;
+
+/// A table while it is read.
+pub(super) struct Table {
+    alignments: Vec<Alignment>,
+    rows: Vec<Vec<Row>>,
+    now: Vec<Row>,
+}
+
+impl Table {
+    pub(super) fn new(alignments: &[Alignment]) -> Self {
+        Self { alignments: alignments.to_vec(), rows: Vec::new(), now: Vec::new() }
+    }
+
+    pub(super) fn cell(&mut self, spans: Vec<Span<'static>>) {
+        self.now.push(Row::from(spans));
+    }
+
+    pub(super) fn end_row(&mut self) {
+        self.rows.push(std::mem::take(&mut self.now));
+    }
+
+    pub(super) fn rows(self, columns: usize) -> Vec<Row> {
+        let widths = self.widths(columns);
+        let mut all = Vec::new();
+        for (at, cells) in self.rows.iter().enumerate() {
+            let head = at == 0;
+            let cells: Vec<Vec<Row>> = widths
+                .iter()
+                .enumerate()
+                .map(|(at, wide)| {
+                    cells.get(at).map_or_else(Vec::new, |cell| wrapped(cell, *wide, 0))
+                })
+                .collect();
+            let height = cells.iter().map(Vec::len).max().unwrap_or(1);
+            for line in 0..height {
+                all.push(self.line(&cells, &widths, line, head));
+            }
+            if head {
+                let lines: Vec<String> = widths.iter().map(|wide| "─".repeat(*wide)).collect();
+                all.push(Row::from(Span::styled(lines.join("─┼─"), DIM)));
+            }
+        }
+        all
+    }
+
+    fn line(&self, cells: &[Vec<Row>], widths: &[usize], line: usize, head: bool) -> Row {
+        let mut spans = Vec::new();
+        for (at, wide) in widths.iter().enumerate() {
+            if at > 0 {
+                spans.push(Span::styled(GAP, DIM));
+            }
+            let row = cells[at].get(line).cloned().unwrap_or_default();
+            let free = wide.saturating_sub(row_width(&row));
+            let before = match self.alignments.get(at) {
+                Some(Alignment::Right) => free,
+                Some(Alignment::Center) => free / 2,
+                Some(Alignment::Left | Alignment::None) | None => 0,
+            };
+            spans.push(Span::raw(" ".repeat(before)));
+            let styled = row.spans.into_iter().map(|span| match head {
+                true => Span::styled(span.content, BOLD.patch(span.style)),
+                false => span,
+            });
+            spans.extend(styled);
+            if at + 1 < widths.len() {
+                spans.push(Span::raw(" ".repeat(free - before)));
+            }
+        }
+        Row::from(spans)
+    }
+
+    /// Wide columns give way first.
+    fn widths(&self, columns: usize) -> Vec<usize> {
+        let count = self.rows.iter().map(Vec::len).max().unwrap_or(0).max(1);
+        let gaps = (count - 1) * 3;
+        let room = columns.saturating_sub(gaps).max(count);
+        let wide = |at: usize| self.rows.iter().filter_map(|row| row.get(at)).map(row_width).max();
+        let mut widths: Vec<usize> = (0..count).map(|at| wide(at).unwrap_or(0).max(1)).collect();
+        while widths.iter().sum::<usize>() > room {
+            let widest = widths.iter_mut().max();
+            match widest {
+                Some(widest) if *widest > COLUMN_MIN.min(room / count).max(1) => *widest -= 1,
+                Some(_) | None => break,
+            }
+        }
+        widths
+    }
+}

@@ -1,0 +1,47 @@
+//! A chat on a terminal that can only write lines: one prompt, one run, the next prompt.
+//!
+//! Must never: send a character that steers a terminal.
+
+use std::io::{self, BufRead, Write};
+use std::process::ExitCode;
+
+use super::Opened;
+use crate::fault::Fault;
+use crate::stage::Look;
+use crate::verb::show_run;
+
+/// Runs a chat line by line.
+pub(crate) fn run(opened: Opened) -> Result<ExitCode, Fault> {
+    let mut out = anstream::stderr();
+    let talk = opened.talk;
+    writeln!(out, "agentry: {} in {}", talk.agent, talk.workspace().display())?;
+    for note in &opened.notes {
+        writeln!(out, "{note}")?;
+    }
+    writeln!(out, "This terminal writes lines only. /quit leaves.")?;
+    loop {
+        write!(out, "> ")?;
+        out.flush()?;
+        let mut line = String::new();
+        if io::stdin().lock().read_line(&mut line)? == 0 {
+            return Ok(ExitCode::SUCCESS);
+        }
+        match line.trim() {
+            "" => {}
+            "/quit" | "/exit" => return Ok(ExitCode::SUCCESS),
+            command if command.starts_with('/') => {
+                writeln!(
+                    out,
+                    "Commands need a terminal that can move its cursor; only /quit works here."
+                )?;
+            }
+            prompt => {
+                let order =
+                    talk.order(super::files::resolved(prompt, talk.workspace()), Vec::new());
+                if let Err(fault) = show_run(&talk.engine, Look::Terminal, order) {
+                    writeln!(out, "{fault}")?;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! A question about a call: what is asked, the exact payload, the reason, the diff; and the keys that answer it.
+//!
+//! Keys count only a moment after the question came up, so that what was meant for the prompt does not answer it.
+//!
+//! Must never: show less of a call than would be run, or take a key that was not meant for it.
+
+use std::time::{Duration, Instant};
+
+use agentry_protocol::approval::{Answer, Approval, Reach};
+use agentry_protocol::confinement::Confinement;
+use agentry_protocol::envelope::About;
+use agentry_runtime::Host as Parts;
+use agentry_runtime::redact::Ends;
+use agentry_tools::Workspace;
+use agentry_tools::limits::PREVIEW_CHARS_MAX;
+use ratatui::crossterm::event::{KeyCode, KeyEvent};
+use ratatui::style::Style;
+
+use super::ink::{BAD, BOLD, DIM, GOOD, Row, WARN, joined, row, span};
+use super::wrap::{chopped, wrapped};
+use crate::limits::CHAT_QUESTION_WAIT_MS;
+
+/// A question that waits.
+pub(crate) struct Question {
+    pub(crate) approval: Approval,
+    pub(crate) about: About,
+    /// Since when it can be read.
+    shown: Option<Instant>,
+}
+
+/// What a key says to a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Said {
+    /// An answer.
+    Answer(Answer),
+    /// No, and the reason comes.
+    Reason,
+    /// Nothing about it.
+    Nothing,
+}
+
+impl Question {
+    pub(crate) fn new(approval: Approval, about: About) -> Self {
+        Self { approval, about, shown: None }
+    }
+
+    /// Whether it has been shown; from now on it has.
+    pub(crate) fn show(&mut self) -> bool {
+        let first = self.shown.is_none();
+        self.shown.get_or_insert_with(Instant::now);
+        first
+    }
+
+    /// Whether its keys count.
+    pub(crate) fn is_open(&self) -> bool {
+        let wait = Duration::from_millis(CHAT_QUESTION_WAIT_MS);
+        self.shown.is_some_and(|shown| shown.elapsed() >= wait)
+    }
+
+    /// The question with all that is needed to judge it.
+    pub(crate) fn rows(&self, diff: Option<&str>, input: &str, columns: usize) -> Vec<Row> {
+        let approval = &self.approval;
+        let mut rows = vec![joined([
+            span("? ", WARN),
+            span(format!("May {} be called?", approval.call.tool), BOLD),
+            span(format!("  {}", approval.id), DIM),
+        ])];
+        for line in input.lines() {
+            rows.extend(indented(&row(line, Style::new()), columns));
+        }
+        if let Some(finding) = approval.ruling.deciding() {
+            let rule = finding.rule.as_deref().unwrap_or("built-in");
+            let why = row(format!("  why: {} ({rule})", finding.why), DIM);
+            rows.extend(wrapped(&why, columns, 4));
+        }
+        for line in diff.unwrap_or_default().lines() {
+            rows.extend(indented(&row(line, diff_style(line)), columns));
+        }
+        rows
+    }
+
+    /// The keys, as long as it waits.
+    pub(crate) fn keys(&self, typed: bool) -> Row {
+        let key = |key: &str, means: &str| {
+            [span(format!("[{key}]"), BOLD), span(format!(" {means}  "), Style::new())]
+        };
+        match (typed, self.is_open()) {
+            (true, _) => row("A question waits: send or clear your text to answer it", WARN),
+            (false, false) => row("…", DIM),
+            (false, true) => {
+                let all = [
+                    key("y", "once"),
+                    key("s", "this session"),
+                    key("n", "no, because"),
+                    key("Esc", "no"),
+                ];
+                joined(all.into_iter().flatten())
+            }
+        }
+    }
+}
+
+/// What a key means to a question that is open.
+pub(crate) fn said(key: KeyEvent) -> Said {
+    let answer = |allow, reach| Said::Answer(Answer { allow, reach, reason: None });
+    if !key.modifiers.difference(ratatui::crossterm::event::KeyModifiers::SHIFT).is_empty() {
+        return Said::Nothing;
+    }
+    match key.code {
+        KeyCode::Char('y' | 'Y') => answer(true, Reach::Once),
+        KeyCode::Char('s' | 'S' | 'a' | 'A') => answer(true, Reach::Session),
+        KeyCode::Char('n' | 'N') => Said::Reason,
+        KeyCode::Esc => answer(false, Reach::Once),
+        _ => Said::Nothing,
+    }
+}
+
+/// What was answered, for the scrollback.
+pub(crate) fn answered(answer: &Answer) -> Row {
+    match (answer.allow, answer.reach, &answer.reason) {
+        (true, Reach::Once, _) => row("  yes, once", GOOD),
+        (true, Reach::Session, _) => row("  yes, for the same call in this session", GOOD),
+        (false, _, Some(reason)) => row(format!("  no: {reason}"), BAD),
+        (false, _, None) => row("  no", BAD),
+    }
+}
+
+/// What a call would change, looked up where it would be made.
+pub(crate) fn diff(
+    parts: &Parts,
+    approval: &Approval,
+    confinement: Option<&Confinement>,
+    workspace: Option<&Workspace>,
+) -> Option<String> {
+    let preview = parts.preview(&approval.call, confinement?, workspace?)?;
+    Some(parts.redactor.text(&preview, Ends::Cut).text)
+}
+
+/// The exact payload; a command reads better as it is run than as JSON.
+/// What a diff shows in full need not be read twice.
+pub(crate) fn payload(parts: &Parts, approval: &Approval, diff: Option<&str>) -> String {
+    let mut input = approval.call.input.clone();
+    let whole = diff.is_some_and(|diff| diff.starts_with("---") && diff.len() < PREVIEW_CHARS_MAX);
+    if let Some(fields) = input.as_object_mut().filter(|_| whole) {
+        fields.retain(|name, _| {
+            !["path", "content", "old_string", "new_string"].contains(&name.as_str())
+        });
+        if fields.is_empty() {
+            return String::new();
+        }
+    }
+    let input = &input;
+    let alone = input.as_object().filter(|fields| fields.len() == 1);
+    let command = alone.and_then(|fields| fields.get("command")?.as_str());
+    let text = match command {
+        Some(command) => format!("$ {command}"),
+        None => serde_json::to_string_pretty(input).unwrap_or_default(),
+    };
+    parts.redactor.hide(&text)
+}
+
+/// The color of a line of a diff.
+pub(crate) fn diff_style(line: &str) -> Style {
+    match line.as_bytes().first() {
+        Some(b'+') => GOOD,
+        Some(b'-') => BAD,
+        Some(b'@') => Style::new().fg(ratatui::style::Color::Cyan),
+        Some(_) | None => Style::new(),
+    }
+}
+
+fn indented(line: &Row, columns: usize) -> Vec<Row> {
+    let pieces = chopped(line, columns.saturating_sub(2));
+    let lead = |row: Row| joined([span("  ", Style::new())].into_iter().chain(row.spans));
+    pieces.into_iter().map(lead).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ratatui::crossterm::event::KeyModifiers;
+
+    fn key(code: KeyCode, modifiers: KeyModifiers) -> Said {
+        said(KeyEvent::new(code, modifiers))
+    }
+
+    #[test]
+    fn only_plain_keys_answer() {
+        let yes = Answer { allow: true, reach: Reach::Once, reason: None };
+        assert_eq!(key(KeyCode::Char('y'), KeyModifiers::NONE), Said::Answer(yes));
+        assert_eq!(key(KeyCode::Char('y'), KeyModifiers::CONTROL), Said::Nothing);
+        assert_eq!(key(KeyCode::Char('y'), KeyModifiers::ALT), Said::Nothing);
+        assert_eq!(key(KeyCode::Enter, KeyModifiers::NONE), Said::Nothing);
+        assert_eq!(key(KeyCode::Char('n'), KeyModifiers::NONE), Said::Reason);
+        let no = Answer { allow: false, reach: Reach::Once, reason: None };
+        assert_eq!(key(KeyCode::Esc, KeyModifiers::NONE), Said::Answer(no));
+    }
+}

@@ -1,0 +1,251 @@
+//! The terminal: finished rows go into its own scrollback, a few live rows stay at the bottom.
+//!
+//! Only moves relative to where it wrote last are used, and what is sent for one change is sent at once. So nothing
+//! has to be asked of the terminal, and nothing flickers.
+//!
+//! Must never: fill the last column, where terminals disagree, or leave the terminal changed behind.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use ratatui::crossterm::terminal;
+
+use super::ink::{Ink, Row, bytes};
+use super::wrap::row_width;
+
+/// The smallest width that is drawn for.
+const COLUMNS_MIN: usize = 20;
+
+/// Where the cursor stands in the live rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Spot {
+    pub(crate) row: usize,
+    pub(crate) column: usize,
+}
+
+/// What a terminal shows of a chat.
+pub(crate) struct Screen<W: Write> {
+    out: W,
+    ink: Ink,
+    columns: usize,
+    rows: usize,
+    /// The live rows as they were written last, and the cursor in them.
+    live: Vec<Row>,
+    cursor: Spot,
+}
+
+impl<W: Write> Screen<W> {
+    pub(crate) fn new(out: W, ink: Ink, (columns, rows): (u16, u16)) -> Self {
+        let mut screen =
+            Self { out, ink, columns: 0, rows: 0, live: Vec::new(), cursor: Spot::default() };
+        screen.size(columns, rows);
+        screen
+    }
+
+    /// How wide a row may be.
+    pub(crate) fn width(&self) -> usize {
+        self.columns.saturating_sub(1).max(COLUMNS_MIN)
+    }
+
+    /// How many live rows there may be.
+    pub(crate) fn height(&self) -> usize {
+        self.rows.saturating_sub(1).max(4)
+    }
+
+    fn size(&mut self, columns: u16, rows: u16) {
+        (self.columns, self.rows) = (usize::from(columns), usize::from(rows));
+    }
+
+    /// Writes finished rows, and the live rows below them.
+    pub(crate) fn draw(&mut self, finished: &[Row], live: &[Row], cursor: Spot) -> io::Result<()> {
+        if finished.is_empty() && live == self.live && cursor == self.cursor {
+            return Ok(());
+        }
+        let mut text = String::from("\x1b[?25l");
+        self.to_top(&mut text);
+        for row in finished {
+            let bytes = bytes(row, self.ink);
+            write!(text, "{bytes}\x1b[K\r\n").expect("a string takes all");
+        }
+        let moved = !finished.is_empty();
+        for (at, row) in live.iter().enumerate() {
+            if at > 0 {
+                // A row that is not there yet is made; a move would stop at the edge.
+                text.push_str("\r\n");
+            }
+            if moved || self.live.get(at) != Some(row) {
+                write!(text, "{}\x1b[K", bytes(row, self.ink)).expect("a string takes all");
+            }
+        }
+        if moved || live.len() < self.live.len() {
+            // The row is never full, so the cursor stands behind its text.
+            let end = live.last().map_or(0, row_width);
+            let to_end = if end > 0 { format!("\r\x1b[{end}C") } else { "\r".to_owned() };
+            write!(text, "{to_end}\x1b[J").expect("a string takes all");
+        }
+        let up = live.len().saturating_sub(1).saturating_sub(cursor.row);
+        if up > 0 {
+            write!(text, "\x1b[{up}A").expect("a string takes all");
+        }
+        text.push('\r');
+        if cursor.column > 0 {
+            write!(text, "\x1b[{}C", cursor.column).expect("a string takes all");
+        }
+        text.push_str("\x1b[?25h");
+        self.live = live.to_vec();
+        self.cursor = cursor;
+        self.send(&text)
+    }
+
+    /// The terminal has this size now. If it is another, what was live is taken away, to be drawn anew.
+    pub(crate) fn resized(&mut self, columns: u16, rows: u16) -> io::Result<()> {
+        if (usize::from(columns), usize::from(rows)) == (self.columns, self.rows) {
+            return Ok(());
+        }
+        let new = usize::from(columns).max(1);
+        // Terminals break rows that are too long now, so that some take more than one.
+        let takes = |row: &Row| row_width(row).div_ceil(new).max(1);
+        let above: usize = self.live.iter().take(self.cursor.row).map(takes).sum();
+        let up = (above + self.cursor.column / new).min(usize::from(rows).saturating_sub(1));
+        let all: usize = self.live.iter().map(takes).sum();
+        self.size(columns, rows);
+        self.wipe(up, all)
+    }
+
+    /// Takes the live rows away.
+    pub(crate) fn clear(&mut self) -> io::Result<()> {
+        self.wipe(self.cursor.row, self.live.len())
+    }
+
+    /// Clears all that can be seen; the scrollback stays.
+    pub(crate) fn clear_all(&mut self) -> io::Result<()> {
+        (self.live, self.cursor) = (Vec::new(), Spot::default());
+        self.send("\x1b[2J\x1b[H")
+    }
+
+    /// Empties so many rows from so far above the cursor on. Row by row: what is cleared at once from the first row of
+    /// the screen on, some terminals move into the scrollback instead.
+    fn wipe(&mut self, up: usize, rows: usize) -> io::Result<()> {
+        let up = if up > 0 { format!("\x1b[{up}A") } else { String::new() };
+        let rows = rows.clamp(1, self.rows.max(1));
+        let each = vec!["\x1b[2K"; rows].join("\x1b[1B");
+        (self.live, self.cursor) = (Vec::new(), Spot::default());
+        self.send(&format!("\r{up}\x1b7{each}\x1b8"))
+    }
+
+    fn to_top(&self, text: &mut String) {
+        if self.cursor.row > 0 {
+            write!(text, "\x1b[{}A", self.cursor.row).expect("a string takes all");
+        }
+        text.push('\r');
+    }
+
+    fn send(&mut self, text: &str) -> io::Result<()> {
+        self.out.write_all(text.as_bytes())?;
+        self.out.flush()
+    }
+}
+
+/// Takes the terminal: keys come one by one, and pasted text as one piece.
+pub(crate) fn take() -> io::Result<()> {
+    terminal::enable_raw_mode()?;
+    io::stdout().write_all(b"\x1b[?2004h")?;
+    io::stdout().flush()
+}
+
+/// Gives the terminal back as it was. May be called at any time, and more than once.
+pub(crate) fn give_back() {
+    // With the terminal gone there is nothing to give back.
+    io::stdout().write_all(b"\x1b[?2004l\x1b[?25h\x1b[0m").unwrap_or_default();
+    io::stdout().flush().unwrap_or_default();
+    terminal::disable_raw_mode().unwrap_or_default();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn terminal(columns: u16, rows: u16) -> vt100::Parser {
+        vt100::Parser::new(rows.try_into().unwrap(), columns.try_into().unwrap(), 100)
+    }
+
+    struct Trial {
+        screen: Screen<Vec<u8>>,
+        terminal: vt100::Parser,
+    }
+
+    impl Trial {
+        fn new(columns: u16, rows: u16) -> Self {
+            let screen = Screen::new(Vec::new(), Ink::Color, (columns, rows));
+            Self { screen, terminal: terminal(columns, rows) }
+        }
+
+        fn draw(&mut self, finished: &[&str], live: &[&str], cursor: (usize, usize)) -> &mut Self {
+            let rows = |texts: &[&str]| -> Vec<Row> {
+                texts.iter().map(|text| Row::from((*text).to_owned())).collect()
+            };
+            let spot = Spot { row: cursor.0, column: cursor.1 };
+            self.screen.draw(&rows(finished), &rows(live), spot).unwrap();
+            self.hear()
+        }
+
+        fn hear(&mut self) -> &mut Self {
+            let sent = std::mem::take(&mut self.screen.out);
+            self.terminal.process(&sent);
+            self
+        }
+
+        #[track_caller]
+        fn shows(&mut self, expected: &str, cursor: (u16, u16)) {
+            let shown = self.terminal.screen().contents();
+            assert_eq!(shown.trim_end(), expected);
+            assert_eq!(self.terminal.screen().cursor_position(), cursor);
+        }
+    }
+
+    #[test]
+    fn finished_rows_stand_above_the_live_ones() {
+        let mut trial = Trial::new(20, 6);
+        trial.draw(&[], &["status", "> "], (1, 2)).shows("status\n>", (1, 2));
+        trial.draw(&["done"], &["status", "> x"], (1, 3)).shows("done\nstatus\n> x", (2, 3));
+    }
+
+    #[test]
+    fn live_rows_come_and_go() {
+        let mut trial = Trial::new(20, 6);
+        trial.draw(&[], &["a", "b", "c", "d"], (3, 1));
+        trial.draw(&[], &["a", "x"], (1, 1)).shows("a\nx", (1, 1));
+        trial.draw(&[], &["a", "x", "y"], (0, 1)).shows("a\nx\ny", (0, 1));
+    }
+
+    #[test]
+    fn at_the_bottom_the_rest_moves_into_the_scrollback() {
+        let mut trial = Trial::new(20, 4);
+        trial.draw(&["1", "2", "3"], &["s", "> "], (1, 2));
+        trial.draw(&["4"], &["s", "> "], (1, 2)).shows("3\n4\ns\n>", (3, 2));
+        trial.terminal.screen_mut().set_scrollback(2);
+        assert!(trial.terminal.screen().contents().starts_with("1\n2\n"));
+    }
+
+    #[test]
+    fn nothing_new_sends_nothing() {
+        let mut trial = Trial::new(20, 4);
+        trial.draw(&[], &["s", "> "], (1, 2));
+        trial
+            .screen
+            .draw(&[], &[Row::from("s"), Row::from("> ")], Spot { row: 1, column: 2 })
+            .unwrap();
+        assert!(trial.screen.out.is_empty());
+    }
+
+    #[test]
+    fn a_smaller_size_takes_away_the_rows_that_were_broken() {
+        let mut trial = Trial::new(20, 8);
+        trial.draw(&["done"], &["0123456789abcde", "> "], (1, 2));
+        // What a terminal that breaks rows shows then.
+        trial.terminal = terminal(10, 8);
+        trial.terminal.process(b"done\r\n0123456789\r\nabcde\r\n> ");
+        trial.screen.resized(10, 8).unwrap();
+        trial.hear().shows("done", (1, 0));
+    }
+}

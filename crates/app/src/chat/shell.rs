@@ -1,0 +1,70 @@
+//! `!command`: a command of the person, run the way a command of the agent would be, in the same sandbox.
+//!
+//! Must never: run with less confinement than the agent's commands, or keep the value of a secret.
+
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::thread;
+
+use agentry_protocol::AgentId;
+use agentry_protocol::call::ToolOutcome;
+use agentry_sandbox::Stop;
+use agentry_tools::Workspace;
+
+use super::wake::Wake;
+use crate::engine::{self, Engine};
+
+/// A command that ran.
+pub(crate) struct Ran {
+    pub(crate) command: String,
+    /// Whether the agent is told with the next prompt.
+    pub(crate) told: bool,
+    pub(crate) outcome: ToolOutcome,
+}
+
+/// Runs a command in a thread of its own; gives what stops it.
+pub(crate) fn run(
+    engine: &Arc<Engine>,
+    agent: &AgentId,
+    (command, told): (String, bool),
+    wake: &Sender<Wake>,
+) -> Stop {
+    let stop = Stop::new();
+    let (engine, agent, wake, asked) = (engine.clone(), agent.clone(), wake.clone(), stop.clone());
+    thread::spawn(move || {
+        let outcome = outcome(&engine, &agent, &command, &asked);
+        let ran = Ran { command, told, outcome };
+        wake.send(Wake::Shell(Box::new(ran))).unwrap_or_default();
+    });
+    stop
+}
+
+fn outcome(engine: &Engine, agent: &AgentId, command: &str, stop: &Stop) -> ToolOutcome {
+    let confinement = engine.definitions.agent(agent);
+    let confinement = confinement.and_then(|agent| engine.definitions.confinement(agent));
+    let (confinement, _) = match confinement {
+        Ok(found) => found,
+        Err(error) => return ToolOutcome::failed(engine::fault(error).plain()),
+    };
+    match Workspace::open(&engine.definitions.workspace) {
+        Ok(workspace) => engine.parts.shell(command, &confinement, &workspace, stop),
+        Err(error) => ToolOutcome::failed(format!("the workspace cannot be opened: {error}")),
+    }
+}
+
+impl Ran {
+    /// What the agent is told of it.
+    pub(crate) fn context(&self) -> String {
+        let fence = "`".repeat(longest_fence(&self.outcome.text).max(2) + 1);
+        format!(
+            "I ran this command:\n{fence}\n$ {}\n{}\n{fence}",
+            self.command,
+            self.outcome.text.trim_end()
+        )
+    }
+}
+
+/// How many backticks stand together at most.
+fn longest_fence(text: &str) -> usize {
+    text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
+}

@@ -1,0 +1,284 @@
+//! The files of a workspace before and after a turn, so that what the turn did to them can be taken back.
+//!
+//! They are kept as commits under a hidden reference of the workspace's own repository. The index, HEAD, branches and
+//! the files themselves are only read; ignored files are left out.
+//!
+//! Must never: write a file outside of the work tree, or over a change that the turn did not make.
+
+mod restore;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use git2::{
+    Commit, DiffFormat, DiffOptions, FileMode, Index, IndexEntry, IndexTime, Oid, Repository,
+    Signature, Status, StatusOptions, Tree,
+};
+
+use crate::limits::{
+    CHAT_DIFF_BYTES_MAX, UNDO_BYTES_MAX, UNDO_FILE_BYTES_MAX, UNDO_FILES_MAX, UNDO_TURNS_MAX,
+};
+
+/// Where the snapshots of one session are.
+#[derive(Clone)]
+pub(crate) struct Snapshots {
+    workspace: PathBuf,
+    reference: String,
+}
+
+/// What a snapshot was taken for; the first word of its commit.
+const BEFORE: &str = "before";
+const AFTER: &str = "after";
+/// What a line of a commit begins with that names a file which was too large.
+const LARGE: &str = "too large: ";
+
+impl Snapshots {
+    /// The snapshots of a session, by its name.
+    pub(crate) fn of(workspace: &Path, key: &str) -> Self {
+        let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
+        let name: String = key.chars().map(plain).collect();
+        let workspace = workspace.to_owned();
+        Self { workspace, reference: format!("refs/agentry/undo/{name}") }
+    }
+
+    /// A turn begins. Without a repository there is nothing to do.
+    pub(crate) fn before(&self) -> Result<(), String> {
+        self.record(BEFORE)
+    }
+
+    /// The turn is over.
+    pub(crate) fn after(&self) -> Result<(), String> {
+        self.record(AFTER)
+    }
+
+    fn record(&self, what: &str) -> Result<(), String> {
+        let Ok(repository) = open(&self.workspace) else { return Ok(()) };
+        let taken = take(&repository).map_err(|error| error.message().to_owned())?;
+        self.write(&repository, what, &taken).map_err(|error| error.message().to_owned())
+    }
+
+    fn write(&self, repository: &Repository, what: &str, taken: &Taken) -> Result<(), git2::Error> {
+        let tip = self.tip(repository);
+        let (number, parent) = match tip {
+            // A turn that was taken up again keeps the beginning it had.
+            Some(tip) if what == BEFORE && is(&tip, BEFORE) => return Ok(()),
+            Some(tip) if what == AFTER && !is(&tip, BEFORE) => return Ok(()),
+            Some(tip) if what == BEFORE && number(&tip) >= UNDO_TURNS_MAX => (1, None),
+            Some(tip) if what == BEFORE => (number(&tip) + 1, Some(tip)),
+            Some(tip) => (number(&tip), Some(tip)),
+            None if what == BEFORE => (1, None),
+            None => return Ok(()),
+        };
+        let tree = repository.find_tree(taken.tree)?;
+        let signature = Signature::now("agentry", "agentry@localhost")?;
+        let mut message = format!("{what} turn {number}\n\n");
+        for path in &taken.large {
+            message.push_str(&format!("{LARGE}{path}\n"));
+        }
+        let parents: Vec<&Commit<'_>> = parent.iter().collect();
+        let commit = repository.commit(None, &signature, &signature, &message, &tree, &parents)?;
+        repository.reference(&self.reference, commit, true, "agentry: a turn").map(|_| ())
+    }
+
+    fn tip<'r>(&self, repository: &'r Repository) -> Option<Commit<'r>> {
+        repository.find_reference(&self.reference).ok()?.peel_to_commit().ok()
+    }
+
+    /// Takes back what the last turn did to files. Gives their names; refuses where one was changed since.
+    pub(crate) fn undo(&self) -> Result<Vec<String>, String> {
+        let repository = open(&self.workspace).map_err(|_| {
+            "The workspace is no git repository, so there is nothing to take back from.".to_owned()
+        })?;
+        let said = |error: git2::Error| error.message().to_owned();
+        let after = self.tip(&repository).ok_or("No turn of this session can be taken back.")?;
+        if !is(&after, AFTER) {
+            return Err(
+                "The last turn was not finished, so what it did cannot be told apart.".to_owned()
+            );
+        }
+        let before = after.parent(0).map_err(said)?;
+        let large: Vec<&str> = large(&after).collect();
+        if !large.is_empty() {
+            let text = format!("Too large to be taken back, look yourself: {}", large.join(", "));
+            return Err(text);
+        }
+        let changed = changed(&repository, &before, &after).map_err(said)?;
+        restore::restore(&repository, &changed)?;
+        self.forget(&repository, &before).map_err(said)?;
+        Ok(changed.into_keys().collect())
+    }
+
+    /// The turn is taken back; the one before it is the last now.
+    fn forget(&self, repository: &Repository, before: &Commit<'_>) -> Result<(), git2::Error> {
+        match before.parent(0) {
+            Ok(earlier) => repository
+                .reference(&self.reference, earlier.id(), true, "agentry: taken back")
+                .map(|_| ()),
+            Err(_) => repository.find_reference(&self.reference)?.delete(),
+        }
+    }
+}
+
+/// A file as a snapshot has it: its content and its mode. None means that there is none.
+type Kept = Option<(Oid, i32)>;
+
+/// What a turn did to each file: before and after.
+type Changed = BTreeMap<String, (Kept, Kept)>;
+
+fn changed(
+    repository: &Repository,
+    before: &Commit<'_>,
+    after: &Commit<'_>,
+) -> Result<Changed, git2::Error> {
+    let (old, new): (Tree<'_>, Tree<'_>) = (before.tree()?, after.tree()?);
+    let diff = repository.diff_tree_to_tree(Some(&old), Some(&new), None)?;
+    let mut changed = Changed::new();
+    for delta in diff.deltas() {
+        let kept = |file: &git2::DiffFile<'_>| {
+            (!file.id().is_zero()).then(|| (file.id(), mode_number(file.mode())))
+        };
+        let (old, new) = (delta.old_file(), delta.new_file());
+        let path = new.path().or(old.path()).map(|path| path.display().to_string());
+        changed.insert(path.unwrap_or_default(), (kept(&old), kept(&new)));
+    }
+    Ok(changed)
+}
+
+fn mode_number(mode: FileMode) -> i32 {
+    mode.into()
+}
+
+fn is(commit: &Commit<'_>, what: &str) -> bool {
+    commit.message().is_ok_and(|message| message.starts_with(what))
+}
+
+fn number(commit: &Commit<'_>) -> u32 {
+    let first = commit.message().unwrap_or_default().lines().next().unwrap_or_default();
+    first.rsplit(' ').next().and_then(|number| number.parse().ok()).unwrap_or(0)
+}
+
+fn large<'c>(commit: &'c Commit<'_>) -> impl Iterator<Item = &'c str> {
+    let lines = commit.message().unwrap_or_default().lines();
+    lines.filter_map(|line| line.strip_prefix(LARGE))
+}
+
+/// The repository that a directory is the work tree of, or lies in.
+fn open(workspace: &Path) -> Result<Repository, git2::Error> {
+    let repository = Repository::discover(workspace)?;
+    match repository.workdir() {
+        Some(_) => Ok(repository),
+        None => Err(git2::Error::from_str("the repository has no work tree")),
+    }
+}
+
+/// The state of the work tree.
+struct Taken {
+    tree: Oid,
+    /// Files that changed and were too large.
+    large: Vec<String>,
+}
+
+/// Keeps the state of the work tree as a tree of git's. What git has already is not read again.
+fn take(repository: &Repository) -> Result<Taken, git2::Error> {
+    let root = repository.workdir().unwrap_or(Path::new("")).to_owned();
+    let mut kept = Index::new()?;
+    for entry in repository.index()?.iter() {
+        // Only what is not in conflict has one content.
+        if entry.flags & 0x3000 == 0 {
+            kept.add(&entry)?;
+        }
+    }
+    let mut options = StatusOptions::new();
+    options.include_untracked(true).recurse_untracked_dirs(true).include_ignored(false);
+    options.exclude_submodules(true).update_index(false).no_refresh(true);
+    let statuses = repository.statuses(Some(&mut options))?;
+    let (mut bytes, mut files, mut large) = (0, 0, Vec::new());
+    for status in statuses.iter() {
+        let Ok(path) = status.path() else { continue };
+        let of_tree =
+            Status::WT_NEW | Status::WT_MODIFIED | Status::WT_TYPECHANGE | Status::WT_DELETED;
+        if !status.status().intersects(of_tree) {
+            continue;
+        }
+        kept.remove_path(Path::new(path)).unwrap_or_default();
+        let Some((content, mode)) = read(&root.join(path)) else { continue };
+        bytes += content.len() as u64;
+        files += 1;
+        let fits = content.len() as u64 <= UNDO_FILE_BYTES_MAX;
+        if !fits || bytes > UNDO_BYTES_MAX || files > UNDO_FILES_MAX {
+            large.push(path.to_owned());
+            continue;
+        }
+        let id = repository.blob(&content)?;
+        kept.add(&entry(path, id, mode))?;
+    }
+    Ok(Taken { tree: kept.write_tree_to(repository)?, large })
+}
+
+/// The content of a file or link, with its mode. One that is too large is read no further than to know.
+fn read(path: &Path) -> Option<(Vec<u8>, u32)> {
+    use std::io::Read;
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::PermissionsExt;
+    let found = path.symlink_metadata().ok()?;
+    if found.is_symlink() {
+        let target = std::fs::read_link(path).ok()?;
+        return Some((target.as_os_str().as_bytes().to_vec(), 0o120_000));
+    }
+    if !found.is_file() {
+        return None;
+    }
+    let mode = if found.permissions().mode() & 0o100 == 0 { 0o100_644 } else { 0o100_755 };
+    let mut content = Vec::new();
+    let file = std::fs::File::open(path).ok()?;
+    file.take(UNDO_FILE_BYTES_MAX + 1).read_to_end(&mut content).ok()?;
+    Some((content, mode))
+}
+
+fn entry(path: &str, id: Oid, mode: u32) -> IndexEntry {
+    let time = IndexTime::new(0, 0);
+    IndexEntry {
+        ctime: time,
+        mtime: time,
+        dev: 0,
+        ino: 0,
+        mode,
+        uid: 0,
+        gid: 0,
+        file_size: 0,
+        id,
+        flags: 0,
+        flags_extended: 0,
+        path: path.as_bytes().to_vec(),
+    }
+}
+
+/// What changed in a workspace since the last commit, with new files.
+pub(crate) fn diff(workspace: &Path) -> Result<String, String> {
+    let repository = open(workspace).map_err(|_| {
+        "The workspace is no git repository, so there is nothing to compare with.".to_owned()
+    })?;
+    let text = || -> Result<String, git2::Error> {
+        let head = repository.head().ok().and_then(|head| head.peel_to_tree().ok());
+        let mut options = DiffOptions::new();
+        options.include_untracked(true).recurse_untracked_dirs(true).show_untracked_content(true);
+        let diff = repository.diff_tree_to_workdir_with_index(head.as_ref(), Some(&mut options))?;
+        let mut text = String::new();
+        diff.print(DiffFormat::Patch, |_, _, line| {
+            if matches!(line.origin(), '+' | '-' | ' ') {
+                text.push(line.origin());
+            }
+            text.push_str(&String::from_utf8_lossy(line.content()));
+            text.len() < CHAT_DIFF_BYTES_MAX
+        })
+        .or_else(|error| if text.len() < CHAT_DIFF_BYTES_MAX { Err(error) } else { Ok(()) })?;
+        if text.len() >= CHAT_DIFF_BYTES_MAX {
+            text.push_str("\n… and more\n");
+        }
+        Ok(text)
+    };
+    text().map_err(|error| error.message().to_owned())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,139 @@
+//! An answer while it comes: what is final goes up, what may change stays live.
+//!
+//! Must never: show a piece twice, or change what has gone up.
+
+use super::highlight::Highlighter;
+use super::ink::Row;
+use super::markdown;
+
+/// An answer while it comes.
+#[derive(Default)]
+pub(crate) struct Stream {
+    /// The text from the first block on that has not gone up as a whole.
+    text: String,
+    /// How many units of that have gone up.
+    gone: usize,
+    /// How much of the text has been looked at for what is final.
+    looked: usize,
+    /// Whether anything has gone up at all.
+    begun: bool,
+    code: Highlighter,
+}
+
+impl Stream {
+    /// Another piece.
+    pub(crate) fn push(&mut self, piece: &str) {
+        let first = self.text.is_empty() && !self.begun;
+        self.text.push_str(if first { piece.trim_start_matches('\n') } else { piece });
+    }
+
+    /// The model is asked again: what has not gone up is void.
+    pub(crate) fn restart(&mut self) {
+        *self = Self { begun: self.begun, ..Self::default() };
+    }
+
+    /// Whether nothing has come.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.text.is_empty() && !self.begun
+    }
+
+    /// The rows that are final and have not gone up. A line that is not whole says nothing: it may still become a
+    /// row of a table, an item, or the end of a block.
+    pub(crate) fn settled(&mut self, columns: usize) -> Vec<Row> {
+        let whole = self.text.rfind('\n').map_or(0, |at| at + 1);
+        if whole == self.looked {
+            return Vec::new();
+        }
+        self.looked = whole;
+        let units = markdown::units(&self.text[..whole], columns, &mut self.code);
+        let Some(last) = units.len().checked_sub(1) else { return Vec::new() };
+        let mut rows: Vec<Row> = Vec::new();
+        for unit in units.iter().take(last).skip(self.gone) {
+            rows.extend(unit.rows.clone());
+        }
+        self.gone = self.gone.max(last);
+        self.drop_whole(&units);
+        self.begun |= !rows.is_empty();
+        rows
+    }
+
+    /// The rows that may still change.
+    pub(crate) fn live(&mut self, columns: usize) -> Vec<Row> {
+        let units = markdown::units(&self.text, columns, &mut self.code);
+        units.into_iter().skip(self.gone).flat_map(|unit| unit.rows).collect()
+    }
+
+    /// All that is left; from now on it is empty.
+    pub(crate) fn end(&mut self, columns: usize) -> Vec<Row> {
+        let rows = self.live(columns);
+        *self = Self::default();
+        rows
+    }
+
+    /// Forgets blocks of which every unit has gone up, so that they are not worked out again.
+    fn drop_whole(&mut self, units: &[markdown::Unit]) {
+        let Some(first) = units.get(self.gone).map(|unit| unit.block).filter(|block| *block > 0)
+        else {
+            return;
+        };
+        let before = units.iter().filter(|unit| unit.block < first).count();
+        // The row that parts two blocks is only there behind another: an empty line stands for it.
+        self.text = format!("{PARTED}{}", &self.text[first..]);
+        self.looked = self.looked + PARTED.len() - first;
+        self.gone -= before.min(self.gone);
+    }
+}
+
+/// What keeps the row between blocks when the one before is gone.
+const PARTED: &str = "\n";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(rows: &[Row]) -> Vec<String> {
+        let one = |row: &Row| row.spans.iter().map(|span| &*span.content).collect();
+        rows.iter().map(one).collect()
+    }
+
+    const TEXT: &str = "# Hello\n\nSome text here.\n\n- one\n- two\n\n```rust\nlet a = 1;\nlet b = 2;\n\
+                        let c = 3;\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nThe end.";
+
+    #[test]
+    fn piece_by_piece_comes_to_the_same_as_at_once() {
+        for size in [1, 2, 3, 7, 50] {
+            let mut stream = Stream::default();
+            let mut rows = Vec::new();
+            for piece in TEXT.as_bytes().chunks(size) {
+                stream.push(std::str::from_utf8(piece).unwrap());
+                rows.extend(stream.settled(40));
+            }
+            rows.extend(stream.end(40));
+            assert_eq!(text(&rows), text(&markdown::rows(TEXT, 40)), "in pieces of {size}");
+        }
+    }
+
+    #[test]
+    fn another_width_in_the_middle_repeats_and_loses_nothing() {
+        let mut stream = Stream::default();
+        let mut shown = Vec::new();
+        for (at, piece) in TEXT.split_inclusive(' ').enumerate() {
+            stream.push(piece);
+            shown.extend(stream.settled(if at % 2 == 0 { 40 } else { 24 }));
+        }
+        shown.extend(stream.end(40));
+        let words = |rows: &[Row]| {
+            text(rows).join(" ").split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(words(&shown), words(&markdown::rows(TEXT, 40)));
+    }
+
+    #[test]
+    fn lines_of_code_go_up_before_the_block_is_whole() {
+        let mut stream = Stream::default();
+        stream.push("```rust\nlet a = 1;\nlet b = 2;\nlet c");
+        assert_eq!(text(&stream.settled(40)), ["  let a = 1;"]);
+        assert_eq!(text(&stream.live(40)), ["  let b = 2;", "  let c"]);
+        assert!(stream.settled(40).is_empty());
+    }
+}

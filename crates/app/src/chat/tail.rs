@@ -1,0 +1,92 @@
+//! The end of a session that is gone on with, as it was shown.
+//!
+//! Must never: show a turn that is not of the session's branch.
+
+use agentry_protocol::call::{OutcomeStatus, ToolOutcome};
+use agentry_protocol::event::{Event, TurnPlan};
+use agentry_protocol::message::Message;
+
+use super::call::Past;
+use super::ink::{DIM, Row, row};
+use super::markdown;
+use super::scroll::{Kind, Scroll};
+use super::talk::Talk;
+use super::turn::you;
+use crate::limits::CHAT_TAIL_TURNS_MAX;
+
+/// One turn of a branch: what was asked, and what was said about it.
+pub(crate) struct Told {
+    pub(crate) plan: Box<TurnPlan>,
+    pub(crate) messages: Vec<Message>,
+}
+
+/// The last turns of the session's branch, oldest first.
+pub(crate) fn turns(talk: &Talk, limit: usize) -> Result<Vec<Told>, agentry_store::Error> {
+    let ledger = talk.ledger();
+    let head = talk.row()?.and_then(|row| row.head);
+    let Some(head) = head else { return Ok(Vec::new()) };
+    let mut told = Vec::new();
+    for turn in ledger.branch(&head, limit)? {
+        let started = ledger.entry(turn.started_seq)?.map(|envelope| envelope.event);
+        let ended = turn.ended_seq.map(|seq| ledger.entry(seq)).transpose()?.flatten();
+        let ended = ended.map(|envelope| envelope.event);
+        if let (Some(Event::TurnStarted(plan)), Some(Event::TurnEnded { messages, .. })) =
+            (started, ended)
+        {
+            told.push(Told { plan, messages });
+        }
+    }
+    Ok(told)
+}
+
+/// Shows the last turns.
+pub(crate) fn show(
+    talk: &Talk,
+    scroll: &mut Scroll,
+    columns: usize,
+) -> Result<(), agentry_store::Error> {
+    let depth = talk.row()?.map_or(0, |row| row.turns);
+    let told = turns(talk, CHAT_TAIL_TURNS_MAX)?;
+    let before = depth.saturating_sub(told.len() as u64);
+    if before > 0 {
+        scroll.note(&format!("… {before} earlier turns are not shown"), DIM, columns);
+    }
+    for one in told {
+        scroll.add(Kind::You, you(&one.plan.prompt, "", columns), columns);
+        for rows in said(&one.messages, columns) {
+            scroll.add(rows.0, rows.1, columns);
+        }
+        scroll.end_answer();
+    }
+    Ok(())
+}
+
+/// What the agent said and did, in order. The first message is the prompt.
+fn said(messages: &[Message], columns: usize) -> Vec<(Kind, Vec<Row>)> {
+    let mut all = Vec::new();
+    for (at, message) in messages.iter().enumerate() {
+        match message {
+            Message::User { content, .. } if at > 0 => {
+                all.push((Kind::You, you(content, "", columns)))
+            }
+            Message::User { .. } => {}
+            Message::Assistant { content, .. } => {
+                all.push((Kind::Answer, markdown::rows(content, columns)));
+            }
+            Message::Tool { call, content, ok } => {
+                let mut calls = messages.iter().filter_map(|one| match one {
+                    Message::Assistant { calls, .. } => calls.iter().find(|one| one.id == *call),
+                    Message::User { .. } | Message::Tool { .. } => None,
+                });
+                let status = if *ok { OutcomeStatus::Done } else { OutcomeStatus::Failed };
+                let outcome = ToolOutcome::new(status, content.clone());
+                let rows = match calls.next() {
+                    Some(call) => vec![Past { call: call.clone(), outcome }.folded(columns)],
+                    None => vec![row(content, DIM)],
+                };
+                all.push((Kind::Call, rows));
+            }
+        }
+    }
+    all
+}

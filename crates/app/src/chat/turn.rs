@@ -1,0 +1,282 @@
+//! The turn under way, as it is shown: what streams, what is called, what is asked.
+//!
+//! Must never: show something that is not in the ledger, but for pieces of an answer.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use agentry_model::Delta;
+use agentry_protocol::approval::Approval;
+use agentry_protocol::call::ToolOutcome;
+use agentry_protocol::confinement::{Confinement, Connection};
+use agentry_protocol::envelope::{About, Envelope};
+use agentry_protocol::event::{Ending, Event};
+use agentry_protocol::message::Usage;
+use agentry_protocol::{ApprovalId, CallId};
+use agentry_runtime::Handle;
+
+use super::call::{Call, Past};
+use super::ink::{BAD, DIM, Row, WARN, row};
+use super::markdown;
+use super::question::Question;
+use super::scroll::{Kind, Scroll};
+use super::stream::Stream;
+use super::wrap::wrapped;
+use crate::lines::in_words;
+
+/// What a turn is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// To answer the person.
+    Answer,
+    /// To sum up the session.
+    Summary,
+}
+
+/// Something the person said meanwhile.
+pub(crate) struct Steer {
+    pub(crate) seq: u64,
+    pub(crate) text: String,
+}
+
+/// The turn under way.
+pub(crate) struct Turn {
+    pub(crate) purpose: Purpose,
+    pub(crate) handle: Handle,
+    pub(crate) about: Option<About>,
+    pub(crate) began: Instant,
+    pub(crate) usage: Usage,
+    pub(crate) questions: VecDeque<Question>,
+    pub(crate) steers: Vec<Steer>,
+    pub(crate) cancelled: bool,
+    stream: Stream,
+    calls: Vec<Call>,
+    confinement: Option<Confinement>,
+    /// The last thing that the agent said.
+    pub(crate) said: Option<String>,
+}
+
+/// What the chat has to do about an entry.
+#[derive(Default)]
+pub(crate) struct News {
+    /// A call that is over.
+    pub(crate) past: Option<Past>,
+    /// A question that somebody else settled.
+    pub(crate) settled: Option<ApprovalId>,
+}
+
+impl Turn {
+    pub(crate) fn new(purpose: Purpose, handle: Handle) -> Self {
+        Self {
+            purpose,
+            handle,
+            about: None,
+            began: Instant::now(),
+            usage: Usage::default(),
+            questions: VecDeque::new(),
+            steers: Vec::new(),
+            cancelled: false,
+            stream: Stream::default(),
+            calls: Vec::new(),
+            confinement: None,
+            said: None,
+        }
+    }
+
+    /// A piece of an answer.
+    pub(crate) fn piece(&mut self, delta: &Delta) {
+        match delta {
+            Delta::Text(text) => self.stream.push(text),
+            Delta::Restart => self.stream.restart(),
+            Delta::Thinking(_) | Delta::Call { .. } => {}
+        }
+    }
+
+    /// What of the answer is final goes up.
+    pub(crate) fn settle_stream(&mut self, scroll: &mut Scroll, columns: usize) {
+        let rows = self.stream.settled(columns);
+        scroll.add(Kind::Answer, rows, columns);
+    }
+
+    /// The run left: what streamed is all there is.
+    pub(crate) fn end(&mut self, scroll: &mut Scroll, columns: usize) {
+        self.answered("", scroll, columns);
+    }
+
+    /// Remembers what was recorded before this process took the turn up.
+    pub(crate) fn recall(&mut self, past: &[Envelope]) {
+        let mut quiet = Scroll::default();
+        for envelope in past {
+            self.entry(envelope, &mut quiet, 80);
+        }
+        self.usage = Usage::default();
+    }
+
+    /// Something was recorded.
+    pub(crate) fn entry(
+        &mut self,
+        envelope: &Envelope,
+        scroll: &mut Scroll,
+        columns: usize,
+    ) -> News {
+        let mut news = News::default();
+        let mut note = |text: &str, style| scroll.note(text, style, columns);
+        match &envelope.event {
+            Event::TurnStarted(plan) => {
+                let confinement = plan.charter.pointer("/authority/confinement").cloned();
+                self.confinement = confinement.and_then(|value| serde_json::from_value(value).ok());
+            }
+            Event::SandboxMissing { why } => note(
+                &format!(
+                    "There is no sandbox: {why}. Commands and file tools are refused; /doctor says what to do."
+                ),
+                WARN,
+            ),
+            Event::ModelReplied { reply, .. } => {
+                self.usage = self.usage.plus(reply.usage);
+                if !reply.text.is_empty() {
+                    self.said = Some(reply.text.clone());
+                }
+                self.answered(&reply.text, scroll, columns);
+            }
+            Event::ModelFailed { .. } => self.answered("", scroll, columns),
+            Event::CallProposed { call, .. } => {
+                self.calls.push(Call { call: call.clone(), begun: None });
+            }
+            Event::CallStarted { call, .. } => {
+                news.settled = self.settle(call);
+                let found = self.calls.iter_mut().find(|one| one.call.id == *call);
+                if let Some(found) = found {
+                    found.begun = Some(Instant::now());
+                }
+            }
+            Event::ApprovalAsked(approval) => self.asked(approval, &envelope.about),
+            Event::CallFinished { call, outcome } => {
+                news.past = self.over(call, outcome.clone(), scroll, columns);
+            }
+            Event::CallRefused { call, why } => {
+                news.settled = self.settle(call);
+                news.past = self.over(call, ToolOutcome::refused(why.clone()), scroll, columns);
+            }
+            Event::ConnectionEnded {
+                connection: Connection { host, port, refused, .. }, ..
+            } => {
+                if let Some(why) = refused {
+                    note(&format!("✗ {host}:{port}: {why}"), BAD);
+                }
+            }
+            Event::CheckStarted { command, .. } => note(&format!("check: {command}"), DIM),
+            Event::CheckFinished { outcome, .. } => {
+                let first = outcome.text.lines().next().unwrap_or_default();
+                note(&format!("check: {first}"), DIM);
+            }
+            Event::IterationCounted { count } => note(&format!("iteration {count}"), DIM),
+            Event::InputTaken { input } => self.steers.retain(|steer| steer.seq != *input),
+            Event::RunEnded { ending, message } => ended(*ending, message.as_deref(), note),
+            Event::RunResumed {} => note("The turn goes on where it was left.", DIM),
+            Event::ModelRetried { failure, wait_ms, .. } => {
+                let text = format!("{} Again in {} s.", failure.message, wait_ms.div_ceil(1000));
+                note(&text, WARN);
+            }
+            Event::ModelReplaced { from, to, failure, .. } => {
+                note(
+                    &format!("{from} does not answer: {} Now asking {to}.", failure.message),
+                    WARN,
+                );
+            }
+            Event::PromptReceived { .. }
+            | Event::SteerReceived { .. }
+            | Event::CancelReceived {}
+            | Event::ModeReceived { .. }
+            | Event::ApprovalAnswered { .. }
+            | Event::ToolAccessChanged { .. }
+            | Event::SessionOpened { .. }
+            | Event::RunCreated(_)
+            | Event::RunPaused { .. }
+            | Event::SandboxOpened { .. }
+            | Event::StepStarted { .. }
+            | Event::StepEnded { .. }
+            | Event::ModelAsked { .. }
+            | Event::CallStopped { .. }
+            | Event::TurnEnded { .. } => {}
+        }
+        news
+    }
+
+    /// The confinement that calls of this turn run under.
+    pub(crate) fn confinement(&self) -> Option<&Confinement> {
+        self.confinement.as_ref()
+    }
+
+    /// The rows that may still change.
+    pub(crate) fn live(&mut self, columns: usize) -> Vec<Row> {
+        let mut rows = self.stream.live(columns);
+        let asked =
+            |call: &Call| self.questions.iter().any(|one| one.approval.call.id == call.call.id);
+        rows.extend(self.calls.iter().filter(|call| !asked(call)).map(|call| call.live(columns)));
+        rows
+    }
+
+    /// Whether something streams.
+    pub(crate) fn is_streaming(&self) -> bool {
+        !self.stream.is_empty()
+    }
+
+    fn answered(&mut self, text: &str, scroll: &mut Scroll, columns: usize) {
+        let rows = match self.stream.is_empty() {
+            true => markdown::rows(text, columns),
+            false => self.stream.end(columns),
+        };
+        scroll.add(Kind::Answer, rows, columns);
+        scroll.end_answer();
+    }
+
+    fn asked(&mut self, approval: &Approval, about: &About) {
+        self.questions.push_back(Question::new(approval.clone(), about.clone()));
+    }
+
+    /// The question about a call is settled, if it waits; says which it was.
+    fn settle(&mut self, call: &CallId) -> Option<ApprovalId> {
+        let at = self.questions.iter().position(|one| one.approval.call.id == *call)?;
+        self.questions.remove(at).map(|one| one.approval.id)
+    }
+
+    fn over(
+        &mut self,
+        call: &CallId,
+        outcome: ToolOutcome,
+        scroll: &mut Scroll,
+        columns: usize,
+    ) -> Option<Past> {
+        let at = self.calls.iter().position(|one| one.call.id == *call)?;
+        let past = Past { call: self.calls.remove(at).call, outcome };
+        scroll.add(Kind::Call, [past.folded(columns)], columns);
+        Some(past)
+    }
+}
+
+/// Says how a run ended, if there is something to say.
+fn ended(ending: Ending, message: Option<&str>, mut note: impl FnMut(&str, ratatui::style::Style)) {
+    match ending {
+        Ending::Done => {}
+        Ending::Cancelled => note("Interrupted.", WARN),
+        Ending::Failed | Ending::Denied | Ending::LimitReached | Ending::ModelFailed => {
+            note(&format!("The turn ended early: {}", in_words(ending, message)), BAD);
+        }
+    }
+}
+
+/// What the person said, for the scrollback.
+pub(crate) fn you(text: &str, how: &str, columns: usize) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (at, line) in text.lines().enumerate() {
+        let mark = if at == 0 { "› " } else { "  " };
+        let mut parts =
+            vec![super::ink::span(mark, super::ink::YOU), super::ink::span(line, super::ink::BOLD)];
+        if at == 0 && !how.is_empty() {
+            parts.push(super::ink::span(format!("  ({how})"), DIM));
+        }
+        rows.extend(wrapped(&super::ink::joined(parts), columns, 2));
+    }
+    if rows.is_empty() { vec![row("› ", super::ink::YOU)] } else { rows }
+}

@@ -1,0 +1,143 @@
+//! What can wake the chat, and the threads that do.
+//!
+//! Must never: touch the terminal; only the one thread that draws does.
+
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::thread;
+
+use agentry_model::Delta;
+use agentry_protocol::RunId;
+use agentry_protocol::envelope::{About, Envelope};
+use agentry_runtime::run::{Order, Outcome, Post, Runner};
+use agentry_runtime::{Attendance, Error, Handle, Witness};
+use ratatui::crossterm::event::{self, Event as Input};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use super::ink::{DIM, Row, row};
+use super::snapshot::Snapshots;
+use crate::engine::{self, Engine};
+
+/// Something that happened.
+pub(crate) enum Wake {
+    /// A key, pasted text, another size.
+    Input(Input),
+    /// The terminal does not give anything any more.
+    Deaf,
+    /// A signal.
+    Signal(i32),
+    /// A run is on disk.
+    Began(About),
+    /// Something was recorded.
+    Entry(Box<Envelope>),
+    /// A piece of an answer.
+    Piece(Delta),
+    /// A run left.
+    Over(Box<Result<Outcome, String>>),
+    /// What a command of the person did.
+    Shell(Box<super::shell::Ran>),
+    /// Something to show that took its time.
+    Rows(Vec<Row>),
+    /// A thread broke down.
+    Broken(String),
+}
+
+/// Hands on what a run does.
+struct Ear(Sender<Wake>);
+
+impl Witness for Ear {
+    fn recorded(&self, envelope: &Envelope) {
+        self.0.send(Wake::Entry(Box::new(envelope.clone()))).unwrap_or_default();
+    }
+
+    fn heard(&self, _about: &About, _asked: u64, delta: &Delta) {
+        self.0.send(Wake::Piece(delta.clone())).unwrap_or_default();
+    }
+}
+
+/// What a turn is made of.
+pub(crate) enum Begin {
+    /// A new run.
+    Order(Box<Order>),
+    /// One that another process left.
+    Resume(RunId),
+}
+
+/// Begins a run in a thread of its own.
+pub(crate) fn begin(
+    engine: &Arc<Engine>,
+    what: Begin,
+    snapshots: Snapshots,
+    wake: &Sender<Wake>,
+) -> Handle {
+    let post = Post::default();
+    let handle = post.handle();
+    let (engine, wake) = (engine.clone(), wake.clone());
+    thread::spawn(move || {
+        // What cannot be kept cannot be taken back later; the turn goes on all the same.
+        keep(snapshots.before(), &wake);
+        let run = AssertUnwindSafe(|| run(&engine, what, post, &wake));
+        let outcome = panic::catch_unwind(run)
+            .map_err(|_| "the run broke down; `agentry show` has its record".to_owned())
+            .and_then(|outcome| outcome.map_err(|error| engine::fault(error).plain()));
+        keep(snapshots.after(), &wake);
+        wake.send(Wake::Over(Box::new(outcome))).unwrap_or_default();
+    });
+    handle
+}
+
+fn keep(kept: Result<(), String>, wake: &Sender<Wake>) {
+    if let Err(why) = kept {
+        let text = format!("/undo will not work for this turn: {why}");
+        wake.send(Wake::Rows(vec![row(text, DIM)])).unwrap_or_default();
+    }
+}
+
+fn run(engine: &Engine, what: Begin, post: Post, wake: &Sender<Wake>) -> Result<Outcome, Error> {
+    let runner = Runner {
+        host: engine.parts.clone(),
+        definitions: &engine.definitions,
+        witness: Arc::new(Ear(wake.clone())),
+        attendance: Attendance::Present,
+        post,
+    };
+    match what {
+        Begin::Order(order) => runner.start(*order, &mut |about| {
+            wake.send(Wake::Began(about.clone())).unwrap_or_default();
+        }),
+        Begin::Resume(run) => {
+            let session = engine.parts.ledger.run(&run)?.and_then(|row| row.session);
+            let about = About { session, run: Some(run.clone()), turn: None };
+            wake.send(Wake::Began(about)).unwrap_or_default();
+            runner.resume(&run)
+        }
+    }
+}
+
+/// Reads what is typed, as long as there is a terminal.
+pub(crate) fn listen(wake: &Sender<Wake>) {
+    let wake = wake.clone();
+    thread::spawn(move || {
+        while let Ok(input) = event::read() {
+            if wake.send(Wake::Input(input)).is_err() {
+                return;
+            }
+        }
+        wake.send(Wake::Deaf).unwrap_or_default();
+    });
+}
+
+/// Signals that ask the chat to end, or to interrupt.
+pub(crate) fn watch_signals(wake: &Sender<Wake>) {
+    let Ok(mut signals) = Signals::new([SIGINT, SIGTERM, SIGHUP]) else { return };
+    let wake = wake.clone();
+    thread::spawn(move || {
+        for signal in signals.forever() {
+            if wake.send(Wake::Signal(signal)).is_err() {
+                return;
+            }
+        }
+    });
+}
