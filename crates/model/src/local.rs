@@ -10,6 +10,8 @@ use std::time::Duration;
 
 use agentry_local::{Ask, Choice, Engine, Finish, GgufEmbedder, LocalError, Piece, Settings};
 use agentry_protocol::message::{FailureKind, Message, ModelFailure, ModelRequest};
+use agentry_protocol::tool::ToolName;
+use serde_json::Value;
 
 use crate::weights::{Kind, Store};
 use crate::{Answer, Delta, Model, NoModel, Question};
@@ -84,17 +86,25 @@ impl Model for Local {
             let message = "the local model takes no pictures; name another model";
             return Err(ModelFailure::new(FailureKind::InvalidRequest, message));
         }
-        let said = self.engine().and_then(|engine| {
+        let answer = |choice| {
+            let engine = self.engine()?;
             engine.answer(&Ask {
                 request: question.request,
                 session: question.session,
                 hear: &|piece| (question.hear)(delta(piece)),
                 go_on: &|| (question.wait)(Duration::ZERO),
-                choice: Choice::Either,
+                choice,
                 seed: question.number,
             })
-        });
-        let said = said.map_err(|error| failure(&error))?;
+        };
+        let mut said = answer(Choice::Either).map_err(|error| failure(&error))?;
+        if said.calls.is_empty() && describes_a_call(&said.text, question.request) {
+            // It wants to call and does not write it as a call: it is asked to.
+            (question.hear)(Delta::Restart);
+            let before = said.usage;
+            said = answer(Choice::Call).map_err(|error| failure(&error))?;
+            said.usage = said.usage.plus(before);
+        }
         let mut text = said.text;
         match said.finish {
             Finish::Interrupted => {
@@ -112,6 +122,18 @@ impl Model for Local {
             ..Answer::default()
         })
     }
+}
+
+/// Whether an answer holds, in a code fence or alone, what would be a call of a tool that is offered.
+fn describes_a_call(text: &str, request: &ModelRequest) -> bool {
+    let fenced = text.split("```").skip(1).step_by(2);
+    let fenced = fenced.map(|block| block.trim_start_matches(|c: char| c.is_ascii_alphabetic()));
+    fenced.chain([text]).any(|block| {
+        let Ok(Value::Object(fields)) = serde_json::from_str(block.trim()) else { return false };
+        let name = fields.get("name").and_then(Value::as_str);
+        name.map(ToolName::canonical)
+            .is_some_and(|name| request.tools.iter().any(|tool| tool.name == name))
+    })
 }
 
 fn has_pictures(request: &ModelRequest) -> bool {
@@ -149,4 +171,41 @@ fn failure(error: &LocalError) -> ModelFailure {
         | LocalError::NotConverted { .. } => FailureKind::Other,
     };
     ModelFailure::new(kind, error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use agentry_protocol::call::{Repeat, ToolSpec};
+    use agentry_protocol::tool::{Category, Risk};
+
+    use super::*;
+
+    #[test]
+    fn a_call_that_is_only_described_is_noticed() {
+        let tool = ToolSpec {
+            name: ToolName::canonical("bash"),
+            description: String::new(),
+            parameters: serde_json::json!({}),
+            category: Category::Bash,
+            risk: Risk::High,
+            repeat: Repeat::Uncertain,
+        };
+        let request = ModelRequest {
+            model: "local/tiny".into(),
+            temperature: None,
+            max_tokens: None,
+            system: Arc::from(""),
+            tools: Arc::from([tool]),
+            messages: Vec::new(),
+        };
+        let describes = |text: &str| describes_a_call(text, &request);
+        assert!(describes("```json\n{\"name\": \"bash\", \"arguments\": {}}\n```"));
+        assert!(describes("Do so:\n```\n{\"name\": \"bash\"}\n```\nand look."));
+        assert!(describes(" {\"name\": \"bash\", \"arguments\": 1}"));
+        assert!(!describes("```json\n{\"name\": \"Anna\"}\n```"));
+        assert!(!describes("```python\nprint(1)\n```"));
+        assert!(!describes("Use `bash`."));
+    }
 }
