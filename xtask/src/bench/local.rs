@@ -44,7 +44,7 @@ pub(crate) fn run(root: &Path) -> Result<(), Failure> {
     for (name, file) in &found {
         println!("\nThe {name} model, 6 tools:");
         let mut command = Command::new(&ours);
-        command.arg("choice").arg(file);
+        command.arg("choice").arg(file).arg(measure::cores().to_string());
         if !child::succeeds(&mut command)? {
             return Err(Failure::new(format!("`{}` failed.", child::spelled(&command))));
         }
@@ -157,10 +157,13 @@ fn own_tool() -> Option<PathBuf> {
 
 fn tool_speed(tool: &Path, file: &Path, threads: &str) -> Result<f64, Failure> {
     let mut command = Command::new(tool);
-    command.arg("-m").arg(file).args(["-t", threads, "-p", "0", "-n", TOKENS, "-r", "1", "-o", "json"]);
+    command
+        .arg("-m")
+        .arg(file)
+        .args(["-t", threads, "-p", "0", "-n", TOKENS, "-r", "1", "-o", "json"]);
     let printed = child::stdout_of(&mut command)?;
     let runs: serde_json::Value = serde_json::from_slice(&printed).unwrap_or_default();
-    runs[0]["avg_ts"].as_f64().ok_or_else(|| {
-        Failure::new(format!("`{}` printed no speed.", child::spelled(&command)))
-    })
+    runs[0]["avg_ts"]
+        .as_f64()
+        .ok_or_else(|| Failure::new(format!("`{}` printed no speed.", child::spelled(&command))))
 }
