@@ -44,7 +44,7 @@ pub(crate) fn run(root: &Path) -> Result<(), Failure> {
     for (name, file) in &found {
         println!("\nThe {name} model, 6 tools:");
         let mut command = Command::new(&ours);
-        command.arg("choice").arg(file);
+        command.arg("choice").arg(file).arg(measure::cores().to_string());
         if !child::succeeds(&mut command)? {
             return Err(Failure::new(format!("`{}` failed.", child::spelled(&command))));
         }

@@ -1,6 +1,6 @@
 //! Measures a model file: how often it takes the right tool, or how fast it writes.
 //!
-//! `figure choice FILE` prints the figures of the docs; `figure speed FILE THREADS` prints tokens a
+//! `figure choice FILE THREADS` prints the figures of the docs; `figure speed FILE THREADS` prints tokens a
 //! second. `cargo xtask bench local` runs both.
 //!
 //! Must never: count a call that is not valid.
@@ -27,10 +27,10 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match arguments.as_slice() {
-        ["choice", file] => choice(Path::new(file), false),
-        ["choice", file, "--verbose"] => choice(Path::new(file), true),
+        ["choice", file, threads] => choice(Path::new(file), threads, false),
+        ["choice", file, threads, "--verbose"] => choice(Path::new(file), threads, true),
         ["speed", file, threads] => speed(Path::new(file), threads),
-        _ => Err("use: figure choice FILE [--verbose] | figure speed FILE THREADS".into()),
+        _ => Err("use: figure choice FILE THREADS [--verbose] | figure speed FILE THREADS".into()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -41,8 +41,9 @@ fn main() -> ExitCode {
     }
 }
 
-fn choice(file: &Path, verbose: bool) -> Result<(), Failure> {
-    let settings = Settings { context_tokens: Some(4096), sessions: 1, ..Settings::default() };
+fn choice(file: &Path, threads: &str, verbose: bool) -> Result<(), Failure> {
+    let settings =
+        Settings { threads: Some(threads.parse()?), context_tokens: Some(4096), sessions: 1 };
     let engine = Engine::open(file, &settings)?;
     for (way, choice) in [
         ("decide, then bind", Choice::Either),
