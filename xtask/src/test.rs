@@ -2,8 +2,8 @@
 //!
 //! The quick steps come first; the first step that fails ends the run with its name.
 //!
-//! Must never: mend what it checks, pass a step that did not run, or install anything but bubblewrap, the one
-//! system package that tests need (as root; otherwise it says how).
+//! Must never: mend what it checks, pass a step that did not run, or install anything but bubblewrap and tmux, the
+//! system packages that tests need (as root; otherwise it says how).
 
 use std::{
     path::Path,
@@ -37,7 +37,10 @@ const TESTS_AND_DOC_TESTS: Step =
 pub(crate) fn run(root: &Path) -> Result<(), Failure> {
     child::require_c_compiler()?;
     require_components(root)?;
-    require_bubblewrap()?;
+    // One level of the sandbox is bubblewrap's; without it that level would go untested.
+    require_package("bubblewrap", Command::new("bwrap").arg("--version"))?;
+    // The chat is driven in a real terminal.
+    require_package("tmux", Command::new("tmux").arg("-V"))?;
 
     let started = Instant::now();
     let mut passed = Vec::new();
@@ -62,15 +65,15 @@ fn require_components(root: &Path) -> Result<(), Failure> {
     ))
 }
 
-/// One level of the sandbox is bubblewrap's; without it that level would go untested.
-fn require_bubblewrap() -> Result<(), Failure> {
-    if child::answers(Command::new("bwrap").arg("--version")) {
+/// A program that tests run; where it is missing, its package is installed.
+fn require_package(package: &str, program: &mut Command) -> Result<(), Failure> {
+    if child::answers(program) {
         return Ok(());
     }
-    let install = "apt-get install -y bubblewrap";
-    println!("==> bubblewrap is missing: {install}");
+    let install = format!("apt-get install -y {package}");
+    println!("==> {package} is missing: {install}");
     let mut command = Command::new("apt-get");
-    command.args(["install", "-y", "-q", "bubblewrap"]);
+    command.args(["install", "-y", "-q", package]);
     let mut update = Command::new("apt-get");
     update.args(["update", "-q"]);
     let installed = child::answers(&mut command)
@@ -79,7 +82,7 @@ fn require_bubblewrap() -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::new(format!(
-        "bubblewrap could not be installed. Install it, then try again:\nsudo {install}"
+        "{package} could not be installed. Install it, then try again:\nsudo {install}"
     )))
 }
 

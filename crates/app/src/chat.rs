@@ -338,9 +338,9 @@ impl<'a> Chat<'a> {
                 let filter = Filter { run: Some(run.clone()), ..Filter::default() };
                 let past = self.talk.ledger().read_from(0, &filter, usize::MAX >> 1);
                 let past = past.unwrap_or_default();
-                let prompt = past.iter().find_map(|one| match &one.event {
-                    Event::PromptReceived { content } => Some(content.clone()),
-                    _ => None,
+                let prompt = past.iter().find_map(|one| {
+                    let Event::PromptReceived { content } = &one.event else { return None };
+                    Some(content.clone())
                 });
                 self.show_you(&prompt.unwrap_or_default(), "not finished");
                 self.begin(Begin::Resume(run), Purpose::Answer);
