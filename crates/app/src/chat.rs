@@ -35,6 +35,7 @@ use std::sync::Mutex;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant};
 
+use agentry_protocol::confinement::Level;
 use agentry_sandbox::Stop;
 use ratatui::crossterm::event::Event as Input;
 use ratatui::crossterm::terminal;
@@ -309,6 +310,9 @@ impl<'a> Chat<'a> {
         let head = wrap::cut(&ink::joined(head), columns);
         self.scroll.add(Kind::Note, [head], columns);
         self.note("/help shows commands and keys", DIM);
+        if self.talk.engine.definitions.level == Level::Off {
+            self.note("The sandbox is off: commands can do whatever you can.", WARN);
+        }
         for note in notes {
             self.note(note, WARN);
         }

@@ -120,7 +120,7 @@ impl Chat<'_> {
         let columns = self.screen.width();
         let Some(turn) = &mut self.turn else { return };
         let Some(question) = turn.questions.pop_front() else { return };
-        let row = question::answered(&answer);
+        let row = question::answered(&question.approval.call.tool, &answer);
         let approval = question.approval.id;
         let event = Event::ApprovalAnswered { approval, answer };
         let draft = Draft { cause: None, about: question.about, event };
