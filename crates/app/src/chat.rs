@@ -25,6 +25,7 @@ mod tail;
 mod talk;
 mod turn;
 mod wake;
+mod work;
 mod wrap;
 
 use std::collections::VecDeque;
@@ -34,20 +35,14 @@ use std::sync::Mutex;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant};
 
-use agentry_protocol::approval::Answer;
-use agentry_protocol::envelope::{Draft, Envelope};
-use agentry_protocol::event::Event;
-use agentry_runtime::run::{End, Outcome};
+use agentry_protocol::confinement::Level;
 use agentry_sandbox::Stop;
-use agentry_store::Filter;
 use ratatui::crossterm::event::Event as Input;
 use ratatui::crossterm::terminal;
 use ratatui::style::Style;
 
-use crate::engine;
 use crate::fault::{Blame, Fault};
 use crate::host::Host;
-use crate::image;
 use crate::limits::{CHAT_FRAME_MS, CHAT_SPINNER_MS};
 use call::Past;
 use edit::Edit;
@@ -55,10 +50,8 @@ use history::History;
 use ink::{BAD, DIM, Ink, WARN, span};
 use screen::Screen;
 use scroll::{Kind, Scroll};
-use shell::Ran;
-use snapshot::Snapshots;
-use turn::{Purpose, Steer, Turn};
-use wake::{Begin, Wake};
+use turn::Turn;
+use wake::Wake;
 
 pub(crate) use talk::{Talk, last_run, new_key, sessions};
 
@@ -131,8 +124,6 @@ struct Desk {
     leaving: Option<Instant>,
 }
 
-/// How long a turn that is left may take to record that.
-const LETTING_GO: Duration = Duration::from_millis(500);
 /// How long a second Ctrl-C counts, and a word is shown.
 const MOMENT: Duration = Duration::from_secs(2);
 
@@ -319,200 +310,15 @@ impl<'a> Chat<'a> {
         let head = wrap::cut(&ink::joined(head), columns);
         self.scroll.add(Kind::Note, [head], columns);
         self.note("/help shows commands and keys", DIM);
+        if self.talk.engine.definitions.level == Level::Off {
+            self.note("The sandbox is off: commands can do whatever you can.", WARN);
+        }
         for note in notes {
             self.note(note, WARN);
         }
         let found = self.talk.row().ok().flatten().is_some();
         if start == Start::GoOn || found {
             self.go_on();
-        }
-    }
-
-    /// Shows the end of the session, and takes up what was not finished.
-    fn go_on(&mut self) {
-        let columns = self.screen.width();
-        if let Err(error) = tail::show(&self.talk, &mut self.scroll, columns) {
-            self.note(&engine::store_fault(error).plain(), BAD);
-        }
-        match self.talk.unfinished() {
-            Ok(Some(run)) => {
-                let filter = Filter { run: Some(run.clone()), ..Filter::default() };
-                let past = self.talk.ledger().read_from(0, &filter, usize::MAX >> 1);
-                let past = past.unwrap_or_default();
-                let prompt = past.iter().find_map(|one| match &one.event {
-                    Event::PromptReceived { content } => Some(content.clone()),
-                    _ => None,
-                });
-                self.show_you(&prompt.unwrap_or_default(), "not finished");
-                self.begin(Begin::Resume(run), Purpose::Answer);
-                if let Some(turn) = &mut self.turn {
-                    turn.recall(&past);
-                }
-            }
-            Ok(None) => {}
-            Err(error) => self.note(&engine::store_fault(error).plain(), BAD),
-        }
-    }
-
-    fn begin(&mut self, what: Begin, purpose: Purpose) {
-        let snapshots = Snapshots::of(self.talk.workspace(), self.talk.key.as_str());
-        let handle = wake::begin(&self.talk.engine, what, snapshots, &self.wake);
-        self.turn = Some(Turn::new(purpose, handle));
-    }
-
-    fn show_you(&mut self, text: &str, how: &str) {
-        let columns = self.screen.width();
-        self.scroll.add(Kind::You, turn::you(text, how, columns), columns);
-    }
-
-    /// Sends a prompt as a turn of its own.
-    fn send(&mut self, text: &str) {
-        let pictures = files::attachments(text, self.talk.workspace());
-        let mut prompt = files::resolved(text, self.talk.workspace());
-        for context in self.desk.context.drain(..).rev() {
-            prompt = format!("{context}\n\n{prompt}");
-        }
-        self.show_you(text, "");
-        let workspace = self.talk.workspace().to_owned();
-        let mut images = Vec::new();
-        for path in pictures {
-            match image::read(&workspace.join(&path)) {
-                Ok(image) => images.push(image),
-                Err(fault) => return self.note(&fault.plain(), BAD),
-            }
-        }
-        let order = Box::new(self.talk.order(prompt, images));
-        self.begin(Begin::Order(order), Purpose::Answer);
-    }
-
-    /// Says something to the turn under way.
-    fn steer(&mut self, text: &str) {
-        let Some(turn) = &mut self.turn else { return };
-        let Some(about) = turn.about.clone() else {
-            // The turn is not on disk yet; it comes right after.
-            self.desk.queue.push_back(text.to_owned());
-            return;
-        };
-        let content = files::resolved(text, self.talk.workspace());
-        let content = self.talk.engine.parts.redactor.hide(&content);
-        let event = Event::SteerReceived { content };
-        match self.talk.ledger().append(vec![Draft { cause: None, about, event }]) {
-            Ok(recorded) => {
-                let seq = recorded.first().map_or(0, |envelope| envelope.seq);
-                if let Some(turn) = &mut self.turn {
-                    turn.steers.push(Steer { seq, text: text.to_owned() });
-                }
-                self.show_you(text, "while it works");
-            }
-            Err(error) => self.note(&format!("It was not taken: {error}"), BAD),
-        }
-    }
-
-    /// Asks the turn or the command under way to end.
-    fn cancel(&mut self) {
-        if let Some((_, _, stop)) = &self.shell {
-            stop.stop();
-        }
-        let Some(turn) = &mut self.turn else { return };
-        if turn.cancelled {
-            return;
-        }
-        turn.cancelled = true;
-        let Some(about) = turn.about.clone() else { return };
-        if let Err(error) = crate::verb::record_cancel(&self.talk.engine.parts, &about) {
-            self.note(&format!("It cannot be interrupted: {error}"), BAD);
-        }
-    }
-
-    fn answer(&mut self, answer: Answer) {
-        let columns = self.screen.width();
-        let Some(turn) = &mut self.turn else { return };
-        let Some(question) = turn.questions.pop_front() else { return };
-        let row = question::answered(&answer);
-        let approval = question.approval.id;
-        let event = Event::ApprovalAnswered { approval, answer };
-        let draft = Draft { cause: None, about: question.about, event };
-        match self.talk.engine.parts.ledger.append(vec![draft]) {
-            Ok(_) => self.scroll.attach(row, columns),
-            Err(error) => self.note(&format!("The answer was not taken: {error}"), BAD),
-        }
-    }
-
-    fn entry(&mut self, envelope: &Envelope) {
-        let columns = self.screen.width();
-        let Some(turn) = &mut self.turn else { return };
-        // A turn that was interrupted before it was on disk.
-        let late = turn.cancelled && matches!(envelope.event, Event::TurnStarted(_));
-        let news = turn.entry(envelope, &mut self.scroll, columns);
-        if news.settled.is_some() {
-            self.typed.typing = Typing::Prompt;
-        }
-        if let Some(past) = news.past {
-            self.desk.past = Some(past);
-        }
-        if late {
-            let about = envelope.about.clone();
-            crate::verb::record_cancel(&self.talk.engine.parts, &about).unwrap_or_default();
-        }
-    }
-
-    fn over(&mut self, outcome: Result<Outcome, String>) {
-        let Some(mut turn) = self.turn.take() else { return };
-        let columns = self.screen.width();
-        turn.end(&mut self.scroll, columns);
-        self.typed.typing = Typing::Prompt;
-        match &outcome {
-            Ok(Outcome { end: End::Paused(_), .. }) => {
-                self.note("The turn waits for an answer.", WARN)
-            }
-            Ok(Outcome { end: End::Ended { .. }, .. }) => {}
-            Err(why) => self.note(why, BAD),
-        }
-        // What the turn did not hear any more is said next.
-        for steer in turn.steers.drain(..).rev() {
-            self.desk.queue.push_front(steer.text);
-        }
-        if turn.cancelled || outcome.is_err() {
-            let waiting: Vec<String> = self.desk.queue.drain(..).collect();
-            if !waiting.is_empty() && self.typed.edit.is_empty() {
-                self.typed.edit.set(&waiting.join("\n"));
-            }
-            return;
-        }
-        if turn.purpose == Purpose::Summary {
-            self.compacted(turn.said);
-        }
-        if let Some(next) = self.desk.queue.pop_front() {
-            self.submit(&next);
-        }
-    }
-
-    /// A turn that only waits for an answer is left in order, so that it can be taken up.
-    fn let_go(&mut self, receiver: &Receiver<Wake>) {
-        let Some(turn) = &self.turn else { return };
-        turn.handle.leave_alone();
-        if turn.questions.is_empty() && !turn.cancelled {
-            return;
-        }
-        let until = Instant::now() + LETTING_GO;
-        while let Ok(wake) = receiver.recv_timeout(until.saturating_duration_since(Instant::now()))
-        {
-            if let Wake::Over(outcome) = wake {
-                if let Ok(Outcome { end: End::Ended { .. }, .. }) = *outcome {
-                    self.turn = None;
-                }
-                return;
-            }
-        }
-    }
-
-    fn ran(&mut self, ran: Ran) {
-        self.shell = None;
-        let columns = self.screen.width();
-        let rows = call::block(&ran.outcome.text, Style::new(), columns);
-        self.scroll.add(Kind::Call, rows, columns);
-        if ran.told {
-            self.desk.context.push(ran.context());
         }
     }
 }

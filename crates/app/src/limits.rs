@@ -78,3 +78,7 @@ pub(crate) const UNDO_FILES_MAX: u32 = 5_000;
 pub(crate) const UNDO_TURNS_MAX: u32 = 100;
 /// How much of the diff of a workspace is shown.
 pub(crate) const CHAT_DIFF_BYTES_MAX: usize = 256 * 1024;
+/// How much of what a model thinks the chat keeps to show its end.
+pub(crate) const CHAT_THINKING_BYTES_MAX: usize = 4 * 1024;
+/// The longest payload of a call that a question shows on one line.
+pub(crate) const CHAT_PAYLOAD_LINE_BYTES_MAX: usize = 60;

@@ -28,6 +28,8 @@ pub enum Choice {
     Either,
     /// It must call one of the tools, bound to the schemas.
     Call,
+    /// It must answer; the opening of a call is not its to write.
+    Answer,
     /// Nothing is bound, and a call counts only if it is written in full; for measurements.
     Unguided,
 }

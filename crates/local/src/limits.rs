@@ -36,6 +36,8 @@ pub const SCHEMA_DEPTH_MAX: usize = 32;
 pub const TOOLSETS_MAX: usize = 4;
 /// How probable the opening mark of a call must be for a call to be made.
 pub const CALL_PROBABILITY_MIN: f32 = 0.05;
+/// The same where the outcome of a call is the last thing that was said.
+pub const CALL_AGAIN_PROBABILITY_MIN: f32 = 0.5;
 
 /// The longest piece of which a model may repeat copies, in tokens.
 pub const REPEAT_PERIOD_TOKENS_MAX: usize = 48;

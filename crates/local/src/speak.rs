@@ -9,7 +9,7 @@ use crate::dialect::{Dialect, Part, recovered};
 use crate::dice::{self, Dice};
 use crate::error::LocalError;
 use crate::grammar::Calls;
-use crate::limits::{CALL_PROBABILITY_MIN, CALLS_MAX};
+use crate::limits::{CALL_AGAIN_PROBABILITY_MIN, CALL_PROBABILITY_MIN, CALLS_MAX};
 use crate::repetition::repeats;
 use crate::schema;
 use crate::sequences::Token;
@@ -39,6 +39,10 @@ pub(crate) struct Speaker<'a, 'm> {
     pub(crate) listener: &'a mut dyn Listener,
     /// The most tokens that may be written.
     pub(crate) most: usize,
+    /// Whether the outcome of a call is the last thing that was said.
+    pub(crate) has_outcome: bool,
+    /// What an answer may not begin with.
+    pub(crate) barred: Vec<Token>,
     pub(crate) spoken: Spoken,
 }
 
@@ -74,6 +78,10 @@ impl Speaker<'_, '_> {
                 self.write_calls(calls, false)
             }
             (Choice::Either, calls) => self.write_text(calls),
+            (Choice::Answer, calls) => {
+                self.barred = calls.map(|calls| self.openings(calls)).unwrap_or_default();
+                self.write_text(None)
+            }
             (Choice::Unguided, calls) => {
                 let finish = self.write_text(None)?;
                 if let Some(calls) = calls {
@@ -84,8 +92,21 @@ impl Speaker<'_, '_> {
         }
     }
 
-    /// Whether the opening mark of a call is probable enough.
+    /// Whether the opening mark of a call is probable enough. With an outcome at hand it must be the likelier
+    /// of the two: a small model that is held to call goes on calling for ever.
     fn wants_to_call(&mut self, calls: &Calls) -> bool {
+        let firsts = self.openings(calls);
+        let scores = self.tape.scores();
+        let firsts = firsts.into_iter().filter_map(|token| usize::try_from(token).ok());
+        let probability = firsts.map(|token| dice::probability(scores, token)).sum::<f32>();
+        self.spoken.call_probability = Some(probability);
+        let least =
+            if self.has_outcome { CALL_AGAIN_PROBABILITY_MIN } else { CALL_PROBABILITY_MIN };
+        probability >= least
+    }
+
+    /// The tokens with which a call may begin.
+    fn openings(&self, calls: &Calls) -> Vec<Token> {
         let forced = calls.matcher().compute_ff_bytes();
         let mut openings = OPENINGS.map(|text| self.vocabulary.text_tokens(text)).to_vec();
         openings.push(self.vocabulary.tokens(&self.dialect.call_opens()));
@@ -94,11 +115,7 @@ impl Speaker<'_, '_> {
             openings.iter().filter_map(|tokens| tokens.first().copied()).collect();
         firsts.sort_unstable();
         firsts.dedup();
-        let scores = self.tape.scores();
-        let firsts = firsts.into_iter().filter_map(|token| usize::try_from(token).ok());
-        let probability = firsts.map(|token| dice::probability(scores, token)).sum::<f32>();
-        self.spoken.call_probability = Some(probability);
-        probability >= CALL_PROBABILITY_MIN
+        firsts
     }
 
     /// Writes calls; the mark of the first one may already stand there.
@@ -249,7 +266,10 @@ impl Speaker<'_, '_> {
             if self.advance()? == Went::Stopped {
                 return Ok(Finish::Interrupted);
             }
-            let Some(token) = self.dice.choose(self.tape.scores(), |_| true) else {
+            // Only its first word: later, a fence is a fence.
+            let barred = if self.spoken.tokens.is_empty() { &*self.barred } else { &[] };
+            let may = |token: usize| Token::try_from(token).is_ok_and(|one| !barred.contains(&one));
+            let Some(token) = self.dice.choose(self.tape.scores(), may) else {
                 return Ok(Finish::Done);
             };
             let token = Token::try_from(token).map_err(engine)?;

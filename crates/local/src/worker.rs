@@ -225,6 +225,11 @@ impl Desk<'_> {
             dice: Dice::new(job.request.temperature, job.seed),
             listener: &mut listener,
             most: asked.unwrap_or(ANSWER_TOKENS_MAX),
+            has_outcome: matches!(
+                job.request.messages.last().map(AsRef::as_ref),
+                Some(Message::Tool { .. })
+            ),
+            barred: Vec::new(),
             spoken: Spoken::default(),
         };
         let finish = speaker.speak(job.choice);

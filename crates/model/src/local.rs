@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use agentry_local::{Ask, Choice, Engine, Finish, GgufEmbedder, LocalError, Piece, Settings};
-use agentry_protocol::message::{FailureKind, Message, ModelFailure, ModelRequest};
+use agentry_protocol::call::ToolCall;
+use agentry_protocol::message::{AskedCall, FailureKind, Message, ModelFailure, ModelRequest};
 use agentry_protocol::tool::ToolName;
 use serde_json::Value;
 
@@ -105,6 +106,13 @@ impl Model for Local {
             said = answer(Choice::Call).map_err(|error| failure(&error))?;
             said.usage = said.usage.plus(before);
         }
+        if said.calls.iter().any(|call| was_made(call, question.request)) {
+            // It has the outcome of this very call; it is asked to say what it makes of it.
+            (question.hear)(Delta::Restart);
+            let before = said.usage;
+            said = answer(Choice::Answer).map_err(|error| failure(&error))?;
+            said.usage = said.usage.plus(before);
+        }
         let mut text = said.text;
         match said.finish {
             Finish::Interrupted => {
@@ -134,6 +142,25 @@ fn describes_a_call(text: &str, request: &ModelRequest) -> bool {
         name.map(ToolName::canonical)
             .is_some_and(|name| request.tools.iter().any(|tool| tool.name == name))
     })
+}
+
+/// Whether a call is the one that was made last in this turn, just so, and worked.
+fn was_made(call: &AskedCall, request: &ModelRequest) -> bool {
+    let mut made = Vec::new();
+    for message in request.messages.iter().rev() {
+        match &**message {
+            Message::User { .. } => break,
+            Message::Tool { call, ok: true, .. } => made.push(call),
+            Message::Tool { ok: false, .. } => {}
+            Message::Assistant { calls, .. } => {
+                let same = |one: &ToolCall| {
+                    one.tool == ToolName::canonical(&call.name) && one.input == call.input
+                };
+                return calls.iter().any(|one| made.contains(&&one.id) && same(one));
+            }
+        }
+    }
+    false
 }
 
 fn has_pictures(request: &ModelRequest) -> bool {

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use agentry_protocol::approval::{Answer, Approval, Reach};
 use agentry_protocol::confinement::Confinement;
 use agentry_protocol::envelope::About;
+use agentry_protocol::tool::ToolName;
 use agentry_runtime::Host as Parts;
 use agentry_runtime::redact::Ends;
 use agentry_tools::Workspace;
@@ -18,7 +19,7 @@ use ratatui::style::Style;
 
 use super::ink::{BAD, BOLD, DIM, GOOD, Row, WARN, joined, row, span};
 use super::wrap::{chopped, wrapped};
-use crate::limits::CHAT_QUESTION_WAIT_MS;
+use crate::limits::{CHAT_PAYLOAD_LINE_BYTES_MAX, CHAT_QUESTION_WAIT_MS};
 
 /// A question that waits.
 pub(crate) struct Question {
@@ -116,12 +117,14 @@ pub(crate) fn said(key: KeyEvent) -> Said {
 }
 
 /// What was answered, for the scrollback.
-pub(crate) fn answered(answer: &Answer) -> Row {
+pub(crate) fn answered(tool: &ToolName, answer: &Answer) -> Row {
     match (answer.allow, answer.reach, &answer.reason) {
-        (true, Reach::Once, _) => row("  yes, once", GOOD),
-        (true, Reach::Session, _) => row("  yes, for the same call in this session", GOOD),
-        (false, _, Some(reason)) => row(format!("  no: {reason}"), BAD),
-        (false, _, None) => row("  no", BAD),
+        (true, Reach::Once, _) => row(format!("  yes to {tool}, once"), GOOD),
+        (true, Reach::Session, _) => {
+            row(format!("  yes to {tool}, for the same call in this session"), GOOD)
+        }
+        (false, _, Some(reason)) => row(format!("  no to {tool}: {reason}"), BAD),
+        (false, _, None) => row(format!("  no to {tool}"), BAD),
     }
 }
 
@@ -154,7 +157,10 @@ pub(crate) fn payload(parts: &Parts, approval: &Approval, diff: Option<&str>) ->
     let command = alone.and_then(|fields| fields.get("command")?.as_str());
     let text = match command {
         Some(command) => format!("$ {command}"),
-        None => serde_json::to_string_pretty(input).unwrap_or_default(),
+        None => match input.to_string() {
+            line if line.len() <= CHAT_PAYLOAD_LINE_BYTES_MAX => line,
+            _ => serde_json::to_string_pretty(input).unwrap_or_default(),
+        },
     };
     parts.redactor.hide(&text)
 }

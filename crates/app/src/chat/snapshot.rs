@@ -7,7 +7,7 @@
 
 mod restore;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use git2::{
@@ -43,32 +43,45 @@ impl Snapshots {
 
     /// A turn begins. Without a repository there is nothing to do.
     pub(crate) fn before(&self) -> Result<(), String> {
-        self.record(BEFORE)
+        self.record(|repository, tip, taken| {
+            let (number, parent) = match tip {
+                // One that never ended is none that could be told apart.
+                Some(tip) if is(&tip, BEFORE) => (number(&tip), tip.parent(0).ok()),
+                Some(tip) if number(&tip) >= UNDO_TURNS_MAX => (1, None),
+                Some(tip) => (number(&tip) + 1, Some(tip)),
+                None => (1, None),
+            };
+            self.write(repository, (BEFORE, number), parent, taken)
+        })
     }
 
     /// The turn is over.
     pub(crate) fn after(&self) -> Result<(), String> {
-        self.record(AFTER)
+        self.record(|repository, tip, taken| match tip {
+            Some(tip) if is(&tip, BEFORE) => {
+                self.write(repository, (AFTER, number(&tip)), Some(tip), taken)
+            }
+            Some(_) | None => Ok(()),
+        })
     }
 
-    fn record(&self, what: &str) -> Result<(), String> {
+    fn record(
+        &self,
+        write: impl FnOnce(&Repository, Option<Commit<'_>>, &Taken) -> Result<(), git2::Error>,
+    ) -> Result<(), String> {
         let Ok(repository) = open(&self.workspace) else { return Ok(()) };
-        let taken = take(&repository).map_err(|error| error.message().to_owned())?;
-        self.write(&repository, what, &taken).map_err(|error| error.message().to_owned())
+        let taken = take(&repository);
+        let written = taken.and_then(|taken| write(&repository, self.tip(&repository), &taken));
+        written.map_err(|error| error.message().to_owned())
     }
 
-    fn write(&self, repository: &Repository, what: &str, taken: &Taken) -> Result<(), git2::Error> {
-        let tip = self.tip(repository);
-        let (number, parent) = match tip {
-            // A turn that was taken up again keeps the beginning it had.
-            Some(tip) if what == BEFORE && is(&tip, BEFORE) => return Ok(()),
-            Some(tip) if what == AFTER && !is(&tip, BEFORE) => return Ok(()),
-            Some(tip) if what == BEFORE && number(&tip) >= UNDO_TURNS_MAX => (1, None),
-            Some(tip) if what == BEFORE => (number(&tip) + 1, Some(tip)),
-            Some(tip) => (number(&tip), Some(tip)),
-            None if what == BEFORE => (1, None),
-            None => return Ok(()),
-        };
+    fn write(
+        &self,
+        repository: &Repository,
+        (what, number): (&str, u32),
+        parent: Option<Commit<'_>>,
+        taken: &Taken,
+    ) -> Result<(), git2::Error> {
         let tree = repository.find_tree(taken.tree)?;
         let signature = Signature::now("agentry", "agentry@localhost")?;
         let mut message = format!("{what} turn {number}\n\n");
@@ -97,11 +110,7 @@ impl Snapshots {
             );
         }
         let before = after.parent(0).map_err(said)?;
-        let large: Vec<&str> = large(&after).collect();
-        if !large.is_empty() {
-            let text = format!("Too large to be taken back, look yourself: {}", large.join(", "));
-            return Err(text);
-        }
+        refuse_large(&before, &after)?;
         let changed = changed(&repository, &before, &after).map_err(said)?;
         restore::restore(&repository, &changed)?;
         self.forget(&repository, &before).map_err(said)?;
@@ -157,9 +166,23 @@ fn number(commit: &Commit<'_>) -> u32 {
     first.rsplit(' ').next().and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
-fn large<'c>(commit: &'c Commit<'_>) -> impl Iterator<Item = &'c str> {
-    let lines = commit.message().unwrap_or_default().lines();
-    lines.filter_map(|line| line.strip_prefix(LARGE))
+/// Files that are too large to be kept can only be told to have changed.
+fn refuse_large(before: &Commit<'_>, after: &Commit<'_>) -> Result<(), String> {
+    const SHOWN: usize = 5;
+    let lines = |commit: &Commit<'_>| -> BTreeSet<String> {
+        let lines = commit.message().unwrap_or_default().lines();
+        lines.filter_map(|line| line.strip_prefix(LARGE)).map(str::to_owned).collect()
+    };
+    let (before, after) = (lines(before), lines(after));
+    let name = |line: &String| line.splitn(3, ' ').nth(2).unwrap_or_default().to_owned();
+    let names: BTreeSet<String> = before.symmetric_difference(&after).map(name).collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    let shown: Vec<&str> = names.iter().map(String::as_str).take(SHOWN).collect();
+    let more = names.len().saturating_sub(SHOWN);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    Err(format!("Too large to be taken back, look yourself: {}{more}", shown.join(", ")))
 }
 
 /// The repository that a directory is the work tree of, or lies in.
@@ -180,39 +203,83 @@ struct Taken {
 
 /// Keeps the state of the work tree as a tree of git's. What git has already is not read again.
 fn take(repository: &Repository) -> Result<Taken, git2::Error> {
-    let root = repository.workdir().unwrap_or(Path::new("")).to_owned();
     let mut kept = Index::new()?;
+    let mut taking = Taking { repository, bytes: 0, files: 0, large: Vec::new() };
+    let filtered = is_filtered(repository);
     for entry in repository.index()?.iter() {
         // Only what is not in conflict has one content.
-        if entry.flags & 0x3000 == 0 {
-            kept.add(&entry)?;
+        if entry.flags & 0x3000 != 0 {
+            continue;
+        }
+        let path = String::from_utf8_lossy(&entry.path).into_owned();
+        match filtered && !is_as_stored(repository, &entry) {
+            true => taking.keep(&path, &mut kept)?,
+            false => kept.add(&entry)?,
         }
     }
     let mut options = StatusOptions::new();
     options.include_untracked(true).recurse_untracked_dirs(true).include_ignored(false);
     options.exclude_submodules(true).update_index(false).no_refresh(true);
-    let statuses = repository.statuses(Some(&mut options))?;
-    let (mut bytes, mut files, mut large) = (0, 0, Vec::new());
-    for status in statuses.iter() {
+    for status in repository.statuses(Some(&mut options))?.iter() {
         let Ok(path) = status.path() else { continue };
-        let of_tree =
+        let in_tree =
             Status::WT_NEW | Status::WT_MODIFIED | Status::WT_TYPECHANGE | Status::WT_DELETED;
-        if !status.status().intersects(of_tree) {
-            continue;
+        if status.status().intersects(in_tree) {
+            taking.keep(path, &mut kept)?;
         }
-        kept.remove_path(Path::new(path)).unwrap_or_default();
-        let Some((content, mode)) = read(&root.join(path)) else { continue };
-        bytes += content.len() as u64;
-        files += 1;
-        let fits = content.len() as u64 <= UNDO_FILE_BYTES_MAX;
-        if !fits || bytes > UNDO_BYTES_MAX || files > UNDO_FILES_MAX {
-            large.push(path.to_owned());
-            continue;
-        }
-        let id = repository.blob(&content)?;
-        kept.add(&entry(path, id, mode))?;
     }
-    Ok(Taken { tree: kept.write_tree_to(repository)?, large })
+    Ok(Taken { tree: kept.write_tree_to(repository)?, large: taking.large })
+}
+
+/// Keeps files as they lie in the work tree, as many as it may.
+struct Taking<'r> {
+    repository: &'r Repository,
+    bytes: u64,
+    files: u32,
+    large: Vec<String>,
+}
+
+impl Taking<'_> {
+    fn keep(&mut self, path: &str, kept: &mut Index) -> Result<(), git2::Error> {
+        kept.remove_path(Path::new(path)).unwrap_or_default();
+        let full = self.repository.workdir().unwrap_or(Path::new("")).join(path);
+        let Some((content, mode)) = read(&full) else { return Ok(()) };
+        self.bytes += content.len() as u64;
+        self.files += 1;
+        let fits = content.len() as u64 <= UNDO_FILE_BYTES_MAX;
+        if !fits || self.bytes > UNDO_BYTES_MAX || self.files > UNDO_FILES_MAX {
+            self.large.push(format!("{} {path}", stamp(&full)));
+            return Ok(());
+        }
+        let id = self.repository.blob(&content)?;
+        kept.add(&entry(path, id, mode))
+    }
+}
+
+/// By what a change of a file is told that is not read: its size, and when it was written.
+fn stamp(path: &Path) -> String {
+    use std::os::unix::fs::MetadataExt;
+    let found = path.symlink_metadata();
+    let (size, time) = found.map_or((0, 0), |found| {
+        (found.size(), found.mtime().wrapping_mul(1_000_000_000).wrapping_add(found.mtime_nsec()))
+    });
+    format!("{size} {time}")
+}
+
+/// Whether files may lie in the work tree otherwise than git stores them: other ends of lines, or large files elsewhere.
+fn is_filtered(repository: &Repository) -> bool {
+    let settings = repository.config().and_then(|mut config| config.snapshot());
+    let converts =
+        settings.is_ok_and(|one| one.get_str("core.autocrlf").is_ok_and(|value| value != "false"));
+    let index = repository.index();
+    let listed =
+        index.is_ok_and(|index| index.iter().any(|entry| entry.path.ends_with(b".gitattributes")));
+    converts || listed || repository.path().join("info/attributes").exists()
+}
+
+fn is_as_stored(repository: &Repository, entry: &IndexEntry) -> bool {
+    let header = repository.odb().and_then(|odb| odb.read_header(entry.id));
+    header.is_ok_and(|(size, _)| u32::try_from(size).is_ok_and(|size| size == entry.file_size))
 }
 
 /// The content of a file or link, with its mode. One that is too large is read no further than to know.

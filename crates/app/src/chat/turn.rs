@@ -11,17 +11,18 @@ use agentry_protocol::call::ToolOutcome;
 use agentry_protocol::confinement::{Confinement, Connection};
 use agentry_protocol::envelope::{About, Envelope};
 use agentry_protocol::event::{Ending, Event};
-use agentry_protocol::message::Usage;
+use agentry_protocol::message::{ModelReply, Usage};
 use agentry_protocol::{ApprovalId, CallId};
 use agentry_runtime::Handle;
 
 use super::call::{Call, Past};
-use super::ink::{BAD, DIM, Row, WARN, row};
+use super::ink::{BAD, BOLD, DIM, ITALIC, Row, WARN, YOU, joined, row, span};
 use super::markdown;
 use super::question::Question;
 use super::scroll::{Kind, Scroll};
 use super::stream::Stream;
-use super::wrap::wrapped;
+use super::wrap::{cut, width, wrapped};
+use crate::limits::CHAT_THINKING_BYTES_MAX;
 use crate::lines::in_words;
 
 /// What a turn is for.
@@ -39,6 +40,33 @@ pub(crate) struct Steer {
     pub(crate) text: String,
 }
 
+/// What comes from the model at this moment.
+#[derive(Default)]
+struct Answering {
+    stream: Stream,
+    /// The end of what it thinks.
+    thinking: String,
+}
+
+impl Answering {
+    fn thought(&mut self, piece: &str) {
+        self.thinking.push_str(piece);
+        let from = self.thinking.len().saturating_sub(CHAT_THINKING_BYTES_MAX);
+        self.thinking.drain(..self.thinking.ceil_char_boundary(from));
+    }
+
+    /// One row with the last line of what it thinks, as long as it says nothing.
+    fn thinking(&self, columns: usize) -> Option<Row> {
+        let line = self.thinking.lines().rfind(|line| !line.trim().is_empty())?;
+        let wide = width(line);
+        let from: String = line.chars().rev().take(columns.saturating_sub(2)).collect();
+        let end: String = from.chars().rev().collect();
+        let text =
+            if wide > columns { format!("… {}", end.trim_start()) } else { line.to_owned() };
+        self.stream.is_empty().then(|| cut(&row(text, DIM.patch(ITALIC)), columns))
+    }
+}
+
 /// The turn under way.
 pub(crate) struct Turn {
     pub(crate) purpose: Purpose,
@@ -49,7 +77,7 @@ pub(crate) struct Turn {
     pub(crate) questions: VecDeque<Question>,
     pub(crate) steers: Vec<Steer>,
     pub(crate) cancelled: bool,
-    stream: Stream,
+    answer: Answering,
     calls: Vec<Call>,
     confinement: Option<Confinement>,
     /// The last thing that the agent said.
@@ -76,7 +104,7 @@ impl Turn {
             questions: VecDeque::new(),
             steers: Vec::new(),
             cancelled: false,
-            stream: Stream::default(),
+            answer: Answering::default(),
             calls: Vec::new(),
             confinement: None,
             said: None,
@@ -86,15 +114,16 @@ impl Turn {
     /// A piece of an answer.
     pub(crate) fn piece(&mut self, delta: &Delta) {
         match delta {
-            Delta::Text(text) => self.stream.push(text),
-            Delta::Restart => self.stream.restart(),
-            Delta::Thinking(_) | Delta::Call { .. } => {}
+            Delta::Text(text) => self.answer.stream.push(text),
+            Delta::Thinking(text) => self.answer.thought(text),
+            Delta::Restart => self.answer.stream.restart(),
+            Delta::Call { .. } => {}
         }
     }
 
     /// What of the answer is final goes up.
     pub(crate) fn settle_stream(&mut self, scroll: &mut Scroll, columns: usize) {
-        let rows = self.stream.settled(columns);
+        let rows = self.answer.stream.settled(columns);
         scroll.add(Kind::Answer, rows, columns);
     }
 
@@ -132,13 +161,7 @@ impl Turn {
                 ),
                 WARN,
             ),
-            Event::ModelReplied { reply, .. } => {
-                self.usage = self.usage.plus(reply.usage);
-                if !reply.text.is_empty() {
-                    self.said = Some(reply.text.clone());
-                }
-                self.answered(&reply.text, scroll, columns);
-            }
+            Event::ModelReplied { reply, .. } => self.replied(reply, scroll, columns),
             Event::ModelFailed { .. } => self.answered("", scroll, columns),
             Event::CallProposed { call, .. } => {
                 self.calls.push(Call { call: call.clone(), begun: None });
@@ -210,7 +233,8 @@ impl Turn {
 
     /// The rows that may still change.
     pub(crate) fn live(&mut self, columns: usize) -> Vec<Row> {
-        let mut rows = self.stream.live(columns);
+        let mut rows = self.answer.stream.live(columns);
+        rows.extend(self.answer.thinking(columns));
         let asked =
             |call: &Call| self.questions.iter().any(|one| one.approval.call.id == call.call.id);
         rows.extend(self.calls.iter().filter(|call| !asked(call)).map(|call| call.live(columns)));
@@ -219,14 +243,23 @@ impl Turn {
 
     /// Whether something streams.
     pub(crate) fn is_streaming(&self) -> bool {
-        !self.stream.is_empty()
+        !self.answer.stream.is_empty()
+    }
+
+    fn replied(&mut self, reply: &ModelReply, scroll: &mut Scroll, columns: usize) {
+        self.usage = self.usage.plus(reply.usage);
+        if !reply.text.is_empty() {
+            self.said = Some(reply.text.clone());
+        }
+        self.answered(&reply.text, scroll, columns);
     }
 
     fn answered(&mut self, text: &str, scroll: &mut Scroll, columns: usize) {
-        let rows = match self.stream.is_empty() {
+        let rows = match self.answer.stream.is_empty() {
             true => markdown::rows(text, columns),
-            false => self.stream.end(columns),
+            false => self.answer.stream.end(columns),
         };
+        self.answer = Answering::default();
         scroll.add(Kind::Answer, rows, columns);
         scroll.end_answer();
     }
@@ -271,12 +304,11 @@ pub(crate) fn you(text: &str, how: &str, columns: usize) -> Vec<Row> {
     let mut rows = Vec::new();
     for (at, line) in text.lines().enumerate() {
         let mark = if at == 0 { "› " } else { "  " };
-        let mut parts =
-            vec![super::ink::span(mark, super::ink::YOU), super::ink::span(line, super::ink::BOLD)];
+        let mut parts = vec![span(mark, YOU), span(line, BOLD)];
         if at == 0 && !how.is_empty() {
-            parts.push(super::ink::span(format!("  ({how})"), DIM));
+            parts.push(span(format!("  ({how})"), DIM));
         }
-        rows.extend(wrapped(&super::ink::joined(parts), columns, 2));
+        rows.extend(wrapped(&joined(parts), columns, 2));
     }
-    if rows.is_empty() { vec![row("› ", super::ink::YOU)] } else { rows }
+    if rows.is_empty() { vec![row("› ", YOU)] } else { rows }
 }

@@ -77,7 +77,9 @@ pub(crate) fn begin(
     let (engine, wake) = (engine.clone(), wake.clone());
     thread::spawn(move || {
         // What cannot be kept cannot be taken back later; the turn goes on all the same.
-        keep(snapshots.before(), &wake);
+        if let Begin::Order(_) = what {
+            keep(snapshots.before(), &wake);
+        }
         let run = AssertUnwindSafe(|| run(&engine, what, post, &wake));
         let outcome = panic::catch_unwind(run)
             .map_err(|_| "the run broke down; `agentry show` has its record".to_owned())

@@ -58,20 +58,20 @@ pub(crate) fn run(host: &Host, mut options: Options) -> Result<ExitCode, Fault> 
         (None, Some(id)) => options.work.agent = Some(id.clone()),
         (None, None) => {}
     }
+    if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
+        return piped(host, options);
+    }
     let borrowed = match options.resume {
         Some(_) => None,
         None => borrow_profile(host, &mut options.work)?,
     };
-    if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
-        return piped(host, options);
-    }
     let mut opened = open(host, &options)?;
     opened.notes.extend(borrowed);
     chat::run(host, opened)
 }
 
 /// Runs what is piped in.
-fn piped(host: &Host, options: Options) -> Result<ExitCode, Fault> {
+fn piped(host: &Host, mut options: Options) -> Result<ExitCode, Fault> {
     let mut text = String::new();
     if !io::stdin().is_terminal() {
         let read = io::stdin().take(LINE_BYTES_MAX as u64).read_to_string(&mut text);
@@ -84,12 +84,13 @@ fn piped(host: &Host, options: Options) -> Result<ExitCode, Fault> {
             Blame::Caller,
             "there is no terminal to chat in, and no prompt was piped in",
         )
-        .hint("pipe a prompt, as in `echo hello | agentry`, or use `agentry run`"));
+        .hint("pipe a prompt, as in `echo hello | agentry`; `agentry --help` lists the verbs"));
     }
     if options.go_on || options.resume.is_some() {
         let text = "--continue and --resume need a terminal";
         return Err(Fault::new(Blame::Caller, text).hint("use `agentry run --session`"));
     }
+    borrow_profile(host, &mut options.work)?;
     run::run(host, run::Options::of_prompt(text, options.work))
 }
 
@@ -100,12 +101,12 @@ fn borrow_profile(host: &Host, work: &mut Work) -> Result<Option<String>, Fault>
         return Ok(None);
     }
     let loaded = host.load(&work.dir, SkillLevel::Extended)?;
-    let wrong = |one: &&agentry_agentfile::diagnostic::Diagnostic| {
+    let wrong = |one: &agentry_agentfile::diagnostic::Diagnostic| {
         one.severity == Severity::Error && one.code != Code::NothingHere
     };
     let library = &loaded.library;
     let nothing = library.agents.is_empty() && library.broken_agents.is_empty();
-    if !nothing || loaded.findings.sorted().iter().any(|one| wrong(&one)) {
+    if !nothing || loaded.findings.sorted().iter().any(|one| wrong(one)) {
         return Ok(None);
     }
     let Some(state) = &host.environment.state else { return Ok(None) };

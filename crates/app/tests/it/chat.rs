@@ -67,7 +67,7 @@ fn a_no_tells_the_agent_why() {
     pane.sees("›").says("make it").sees("$ touch made").sees("[y] once");
     pane.keys(&["n"]).sees("Why not?").says("use another name").sees("Then not.").rests();
     let all = pane.all();
-    assert!(all.contains("  no: use another name\n"), "{all}");
+    assert!(all.contains("  no to bash: use another name\n"), "{all}");
     assert!(all.contains("✗ bash touch made  A person said no: use another name"), "{all}");
     assert!(!story.path("made").exists());
 }

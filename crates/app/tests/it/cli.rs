@@ -18,10 +18,11 @@ fn help_ends_with_examples() {
     --- stdout
     Runs agents defined as files in git: governed, confined, durable, replayable
 
-    Usage: agentry [OPTIONS] <COMMAND>
+    Usage: agentry [OPTIONS] [COMMAND]
 
     Commands:
       init         Make an agent in a new directory, with git history
+      chat         Talk with an agent in the terminal; `agentry` alone does the same
       run          Run a task or a prompt to its end
       stdio        Talk with an agent in JSON lines
       check        Say everything that is wrong with agents, skills, tasks and settings
@@ -65,6 +66,7 @@ fn help_ends_with_examples() {
               Print version
 
     Examples:
+      agentry                                   talk with the agent of this directory
       agentry init my-agent --profile coder     make an agent from a bundled profile
       agentry check my-agent                    say what is wrong with it
       agentry run -C my-agent "List the files"   run a prompt or a task
@@ -75,10 +77,12 @@ fn help_ends_with_examples() {
 }
 
 #[test]
-fn without_a_verb_help_is_shown_and_it_is_exit_2() {
-    let ran = Story::new("").ran_in("", "");
+fn without_a_verb_a_terminal_or_a_prompt_it_is_exit_2_and_nothing_is_written() {
+    let story = Story::new("");
+    let ran = story.ran_in("", "");
     assert_eq!(ran.code, Some(2));
-    assert!(ran.err.contains("Usage: agentry"), "{}", ran.err);
+    assert!(ran.err.contains("echo hello | agentry"), "{}", ran.err);
+    assert!(!story.home(".local").exists());
 }
 
 #[test]
@@ -90,7 +94,7 @@ fn an_unknown_verb_is_exit_2() {
 
       tip: some similar subcommands exist: 'schema', 'check'
 
-    Usage: agentry [OPTIONS] <COMMAND>
+    Usage: agentry [OPTIONS] [COMMAND]
 
     For more information, try '--help'.
     ");

@@ -14,7 +14,7 @@ use ratatui::style::Style;
 use super::COMMANDS;
 use crate::chat::draw::count;
 use crate::chat::ink::{BAD, BOLD, DIM, Row, joined, row, span};
-use crate::chat::wrap::width;
+use crate::chat::wrap::{width, wrapped};
 use crate::chat::{Chat, call, tail};
 use crate::engine;
 use crate::limits::CHAT_CONTEXT_TURNS_MAX;
@@ -49,14 +49,15 @@ struct Spent {
 
 impl Chat<'_> {
     pub(super) fn help(&mut self) {
+        let columns = self.screen.width();
         let mut rows = vec![row("Commands", BOLD)];
         for one in &COMMANDS {
             let name = format!("/{} {}", one.name, one.takes);
-            rows.push(pair(&name, one.about, 26));
+            rows.extend(pair(&name, one.about, (26, columns)));
         }
         rows.push(Row::default());
         rows.push(row("Keys", BOLD));
-        rows.extend(KEYS.iter().map(|(key, about)| pair(key, about, 18)));
+        rows.extend(KEYS.iter().flat_map(|(key, about)| pair(key, about, (18, columns))));
         self.page(rows);
     }
 
@@ -64,16 +65,17 @@ impl Chat<'_> {
         let talk = &self.talk;
         let definitions = &talk.engine.definitions;
         let session = talk.session.as_ref().map_or("not begun", |session| session.as_str());
-        let rows = vec![
-            pair("agent", talk.agent.as_str(), 12),
-            pair("model", &format!("{} ({})", talk.terms.model, talk.model_from), 12),
-            pair("mode", talk.terms.mode.as_str(), 12),
-            pair("workspace", &definitions.workspace.display().to_string(), 12),
-            pair("definitions", &definitions.project.display().to_string(), 12),
-            pair("sandbox", definitions.level.as_str(), 12),
-            pair("session", &format!("{} ({session})", talk.key), 12),
+        let size = (12, self.screen.width());
+        let rows = [
+            pair("agent", talk.agent.as_str(), size),
+            pair("model", &format!("{} ({})", talk.terms.model, talk.model_from), size),
+            pair("mode", talk.terms.mode.as_str(), size),
+            pair("workspace", &definitions.workspace.display().to_string(), size),
+            pair("definitions", &definitions.project.display().to_string(), size),
+            pair("sandbox", definitions.level.as_str(), size),
+            pair("session", &format!("{} ({session})", talk.key), size),
         ];
-        self.page(rows);
+        self.page(rows.concat());
     }
 
     pub(super) fn cost(&mut self) {
@@ -228,10 +230,11 @@ impl Chat<'_> {
 
     pub(super) fn tools(&mut self) {
         let Some(agent) = self.talk.definition() else { return };
+        let columns = self.screen.width();
         let mut rows = Vec::new();
         for tool in &agent.powers.toolset {
             let risk = format!("{:?} risk", tool.risk).to_lowercase();
-            rows.push(pair(tool.name.as_str(), &risk, 16));
+            rows.extend(pair(tool.name.as_str(), &risk, (16, columns)));
         }
         for one in &agent.powers.left_out {
             rows.push(row(format!("- {}: {}", one.name, one.why), DIM));
@@ -245,11 +248,12 @@ impl Chat<'_> {
     pub(super) fn skills(&mut self) {
         let Some(agent) = self.talk.definition() else { return };
         let library = &self.talk.engine.definitions.library;
+        let columns = self.screen.width();
         let mut rows = Vec::new();
         for id in &agent.skills {
             let about = library.skill(agent, id.value.as_str());
             let about = about.map_or("", |skill| skill.description.value.as_str());
-            rows.push(pair(id.value.as_str(), about, 20));
+            rows.extend(pair(id.value.as_str(), about, (20, columns)));
         }
         if rows.is_empty() {
             rows.push(row("The agent has no skills.", DIM));
@@ -259,11 +263,12 @@ impl Chat<'_> {
 
     pub(super) fn agents(&mut self) {
         let library = &self.talk.engine.definitions.library;
+        let columns = self.screen.width();
         let mut rows = Vec::new();
         for (id, agent) in &library.agents {
             let about = agent.identity.description.as_ref().map_or("", |text| text.value.as_str());
             let mark = if *id == self.talk.agent.as_str() { "* " } else { "  " };
-            rows.push(pair(&format!("{mark}{id}"), about, 22));
+            rows.extend(pair(&format!("{mark}{id}"), about, (22, columns)));
         }
         for (id, file) in &library.broken_agents {
             rows.push(row(format!("  {id} does not load ({file})"), BAD));
@@ -288,9 +293,11 @@ fn numbers(spent: &Spent) -> String {
     )
 }
 
-fn pair(name: &str, about: &str, wide: usize) -> Row {
+/// A name and what there is to say about it, which stays in its own column.
+fn pair(name: &str, about: &str, (wide, columns): (usize, usize)) -> Vec<Row> {
     let pad = " ".repeat(wide.saturating_sub(width(name)).max(1));
-    joined([span(format!("  {name}{pad}"), Style::new()), span(about, DIM)])
+    let line = joined([span(format!("  {name}{pad}"), Style::new()), span(about, DIM)]);
+    wrapped(&line, columns, wide + 2)
 }
 
 fn call_line(text: &str) -> String {

@@ -122,6 +122,39 @@ fn a_file_that_is_too_large_is_named() {
 }
 
 #[test]
+fn a_large_file_that_was_not_touched_is_in_nobodys_way() {
+    let place = Place::new();
+    place.write("large.bin", &"x".repeat(usize::try_from(UNDO_FILE_BYTES_MAX).unwrap() + 1));
+    place.turn(|| place.write("tracked.txt", "two\n"));
+    assert_eq!(place.snapshots.undo().unwrap(), ["tracked.txt"]);
+}
+
+#[test]
+fn what_happened_after_a_turn_that_never_ended_is_not_taken_for_the_next_ones() {
+    let place = Place::new();
+    place.snapshots.before().unwrap();
+    place.write("mine.txt", "of the person\n");
+    place.turn(|| place.write("tracked.txt", "two\n"));
+    assert_eq!(place.snapshots.undo().unwrap(), ["tracked.txt"]);
+    assert_eq!(place.read("mine.txt").unwrap(), "of the person\n");
+}
+
+#[test]
+fn a_file_that_git_stores_otherwise_comes_back_as_it_lay_there() {
+    let place = Place::new();
+    let repository = Repository::open(place.root.path()).unwrap();
+    place.write(".gitattributes", "*.txt text eol=crlf\n");
+    place.write("tracked.txt", "one\r\n");
+    let mut index = repository.index().unwrap();
+    index.add_path(Path::new(".gitattributes")).unwrap();
+    index.add_path(Path::new("tracked.txt")).unwrap();
+    index.write().unwrap();
+    place.turn(|| place.write("tracked.txt", "two\r\n"));
+    assert_eq!(place.snapshots.undo().unwrap(), ["tracked.txt"]);
+    assert_eq!(place.read("tracked.txt").unwrap(), "one\r\n");
+}
+
+#[test]
 fn without_a_repository_it_says_so() {
     let root = tempfile::tempdir().unwrap();
     let snapshots = Snapshots::of(root.path(), "x");
