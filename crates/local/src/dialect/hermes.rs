@@ -13,6 +13,10 @@ use crate::toolset::Offered;
 const OPENS: &str = "<tool_call>";
 const CLOSES: &str = "</tool_call>";
 
+/// What small models need to be told: without it they call again, or write code that would read the outcome.
+const AFTER: &str =
+    "\nIf this is what I asked for, tell me in plain words what it says. Otherwise go on.";
+
 /// The dialect; `Plain` has the same calls in another frame.
 pub(crate) struct Hermes {
     name: DialectName,
@@ -67,6 +71,7 @@ impl Dialect for Hermes {
             parts.push(Part::text(outcome.content));
             parts.push(Part::mark("\n</tool_response>"));
         }
+        parts.push(Part::text(AFTER));
         parts
     }
 
