@@ -117,7 +117,7 @@ fn request(prompt: &str, tools: Vec<ToolSpec>, most: u64) -> ModelRequest {
         max_tokens: Some(most),
         system: SYSTEM.into(),
         tools: tools.into(),
-        messages: vec![Message::User { content: prompt.into() }.into()],
+        messages: vec![Message::user(prompt).into()],
     }
 }
 

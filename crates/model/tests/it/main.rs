@@ -18,7 +18,7 @@ use std::cell::RefCell;
 use std::io::Write;
 use std::sync::Arc;
 
-use agentry_model::{Answer, Delta, Model, Question, Scripted, find};
+use agentry_model::{Answer, Delta, Model, Providers, Question, Scripted};
 use agentry_protocol::message::{FailureKind, ModelFailure, ModelRequest};
 
 fn script(text: &str) -> (tempfile::NamedTempFile, Result<Scripted, String>) {
@@ -110,8 +110,10 @@ fn a_wrong_line_is_found_before_the_run_at_its_place() {
 
 #[test]
 fn a_model_that_nobody_serves_is_named() {
+    let find = |name: &str| Providers::default().open(name, &[]);
     let error = find("no-such-model").err().unwrap().to_string();
     assert_eq!(error, "no provider serves the model `no-such-model`");
+    assert!(find("anthropic/").is_err() && find("local/tiny").is_err());
     let error = find("scripted:/no/such/file").err().unwrap().to_string();
     assert!(error.starts_with("cannot read the script /no/such/file: "), "{error}");
 }
