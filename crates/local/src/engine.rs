@@ -43,7 +43,8 @@ impl Engine {
         let place = file.canonicalize().unwrap_or_else(|_| file.to_owned());
         let mut opened = opened().lock().unwrap_or_else(PoisonError::into_inner);
         let entry = (place.clone(), *settings);
-        if let Some(shared) = opened.get(&entry).and_then(Weak::upgrade) {
+        let open = opened.get(&entry).and_then(Weak::upgrade).filter(|shared| shared.lives());
+        if let Some(shared) = open {
             return Ok(Self { shared });
         }
         let shared = Arc::new(started(place, *settings)?);
@@ -85,6 +86,12 @@ impl Engine {
                 Err(RecvTimeoutError::Disconnected) => return Err(gone()),
             }
         }
+    }
+}
+
+impl Shared {
+    fn lives(&self) -> bool {
+        self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
     }
 }
 

@@ -20,6 +20,9 @@ use crate::vocabulary::Vocabulary;
 /// Forced bytes below this are left to the model: they cost no more than a word.
 const FORCED_BYTES: usize = 6;
 
+/// How small models begin a call besides its mark.
+const OPENINGS: [&str; 3] = ["```json", "{\"name\"", "{\n"];
+
 /// The one who listens: hears pieces and says whether to go on.
 pub(crate) trait Listener {
     fn hear(&mut self, piece: Piece);
@@ -83,15 +86,17 @@ impl Speaker<'_, '_> {
 
     /// Whether the opening mark of a call is probable enough.
     fn wants_to_call(&mut self, calls: &Calls) -> bool {
-        let mut opening = self.vocabulary.tokens(&self.dialect.call_opens());
-        if opening.is_empty() {
-            let forced = calls.matcher().compute_ff_bytes();
-            opening = self.vocabulary.text_tokens(&String::from_utf8_lossy(&forced));
-        }
-        let Some(first) = opening.first().and_then(|token| usize::try_from(*token).ok()) else {
-            return false;
-        };
-        let probability = dice::probability(self.tape.scores(), first);
+        let forced = calls.matcher().compute_ff_bytes();
+        let mut openings = OPENINGS.map(|text| self.vocabulary.text_tokens(text)).to_vec();
+        openings.push(self.vocabulary.tokens(&self.dialect.call_opens()));
+        openings.push(self.vocabulary.text_tokens(&String::from_utf8_lossy(&forced)));
+        let mut firsts: Vec<Token> =
+            openings.iter().filter_map(|tokens| tokens.first().copied()).collect();
+        firsts.sort_unstable();
+        firsts.dedup();
+        let scores = self.tape.scores();
+        let firsts = firsts.into_iter().filter_map(|token| usize::try_from(token).ok());
+        let probability = firsts.map(|token| dice::probability(scores, token)).sum::<f32>();
         self.spoken.call_probability = Some(probability);
         probability >= CALL_PROBABILITY_MIN
     }
@@ -187,7 +192,10 @@ impl Speaker<'_, '_> {
     fn forced_tokens(&self, text: &str) -> Vec<Token> {
         let mut tokens = self.vocabulary.text_tokens(text);
         tokens.pop();
-        tokens
+        let bytes: Vec<u8> =
+            tokens.iter().flat_map(|token| self.vocabulary.bytes(*token)).collect();
+        // Some tokenizers put a space before everything; then the model finds the words itself.
+        if text.as_bytes().starts_with(&bytes) { tokens } else { Vec::new() }
     }
 
     fn check_call(&self, calls: &Calls, bytes: &[u8]) -> Result<Written, LocalError> {

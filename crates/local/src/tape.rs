@@ -17,6 +17,7 @@ pub(crate) struct Tape<'m> {
     batch: LlamaBatch<'static>,
     pub(crate) sequences: Sequences,
     slot: usize,
+    window: usize,
     /// What comes next in this sequence and is not evaluated yet.
     pending: Vec<Token>,
     /// How many tokens were evaluated since the prompt was laid.
@@ -31,12 +32,14 @@ pub(crate) enum Went {
 }
 
 impl<'m> Tape<'m> {
-    pub(crate) fn new(context: LlamaContext<'m>, sequences: u32) -> Self {
+    /// The engine may round the window up; we keep to what was said.
+    pub(crate) fn new(context: LlamaContext<'m>, window: u32, sequences: u32) -> Self {
         Self {
             context,
             batch: LlamaBatch::new(BATCH_TOKENS_MAX, 1),
             sequences: Sequences::new(sequences),
             slot: 0,
+            window: usize::try_from(window).unwrap_or(usize::MAX),
             pending: Vec::new(),
             evaluated: 0,
         }
@@ -44,7 +47,7 @@ impl<'m> Tape<'m> {
 
     /// The window, in tokens.
     pub(crate) fn window(&self) -> usize {
-        usize::try_from(self.context.n_ctx()).unwrap_or(usize::MAX)
+        self.window
     }
 
     /// Finds the sequence of a session.

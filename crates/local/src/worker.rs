@@ -137,7 +137,7 @@ impl Loaded {
             file: self.file.clone(),
             why: if log.is_empty() { error.to_string() } else { log },
         })?;
-        Ok(Tape::new(context, self.sessions))
+        Ok(Tape::new(context, self.context, self.sessions))
     }
 
     fn dialect(&self, vocabulary: &Vocabulary<'_>) -> Result<Box<dyn Dialect>, LocalError> {

@@ -43,7 +43,7 @@ fn schemas() -> Vec<(&'static str, Value)> {
             ),
         ),
         (
-            "search",
+            "look_up",
             object(
                 json!({"query": short, "limit": {"type": "integer", "minimum": 1, "maximum": 50},
                        "exact": {"type": "boolean"}}),
