@@ -7,7 +7,7 @@ use std::fmt;
 /// How a model is to be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Settings {
-    /// How many threads compute; the physical cores of the machine otherwise.
+    /// How many threads compute; the physical cores of the machine that are idle otherwise.
     pub threads: Option<u32>,
     /// How many tokens fit; what the model was trained for and memory holds otherwise.
     pub context_tokens: Option<u32>,

@@ -13,13 +13,24 @@ use crate::limits::{
     CONTEXT_TOKENS_MAX, CONTEXT_TOKENS_MIN, CONTEXT_TOKENS_STEP, MEMORY_SPARE_BYTES, THREADS_MAX,
 };
 
-/// How many threads compute: one for each physical core that the process may use.
+/// How many threads compute: one for each physical core that the process may use and that is idle.
+///
+/// The threads of the engine wait for each other in a busy loop: one that shares its core with another
+/// program makes all of them slow.
 pub(crate) fn threads(settings: &Settings) -> u32 {
     let allowed = std::thread::available_parallelism()
         .map_or(1, |count| u32::try_from(count.get()).unwrap_or(THREADS_MAX));
     let physical = fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| cores(&text));
-    let chosen = settings.threads.unwrap_or_else(|| physical.unwrap_or(allowed).min(allowed));
+    let load = fs::read_to_string("/proc/loadavg").ok().and_then(|text| busy(&text)).unwrap_or(0);
+    let chosen = settings
+        .threads
+        .unwrap_or_else(|| physical.unwrap_or(allowed).min(allowed).saturating_sub(load));
     chosen.clamp(1, THREADS_MAX)
+}
+
+/// How many cores were busy in the last minute, by the text of `/proc/loadavg`.
+fn busy(text: &str) -> Option<u32> {
+    text.split(['.', ' ']).next()?.parse().ok()
 }
 
 /// The physical cores in the text of `/proc/cpuinfo`.
@@ -116,6 +127,13 @@ mod tests {
         let text = [cpu(0, 0), cpu(0, 1), cpu(0, 0), cpu(0, 1), cpu(1, 0)].concat();
         assert_eq!(cores(&text), Some(3));
         assert_eq!(cores("processor : 0\n"), None);
+    }
+
+    #[test]
+    fn a_busy_core_is_counted_when_it_was_busy_all_the_time() {
+        assert_eq!(busy("0.98 0.50 0.10 1/100 7\n"), Some(0));
+        assert_eq!(busy("12.08 13.17 12.58 10/153 8656\n"), Some(12));
+        assert_eq!(busy("nothing"), None);
     }
 
     #[test]

@@ -149,6 +149,7 @@ impl Stream {
         let marks = [THOUGHT_OPENS, THOUGHT_CLOSES, FENCE];
         let marks = marks.into_iter().chain(self.call_opens.as_deref());
         marks
+            .filter(|mark| !self.pending.ends_with(mark))
             .flat_map(|mark| (1..mark.len()).rev().filter_map(|length| mark.get(..length)))
             .filter(|half| self.pending.ends_with(half))
             .map(str::len)
@@ -234,8 +235,9 @@ mod tests {
         stream.push(b"So:\n```json\n{\"name\"", true, &mut hear);
         stream.push(b": 1}\n", true, &mut hear);
         assert!(!stream.may_be_call());
-        stream.push(b"```\n", true, &mut hear);
-        assert!(stream.may_be_call());
+        stream.push(b"``", true, &mut hear);
+        stream.push(b"`", true, &mut hear);
+        assert!(stream.may_be_call(), "a fence is whole without a line after it");
         let Piece::Text(first) = &pieces[0] else { panic!("text comes first") };
         assert_eq!(first, "So:\n");
     }

@@ -85,7 +85,7 @@ fn report(way: &str, prompt: &str, said: &Said, right: bool) {
     let probability = said.call_probability.unwrap_or(0.0);
     let calls: Vec<String> =
         said.calls.iter().map(|call| format!("{} {}", call.name, call.input)).collect();
-    let text = &said.text;
+    let text: String = said.text.chars().take(200).collect();
     println!(
         "  {way} {right} p={probability:.4} {:?} {prompt:?} -> {calls:?} {text:?}",
         said.finish
