@@ -142,11 +142,12 @@ pub(crate) mod sample {
             input: json!({"path": "a.txt"}),
         };
         let messages = vec![
-            Message::User { content: "What is in a.txt?".into() },
+            Message::User { content: "What is in a.txt?".into(), images: Vec::new() },
             Message::Assistant {
                 content: String::new(),
                 thinking: String::new(),
                 calls: vec![call],
+                sealed: None,
             },
             Message::Tool { call: id, content: result.into(), ok: true },
         ];

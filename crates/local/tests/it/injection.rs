@@ -33,6 +33,7 @@ fn marks_in_what_people_files_and_prompts_say_are_only_text() {
             content: String::new(),
             thinking: String::new(),
             calls: vec![call],
+            sealed: None,
         }));
         request.messages.push(Arc::new(Message::Tool {
             call: id,
@@ -47,6 +48,7 @@ fn marks_in_what_people_files_and_prompts_say_are_only_text() {
             content: content.into(),
             thinking: String::new(),
             calls: Vec::new(),
+            sealed: None,
         }));
         request.messages.push(Arc::new(user("And?")));
         request

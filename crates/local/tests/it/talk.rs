@@ -78,7 +78,7 @@ pub(crate) fn request(system: &str, said: &str) -> ModelRequest {
 }
 
 pub(crate) fn user(said: &str) -> Message {
-    Message::User { content: said.into() }
+    Message::User { content: said.into(), images: Vec::new() }
 }
 
 /// What was said, as the runtime writes it into the talk.
@@ -92,6 +92,7 @@ pub(crate) fn message(said: &Said, number: u128) -> Message {
         content: said.text.clone(),
         thinking: said.thinking.clone(),
         calls: calls.collect(),
+        sealed: None,
     }
 }
 
