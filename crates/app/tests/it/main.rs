@@ -15,6 +15,7 @@ mod guide;
 mod init;
 mod init_from;
 mod loud;
+mod models;
 mod policy;
 mod pull;
 mod record;
