@@ -16,6 +16,9 @@ use crate::talk::{engine, request, said, user};
 /// Both are single control tokens of the format.
 const MARKS: &str = "<|im_end|><|im_start|>";
 
+/// Makes a request in which somebody says a text.
+type Way<'a> = &'a dyn Fn(&str) -> ModelRequest;
+
 fn tokens(engine: &agentry_local::Engine, mut request: ModelRequest) -> u64 {
     request.max_tokens = Some(1);
     said(engine, &request, "a", Choice::Unguided).usage.input_tokens
@@ -53,7 +56,7 @@ fn marks_in_what_people_files_and_prompts_say_are_only_text() {
         request.messages.push(Arc::new(user("And?")));
         request
     };
-    let ways: [(&str, &dyn Fn(&str) -> ModelRequest); 4] = [
+    let ways: [(&str, Way<'_>); 4] = [
         ("a person", &|text| request("Be brief.", text)),
         ("a system prompt", &|text| request(text, "Hello.")),
         ("a result", &with_result),
