@@ -13,8 +13,8 @@ use std::{
 
 use crate::{child, failure::Failure, packages};
 
-/// The model of the tests.
-const TINY: &str = "smollm2-135m";
+/// The models of the tests.
+const WEIGHTS: [&str; 2] = ["smollm2-135m", "all-minilm-l6-v2"];
 
 struct Step {
     name: &'static str,
@@ -70,18 +70,20 @@ fn require_components(root: &Path) -> Result<(), Failure> {
     ))
 }
 
-/// The smallest model, where `agentry` keeps weights: outside of the checkout, so that it is fetched once.
+/// The smallest model and the embedder, where `agentry` keeps weights: outside of the checkout, so that they are fetched once.
 fn provide_weights(root: &Path) -> Result<(), Failure> {
     let binary = child::target_directory(root)?.join("debug").join("agentry");
-    let mut pull = Command::new(binary);
-    pull.args(["pull", "--quiet", TINY]);
-    println!("==> weights: {}", child::spelled(&pull));
-    match child::succeeds(&mut pull)? {
-        true => Ok(()),
-        false => Err(Failure::new(format!(
-            "The weights of {TINY} could not be fetched, and tests need them. Mend what it says above."
-        ))),
+    for model in WEIGHTS {
+        let mut pull = Command::new(&binary);
+        pull.args(["pull", "--quiet", model]);
+        println!("==> weights: {}", child::spelled(&pull));
+        if !child::succeeds(&mut pull)? {
+            return Err(Failure::new(format!(
+                "The weights of {model} could not be fetched, and tests need them. Mend what it says above."
+            )));
+        }
     }
+    Ok(())
 }
 
 fn steps(root: &Path) -> &'static [Step] {

@@ -76,6 +76,7 @@ pub struct Choice {
 pub fn choose(wanted: &Wanted<'_>, providers: &[Serving]) -> Result<Choice, NoChoice> {
     let mut search = Search::new(wanted.agent, providers);
     if let Some(asked) = wanted.asked {
+        may_use(wanted.agent, asked)?;
         search.look(asked, Said::Asked);
         return search.end(wanted, true);
     }

@@ -38,6 +38,7 @@ fn help_ends_with_examples() {
       sandbox      Try the sandbox, and see what an agent may do in it
       policy       Look at what decides about calls
       secret       Keep secrets, and see who may have them
+      models       Show who serves which models, and which one an agent gets
       pull         Get the weights of a model that runs on this machine
       explain      Explain the code of a finding
       schema       Print the JSON Schema of a definition file, for editors

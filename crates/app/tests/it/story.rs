@@ -140,6 +140,9 @@ impl Story {
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", self.home(""))
+            // No story fetches weights from outside.
+            .env("HF_ENDPOINT", "http://127.0.0.1:1")
+            .env("PIP_INDEX_URL", "http://127.0.0.1:1/simple")
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());

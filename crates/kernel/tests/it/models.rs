@@ -272,7 +272,8 @@ fn some_agent() -> impl Strategy<Value = Models> {
             let refs: Vec<&str> = all.iter().map(String::as_str).collect();
             said(&refs, "agents/a/AGENT.md")
         };
-        Models { candidates: names(&candidates), allowed: names(&allowed), ..Models::default() }
+        let (candidates, allowed) = (names(&candidates), names(&allowed));
+        Models { candidates, allowed, bound: true, ..Models::default() }
     })
 }
 
@@ -306,7 +307,7 @@ proptest! {
             return Ok(());
         };
         let named = !models.candidates.is_empty() || !models.allowed.is_empty();
-        let open = !named || (choice.replaced && models.allowed.is_empty() && !ask);
+        let open = !named;
         for model in choice.fallbacks.iter().chain([&choice.model]) {
             prop_assert!(open || is_permitted(&models, model), "{model}");
             prop_assert!(open || may_use(&models, model).is_ok(), "{model}");

@@ -179,10 +179,10 @@ mod tests {
             "<|im_start|>user\nWhat is in a.txt?<|im_end|>\n",
             "<|im_start|>assistant\n<tool_call>\n{\"name\": \"read_file\", \"arguments\": ",
             "{\"path\": \"a.txt\"}}\n</tool_call><|im_end|>\n",
-            "<|im_start|>user\n<tool_response>\nhello\n</tool_response><|im_end|>\n",
+            "<|im_start|>user\n<tool_response>\nhello\n</tool_response>@<|im_end|>\n",
             "<|im_start|>assistant\n",
         );
-        assert_eq!(prompt, expected);
+        assert_eq!(prompt, expected.replace('@', AFTER));
     }
 
     #[test]

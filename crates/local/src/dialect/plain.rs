@@ -25,7 +25,8 @@ mod tests {
         let dialect = plain(frame);
         let tools = sample::offered(&dialect);
         let prompt = flat_prompt(&render(&dialect, &sample::talk(), &tools));
-        assert!(prompt.ends_with("<tool_response>\nhello\n</tool_response> [/INST] "), "{prompt}");
+        assert!(prompt.contains("<tool_response>\nhello\n</tool_response>\nIf "), "{prompt}");
+        assert!(prompt.ends_with(" [/INST] "), "{prompt}");
         assert!(prompt.contains("\"name\": \"read_file\", \"description\""), "{prompt}");
         assert_eq!(dialect.name(), DialectName::Plain);
         assert_eq!(dialect.between(Some(Role::User), Role::Model), " [/INST] ");
