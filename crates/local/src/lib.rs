@@ -21,6 +21,7 @@ mod machine;
 mod repetition;
 mod schema;
 mod sequences;
+mod sort;
 mod speak;
 mod stream;
 mod tape;

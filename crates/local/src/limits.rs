@@ -34,6 +34,8 @@ pub const ARGUMENT_ITEMS_MAX: u64 = 64;
 pub const SCHEMA_DEPTH_MAX: usize = 32;
 /// How many sets of offered tools keep their grammar.
 pub const TOOLSETS_MAX: usize = 4;
+/// The longest request that is sorted before it is answered.
+pub const SORTED_CHARS_MAX: usize = 400;
 /// How probable the opening mark of a call must be for a call to be made.
 pub const CALL_PROBABILITY_MIN: f32 = 0.05;
 /// The same where the outcome of a call is the last thing that was said.

@@ -81,36 +81,53 @@ impl Local {
     }
 }
 
+impl Local {
+    fn is_talk(&self, question: &Question<'_>) -> Result<bool, ModelFailure> {
+        let go_on = || (question.wait)(Duration::ZERO);
+        let talk = self.engine().and_then(|engine| engine.is_talk(question.request, &go_on));
+        talk.map_err(|error| failure(&error))
+    }
+}
+
 impl Model for Local {
     fn ask(&self, question: &Question<'_>) -> Result<Answer, ModelFailure> {
         if has_pictures(question.request) {
             let message = "the local model takes no pictures; name another model";
             return Err(ModelFailure::new(FailureKind::InvalidRequest, message));
         }
-        let answer = |choice| {
+        let answer = |choice, request: &ModelRequest, session: &str| {
             let engine = self.engine()?;
             engine.answer(&Ask {
-                request: question.request,
-                session: question.session,
+                request,
+                session,
                 hear: &|piece| (question.hear)(delta(piece)),
                 go_on: &|| (question.wait)(Duration::ZERO),
                 choice,
                 seed: question.number,
             })
         };
-        let mut said = answer(Choice::Either).map_err(|error| failure(&error))?;
+        let ask = |choice| answer(choice, question.request, question.session);
+        let mut said = match self.is_talk(question)? {
+            // Without the tools before its eyes it answers far better; what it knows of this is kept apart.
+            true => {
+                let bare = ModelRequest { tools: Arc::from([]), ..question.request.clone() };
+                answer(Choice::Either, &bare, &format!("{}\0talk", question.session))
+            }
+            false => ask(Choice::Either),
+        }
+        .map_err(|error| failure(&error))?;
         if said.calls.is_empty() && describes_a_call(&said.text, question.request) {
             // It wants to call and does not write it as a call: it is asked to.
             (question.hear)(Delta::Restart);
             let before = said.usage;
-            said = answer(Choice::Call).map_err(|error| failure(&error))?;
+            said = ask(Choice::Call).map_err(|error| failure(&error))?;
             said.usage = said.usage.plus(before);
         }
         if said.calls.iter().any(|call| was_made(call, question.request)) {
             // It has the outcome of this very call; it is asked to say what it makes of it.
             (question.hear)(Delta::Restart);
             let before = said.usage;
-            said = answer(Choice::Answer).map_err(|error| failure(&error))?;
+            said = ask(Choice::Answer).map_err(|error| failure(&error))?;
             said.usage = said.usage.plus(before);
         }
         let mut text = said.text;

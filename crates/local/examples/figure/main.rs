@@ -43,8 +43,17 @@ fn main() -> ExitCode {
 
 fn choice(file: &Path, threads: &str, verbose: bool) -> Result<(), Failure> {
     let settings =
-        Settings { threads: Some(threads.parse()?), context_tokens: Some(4096), sessions: 1 };
+        Settings { threads: Some(threads.parse()?), context_tokens: Some(4096), sessions: 2 };
     let engine = Engine::open(file, &settings)?;
+    let mut answered = 0;
+    for prompt in ANSWERS {
+        let said = asked(&engine, prompt, Choice::Either)?;
+        answered += usize::from(said.calls.is_empty());
+        if verbose {
+            report("answer", prompt, &said, said.calls.is_empty());
+        }
+    }
+    println!("to answer without a tool: {answered} of {} prompts", ANSWERS.len());
     for (way, choice) in [
         ("decide, then bind", Choice::Either),
         ("must call", Choice::Call),
@@ -69,15 +78,6 @@ fn choice(file: &Path, threads: &str, verbose: bool) -> Result<(), Failure> {
              {right} right tool and argument"
         );
     }
-    let mut answered = 0;
-    for prompt in ANSWERS {
-        let said = asked(&engine, prompt, Choice::Either)?;
-        answered += usize::from(said.calls.is_empty());
-        if verbose {
-            report("answer", prompt, &said, said.calls.is_empty());
-        }
-    }
-    println!("to answer without a tool: {answered} of {} prompts", ANSWERS.len());
     Ok(())
 }
 
@@ -97,8 +97,11 @@ fn fits(wanted: &Wanted, input: &serde_json::Value) -> bool {
     wanted.values.iter().any(|value| given.contains(value))
 }
 
+/// As Agentry asks: sorted first, if it may do either.
 fn asked(engine: &Engine, prompt: &str, choice: Choice) -> Result<Said, Failure> {
     let request = request(prompt, tools(), 160);
+    let talk = choice == Choice::Either && engine.is_talk(&request, &|| true)?;
+    let request = if talk { ModelRequest { tools: [].into(), ..request } } else { request };
     let ask = Ask {
         request: &request,
         session: "figure",
