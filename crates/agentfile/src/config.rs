@@ -1,12 +1,10 @@
 //! Settings in layers: user, project, environment, flags. Later layers win; every value knows its layer.
 //!
 //! The section `sandbox` is different: there the operator's word (user, environment, flags) is the ceiling,
-//! and what a project or an agent says is a request within it.
+//! and what a project or an agent says is a request within it. What may be spent they can only lower.
 //!
 //! A variable `AGENTRY_AGENT_MODEL` and a flag `-c agent.model=…` are each read as a small TOML text of
 //! their own, so that they are checked and reported like a file.
-//!
-//! What may be spent is lowered by a project or an agent, and never raised.
 //!
 //! Must never: read the environment or a file itself.
 

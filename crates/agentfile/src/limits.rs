@@ -50,3 +50,5 @@ pub const SHELL_OUTPUT_CHARS_DEFAULT: u64 = 20_000;
 pub const SHELL_OUTPUT_CHARS_MAX: u64 = 200_000;
 /// The longest name of a host.
 pub const DOMAIN_BYTES_MAX: usize = 253;
+/// The largest amount that may be spent, in dollars.
+pub const SPENDING_DOLLARS_MAX: f64 = 1_000_000_000.0;

@@ -52,6 +52,7 @@ impl Lines {
         events.into_iter().map(line).collect()
     }
 
+    #[expect(clippy::too_many_lines, reason = "an arm for each event, and no logic in them")]
     fn events(&mut self, envelope: &Envelope) -> Vec<AgentEvent> {
         let run = envelope.about.run.clone();
         let mut nothing = Sum::default();
@@ -63,7 +64,7 @@ impl Lines {
         match &envelope.event {
             Event::RunCreated(plan) => {
                 sum.init = Some(AgentEvent::Init {
-                    model: plan.model.clone(),
+                    model: plan.asked.model.clone(),
                     agent: plan.agent.to_string(),
                     mode: plan.mode.as_str().to_owned(),
                     confinement: UNCONFINED.to_owned(),

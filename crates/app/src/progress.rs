@@ -56,12 +56,13 @@ impl Progress {
         writeln!(anstream::stderr().lock(), "{}", escaped(text)).unwrap_or_default();
     }
 
+    #[expect(clippy::too_many_lines, reason = "an arm for each event, and no logic in them")]
     pub(crate) fn entry(&mut self, envelope: &Envelope) {
         match &envelope.event {
             Event::RunCreated(plan) => {
                 let run = envelope.about.run.as_ref().map_or("", |run| run.as_str());
                 let mode = plan.mode.as_str();
-                self.note(&format!("{run}: {} with {}, {mode}", plan.agent, plan.model));
+                self.note(&format!("{run}: {} with {}, {mode}", plan.agent, plan.asked.model));
             }
             Event::SandboxMissing { why } => {
                 self.note(&format!("warning: {why}"));

@@ -84,3 +84,5 @@ pub const PRICES_BYTES_MAX: usize = 1024 * 1024;
 pub const PRICED_MODELS_MAX: usize = 10_000;
 /// The highest price for a million tokens, in dollars.
 pub const PRICE_USD_MAX: f64 = 1_000_000.0;
+/// The largest cost, in billionths of a dollar; the ledger's database has no larger number.
+pub const COST_NANO_USD_MAX: u64 = i64::MAX.cast_unsigned();

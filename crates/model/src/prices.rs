@@ -9,15 +9,13 @@ use std::sync::LazyLock;
 use agentry_protocol::message::Usage;
 use serde::Deserialize;
 
-use crate::limits::{PRICE_USD_MAX, PRICED_MODELS_MAX, PRICES_BYTES_MAX};
+use crate::limits::{COST_NANO_USD_MAX, PRICE_USD_MAX, PRICED_MODELS_MAX, PRICES_BYTES_MAX};
 
 /// How many bytes of a request make a token, at the least.
 const TOKEN_BYTES_MIN: u64 = 3;
 /// A price for a million tokens in dollars is so many billionths of a thousandth of a dollar for one.
 const PICO_PER_TOKEN: f64 = 1_000_000.0;
 const PICO_PER_NANO: u128 = 1000;
-/// The largest sum; the ledger's database has no larger number.
-const NANO_MAX: u64 = i64::MAX.cast_unsigned();
 
 static BUILT_IN: LazyLock<Prices> = LazyLock::new(|| {
     Prices::read(include_str!("../data/prices.toml")).expect("our own table is read by a test")
@@ -215,7 +213,7 @@ impl Card {
 }
 
 fn nano(pico: u128) -> u64 {
-    u64::try_from(pico.div_ceil(PICO_PER_NANO)).unwrap_or(NANO_MAX).min(NANO_MAX)
+    u64::try_from(pico.div_ceil(PICO_PER_NANO)).unwrap_or(COST_NANO_USD_MAX).min(COST_NANO_USD_MAX)
 }
 
 /// The file as written.

@@ -366,17 +366,12 @@ pub struct RunPlan {
     pub task: Option<TaskId>,
     /// What was asked for, as typed.
     pub prompt: String,
-    /// Pictures that go with it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub images: Vec<Image>,
-    /// The task's inputs, with defaults.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub inputs: BTreeMap<String, String>,
-    /// The model: provider and name.
-    pub model: String,
-    /// Those that are asked when it does not answer, in order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub fallbacks: Vec<String>,
+    /// What goes with it.
+    #[serde(flatten)]
+    pub given: Given,
+    /// Who is asked.
+    #[serde(flatten)]
+    pub asked: AskedModels,
     /// The mode.
     pub mode: Mode,
     /// How much it may do.
@@ -392,6 +387,27 @@ pub struct RunPlan {
     pub steps: Vec<StepPlan>,
     /// The hashes of all definition files, by their path.
     pub files: BTreeMap<String, ContentHash>,
+}
+
+/// What goes with the prompt of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Given {
+    /// Pictures.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<Image>,
+    /// The task's inputs, with defaults.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub inputs: BTreeMap<String, String>,
+}
+
+/// The models of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AskedModels {
+    /// The model: provider and name.
+    pub model: String,
+    /// Those that are asked when it does not answer, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fallbacks: Vec<String>,
 }
 
 /// One step of a run.

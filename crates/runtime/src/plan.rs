@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use agentry_agentfile::task::Task;
 use agentry_kernel::danger;
-use agentry_protocol::event::{Event, RunPlan, StepPlan};
+use agentry_protocol::event::{AskedModels, Event, Given, RunPlan, StepPlan};
 use agentry_protocol::{ContentHash, RunId, TaskId};
 use agentry_store::{Filter, Ledger};
 
@@ -65,10 +65,11 @@ pub(crate) fn of_order(definitions: &Definitions, order: &Order) -> Result<RunPl
         agent: order.agent.clone(),
         task: order.task.clone(),
         prompt: order.prompt.clone(),
-        images: order.images.clone(),
-        inputs: inputs(task, &order.inputs)?,
-        model: order.terms.model.clone(),
-        fallbacks: order.terms.fallbacks.clone(),
+        given: Given { images: order.images.clone(), inputs: inputs(task, &order.inputs)? },
+        asked: AskedModels {
+            model: order.terms.model.clone(),
+            fallbacks: order.terms.fallbacks.clone(),
+        },
         mode: order.terms.mode,
         limits: order.terms.limits,
         check: check(definitions, order, task)?,
@@ -114,8 +115,8 @@ fn check(
 /// What of a plan goes into the charter of a step.
 pub(crate) fn terms(plan: &RunPlan, at: usize) -> Terms {
     Terms {
-        model: plan.model.clone(),
-        fallbacks: plan.fallbacks.clone(),
+        model: plan.asked.model.clone(),
+        fallbacks: plan.asked.fallbacks.clone(),
         mode: plan.mode,
         limits: plan.limits,
         check: plan.check.clone(),
@@ -127,13 +128,13 @@ pub(crate) fn terms(plan: &RunPlan, at: usize) -> Terms {
 pub(crate) fn prompt(plan: &RunPlan, task: Option<&Task>, at: usize) -> String {
     let Some(step) = task.and_then(|task| task.steps.get(at)) else { return plan.prompt.clone() };
     let mut text = step.body.value.trim().to_owned();
-    for (name, value) in &plan.inputs {
+    for (name, value) in &plan.given.inputs {
         for form in [format!("{{{{input.{name}}}}}"), format!("{{{{ input.{name} }}}}")] {
             text = text.replace(&form, value);
         }
     }
-    if !plan.inputs.is_empty() {
-        let inputs = serde_json::to_string_pretty(&plan.inputs).unwrap_or_default();
+    if !plan.given.inputs.is_empty() {
+        let inputs = serde_json::to_string_pretty(&plan.given.inputs).unwrap_or_default();
         write!(text, "\n\nInputs:\n```json\n{inputs}\n```").expect("a string takes everything");
     }
     text

@@ -130,7 +130,7 @@ impl Runner<'_> {
         let order = hidden::order(&self.host.redactor, order);
         let plan = plan::of_order(self.definitions, &order)?;
         let ledger = &self.host.ledger;
-        let model = self.host.models.open(&plan.model, &plan.fallbacks)?;
+        let model = self.host.models.open(&plan.asked.model, &plan.asked.fallbacks)?;
         let workspace = open_workspace(&plan.workspace)?;
         let id = RunId::from_number((self.host.new_number)());
         let key = order.session.unwrap_or_else(|| SessionKey::new(id.as_str()));
@@ -177,7 +177,7 @@ impl Runner<'_> {
     pub fn resume(&self, run: &RunId) -> Result<Outcome, Error> {
         let ownership = self.claim(run)?;
         let plan = plan::recorded(&self.host.ledger, run)?;
-        let model = self.host.models.open(&plan.model, &plan.fallbacks)?;
+        let model = self.host.models.open(&plan.asked.model, &plan.asked.fallbacks)?;
         self.take_up((run, plan), model, ownership)
     }
 
@@ -345,7 +345,7 @@ impl Runner<'_> {
             history_left_out: history.left_out,
             step: u32::try_from(at).unwrap_or(u32::MAX),
             prompt: self.host.redactor.hide(&plan::prompt(&underway.plan, task, at)),
-            images: if at == 0 { underway.plan.images.clone() } else { Vec::new() },
+            images: if at == 0 { underway.plan.given.images.clone() } else { Vec::new() },
             charter: serde_json::to_value(&charter).expect("a charter is plain JSON"),
             standing: self.standing(&underway.session)?,
         };
@@ -382,7 +382,7 @@ impl Runner<'_> {
             (self.witness.clone(), self.post.sender.clone()),
             about,
         );
-        workers.fallbacks.clone_from(&underway.plan.fallbacks);
+        workers.fallbacks.clone_from(&underway.plan.asked.fallbacks);
         Ok(Session {
             ledger: &self.host.ledger,
             definitions: self.definitions,

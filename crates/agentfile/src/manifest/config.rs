@@ -10,6 +10,8 @@ use agentry_protocol::confinement::{Git, Reading};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::limits::SPENDING_DOLLARS_MAX;
+
 /// The file `agentry.toml`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -307,8 +309,6 @@ pub enum UnknownPrice {
     Refuse,
 }
 
-/// The largest amount, in dollars.
-const DOLLARS_MAX: f64 = 1_000_000_000.0;
 const NANO_PER_DOLLAR: f64 = 1_000_000_000.0;
 
 /// An amount of money, written in dollars.
@@ -332,7 +332,7 @@ impl TryFrom<f64> for Dollars {
         reason = "the range is checked first"
     )]
     fn try_from(dollars: f64) -> Result<Self, Self::Error> {
-        if (0.0..=DOLLARS_MAX).contains(&dollars) {
+        if (0.0..=SPENDING_DOLLARS_MAX).contains(&dollars) {
             Ok(Self((dollars * NANO_PER_DOLLAR).round() as u64))
         } else {
             Err("an amount is a number of dollars between 0 and 1000000000")
@@ -357,7 +357,7 @@ impl JsonSchema for Dollars {
             "description": "An amount in dollars.",
             "type": "number",
             "minimum": 0.0,
-            "maximum": DOLLARS_MAX
+            "maximum": SPENDING_DOLLARS_MAX
         })
     }
 }

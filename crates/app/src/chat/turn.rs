@@ -142,6 +142,7 @@ impl Turn {
     }
 
     /// Something was recorded.
+    #[expect(clippy::too_many_lines, reason = "an arm for each event, and no logic in them")]
     pub(crate) fn entry(
         &mut self,
         envelope: &Envelope,

@@ -171,6 +171,7 @@ fn connected(call: &CallId, connection: &Connection) -> String {
 }
 
 /// An entry for people.
+#[expect(clippy::too_many_lines, reason = "an arm for each event, and no logic in them")]
 fn in_one_line(event: &Event) -> String {
     let words = match event {
         Event::PromptReceived { content } => format!("prompt: {content}"),
@@ -183,7 +184,7 @@ fn in_one_line(event: &Event) -> String {
         Event::RunCreated(plan) => format!(
             "run of {} with {}, {}, {} steps",
             plan.agent,
-            plan.model,
+            plan.asked.model,
             plan.mode.as_str(),
             plan.steps.len()
         ),
@@ -331,7 +332,7 @@ fn run_record(ledger: &Ledger, id: &RunId) -> Result<Value, Fault> {
             });
             json!({
                 "step_id": step.id, "uses": step.uses, "agent": { "id": step.agent },
-                "status": step.status.as_str(), "input": plan.inputs, "output": output,
+                "status": step.status.as_str(), "input": plan.given.inputs, "output": output,
                 "tool_calls": calls,
             })
         })
@@ -341,9 +342,9 @@ fn run_record(ledger: &Ledger, id: &RunId) -> Result<Value, Fault> {
     Ok(json!({
         "run_id": id, "session_id": row.as_ref().and_then(|row| row.session.clone()),
         "task": plan.task.as_ref().map(|task| json!({ "id": task })),
-        "agent": { "id": plan.agent }, "model": plan.model, "mode": plan.mode.as_str(),
+        "agent": { "id": plan.agent }, "model": plan.asked.model, "mode": plan.mode.as_str(),
         "status": status, "ending": row.as_ref().and_then(|row| row.ending),
-        "created_at": engine::rfc3339(created), "prompt": plan.prompt, "inputs": plan.inputs,
+        "created_at": engine::rfc3339(created), "prompt": plan.prompt, "inputs": plan.given.inputs,
         "workspace": plan.workspace, "files": plan.files, "steps": step_values,
     }))
 }

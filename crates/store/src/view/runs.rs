@@ -199,7 +199,7 @@ pub(super) fn created(
             entry.session(),
             plan.agent.as_str(),
             plan.task.as_ref().map(TaskId::as_str),
-            plan.model,
+            plan.asked.model,
             plan.mode.as_str(),
             RunStatus::Planned.as_str(),
             entry.time,

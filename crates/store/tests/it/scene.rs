@@ -8,7 +8,9 @@ use agentry_protocol::approval::{Answer, Approval, Reach};
 use agentry_protocol::call::ToolCall;
 use agentry_protocol::confinement::Confinement;
 use agentry_protocol::envelope::{About, Draft, Envelope};
-use agentry_protocol::event::{Ending, Event, Mode, RunLimits, RunPlan, StepPlan, TurnPlan, Under};
+use agentry_protocol::event::{
+    AskedModels, Ending, Event, Mode, RunLimits, RunPlan, StepPlan, TurnPlan, Under,
+};
 use agentry_protocol::message::{Message, Usage};
 use agentry_protocol::tool::ToolName;
 use agentry_protocol::verdict::{Ruling, Verdict};
@@ -140,10 +142,8 @@ pub(crate) fn plan(prompt: &str, steps: usize) -> Event {
         agent: AgentId::new("builder"),
         task: None,
         prompt: prompt.to_owned(),
-        images: Vec::new(),
-        inputs: Default::default(),
-        model: "scripted".to_owned(),
-        fallbacks: Vec::new(),
+        given: Default::default(),
+        asked: AskedModels { model: "scripted".to_owned(), fallbacks: Vec::new() },
         mode: Mode::Supervised,
         limits: RunLimits { steps_max: 9, iterations_max: 9, calls_max: 9, tokens_max: None },
         check: None,
