@@ -149,7 +149,8 @@ pub(crate) fn known_here(
     let providers = Providers::new(remote.into_iter().flatten().collect(), settings, local);
     let mut known = Known { servings, providers, weights };
     known.look_into_ollama();
-    known.add_local();
+    let said = loaded.library.settings.config.providers.values();
+    known.add_local(said.into_iter().find(|one| one.kind == Some(ProviderKind::Local)));
     Ok(known)
 }
 
@@ -207,7 +208,15 @@ fn configured(
     };
     let from_secrets = secrets.for_provider(id).into_iter().next().map(|(_, value)| value);
     let key = from_secrets.or_else(|| key_of(host, &variables));
-    let shared = shared_address(loaded, id).filter(|_| said.base_url.as_deref() != usual_base);
+    let base = base_url.as_deref().unwrap_or_default();
+    let at_home = variables.iter().all(|variable| {
+        USUAL.iter().filter(|one| one.keys.contains(variable)).any(|one| {
+            let own = usual.is_some_and(|usual| usual.id == one.id) && said.base_url.is_none();
+            own || same_host(base, one.base_url)
+        })
+    });
+    let shared = ["base_url", "api_key_env"].iter().find_map(|field| shared(loaded, id, field));
+    let shared = shared.filter(|_| !at_home);
     let ready = match (&base_url, shared, &key) {
         (None, ..) => Err(format!("the settings do not say where `{id}` is: set its base_url")),
         (Some(_), Some(file), Some(_)) => Err(format!(
@@ -231,13 +240,11 @@ fn configured(
     Some(One { provider: provider.filter(|_| serving.ready.is_ok()), serving })
 }
 
-/// The file of the project that says where a provider is, if it is one.
-fn shared_address(loaded: &Loaded, id: &str) -> Option<String> {
+/// The file of the project that says this of a provider, if it is one.
+fn shared(loaded: &Loaded, id: &str, field: &str) -> Option<String> {
     let settings = &loaded.library.settings;
-    ["base_url", "api_key_env"].iter().find_map(|field| {
-        let pointer = format!("/providers/{}/{field}", id.replace('~', "~0").replace('/', "~1"));
-        settings.is_shared(&pointer).then(|| settings.origin(&pointer).file.to_string())
-    })
+    let pointer = format!("/providers/{}/{field}", id.replace('~', "~0").replace('/', "~1"));
+    settings.is_shared(&pointer).then(|| settings.origin(&pointer).file.to_string())
 }
 
 /// A provider that nobody configured, and whose key is there.
@@ -361,7 +368,7 @@ impl Known {
     }
 
     /// The model in the box: what is installed, and what can be pulled.
-    fn add_local(&mut self) {
+    fn add_local(&mut self, said: Option<&config::Provider>) {
         let Some(weights) = &self.weights else { return };
         let installed = weights.installed().into_iter().filter(|one| one.kind == Kind::Chat);
         let installed: Vec<String> = installed.map(|one| one.id).collect();
@@ -375,12 +382,13 @@ impl Known {
                 catalogue.push(one.id.clone());
             }
         }
+        let models = said.map(|said| Offer::Listed(said.model_allowlist.clone()));
         self.servings.push(Serving {
             id: agentry_model::LOCAL.to_owned(),
-            models: Offer::Any,
+            models: models.unwrap_or(Offer::Any),
             catalogue,
-            default_model: default,
-            priority: LOCAL_PRIORITY,
+            default_model: said.and_then(|said| said.default_model.clone()).or(default),
+            priority: said.map_or(LOCAL_PRIORITY, |said| said.priority),
             order: self.servings.len(),
             ready: Ok(()),
         });

@@ -258,6 +258,19 @@ fn a_project_cannot_send_a_key_elsewhere() {
 }
 
 #[test]
+fn a_project_may_name_the_usual_variable_for_the_usual_host() {
+    let story = Story::new(PROJECT).with("ANTHROPIC_API_KEY", "sk-ant-of-the-user");
+    let usual = "[providers.anthropic]\nkind = \"anthropic\"\napi_key_env = \"ANTHROPIC_API_KEY\"\nmodel_allowlist = [\"claude-x\"]\n";
+    story.file("agentry.toml", usual.as_bytes());
+    let shown = story.json("models --model claude-x --format json");
+    assert_eq!(shown["choice"]["model"], "anthropic/claude-x", "{shown}");
+    let odd = usual.replace("ANTHROPIC_API_KEY", "HOME");
+    story.file("agentry.toml", odd.as_bytes());
+    let ran = story.ran_in("", "models --model claude-x");
+    assert_eq!(ran.code, Some(1), "another variable is not sent: {}", ran.out);
+}
+
+#[test]
 fn a_tape_plays_what_was_recorded_without_key_or_network() {
     let server = Served::new(vec![call(r#"{"path":"notes.md"}"#), text("Buy milk.")]);
     let story = story(&server);
