@@ -3,9 +3,12 @@
 //! Must never: write to the terminal, or be started twice.
 
 use std::fmt;
+use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use llama_cpp_2::llama_backend::LlamaBackend;
+use llama_cpp_2::model::LlamaModel;
+use llama_cpp_2::model::params::LlamaModelParams;
 use llama_cpp_2::{LogOptions, send_logs_to_tracing};
 use tracing_core::field::{Field, Visit};
 use tracing_core::span::{Attributes, Id, Record};
@@ -81,4 +84,15 @@ impl Visit for Line {
             self.0.push_str(&format!("{value:?}"));
         }
     }
+}
+
+/// Loads the weights of a file, as pages that the system may take back.
+pub(crate) fn weights(file: &Path) -> Result<LlamaModel, LocalError> {
+    let backend = backend()?;
+    let parameters = LlamaModelParams::default().with_use_mmap(true);
+    let (model, log) = with_log(|| LlamaModel::load_from_file(backend, file, &parameters));
+    model.map_err(|error| LocalError::NotLoaded {
+        file: file.to_owned(),
+        why: if log.is_empty() { error.to_string() } else { log },
+    })
 }

@@ -8,10 +8,9 @@ use std::path::{Path, PathBuf};
 use llama_cpp_2::context::params::{LlamaContextParams, LlamaPoolingType};
 use llama_cpp_2::llama_batch::LlamaBatch;
 use llama_cpp_2::model::LlamaModel;
-use llama_cpp_2::model::params::LlamaModelParams;
 use llama_cpp_2::token::LlamaToken;
 
-use crate::backend::{backend, with_log};
+use crate::backend::{backend, weights, with_log};
 use crate::card::Settings;
 use crate::error::LocalError;
 use crate::gguf::header::Header;
@@ -47,13 +46,7 @@ impl GgufEmbedder {
                 why: "it is no embedder; take one of the BERT family".into(),
             });
         }
-        let backend = backend()?;
-        let parameters = LlamaModelParams::default().with_use_mmap(true);
-        let (model, log) = with_log(|| LlamaModel::load_from_file(backend, file, &parameters));
-        let model = model.map_err(|error| LocalError::NotLoaded {
-            file: file.to_owned(),
-            why: if log.is_empty() { error.to_string() } else { log },
-        })?;
+        let model = weights(file)?;
         let dimensions = usize::try_from(model.n_embd_out()).map_err(engine)?;
         let threads = i32::try_from(machine::threads(settings)).unwrap_or(1);
         Ok(Self { file: file.to_owned(), model, dimensions, threads })

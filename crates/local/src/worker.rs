@@ -10,11 +10,10 @@ use std::sync::mpsc::{Receiver, SyncSender};
 
 use agentry_protocol::message::{AskedCall, Message, ModelRequest, Usage};
 use llama_cpp_2::context::params::LlamaContextParams;
-use llama_cpp_2::model::params::LlamaModelParams;
 use llama_cpp_2::model::{LlamaChatMessage, LlamaModel};
 
 use crate::ask::{Choice, Piece, Said};
-use crate::backend::{backend, with_log};
+use crate::backend::{backend, weights, with_log};
 use crate::card::{Card, DialectName, Settings};
 use crate::dialect::frame::Frame;
 use crate::dialect::function_gemma::FunctionGemma;
@@ -82,13 +81,7 @@ impl Loaded {
         machine::processor()?;
         let header = Header::of(file)?;
         let context = machine::context(file, &header, settings, machine::free_memory())?;
-        let backend = backend()?;
-        let parameters = LlamaModelParams::default().with_use_mmap(true);
-        let (model, log) = with_log(|| LlamaModel::load_from_file(backend, file, &parameters));
-        let model = model.map_err(|error| LocalError::NotLoaded {
-            file: file.to_owned(),
-            why: if log.is_empty() { error.to_string() } else { log },
-        })?;
+        let model = weights(file)?;
         Ok(Self {
             file: file.to_owned(),
             model,

@@ -118,40 +118,18 @@ pub enum PullError {
 }
 
 impl PullError {
-    /// Whether another place may still have it.
-    pub(super) fn is_of_the_place(&self) -> bool {
-        match self {
-            Self::Unreachable { .. } | Self::NotOffered { .. } => true,
-            Self::Unknown { .. }
-            | Self::Nowhere { .. }
-            | Self::Digest { .. }
-            | Self::Size { .. }
-            | Self::Unreadable { .. }
-            | Self::NoSpace { .. }
-            | Self::Missing { .. }
-            | Self::Setting { .. }
-            | Self::NotTaken { .. }
-            | Self::Disk { .. }
-            | Self::Stopped => false,
+    /// Why one place does not have it, if another may.
+    pub(super) fn of_the_place(&self) -> Option<&str> {
+        if let Self::Unreachable { why, .. } | Self::NotOffered { why, .. } = self {
+            Some(why)
+        } else {
+            None
         }
     }
 
     /// Only why, without the place.
     pub(super) fn why(&self) -> String {
-        match self {
-            Self::Unreachable { why, .. } | Self::NotOffered { why, .. } => why.clone(),
-            Self::Unknown { .. }
-            | Self::Nowhere { .. }
-            | Self::Digest { .. }
-            | Self::Size { .. }
-            | Self::Unreadable { .. }
-            | Self::NoSpace { .. }
-            | Self::Missing { .. }
-            | Self::Setting { .. }
-            | Self::NotTaken { .. }
-            | Self::Disk { .. }
-            | Self::Stopped => self.to_string(),
-        }
+        self.of_the_place().map_or_else(|| self.to_string(), str::to_owned)
     }
 }
 

@@ -35,10 +35,10 @@ impl Job<'_> {
             Source::Index(index) => self.ask_index(index),
             Source::Path(path) => self.use_path(path),
             Source::Any { hub, index } => match self.ask_hub(hub) {
-                Err(error) if error.is_of_the_place() => {
+                Err(error) if error.of_the_place().is_some() => {
                     let answered = matches!(error, PullError::NotOffered { .. });
                     tell(self.watch, Progress::Skipped { answered, why: error.why() })?;
-                    self.ask_index(index).map_err(|other| match other.is_of_the_place() {
+                    self.ask_index(index).map_err(|other| match other.of_the_place().is_some() {
                         true => PullError::Nowhere { hub: error.why(), index: other.why() },
                         false => other,
                     })
