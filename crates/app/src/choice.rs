@@ -5,7 +5,7 @@
 use std::io::Write;
 
 use agentry_agentfile::agent::Agent;
-use agentry_kernel::models::{Choice, NoChoice, Wanted, Why, choose};
+use agentry_kernel::models::{Choice, NoChoice, Wanted, Why, choose, is_played};
 use agentry_model::LOCAL;
 
 use crate::engine::Engine;
@@ -20,8 +20,10 @@ pub(crate) fn model(
     agent: &Agent,
     asked: Option<&str>,
 ) -> Result<Choice, Box<NoChoice>> {
+    // A script is no provider's: nothing has to be looked at.
+    let servings = if asked.is_some_and(is_played) { &[] } else { engine.servings() };
     let default = engine.loaded.library.settings.config.agent.model.as_deref();
-    choose(&Wanted { asked, agent: &agent.models, default }, &engine.servings).map_err(Box::new)
+    choose(&Wanted { asked, agent: &agent.models, default }, servings).map_err(Box::new)
 }
 
 /// The same for a run that is about to begin: what is unexpected is said, what is missing is fetched.

@@ -7,14 +7,13 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use agentry_agentfile::agent::Agent;
 use agentry_agentfile::sandbox::Layers;
 use agentry_agentfile::skill::SkillLevel;
 use agentry_kernel::models::Serving;
-use agentry_model::Prices;
 use agentry_model::weights::Store;
 use agentry_protocol::RunId;
 use agentry_protocol::call::ToolSpec;
@@ -32,7 +31,7 @@ use crate::env::Environment;
 use crate::fault::{Blame, Fault};
 use crate::host::{Host, Loaded};
 use crate::limits::{CALLS_MAX, ITERATIONS_MAX, STEPS_MAX};
-use crate::providers;
+use crate::providers::{self, Servings};
 use crate::render::visible;
 use crate::secret;
 
@@ -43,10 +42,18 @@ pub(crate) struct Engine {
     pub(crate) loaded: Loaded,
     /// The project's directory, in full.
     pub(crate) project: PathBuf,
-    /// Who serves which models.
-    pub(crate) servings: Vec<Serving>,
+    /// Who serves which models, as far as the settings tell.
+    pub(crate) said: Servings,
+    looked: OnceLock<Vec<Serving>>,
     /// Where weights are.
     pub(crate) weights: Option<Store>,
+}
+
+impl Engine {
+    /// Who serves which models; what runs on this machine is looked at when this is first asked.
+    pub(crate) fn servings(&self) -> &[Serving] {
+        self.looked.get_or_init(|| self.said.looked(&self.parts.models))
+    }
 }
 
 /// The ledger of this user.
@@ -142,11 +149,7 @@ fn engine_with(
     let spending = loaded.library.settings.config.limits.spending.clone();
     let parts = Parts {
         ledger,
-        purse: Purse::new(
-            &spending,
-            Arc::new(Prices::built_in().clone()),
-            known.providers.families(),
-        ),
+        purse: Purse::new(&spending, known.providers.families()),
         models: known.providers,
         tools: Toolset::builtin(),
         fetch: FetchRules::default(),
@@ -156,8 +159,15 @@ fn engine_with(
         redactor,
         new_number,
     };
-    let (servings, weights) = (known.servings, known.weights);
-    Ok(Engine { parts: Arc::new(parts), definitions, loaded, project, servings, weights })
+    Ok(Engine {
+        parts: Arc::new(parts),
+        definitions,
+        loaded,
+        project,
+        said: known.servings,
+        looked: OnceLock::new(),
+        weights: known.weights,
+    })
 }
 
 /// What a project defines, for processes that are confined at this level.

@@ -105,10 +105,17 @@ const LOCAL_PRIORITY: i64 = i64::MIN;
 
 /// Providers, and what the choice among them needs to know.
 pub(crate) struct Known {
-    pub(crate) servings: Vec<Serving>,
+    pub(crate) servings: Servings,
     pub(crate) providers: Providers,
     /// Where weights are, if there is a place for them.
     pub(crate) weights: Option<Store>,
+}
+
+/// Who serves which models, before anything was looked at.
+pub(crate) struct Servings {
+    all: Vec<Serving>,
+    /// Where Ollama would be, if the settings do not speak of it.
+    ollama: Option<String>,
 }
 
 /// All providers of this host.
@@ -132,8 +139,9 @@ pub(crate) fn known_here(
             all.push(one);
         }
     }
-    if !has(&all, OLLAMA) {
-        all.push(ollama(host, all.len()));
+    let ollama_base = (!has(&all, OLLAMA)).then(|| ollama_base(host));
+    if let Some(base_url) = &ollama_base {
+        all.push(ollama(base_url.clone(), all.len()));
     }
     let weights = host.environment.models.clone().map(Store::open);
     let redactor = redactor.clone();
@@ -147,11 +155,13 @@ pub(crate) fn known_here(
     let (servings, remote): (Vec<Serving>, Vec<Option<Provider>>) =
         all.into_iter().map(|one| (one.serving, one.provider)).unzip();
     let providers = Providers::new(remote.into_iter().flatten().collect(), settings, local);
-    let mut known = Known { servings, providers, weights };
-    known.look_into_ollama();
+    let mut servings = Servings { all: servings, ollama: ollama_base };
     let said = loaded.library.settings.config.providers.values();
-    known.add_local(said.into_iter().find(|one| one.kind == Some(ProviderKind::Local)));
-    Ok(known)
+    let said = said.into_iter().find(|one| one.kind == Some(ProviderKind::Local));
+    if let Some(weights) = &weights {
+        servings.all.push(in_the_box(weights, said, servings.all.len()));
+    }
+    Ok(Known { servings, providers, weights })
 }
 
 /// A provider, and what the choice knows of it.
@@ -294,8 +304,7 @@ fn same_host(one: &str, other: &str) -> bool {
 }
 
 /// Ollama, whether it runs or not.
-fn ollama(host: &Host, order: usize) -> One {
-    let base_url = ollama_base(host);
+fn ollama(base_url: String, order: usize) -> One {
     let serving = Serving {
         id: OLLAMA.to_owned(),
         models: Offer::Any,
@@ -303,11 +312,7 @@ fn ollama(host: &Host, order: usize) -> One {
         default_model: None,
         priority: OLLAMA_PRIORITY,
         order,
-        ready: if listens(&base_url) {
-            Ok(())
-        } else {
-            Err(format!("nothing answers at {base_url}"))
-        },
+        ready: Ok(()),
     };
     let provider =
         Provider { id: OLLAMA.to_owned(), protocol: Protocol::OpenaiChat, base_url, key: None };
@@ -349,48 +354,60 @@ fn proxy(host: &Host) -> Proxy {
     }
 }
 
-impl Known {
-    /// A running Ollama says what it has; that is what it serves when nobody names a model.
-    fn look_into_ollama(&mut self) {
-        let others = self.servings.iter().any(|one| one.id != OLLAMA && one.ready.is_ok());
-        let Some(ollama) = self.servings.iter_mut().find(|one| one.id == OLLAMA) else { return };
-        if ollama.ready.is_err() || ollama.models != Offer::Any || others {
-            return;
+impl Servings {
+    /// What is true now: whether Ollama runs and, where nobody else can be asked, what it has.
+    pub(crate) fn looked(&self, providers: &Providers) -> Vec<Serving> {
+        let mut all = self.all.clone();
+        let others = all
+            .iter()
+            .any(|one| one.id != OLLAMA && one.id != agentry_model::LOCAL && one.ready.is_ok());
+        let ollama = all.iter_mut().find(|one| one.id == OLLAMA);
+        if let (Some(base_url), Some(ollama)) = (&self.ollama, ollama) {
+            look_into_ollama(ollama, base_url, (!others).then_some(providers));
         }
-        match self.providers.list(OLLAMA, &|_| true) {
-            Ok(Ok(models)) => {
-                ollama.default_model = models.first().cloned();
-                ollama.catalogue = models;
-            }
-            Ok(Err(failure)) => ollama.ready = Err(failure.message),
-            Err(error) => ollama.ready = Err(error.to_string()),
+        all
+    }
+}
+
+/// A running Ollama says what it has; that is what it serves when nobody names a model.
+fn look_into_ollama(ollama: &mut Serving, base_url: &str, providers: Option<&Providers>) {
+    if !listens(base_url) {
+        ollama.ready = Err(format!("nothing answers at {base_url}"));
+        return;
+    }
+    match providers.map(|providers| providers.list(OLLAMA, &|_| true)) {
+        None => {}
+        Some(Ok(Ok(models))) => {
+            ollama.default_model = models.first().cloned();
+            ollama.catalogue = models;
+        }
+        Some(Ok(Err(failure))) => ollama.ready = Err(failure.message),
+        Some(Err(error)) => ollama.ready = Err(error.to_string()),
+    }
+}
+
+/// The model in the box: what is installed, and what can be pulled.
+fn in_the_box(weights: &Store, said: Option<&config::Provider>, order: usize) -> Serving {
+    let installed = weights.installed().into_iter().filter(|one| one.kind == Kind::Chat);
+    let installed: Vec<String> = installed.map(|one| one.id).collect();
+    let default = known().iter().find(|one| one.default).map(|one| one.id.clone());
+    // One that is here is better than one that must be fetched first.
+    let default = default.filter(|id| installed.is_empty() || installed.contains(id));
+    let default = default.or_else(|| installed.first().cloned());
+    let mut catalogue = installed;
+    for one in known().iter().filter(|one| one.kind == Kind::Chat) {
+        if !catalogue.contains(&one.id) {
+            catalogue.push(one.id.clone());
         }
     }
-
-    /// The model in the box: what is installed, and what can be pulled.
-    fn add_local(&mut self, said: Option<&config::Provider>) {
-        let Some(weights) = &self.weights else { return };
-        let installed = weights.installed().into_iter().filter(|one| one.kind == Kind::Chat);
-        let installed: Vec<String> = installed.map(|one| one.id).collect();
-        let default = known().iter().find(|one| one.default).map(|one| one.id.clone());
-        // One that is here is better than one that must be fetched first.
-        let default = default.filter(|id| installed.is_empty() || installed.contains(id));
-        let default = default.or_else(|| installed.first().cloned());
-        let mut catalogue = installed;
-        for one in known().iter().filter(|one| one.kind == Kind::Chat) {
-            if !catalogue.contains(&one.id) {
-                catalogue.push(one.id.clone());
-            }
-        }
-        let models = said.map(|said| Offer::Listed(said.model_allowlist.clone()));
-        self.servings.push(Serving {
-            id: agentry_model::LOCAL.to_owned(),
-            models: models.unwrap_or(Offer::Any),
-            catalogue,
-            default_model: said.and_then(|said| said.default_model.clone()).or(default),
-            priority: said.map_or(LOCAL_PRIORITY, |said| said.priority),
-            order: self.servings.len(),
-            ready: Ok(()),
-        });
+    let models = said.map(|said| Offer::Listed(said.model_allowlist.clone()));
+    Serving {
+        id: agentry_model::LOCAL.to_owned(),
+        models: models.unwrap_or(Offer::Any),
+        catalogue,
+        default_model: said.and_then(|said| said.default_model.clone()).or(default),
+        priority: said.map_or(LOCAL_PRIORITY, |said| said.priority),
+        order,
+        ready: Ok(()),
     }
 }

@@ -4,7 +4,6 @@
 //! been told to.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use agentry_agentfile::manifest::config::{Dollars, Spending, UnknownPrice};
@@ -24,7 +23,6 @@ const SCRIPTED: &str = "scripted";
 pub struct Purse {
     limits: SpendingLimits,
     unknown: UnknownPrice,
-    prices: Arc<Prices>,
     /// Under which name the table of prices knows a provider.
     families: BTreeMap<String, String>,
     taken: AtomicU64,
@@ -43,11 +41,7 @@ pub struct Held {
 impl Purse {
     /// A purse with the limits of the settings. `families` says for each provider under which name the
     /// table of prices knows it; one that is not named goes by its id.
-    pub fn new(
-        spending: &Spending,
-        prices: Arc<Prices>,
-        families: BTreeMap<String, String>,
-    ) -> Self {
+    pub fn new(spending: &Spending, families: BTreeMap<String, String>) -> Self {
         let nano = |amount: Option<Dollars>| amount.map(Dollars::nano);
         Self {
             limits: SpendingLimits {
@@ -56,7 +50,6 @@ impl Purse {
                 day: nano(spending.day),
             },
             unknown: spending.unknown.unwrap_or_default(),
-            prices,
             families,
             taken: AtomicU64::new(0),
         }
@@ -65,13 +58,13 @@ impl Purse {
     /// What an answer cost, in billionths of a dollar; none means that nobody knows.
     pub fn cost(&self, model: &str, usage: &Usage) -> Option<u64> {
         let (family, name) = self.family(model);
-        self.prices.cost_nano_usd(family, name, usage)
+        Prices::built_in().cost_nano_usd(family, name, usage)
     }
 
     /// Whether the price of a model is known.
     pub fn knows(&self, model: &str) -> bool {
         let (family, name) = self.family(model);
-        self.prices.card(family, name).is_some()
+        Prices::built_in().card(family, name).is_some()
     }
 
     /// Sets aside the most that a question can cost, whoever of these answers it. None means that nothing
@@ -121,9 +114,9 @@ impl Purse {
 
     fn ceiling(&self, model: &str, (bytes, answer): (u64, Option<u64>)) -> Option<u64> {
         let (family, name) = self.family(model);
-        let most = self.prices.card(family, name)?.output_max;
+        let most = Prices::built_in().card(family, name)?.output_max;
         let answer = answer.or(most).unwrap_or(ANSWER_TOKENS_ASSUMED);
-        self.prices.ceiling_nano_usd(family, name, bytes, answer)
+        Prices::built_in().ceiling_nano_usd(family, name, bytes, answer)
     }
 
     /// Under which name the table knows the provider, and the model's own name.
@@ -180,6 +173,8 @@ pub fn dollars(nano: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use agentry_protocol::envelope::Draft;
     use agentry_protocol::event::Event;
     use agentry_protocol::message::ModelReply;
@@ -194,7 +189,7 @@ mod tests {
     fn purse(settings: serde_json::Value) -> Purse {
         let spending: Spending = serde_json::from_value(settings).expect("settings of a test");
         let families = BTreeMap::from([("claude".to_owned(), "anthropic".to_owned())]);
-        Purse::new(&spending, Arc::new(Prices::built_in().clone()), families)
+        Purse::new(&spending, families)
     }
 
     fn ledger() -> (TempDir, Ledger) {

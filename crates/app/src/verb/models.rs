@@ -49,15 +49,14 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     let secrets = secret::resolve(host, &loaded.library.settings.config.secrets)?;
     let redactor = Arc::new(secrets.redactor());
     let known = providers::known_here(host, &loaded, (&secrets, &redactor))?;
+    let servings = known.servings.looked(&known.providers);
     let agent = agent(&loaded, &options.which)?;
-    let choice = chosen(&loaded, agent, options.model.as_deref(), &known.servings);
-    let fetched: Vec<Option<Fetched>> = known
-        .servings
-        .iter()
-        .map(|one| options.fetch.then(|| fetch(&known, one)).flatten())
-        .collect();
+    let choice = chosen(&loaded, agent, options.model.as_deref(), &servings);
+    let fetched: Vec<Option<Fetched>> =
+        servings.iter().map(|one| options.fetch.then(|| fetch(&known, one)).flatten()).collect();
     let failed = fetched.iter().flatten().any(Result::is_err);
-    let page = Page { known: &known, agent, choice: &choice, fetched: &fetched };
+    let page =
+        Page { known: &known, servings: &servings, agent, choice: &choice, fetched: &fetched };
     let mut out = anstream::stdout().lock();
     match options.format {
         Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(&page.as_json())?)?,
@@ -105,6 +104,7 @@ fn fetch(known: &Known, serving: &Serving) -> Option<Fetched> {
 
 struct Page<'a> {
     known: &'a Known,
+    servings: &'a [Serving],
     agent: Option<&'a Agent>,
     choice: &'a Result<Choice, NoChoice>,
     fetched: &'a [Option<Fetched>],
@@ -135,7 +135,7 @@ impl Page<'_> {
             writeln!(out, "  · {}", visible_line(&step.to_string()))?;
         }
         writeln!(out, "\n{bold}providers{bold:#}")?;
-        for (serving, fetched) in self.known.servings.iter().zip(self.fetched) {
+        for (serving, fetched) in self.servings.iter().zip(self.fetched) {
             write_serving(out, serving, fetched.as_ref())?;
         }
         writeln!(out, "\n{bold}on this machine{bold:#}")?;
@@ -177,7 +177,7 @@ impl Page<'_> {
                 "steps": none.steps.iter().map(ToString::to_string).collect::<Vec<_>>(),
             }),
         };
-        let providers = self.known.servings.iter().zip(self.fetched).map(|(one, fetched)| {
+        let providers = self.servings.iter().zip(self.fetched).map(|(one, fetched)| {
             let fetched = fetched.as_ref().map(|fetched| match fetched {
                 Ok(models) => json!({ "models": models }),
                 Err(why) => json!({ "error": why }),

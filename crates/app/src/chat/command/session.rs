@@ -49,7 +49,7 @@ impl Chat<'_> {
             }
             if !agent.models.bound {
                 rows.push(row("  It may use any other: a name, or provider/name, of", DIM));
-                for one in self.talk.engine.servings.iter().filter(|one| one.ready.is_ok()) {
+                for one in self.talk.engine.servings().iter().filter(|one| one.ready.is_ok()) {
                     rows.push(row(format!("    {}", one.id), DIM));
                 }
             }
