@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::id::CallId;
+use crate::schema::Shown;
 use crate::tool::{Category, Risk, ToolName};
 
 /// A tool as it is offered: what it is called, what it takes, what it may do.
@@ -24,6 +25,13 @@ pub struct ToolSpec {
     pub risk: Risk,
     /// Whether a call may be made again when nobody knows whether it was made.
     pub repeat: Repeat,
+}
+
+impl ToolSpec {
+    /// The schema of its arguments as a model is shown it.
+    pub fn shown(&self) -> Shown<'_> {
+        Shown(&self.parameters)
+    }
 }
 
 /// Whether a call may be made again when nobody knows whether it was made.

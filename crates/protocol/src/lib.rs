@@ -15,6 +15,7 @@ pub mod event;
 mod hash;
 mod id;
 pub mod message;
+pub mod schema;
 pub mod tool;
 pub mod verdict;
 

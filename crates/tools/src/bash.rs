@@ -51,16 +51,15 @@ impl Bash {
             "type": "object",
             "properties": {
                 "command": {"type": "string", "minLength": 1},
-                "cwd": {"type": "string", "description": "directory, default the workspace"},
+                "cwd": {"type": "string"},
                 "timeout_ms": {"type": "integer", "minimum": 1},
                 "max_output_chars": {"type": "integer", "minimum": 1}
             },
             "required": ["command"],
             "additionalProperties": false
         });
-        let description = "Run a shell command without a terminal. Gives stdout and stderr \
-                           together, and the exit code if it is not 0. Background processes end \
-                           with the command.";
+        let description = "Run a shell command, without a terminal. Gives stdout and stderr \
+                           together, and the exit code if not 0. What it leaves running is ended.";
         let shell = if Path::new("/bin/bash").exists() { "/bin/bash" } else { "/bin/sh" };
         Self { spec: spec("bash", description, parameters, Repeat::Uncertain), shell }
     }

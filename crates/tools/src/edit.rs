@@ -31,14 +31,15 @@ impl EditFile {
             "type": "object",
             "properties": {
                 "path": {"type": "string", "minLength": 1},
-                "old_string": {"type": "string", "minLength": 1, "description": "exact text, must stand once"},
+                "old_string": {"type": "string", "minLength": 1},
                 "new_string": {"type": "string"},
-                "replace_all": {"type": "boolean", "description": "every occurrence, default false"}
+                "replace_all": {"type": "boolean"}
             },
             "required": ["path", "old_string", "new_string"],
             "additionalProperties": false
         });
-        let description = "Replace an exact piece of text in a file.";
+        let description =
+            "Replace an exact piece of text that stands once in a file, or all of them.";
         Self { spec: spec("edit_file", description, parameters, Repeat::Uncertain) }
     }
 }

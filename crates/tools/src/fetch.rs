@@ -86,7 +86,7 @@ impl WebFetch {
             "required": ["url"],
             "additionalProperties": false
         });
-        let description = "Fetch a public http or https address. Pages come as Markdown.";
+        let description = "Fetch a public web address. Pages come as Markdown.";
         Self { spec: spec("web_fetch", description, parameters, Repeat::Harmless) }
     }
 }

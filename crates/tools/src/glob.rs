@@ -31,14 +31,14 @@ impl Glob {
         let parameters = json!({
             "type": "object",
             "properties": {
-                "pattern": {"type": "string", "minLength": 1, "description": "such as src/**/*.rs"},
-                "path": {"type": "string", "description": "directory, default the workspace"}
+                "pattern": {"type": "string", "minLength": 1},
+                "path": {"type": "string", "description": "directory"}
             },
             "required": ["pattern"],
             "additionalProperties": false
         });
-        let description = "Find files by a pattern of their path. Skips what .gitignore names, and \
-                           hidden files unless the pattern names them.";
+        let description = "Find files by a pattern such as src/**/*.rs. Skips ignored files, and \
+                           hidden ones unless the pattern names them.";
         Self { spec: spec("glob", description, parameters, Repeat::Harmless) }
     }
 }

@@ -45,18 +45,18 @@ impl Grep {
         let parameters = json!({
             "type": "object",
             "properties": {
-                "pattern": {"type": "string", "minLength": 1, "description": "regular expression"},
-                "path": {"type": "string", "description": "file or directory, default the workspace"},
-                "glob": {"type": "string", "description": "only files like this, such as *.rs"},
+                "pattern": {"type": "string", "minLength": 1},
+                "path": {"type": "string"},
+                "glob": {"type": "string", "description": "such as *.rs"},
                 "ignore_case": {"type": "boolean"},
                 "max_results": {"type": "integer", "minimum": 1},
-                "context": {"type": "integer", "minimum": 0, "description": "lines around each match"}
+                "context": {"type": "integer", "minimum": 0, "description": "lines around a match"}
             },
             "required": ["pattern"],
             "additionalProperties": false
         });
-        let description = "Search files for lines that match, as path:line:text. Skips binary and \
-                           hidden files and what .gitignore names.";
+        let description = "Search files for a regular expression. Gives path:line:text. Skips \
+                           binary, hidden and ignored files.";
         Self { spec: spec("grep", description, parameters, Repeat::Harmless) }
     }
 }

@@ -32,14 +32,13 @@ impl ReadFile {
             "type": "object",
             "properties": {
                 "path": {"type": "string", "minLength": 1},
-                "start_line": {"type": "integer", "minimum": 1, "description": "first line, from 1"},
-                "end_line": {"type": "integer", "minimum": 1, "description": "last line, inclusive"}
+                "start_line": {"type": "integer", "minimum": 1},
+                "end_line": {"type": "integer", "minimum": 1}
             },
             "required": ["path"],
             "additionalProperties": false
         });
-        let description = "Read a text file or a range of its lines. The first line of the answer \
-                           says which lines follow and how many there are.";
+        let description = "Read a text file, or some of its lines, counted from 1.";
         Self { spec: spec("read_file", description, parameters, Repeat::Harmless) }
     }
 }

@@ -30,13 +30,12 @@ impl WriteFile {
             "properties": {
                 "path": {"type": "string", "minLength": 1},
                 "content": {"type": "string"},
-                "create_dirs": {"type": "boolean", "description": "create missing directories, default true"}
+                "create_dirs": {"type": "boolean", "default": true}
             },
             "required": ["path", "content"],
             "additionalProperties": false
         });
-        let description =
-            "Create a file or replace it as a whole. To change a part, use edit_file.";
+        let description = "Create a file or replace it whole. To change a part, use edit_file.";
         Self { spec: spec("write_file", description, parameters, Repeat::Uncertain) }
     }
 }

@@ -171,6 +171,23 @@ fn a_model_behind_the_usual_variables_reads_a_file_and_answers() {
     assert_eq!(reply["cost_nano_usd"], Value::Null, "nobody knows its price");
 }
 
+/// Who writes code pays for this in every request: the prompt and the schemas before anything was said.
+#[test]
+fn the_coder_takes_at_most_five_kilobytes_before_anything_is_said() {
+    let server = Served::new(vec![text("Hello.")]);
+    let story = story(&server);
+    story.out("init coder --profile coder");
+    let ran = story.ran_in("coder", "run --model some-model Hello");
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let asked = server.asked();
+    let body = &asked[0].body;
+    let system = body["messages"][0]["content"].as_str().expect("the system's text comes first");
+    let schemas = body["tools"].to_string();
+    assert!(system.contains("read_file") && schemas.contains("edit_file"));
+    let bytes = system.len() + schemas.len();
+    assert!(bytes <= 5_000, "{} in the prompt, {} in schemas", system.len(), schemas.len());
+}
+
 #[test]
 fn what_passes_is_tried_again_and_recorded() {
     let server = Served::new(vec![error("529 Overloaded"), error("429 Too Many"), text("There.")]);

@@ -3,6 +3,7 @@
 //! Must never: put text from outside into a mark.
 
 use agentry_protocol::message::AskedCall;
+use agentry_protocol::schema::Shown;
 use serde_json::{Value, json};
 
 use crate::card::DialectName;
@@ -115,7 +116,7 @@ pub(crate) fn signature(tool: &Offered) -> Value {
         "function": {
             "name": tool.shown,
             "description": tool.description,
-            "parameters": tool.parameters,
+            "parameters": Shown(&tool.parameters),
         }
     })
 }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use agentry_protocol::call::ToolCall;
 use agentry_protocol::message::{Image, Message, Sealed};
+use agentry_protocol::schema::Shown;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -47,7 +48,7 @@ struct Tool<'a> {
     name: Cow<'a, str>,
     #[serde(skip_serializing_if = "str::is_empty")]
     description: &'a str,
-    input_schema: &'a Value,
+    input_schema: Shown<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cache_control: Option<Mark>,
 }
@@ -120,7 +121,7 @@ pub(super) fn write(asked: Asked<'_>) -> Vec<u8> {
         .map(|tool| Tool {
             name: names.wire(tool.name.as_str()),
             description: &tool.description,
-            input_schema: &tool.parameters,
+            input_schema: tool.shown(),
             cache_control: None,
         })
         .collect();

@@ -10,6 +10,7 @@ use std::fmt::Write as _;
 
 use agentry_protocol::call::ToolSpec;
 use agentry_protocol::message::{Image, Sealed};
+use agentry_protocol::schema::Shown;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -112,14 +113,14 @@ struct Tools<'a> {
 struct Declared<'a> {
     name: String,
     description: &'a str,
-    parameters_json_schema: &'a Value,
+    parameters_json_schema: Shown<'a>,
 }
 
 fn declared<'a>(spec: &'a ToolSpec, names: &Names) -> Declared<'a> {
     Declared {
         name: names.written(spec.name.as_str()),
         description: &spec.description,
-        parameters_json_schema: &spec.parameters,
+        parameters_json_schema: spec.shown(),
     }
 }
 

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 
 use agentry_protocol::call::{ToolCall, ToolSpec};
 use agentry_protocol::message::{Image, Sealed};
+use agentry_protocol::schema::Shown;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -73,7 +74,7 @@ struct Tool<'a> {
     r#type: &'static str,
     name: String,
     description: &'a str,
-    parameters: &'a Value,
+    parameters: Shown<'a>,
     strict: bool,
 }
 
@@ -82,7 +83,7 @@ fn tool<'a>(spec: &'a ToolSpec, names: &Names) -> Tool<'a> {
         r#type: "function",
         name: names.written(spec.name.as_str()),
         description: &spec.description,
-        parameters: &spec.parameters,
+        parameters: spec.shown(),
         strict: false,
     }
 }

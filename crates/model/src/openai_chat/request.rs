@@ -8,6 +8,7 @@ use std::borrow::Cow;
 
 use agentry_protocol::call::{ToolCall, ToolSpec};
 use agentry_protocol::message::{Image, Sealed};
+use agentry_protocol::schema::Shown;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -70,7 +71,7 @@ struct Tool<'a> {
 struct Function<'a> {
     name: String,
     description: &'a str,
-    parameters: &'a Value,
+    parameters: Shown<'a>,
 }
 
 fn tool<'a>(spec: &'a ToolSpec, names: &Names) -> Tool<'a> {
@@ -79,7 +80,7 @@ fn tool<'a>(spec: &'a ToolSpec, names: &Names) -> Tool<'a> {
         function: Function {
             name: names.written(spec.name.as_str()),
             description: &spec.description,
-            parameters: &spec.parameters,
+            parameters: spec.shown(),
         },
     }
 }
