@@ -249,7 +249,8 @@ pub(crate) fn follow(
     after_seq: u64,
     news: Sender<News>,
 ) -> Result<Following, Error> {
-    let filter = Filter { session: Some(session.clone()), ..Filter::default() };
+    let stream = Some(Stream::World);
+    let filter = Filter { session: Some(session.clone()), stream, ..Filter::default() };
     let mut tail = ledger.tail(after_seq, filter)?;
     let over = Arc::new(AtomicBool::new(false));
     let flag = over.clone();
@@ -258,7 +259,6 @@ pub(crate) fn follow(
             let sent = match tail.next(TAIL_LOOK_TIME_MAX) {
                 Ok(envelopes) => envelopes
                     .into_iter()
-                    .filter(|envelope| envelope.stream == Stream::World)
                     .try_for_each(|envelope| news.send(News::Input(Box::new(envelope)))),
                 Err(error) => news.send(News::Broken(error.to_string())),
             };

@@ -10,7 +10,7 @@ use std::sync::mpsc::{self, SyncSender};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
 
-use agentry_protocol::envelope::{Draft, Envelope};
+use agentry_protocol::envelope::{Draft, Envelope, Stream};
 use agentry_protocol::{RunId, SessionId, TurnId};
 use rusqlite::{Connection, ToSql};
 
@@ -18,7 +18,7 @@ use crate::Clock;
 use crate::artifact::Artifacts;
 use crate::batch::{AtHead, Entry};
 use crate::body;
-use crate::chain::{COLUMNS, Row};
+use crate::chain::{self, COLUMNS, Row};
 use crate::connection;
 use crate::error::Error;
 use crate::home::Home;
@@ -42,6 +42,8 @@ pub struct Filter {
     pub run: Option<RunId>,
     /// Of this turn.
     pub turn: Option<TurnId>,
+    /// Of this stream.
+    pub stream: Option<Stream>,
 }
 
 pub(crate) struct Shared {
@@ -294,6 +296,10 @@ pub(crate) fn select(filter: &Filter) -> (String, Vec<&str>) {
             text.push_str(&format!(" AND {no_index}{column} = ?{}", ids.len() + 3));
             ids.push(id);
         }
+    }
+    if let Some(stream) = filter.stream {
+        text.push_str(&format!(" AND stream = ?{}", ids.len() + 3));
+        ids.push(chain::word(stream));
     }
     text.push_str(" ORDER BY seq LIMIT ?2");
     (text, ids)

@@ -113,10 +113,12 @@ fn a_filter_finds_what_is_about_all_that_it_names() {
     let of = about(1);
     let turn = Filter { turn: of.turn.clone(), ..Filter::default() };
     let run = Filter { run: of.run.clone(), ..Filter::default() };
-    let both = Filter { session: of.session, run: of.run, turn: Some(trn(9)) };
+    let both = Filter { session: of.session, run: of.run, turn: Some(trn(9)), stream: None };
+    let inputs = Filter { stream: Some(Stream::World), ..Filter::default() };
     assert_eq!(seqs(turn, 1, 2), [2, 3]);
     assert_eq!(seqs(run, 3, 9), [4, 6]);
     assert_eq!(seqs(both, 0, 9), Vec::<u64>::new());
+    assert_eq!(seqs(inputs, 0, 9), [2, 5, 6]);
     assert_eq!(seqs(Filter::default(), 4, usize::MAX), [5, 6]);
     assert_eq!(seqs(Filter::default(), u64::MAX, 9), Vec::<u64>::new());
 }
