@@ -4,6 +4,7 @@
 //!
 //! Must never: decide what may be seen; the confinement has said it.
 
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -83,6 +84,10 @@ pub(crate) fn is_of_system(path: &str) -> bool {
 
 /// The paths that entries of a confinement mean just now.
 pub(crate) fn expand(entries: &[String]) -> Vec<PathBuf> {
+    expand_with(entries, &mut Real::default())
+}
+
+fn expand_with(entries: &[String], real: &mut Real) -> Vec<PathBuf> {
     let mut paths = Vec::new();
     for entry in entries {
         if !entry.ends_with('*') {
@@ -95,8 +100,8 @@ pub(crate) fn expand(entries: &[String]) -> Vec<PathBuf> {
         paths.extend(inside.filter(|path| denies(entry, &path.to_string_lossy())));
     }
     // Where a link leads to counts as well.
-    let real: Vec<PathBuf> = paths.iter().filter_map(|path| path.canonicalize().ok()).collect();
-    paths.extend(real);
+    let led_to: Vec<PathBuf> = paths.iter().filter_map(|path| real.path(path)).collect();
+    paths.extend(led_to);
     paths.sort();
     paths.dedup();
     paths
@@ -115,11 +120,36 @@ pub(crate) fn hidden(confinement: &Confinement) -> Vec<PathBuf> {
         let broad = confinement.reading == Reading::Broad && path.is_file();
         broad || roots().map(Path::new).any(|root| path.starts_with(root) && path != root)
     };
-    let is_plain =
-        |path: &Path| path.canonicalize().map_or(!path.is_symlink(), |real| real == path);
-    let mut paths = expand(&confinement.deny_read);
+    let mut real = Real::default();
+    let mut paths = expand_with(&confinement.deny_read, &mut real);
+    let mut is_plain =
+        |path: &Path| real.path(path).map_or(!path.is_symlink(), |real| real == path);
     paths.retain(|path| is_plain(path) && (is_named(path) || is_seen(path)));
     paths
+}
+
+/// Where paths lead to, without links. Many lie in few directories, so each directory is looked up once.
+#[derive(Default)]
+struct Real(HashMap<PathBuf, Option<PathBuf>>);
+
+impl Real {
+    /// Where a path leads to; nowhere if there is nothing.
+    fn path(&mut self, path: &Path) -> Option<PathBuf> {
+        if let Some(known) = self.0.get(path) {
+            return known.clone();
+        }
+        let found = match (path.parent(), path.file_name()) {
+            (Some(around), Some(name)) => self.path(around).and_then(|around| {
+                let path = around.join(name);
+                let kind = path.symlink_metadata().ok()?.file_type();
+                if kind.is_symlink() { path.canonicalize().ok() } else { Some(path) }
+            }),
+            // The root, or a path that goes back.
+            (None, _) | (_, None) => path.canonicalize().ok(),
+        };
+        self.0.insert(path.to_owned(), found.clone());
+        found
+    }
 }
 
 /// The files that a sandbox sees. `user` is who it runs as, when we are root.
@@ -334,4 +364,36 @@ pub(crate) fn proxy(port: u16) -> Vec<(OsString, OsString)> {
     env.push(("npm_config_https_proxy", http.clone()));
     env.push(("CARGO_HTTP_PROXY", http));
     env.into_iter().map(|(name, value)| (name.into(), value.into())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_leads_where_the_system_says() {
+        use std::os::unix::fs::symlink;
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        std::fs::create_dir_all(root.join("real/inner")).unwrap();
+        std::fs::write(root.join("real/inner/file"), "").unwrap();
+        symlink("real", root.join("link")).unwrap();
+        symlink("nowhere", root.join("dangling")).unwrap();
+        symlink(root.join("link/inner/file"), root.join("real/again")).unwrap();
+        let mut real = Real::default();
+        for path in [
+            "real/inner/file",
+            "link/inner/file",
+            "link/again",
+            "dangling",
+            "dangling/more",
+            "missing/more",
+            "real/inner/file/below",
+            "real/inner/../again",
+            "link/..",
+        ] {
+            let path = root.join(path);
+            assert_eq!(real.path(&path), path.canonicalize().ok(), "{}", path.display());
+        }
+    }
 }
