@@ -57,7 +57,7 @@ pub(crate) fn run(root: &Path, options: &[&str]) -> Result<(), Failure> {
             Part::Ledger => bench_target(root, "agentry-store", &["ledger", "--", "append"])?,
             Part::Session => sessions::run(root, &binary)?,
             Part::Program => bench_target(root, "agentry-bthread", &["program"])?,
-            Part::Agent => agents::run(&binary)?,
+            Part::Agent => agents::run(root, &binary)?,
             Part::Sandbox => bench_target(root, "agentry-tools", &["sandbox"])?,
             Part::Local => local::run(root)?,
         }

@@ -104,13 +104,19 @@ fn quoted(word: &str) -> String {
 /// Builds `agentry` as fast code in a quick build; the path of the binary.
 pub(crate) fn build_agentry(root: &Path) -> Result<PathBuf, Failure> {
     packages::require(&packages::BUILD)?;
+    build_fast(root, "agentry")
+}
+
+/// Builds one of our programs with optimisation, and says where it is.
+pub(crate) fn build_fast(root: &Path, package: &str) -> Result<PathBuf, Failure> {
     let mut build = cargo(root);
-    build.args(["build", "--package", "agentry", "--profile", "fast"]);
+    build.args(["build", "--package", package, "--profile", "fast"]);
     println!("$ {}", spelled(&build));
     if !succeeds(&mut build)? {
-        return Err(Failure::new("The build of `agentry` failed; the compiler says why above."));
+        let text = format!("The build of `{package}` failed; the compiler says why above.");
+        return Err(Failure::new(text));
     }
-    Ok(target_directory(root)?.join("fast").join("agentry"))
+    Ok(target_directory(root)?.join("fast").join(package))
 }
 
 /// Where cargo puts what it builds, whoever said so: environment, configuration or default.

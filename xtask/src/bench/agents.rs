@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use crate::bench::agents::server::Server;
 use crate::bench::agents::tree::{Spent, spent_by};
 use crate::bench::usage::median;
+use crate::child;
 use crate::failure::Failure;
 
 const CALLS: [usize; 3] = [0, 20, 200];
@@ -49,9 +50,11 @@ const ARMS: [(Arm, &str); 3] = [
     (Arm::Confined, "agentry"),
 ];
 
-pub(crate) fn run(binary: &Path) -> Result<(), Failure> {
+pub(crate) fn run(root: &Path, binary: &Path) -> Result<(), Failure> {
     let scratch = super::scratch()?;
-    let place = Place { binary, dir: scratch.path() };
+    // This program is built to be built quickly; the null agent must run as fast as what it is compared with.
+    let null = child::build_fast(root, "xtask")?;
+    let place = Place { binary, null: &null, dir: scratch.path() };
     place.prepare()?;
     tree::adopt()?;
     println!(
@@ -91,6 +94,7 @@ pub(crate) fn run(binary: &Path) -> Result<(), Failure> {
 
 struct Place<'a> {
     binary: &'a Path,
+    null: &'a Path,
     dir: &'a Path,
 }
 
@@ -113,9 +117,7 @@ impl Place<'_> {
         let server = Server::start(calls)?;
         let spent = match arm {
             Arm::Null => {
-                let this = std::env::current_exe()
-                    .map_err(|error| Failure::new(format!("Cannot find this program: {error}.")))?;
-                let mut command = Command::new(this);
+                let mut command = Command::new(self.null);
                 command.args(["null-agent", &server.address()]).current_dir(self.dir);
                 spent_by(&mut command, |child| {
                     child.stdin.take();
