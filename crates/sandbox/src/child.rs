@@ -250,10 +250,11 @@ impl<'a> Running<'a> {
         let failed = |reason| not_started(command, reason);
         let (pump, ends) = Pump::new(command, bounds.output_bytes_max).map_err(failed)?;
         let pump = pump.heard_by(hear);
+        let before = Tree::before();
         let mut child = spawn(command, ends)?;
         let number = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         let pid = number.expect("the system numbers processes from 1");
-        let mut tree = Tree::of(pid);
+        let mut tree = Tree::of(pid, before);
         let handle = match ended::handle(pid) {
             Ok(handle) => handle,
             Err(reason) => {

@@ -6,6 +6,9 @@
 
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 
+/// What is known before a child is started.
+pub(crate) struct Before;
+
 /// A child that leads a group, and whoever is in it.
 #[derive(Debug)]
 pub(crate) struct Group {
@@ -13,8 +16,13 @@ pub(crate) struct Group {
 }
 
 impl Group {
+    /// Nothing needs to be known before a child is started.
+    pub(crate) fn before() -> Before {
+        Before
+    }
+
     /// The group of a child that has not been reaped; its number thus stays its own.
-    pub(crate) fn of(root: Pid) -> Self {
+    pub(crate) fn of(root: Pid, _: Before) -> Self {
         Self { root }
     }
 
@@ -55,7 +63,7 @@ mod tests {
         let mut output = BufReader::new(child.stdout.take().unwrap());
         output.read_line(&mut String::new()).unwrap();
         let number = i32::try_from(child.id()).unwrap();
-        let mut group = Group::of(Pid::from_raw(number).unwrap());
+        let mut group = Group::of(Pid::from_raw(number).unwrap(), Group::before());
         assert!(group.is_alive());
         end(&mut group);
         // Who was not ended by then ends by itself, and not by a signal.

@@ -273,7 +273,7 @@ impl Drop for Living {
         // Once it is reaped its number may be somebody else's.
         if matches!(child.try_wait(), Ok(None)) {
             let number = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-            number.map(Group::of).map(|mut group| group.kill());
+            number.map(|number| Group::of(number, Group::before()).kill());
             drop(child.wait());
         }
     }

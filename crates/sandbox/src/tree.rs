@@ -12,6 +12,7 @@ use std::os::fd::OwnedFd;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
 
 use crate::limits::KILL_ROUNDS_MAX;
+use crate::linux::sys;
 
 /// One line of the process table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -24,20 +25,31 @@ struct Process {
     is_zombie: bool,
 }
 
+/// The numbers of all processes that there were before a child was started.
+#[derive(Debug)]
+pub(crate) struct Before(HashSet<i32>);
+
 /// A child that leads a session, and whatever came from it.
 #[derive(Debug)]
 pub(crate) struct Tree {
     root: Pid,
+    /// Who was there before needs no look, unless it is in a session of ours now.
+    before: Before,
     /// Number and start time together name a process for good.
     known: HashSet<(i32, u64)>,
     sessions: HashSet<i32>,
 }
 
 impl Tree {
+    /// Who is there before a child is started.
+    pub(crate) fn before() -> Before {
+        Before(numbers().collect())
+    }
+
     /// The tree below a child that has not been reaped; its number thus stays its own.
-    pub(crate) fn of(root: Pid) -> Self {
+    pub(crate) fn of(root: Pid, before: Before) -> Self {
         let number = root.as_raw_nonzero().get();
-        Self { root, known: HashSet::new(), sessions: HashSet::from([number]) }
+        Self { root, before, known: HashSet::new(), sessions: HashSet::from([number]) }
     }
 
     /// Asks every process of the tree to end.
@@ -68,7 +80,7 @@ impl Tree {
 
     /// The living processes of the tree.
     fn look(&mut self) -> Vec<Process> {
-        let table = table();
+        let table = self.table();
         let root = self.root.as_raw_nonzero().get();
         loop {
             let ours: HashSet<i32> =
@@ -92,6 +104,18 @@ impl Tree {
         table.into_iter().filter(|process| self.holds(process) && !process.is_zombie).collect()
     }
 
+    /// The processes that may be of the tree. A number that was given away and taken again meanwhile is told by its
+    /// session.
+    fn table(&self) -> Vec<Process> {
+        let is_in_session = |pid: &i32| {
+            sys::session_of(*pid).is_some_and(|session| self.sessions.contains(&session))
+        };
+        numbers()
+            .filter(|pid| !self.before.0.contains(pid) || is_in_session(pid))
+            .filter_map(read)
+            .collect()
+    }
+
     fn holds(&self, process: &Process) -> bool {
         self.known.contains(&(process.pid, process.started))
     }
@@ -113,7 +137,7 @@ impl Tree {
 
 /// The living descendants of this process, when it adopts orphans.
 fn descendants() -> Vec<Process> {
-    let table = table();
+    let table: Vec<Process> = numbers().filter_map(read).collect();
     let own = rustix::process::getpid().as_raw_nonzero().get();
     let mut known = HashSet::from([own]);
     loop {
@@ -167,12 +191,10 @@ fn handle(process: &Process) -> Option<OwnedFd> {
     (now.started == process.started).then_some(handle)
 }
 
-fn table() -> Vec<Process> {
-    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
-    entries
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-        .filter_map(read)
-        .collect()
+/// The numbers of all processes.
+fn numbers() -> impl Iterator<Item = i32> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten();
+    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
 }
 
 fn read(pid: i32) -> Option<Process> {

@@ -77,6 +77,13 @@ pub(crate) fn fork() -> io::Result<Option<Pid>> {
     }
 }
 
+/// The session that a process is in. Threads of the kernel are in none, which the safe form does not know.
+pub(crate) fn session_of(pid: i32) -> Option<i32> {
+    // SAFETY: takes and gives a number.
+    let session = unsafe { libc::getsid(pid) };
+    (session > 0).then_some(session)
+}
+
 /// What is changed about a mount.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct MountChange<'a> {
