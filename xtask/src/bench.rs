@@ -49,15 +49,14 @@ const PARTS: [(&str, Part); 8] = [
 
 pub(crate) fn run(root: &Path, options: &[&str]) -> Result<(), Failure> {
     let Wanted { parts, sizes } = wanted(options)?;
-    let binary = child::build_agentry(root)?;
     for part in parts {
         match part {
-            Part::Check => check::run(root, &binary, &sizes)?,
-            Part::Run => runs::run(&binary)?,
+            Part::Check => check::run(root, &child::build_agentry(root)?, &sizes)?,
+            Part::Run => runs::run(&child::build_agentry(root)?)?,
             Part::Ledger => bench_target(root, "agentry-store", &["ledger", "--", "append"])?,
-            Part::Session => sessions::run(root, &binary)?,
+            Part::Session => sessions::run(root, &child::build_agentry(root)?)?,
             Part::Program => bench_target(root, "agentry-bthread", &["program"])?,
-            Part::Agent => agents::run(root, &binary)?,
+            Part::Agent => agents::run(root)?,
             Part::Sandbox => bench_target(root, "agentry-tools", &["sandbox"])?,
             Part::Local => local::run(root)?,
         }

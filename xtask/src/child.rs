@@ -104,19 +104,19 @@ fn quoted(word: &str) -> String {
 /// Builds `agentry` as fast code in a quick build; the path of the binary.
 pub(crate) fn build_agentry(root: &Path) -> Result<PathBuf, Failure> {
     packages::require(&packages::BUILD)?;
-    build_fast(root, "agentry")
+    build(root, "agentry", "fast")
 }
 
-/// Builds one of our programs with optimisation, and says where it is.
-pub(crate) fn build_fast(root: &Path, package: &str) -> Result<PathBuf, Failure> {
+/// Builds one of our programs, and says where it is.
+pub(crate) fn build(root: &Path, package: &str, profile: &str) -> Result<PathBuf, Failure> {
     let mut build = cargo(root);
-    build.args(["build", "--package", package, "--profile", "fast"]);
+    build.args(["build", "--package", package, "--profile", profile]);
     println!("$ {}", spelled(&build));
     if !succeeds(&mut build)? {
         let text = format!("The build of `{package}` failed; the compiler says why above.");
         return Err(Failure::new(text));
     }
-    Ok(target_directory(root)?.join("fast").join(package))
+    Ok(target_directory(root)?.join(profile).join(package))
 }
 
 /// Where cargo puts what it builds, whoever said so: environment, configuration or default.

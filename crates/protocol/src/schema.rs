@@ -2,6 +2,8 @@
 //!
 //! The whole schema checks the call that comes back. These words cost tokens in every request
 //! and no model writes a better call for them.
+//!
+//! Must never: drop a word that says what may be written, or change the name of an argument.
 
 use serde::ser::{SerializeMap as _, SerializeSeq as _};
 use serde::{Serialize, Serializer};

@@ -57,7 +57,8 @@ impl Tail {
             if left.is_zero() {
                 return Ok(Vec::new());
             }
-            self.ledger.shared.signal.wait_after(self.after_seq, left.min(TAIL_POLL_TIME_MAX));
+            let (signal, stream) = (&self.ledger.shared.signal, self.filter.stream);
+            signal.wait_after(self.after_seq, stream, left.min(TAIL_POLL_TIME_MAX));
         }
     }
 

@@ -11,7 +11,7 @@ use std::sync::mpsc::{Receiver, SyncSender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
-use agentry_protocol::envelope::{EVENT_VERSION, Envelope};
+use agentry_protocol::envelope::{EVENT_VERSION, Envelope, Stream};
 use rusqlite::{Connection, ErrorCode};
 
 use crate::Clock;
@@ -50,12 +50,15 @@ pub(crate) struct Append {
 pub(crate) struct Signal {
     state: Mutex<State>,
     changed: Condvar,
+    /// Who waits only for what came in sleeps while agents work.
+    came_in: Condvar,
     commits: AtomicU64,
 }
 
 #[derive(Default)]
 struct State {
     last_seq: u64,
+    last_input_seq: u64,
     poison: Option<Poison>,
 }
 
@@ -80,10 +83,15 @@ impl Signal {
         })
     }
 
-    /// Waits until something is written after an entry, something breaks, or the time is over.
-    pub(crate) fn wait_after(&self, seq: u64, time: Duration) {
-        let nothing_new = |state: &mut State| state.last_seq <= seq && state.poison.is_none();
-        let waited = self.changed.wait_timeout_while(self.state(), time, nothing_new);
+    /// Waits until something of the stream is written after an entry, something breaks, or the time is over.
+    pub(crate) fn wait_after(&self, seq: u64, stream: Option<Stream>, time: Duration) {
+        let only_inputs = stream == Some(Stream::World);
+        let nothing_new = |state: &mut State| {
+            let last = if only_inputs { state.last_input_seq } else { state.last_seq };
+            last <= seq && state.poison.is_none()
+        };
+        let woken = if only_inputs { &self.came_in } else { &self.changed };
+        let waited = woken.wait_timeout_while(self.state(), time, nothing_new);
         drop(waited.expect("nobody panics while holding the state"));
     }
 
@@ -91,15 +99,22 @@ impl Signal {
         self.state.lock().expect("nobody panics while holding the state")
     }
 
-    fn committed(&self, seq: u64) {
+    fn committed(&self, seq: u64, input_seq: Option<u64>) {
         self.commits.fetch_add(1, Ordering::Relaxed);
-        self.state().last_seq = seq;
+        let mut state = self.state();
+        state.last_seq = seq;
+        if let Some(input_seq) = input_seq {
+            state.last_input_seq = input_seq;
+            self.came_in.notify_all();
+        }
+        drop(state);
         self.changed.notify_all();
     }
 
     fn poison(&self, poison: Poison) {
         self.state().poison = Some(poison);
         self.changed.notify_all();
+        self.came_in.notify_all();
     }
 }
 
@@ -204,7 +219,9 @@ impl Writer {
         }
         self.tip = tip;
         if is_written {
-            self.signal.committed(tip.seq);
+            let written = answers.iter().filter_map(|(_, answer)| answer.as_ref().ok()).flatten();
+            let inputs = written.filter(|envelope| envelope.stream == Stream::World);
+            self.signal.committed(tip.seq, inputs.map(|envelope| envelope.seq).max());
         }
         for (reply, answer) in answers {
             reply.send(answer).unwrap_or_default();

@@ -36,6 +36,11 @@ tool_approvals:
 You run the commands that are needed, one at a time, and say when all of it is done.
 ";
 
+/// The system counts time in hundredths of a second, so what is short is done often.
+fn times(calls: usize) -> u32 {
+    if calls == 0 { 20 } else { 1 }
+}
+
 /// Who is measured.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Arm {
@@ -50,11 +55,12 @@ const ARMS: [(Arm, &str); 3] = [
     (Arm::Confined, "agentry"),
 ];
 
-pub(crate) fn run(root: &Path, binary: &Path) -> Result<(), Failure> {
+pub(crate) fn run(root: &Path) -> Result<(), Failure> {
     let scratch = super::scratch()?;
-    // This program is built to be built quickly; the null agent must run as fast as what it is compared with.
-    let null = child::build_fast(root, "xtask")?;
-    let place = Place { binary, null: &null, dir: scratch.path() };
+    // What is given to people, since its size is memory; and the null agent must be as fast as it can be, too.
+    let binary = child::build(root, "agentry", "release")?;
+    let null = child::build(root, "xtask", "release")?;
+    let place = Place { binary: &binary, null: &null, dir: scratch.path() };
     place.prepare()?;
     tree::adopt()?;
     println!(
@@ -68,7 +74,12 @@ pub(crate) fn run(root: &Path, binary: &Path) -> Result<(), Failure> {
         let mut figures: Vec<Vec<(Spent, u64)>> = ARMS.iter().map(|_| Vec::new()).collect();
         for _ in 0..ROUNDS {
             for ((arm, _), figures) in ARMS.iter().zip(&mut figures) {
-                figures.push(place.measure(*arm, calls)?);
+                let (mut spent, bytes) = place.measure(*arm, calls)?;
+                for _ in 1..times(calls) {
+                    spent.cpu += place.measure(*arm, calls)?.0.cpu;
+                }
+                spent.cpu /= times(calls);
+                figures.push((spent, bytes));
             }
         }
         let cpu = |figures: &[(Spent, u64)]| {

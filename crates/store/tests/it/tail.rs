@@ -3,11 +3,11 @@
 use std::thread;
 use std::time::Duration;
 
-use agentry_protocol::envelope::About;
+use agentry_protocol::envelope::{About, Stream};
 use agentry_store::limits::TAIL_ENTRIES_MAX;
 use agentry_store::{Filter, Tail};
 
-use crate::scene::{Scene, WORKS, about, begun, draft, open, prompt, trn};
+use crate::scene::{Scene, WORKS, about, begun, draft, open, opened, prompt, trn};
 
 fn seqs(tail: &mut Tail, timeout: Duration) -> Vec<u64> {
     tail.next(timeout).expect(WORKS).iter().map(|entry| entry.seq).collect()
@@ -48,6 +48,20 @@ fn a_tail_with_a_filter_skips_what_is_not_wanted() {
     scene.add(&about(1), prompt("x"));
     assert_eq!(seqs(&mut tail, Duration::MAX), [5]);
     assert_eq!(tail.after_seq(), 6);
+}
+
+#[test]
+fn who_waits_for_inputs_is_woken_by_one_and_given_nothing_else() {
+    let scene = begun();
+    let filter = Filter { stream: Some(Stream::World), ..Filter::default() };
+    let mut tail = scene.ledger.tail(4, filter).unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            scene.add(&about(2), opened("other", None));
+            scene.add(&about(2), prompt("x"));
+        });
+        assert_eq!(seqs(&mut tail, Duration::MAX), [6]);
+    });
 }
 
 #[test]

@@ -67,12 +67,13 @@ fn serve(stream: &TcpStream, calls: usize, seen: &Seen) -> Option<()> {
         let made = messages.iter().filter(|message| message["role"] == "tool").count();
         seen.made.fetch_max(made, Ordering::SeqCst);
         let answer = answer(made, calls);
-        let head = format!(
-            "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: {}\r\n\r\n",
+        // In one piece: two would wait for each other's receipt.
+        let whole = format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: {}\r\n\r\n{answer}",
             answer.len()
         );
         let mut out = stream;
-        out.write_all(head.as_bytes()).and_then(|()| out.write_all(answer.as_bytes())).ok()?;
+        out.write_all(whole.as_bytes()).ok()?;
     }
 }
 
