@@ -1,0 +1,226 @@
+//! Sandboxes whose command is over, kept for the next command that would get exactly the same one.
+//!
+//! Two sandboxes are the same when the same is asked for and every part of the machine that they are built from is
+//! still the same file or directory. The kernel takes a mount away when its place is removed or replaced outside; it
+//! tells so, and such a sandbox is not used again.
+//!
+//! Must never: give one sandbox to two commands; give one whose mounts, or what they show, are not as they were built.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::net::TcpListener;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use agentry_protocol::confinement::{Level, Limits};
+use rustix::event::{PollFd, PollFlags};
+use rustix::fs::{CWD, Dev, FileType, Mode, OFlags, ResolveFlags, openat2};
+use rustix::io::Errno;
+
+use crate::limits::{IDLE_MS_MAX, IDLE_SANDBOXES_MAX, READY_MS_MAX};
+use crate::running::First;
+use crate::spec::{Fence, Order, Program, Spec, View, Word};
+use crate::streams::{Ends, poll_until};
+
+/// Everything that makes a sandbox what it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Key {
+    level: Level,
+    user: Option<u32>,
+    view: View,
+    fence: Fence,
+    unix_sockets: bool,
+    listen: bool,
+    limits: Limits,
+    /// What is mounted, and what is hidden.
+    parts: Vec<Part>,
+    copies: Vec<Stamp>,
+    /// How often the mounts of the machine have changed.
+    mount_changes: u64,
+}
+
+/// What there is at a path, followed through no link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    There { device: Dev, number: u64, kind: FileType },
+    Missing,
+}
+
+/// Which file it is, how long it is, and when it was last changed; nothing if there is none.
+type Stamp = Option<[i64; 5]>;
+
+impl Key {
+    /// What a spec means just now; nothing if it cannot be told.
+    fn of(spec: &Spec, mount_changes: u64) -> Option<Self> {
+        // Every field by its name: whoever adds one has to decide here.
+        let Spec { level, user, view, fence, unix_sockets, listen, limits, stays, program: _ } =
+            spec;
+        if !stays {
+            return None;
+        }
+        let places = view.binds.iter().map(|bind| &bind.from).chain(&view.masks);
+        Some(Self {
+            level: *level,
+            user: *user,
+            view: view.clone(),
+            fence: fence.clone(),
+            unix_sockets: *unix_sockets,
+            listen: *listen,
+            limits: *limits,
+            parts: places.map(|path| part(path)).collect::<Option<_>>()?,
+            copies: view.copies.iter().map(stamp).collect::<Option<_>>()?,
+            mount_changes,
+        })
+    }
+}
+
+fn part(path: &Path) -> Option<Part> {
+    let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let found = match openat2(CWD, path, flags, Mode::empty(), resolve) {
+        Ok(found) => found,
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS) => {
+            return Some(Part::Missing);
+        }
+        Err(_) => return None,
+    };
+    let status = rustix::fs::fstat(&found).ok()?;
+    let kind = FileType::from_raw_mode(status.st_mode);
+    Some(Part::There { device: status.st_dev, number: status.st_ino, kind })
+}
+
+fn stamp(path: &PathBuf) -> Option<Stamp> {
+    match std::fs::metadata(path) {
+        Ok(metadata) => Some(Some([
+            metadata.dev().cast_signed(),
+            metadata.ino().cast_signed(),
+            metadata.size().cast_signed(),
+            metadata.ctime(),
+            metadata.ctime_nsec(),
+        ])),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Some(None),
+        Err(_) => None,
+    }
+}
+
+/// A sandbox whose command is over.
+#[derive(Debug)]
+pub(crate) struct Resting {
+    pub(crate) first: First,
+    /// Where its next program can reach the proxy; nobody has been there yet.
+    pub(crate) listener: TcpListener,
+    /// Tells when one of its mounts is gone.
+    pub(crate) mounts: OwnedFd,
+}
+
+impl Resting {
+    /// Gives it another program. Nothing if it is not as it was built, and then the program was not run.
+    pub(crate) fn run(self, program: &Program, ends: &Ends) -> Option<Self> {
+        let soon = Instant::now() + Duration::from_millis(READY_MS_MAX);
+        let handle = self.first.handle.as_fd();
+        let said = {
+            let control = &self.first.control;
+            let mut fds =
+                [PollFd::new(&handle, PollFlags::IN), PollFd::new(control, PollFlags::IN)];
+            poll_until(&mut fds, Some(soon)).ok()?;
+            fds[0].revents().is_empty() && !fds[1].revents().is_empty()
+        };
+        if !said || !matches!(self.first.control.receive::<Word>(), Ok(Some((Word::Ready, _)))) {
+            return None;
+        }
+        let mut fds = [
+            PollFd::new(&handle, PollFlags::IN),
+            PollFd::new(&self.mounts, PollFlags::PRI),
+            // Whoever waits there is of the program before.
+            PollFd::new(&self.listener, PollFlags::IN),
+        ];
+        poll_until(&mut fds, Some(Instant::now())).ok()?;
+        if fds.iter().any(|fd| !fd.revents().is_empty()) {
+            return None;
+        }
+        let streams = [ends.input.as_fd(), ends.output.as_fd(), ends.errors.as_fd()];
+        self.first.control.send(&Order::Run(program.clone()), &streams).ok()?;
+        Some(self)
+    }
+}
+
+/// The sandboxes that wait for another command.
+pub(crate) struct Idle(Mutex<Pool<Resting>>);
+
+impl Default for Idle {
+    fn default() -> Self {
+        let mounts = File::open("/proc/self/mountinfo").ok();
+        Self(Mutex::new(Pool { waiting: VecDeque::new(), mounts, mount_changes: 0 }))
+    }
+}
+
+impl Idle {
+    /// What tells whether a sandbox is the one that a spec asks for; nothing if none can be.
+    pub(crate) fn key(&self, spec: &Spec) -> Option<Key> {
+        let mount_changes =
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).mount_changes()?;
+        Key::of(spec, mount_changes)
+    }
+
+    /// Takes out a sandbox and gives it the program; nothing if there is none, and then the program was not run.
+    pub(crate) fn run(&self, key: &Key, program: &Program, ends: &Ends) -> Option<Resting> {
+        loop {
+            let mut pool = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let taken = pool.take(key, Instant::now());
+            drop(pool);
+            if let Some(running) = taken?.run(program, ends) {
+                return Some(running);
+            }
+        }
+    }
+
+    /// Keeps a sandbox for another command.
+    pub(crate) fn put(&self, key: Key, resting: Resting) {
+        let mut pool = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let gone = pool.put(key, resting, Instant::now());
+        drop(pool);
+        drop(gone);
+    }
+}
+
+struct Pool<T> {
+    /// The oldest first.
+    waiting: VecDeque<(Instant, Key, T)>,
+    /// The mounts of the machine, as we see them.
+    mounts: Option<File>,
+    mount_changes: u64,
+}
+
+impl<T> Pool<T> {
+    /// How often the mounts of the machine have changed; nothing if nobody tells.
+    fn mount_changes(&mut self) -> Option<u64> {
+        let mounts = self.mounts.as_ref()?;
+        let mut fds = [PollFd::new(mounts, PollFlags::PRI)];
+        poll_until(&mut fds, Some(Instant::now())).ok()?;
+        if !fds[0].revents().is_empty() {
+            self.mount_changes += 1;
+        }
+        Some(self.mount_changes)
+    }
+
+    /// Takes out one with that key; whoever waited too long goes.
+    fn take(&mut self, key: &Key, now: Instant) -> Option<T> {
+        self.waiting.retain(|(since, ..)| now.saturating_duration_since(*since) < IDLE);
+        let place = self.waiting.iter().rposition(|(_, known, _)| known == key)?;
+        self.waiting.remove(place).map(|(.., one)| one)
+    }
+
+    /// Adds one; gives back the oldest if there are too many.
+    fn put(&mut self, key: Key, one: T, now: Instant) -> Option<T> {
+        self.waiting.push_back((now, key, one));
+        if self.waiting.len() <= IDLE_SANDBOXES_MAX {
+            return None;
+        }
+        self.waiting.pop_front().map(|(.., one)| one)
+    }
+}
+
+const IDLE: Duration = Duration::from_millis(IDLE_MS_MAX);
