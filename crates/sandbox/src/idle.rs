@@ -224,3 +224,84 @@ impl<T> Pool<T> {
 }
 
 const IDLE: Duration = Duration::from_millis(IDLE_MS_MAX);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pool() -> Pool<&'static str> {
+        Pool { waiting: VecDeque::new(), mounts: None, mount_changes: 0 }
+    }
+
+    fn key(user: u32) -> Key {
+        Key {
+            level: Level::Ns,
+            user: Some(user),
+            view: View::default(),
+            fence: Fence::default(),
+            unix_sockets: true,
+            listen: true,
+            limits: Limits::default(),
+            parts: Vec::new(),
+            copies: Vec::new(),
+            mount_changes: 0,
+        }
+    }
+
+    #[test]
+    fn whoever_is_taken_out_is_not_there_any_more() {
+        let (mut pool, now) = (pool(), Instant::now());
+        assert_eq!(pool.put(key(1), "one", now), None);
+        assert_eq!(pool.take(&key(2), now), None);
+        assert_eq!(pool.take(&key(1), now), Some("one"));
+        assert_eq!(pool.take(&key(1), now), None);
+    }
+
+    #[test]
+    fn whoever_waited_too_long_goes() {
+        let (mut pool, now) = (pool(), Instant::now());
+        pool.put(key(1), "one", now);
+        assert_eq!(pool.take(&key(2), now + IDLE - Duration::from_millis(1)), None);
+        assert_eq!(pool.waiting.len(), 1);
+        assert_eq!(pool.take(&key(1), now + IDLE), None);
+        assert_eq!(pool.waiting.len(), 0);
+    }
+
+    #[test]
+    fn when_there_are_too_many_the_oldest_goes() {
+        let (mut pool, now) = (pool(), Instant::now());
+        for number in 0..IDLE_SANDBOXES_MAX {
+            assert_eq!(pool.put(key(u32::try_from(number).unwrap()), "old", now), None);
+        }
+        assert_eq!(pool.put(key(99), "new", now), Some("old"));
+        assert_eq!(pool.take(&key(0), now), None);
+        assert_eq!(pool.take(&key(99), now), Some("new"));
+    }
+
+    #[test]
+    fn without_word_of_the_mounts_of_the_machine_nothing_can_be_the_same() {
+        assert_eq!(pool().mount_changes(), None);
+        let mut pool = Pool { mounts: File::open("/proc/self/mountinfo").ok(), ..pool() };
+        assert!(pool.mount_changes().is_some());
+    }
+
+    #[test]
+    fn a_part_is_the_same_as_long_as_it_is_the_same_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        let [file, other, link] = ["file", "other", "link"].map(|name| root.join(name));
+        assert_eq!(part(&file), Some(Part::Missing));
+        std::fs::write(&file, "one").unwrap();
+        let before = part(&file);
+        let stamped = stamp(&file);
+        assert_ne!(before, Some(Part::Missing));
+        std::fs::write(&file, "one and more").unwrap();
+        assert_eq!(part(&file), before);
+        assert_ne!(stamp(&file), stamped);
+        std::fs::write(&other, "one").unwrap();
+        std::fs::rename(&other, &file).unwrap();
+        assert_ne!(part(&file), before);
+        std::os::unix::fs::symlink(&root, &link).unwrap();
+        assert_eq!(part(&link.join("file")), Some(Part::Missing));
+    }
+}

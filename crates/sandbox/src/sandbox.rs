@@ -35,7 +35,7 @@ use crate::view::{self, Found};
 use crate::watch::Watches;
 use crate::wire::Channel;
 
-/// Runs processes, each in a sandbox that nobody else is in.
+/// Runs processes, each alone in a sandbox.
 pub(crate) struct OnLinux {
     setup: Setup,
     /// They go before the helper, which would have to end them.

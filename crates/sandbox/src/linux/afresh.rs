@@ -301,8 +301,10 @@ fn find(root: impl AsFd, path: &Path) -> io::Result<Option<OwnedFd>> {
 
 /// The names of what is noted beside a directory, lists of who may enter among it.
 fn attributes(directory: &OwnedFd) -> io::Result<Vec<u8>> {
-    let length = rustix::fs::flistxattr_query(directory)?;
-    let mut names = Vec::with_capacity(length);
-    rustix::fs::flistxattr(directory, rustix::buffer::spare_capacity(&mut names))?;
+    let mut names = vec![0; rustix::fs::flistxattr_query(directory)?];
+    if !names.is_empty() {
+        let length = rustix::fs::flistxattr(directory, &mut *names)?;
+        names.truncate(length);
+    }
     Ok(names)
 }
