@@ -20,7 +20,7 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::fs::{CWD, Dev, FileType, Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::Errno;
 
-use crate::limits::{IDLE_MS_MAX, IDLE_SANDBOXES_MAX, READY_MS_MAX};
+use crate::limits::{IDLE_MS_MAX, IDLE_SANDBOXES_MAX, KILL_MS_MAX, READY_MS_MAX};
 use crate::running::First;
 use crate::spec::{Fence, Order, Program, Spec, View, Word};
 use crate::streams::{Ends, poll_until};
@@ -120,19 +120,11 @@ impl Resting {
     /// Gives it another program. Nothing if it is not as it was built, and then the program was not run.
     pub(crate) fn run(self, program: &Program, ends: &Ends) -> Option<Self> {
         let soon = Instant::now() + Duration::from_millis(READY_MS_MAX);
-        let handle = self.first.handle.as_fd();
-        let said = {
-            let control = &self.first.control;
-            let mut fds =
-                [PollFd::new(&handle, PollFlags::IN), PollFd::new(control, PollFlags::IN)];
-            poll_until(&mut fds, Some(soon)).ok()?;
-            fds[0].revents().is_empty() && !fds[1].revents().is_empty()
-        };
-        if !said || !matches!(self.first.control.receive::<Word>(), Ok(Some((Word::Ready, _)))) {
+        if !matches!(self.first.word(soon), Some(Word::Ready)) {
             return None;
         }
         let mut fds = [
-            PollFd::new(&handle, PollFlags::IN),
+            PollFd::new(&self.first.handle, PollFlags::IN),
             PollFd::new(&self.mounts, PollFlags::PRI),
             // Whoever waits there is of the program before.
             PollFd::new(&self.listener, PollFlags::IN),
@@ -143,7 +135,18 @@ impl Resting {
         }
         let streams = [ends.input.as_fd(), ends.output.as_fd(), ends.errors.as_fd()];
         self.first.control.send(&Order::Run(program.clone()), &streams).ok()?;
-        Some(self)
+        self.has_taken().then_some(self)
+    }
+
+    /// Whether the program may have been run: who does not say so soon is ended, and then says it or never did it.
+    fn has_taken(&self) -> bool {
+        let soon = Instant::now() + Duration::from_millis(READY_MS_MAX);
+        if matches!(self.first.word(soon), Some(Word::Taken)) {
+            return true;
+        }
+        self.first.kill_alone();
+        let over = self.first.is_over(Instant::now() + Duration::from_millis(KILL_MS_MAX));
+        !over.unwrap_or_default() || matches!(self.first.word(Instant::now()), Some(Word::Taken))
     }
 }
 

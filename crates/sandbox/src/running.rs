@@ -55,8 +55,18 @@ impl First {
     }
 
     /// Ends it, and those who end with it.
-    fn kill_alone(&self) {
+    pub(crate) fn kill_alone(&self) {
         pidfd_send_signal(&self.handle, Signal::KILL).unwrap_or_default();
+    }
+
+    /// The next that it says until then; nothing if it is silent or gone.
+    pub(crate) fn word(&self, until: Instant) -> Option<Word> {
+        let mut fds = [PollFd::new(&self.control, PollFlags::IN)];
+        poll_until(&mut fds, Some(until)).ok()?;
+        if fds[0].revents().is_empty() {
+            return None;
+        }
+        self.control.receive().ok().flatten().map(|(word, _)| word)
     }
 
     /// Whether it ends until then.
@@ -200,8 +210,8 @@ impl<'a> Running<'a> {
             Some((Word::Ended { status, left_behind, out_of_memory }, _)) => {
                 self.ended = Some(Ended { status, left_behind, out_of_memory });
             }
-            // It is said only after the program has ended, when nobody listens here.
-            Some((Word::Ready, _)) => return Err(lost()),
+            // Both are said only while nobody listens here.
+            Some((Word::Ready | Word::Taken, _)) => return Err(lost()),
             None => self.trouble = Some(self.silence()),
         }
         Ok(())

@@ -75,7 +75,7 @@ fn wait_for_start(first: &First) -> Result<(), Error> {
             // Nobody in here uses a network.
             Some((Word::Listening, _)) => {}
             Some((Word::Failed(trouble), _)) => return Err(of_sandbox(trouble)),
-            Some((Word::Ended { .. } | Word::Ready, _)) | None => {
+            Some((Word::Ended { .. } | Word::Ready | Word::Taken, _)) | None => {
                 let silent = io::Error::other("its first process ended without a word");
                 return Err(of_sandbox(Trouble::new("build the sandbox", &silent)));
             }

@@ -142,6 +142,8 @@ pub(crate) enum Word {
     },
     /// All is as it was before the program, and another one may come.
     Ready,
+    /// Another one has come, and is about to be started.
+    Taken,
 }
 
 /// What the first process of a sandbox is asked.

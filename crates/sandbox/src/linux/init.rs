@@ -115,7 +115,12 @@ fn next_program(control: &Channel) -> Option<(Program, [OwnedFd; 3])> {
         return None;
     }
     match control.receive::<Order>() {
-        Ok(Some((Order::Run(program), streams))) => Some((program, streams.try_into().ok()?)),
+        Ok(Some((Order::Run(program), streams))) => {
+            let streams = streams.try_into().ok()?;
+            // From here on nobody else may run it.
+            control.send(&Word::Taken, &[]).ok()?;
+            Some((program, streams))
+        }
         Ok(Some((Order::Terminate | Order::Kill, _)) | None) | Err(_) => None,
     }
 }
