@@ -231,6 +231,7 @@ const IDLE: Duration = Duration::from_millis(IDLE_MS_MAX);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::Channel;
 
     fn pool() -> Pool<&'static str> {
         Pool { waiting: VecDeque::new(), mounts: None, mount_changes: 0 }
@@ -279,6 +280,48 @@ mod tests {
         assert_eq!(pool.put(key(99), "new", now), Some("old"));
         assert_eq!(pool.take(&key(0), now), None);
         assert_eq!(pool.take(&key(99), now), Some("new"));
+    }
+
+    /// A sandbox whose first process is `sleep`, and the end on which somebody speaks for it.
+    fn resting() -> (Resting, Channel, std::process::Child) {
+        let child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
+        let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+        let (control, other) = Channel::pair().unwrap();
+        let handle = crate::ended::handle(pid).unwrap();
+        let first = First { control, handle, holds_all: true, stays: true };
+        let listener = TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let mounts = File::open("/proc/self/mountinfo").unwrap().into();
+        (Resting { first, listener, mounts }, other, child)
+    }
+
+    /// Whether it takes a program when it has said so much before, with somebody at its proxy or not.
+    fn takes(words: &[Word], is_visited: bool) -> bool {
+        let (resting, other, mut child) = resting();
+        words.iter().for_each(|word| other.send(word, &[]).unwrap());
+        let place = resting.listener.local_addr().unwrap();
+        let visitor = is_visited.then(|| std::net::TcpStream::connect(place).unwrap());
+        let null = || File::open("/dev/null").unwrap().into();
+        let ends = Ends { input: null(), output: null(), errors: null() };
+        let program = Program::Command {
+            program: "true".into(),
+            args: Vec::new(),
+            env: Vec::new(),
+            cwd: "/".into(),
+        };
+        let taken = resting.run(&program, &ends).is_some();
+        drop(visitor);
+        // It was killed, or goes with the sandbox.
+        child.wait().unwrap();
+        taken
+    }
+
+    #[test]
+    fn only_who_is_ready_and_was_not_visited_gets_another_program() {
+        assert!(takes(&[Word::Ready, Word::Taken], false));
+        assert!(!takes(&[Word::Ready, Word::Taken], true));
+        assert!(!takes(&[Word::Started, Word::Taken], false));
+        assert!(!takes(&[], false), "who is silent is not waited for");
+        assert!(!takes(&[Word::Ready], false), "who does not take it is ended");
     }
 
     #[test]

@@ -141,6 +141,6 @@ pub const IDLE_END_MS_MAX: u64 = 90_000;
 const _: () =
     assert!(IDLE_MS_MAX + START_MS_MAX < IDLE_END_MS_MAX, "nobody asks who is about to end");
 /// How long a sandbox may take to be ready for another command before a new one is built, in milliseconds.
-pub const READY_MS_MAX: u64 = 50;
+pub const READY_MS_MAX: u64 = 1_000;
 /// How many entries of temporary directories are removed before another command; more go with the sandbox.
 pub const EMPTIED_ENTRIES_MAX: usize = 2_000;
