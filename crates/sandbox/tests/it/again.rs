@@ -138,6 +138,7 @@ fn the_next_command_runs_in_the_same_sandbox_and_finds_it_as_new() {
     let leave = "echo kept > $HOME/kept; mkdir -p /tmp/a/b/c /tmp/home/x; echo x > /tmp/a/b/c/file; \
                  ln -s $PWD /tmp/link; ln -s $PWD /tmp/a/link; mkfifo /tmp/a/pipe; echo x > /dev/shm/x; \
                  chmod 0 /tmp/a/b /dev/shm; chmod 700 /tmp; cd /; umask 077; ulimit -n 10; trap '' TERM INT; \
+                 for signal in KILL STOP TERM CHLD SEGV BUS ABRT SEGV; do kill -$signal 1; done; \
                  sleep 1000 & sleep 1000 & true";
     assert!(!bench.said(leave).0);
     let (new, third) = bench.said(look);
