@@ -29,6 +29,8 @@ mod escape;
 mod group;
 #[cfg(target_os = "linux")]
 pub mod helper;
+#[cfg(target_os = "linux")]
+mod idle;
 pub mod kept;
 pub mod limits;
 #[cfg(target_os = "linux")]

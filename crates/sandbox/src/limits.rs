@@ -132,3 +132,15 @@ pub const EGRESS_STACK_BYTES: usize = 512 * 1024;
 pub const COPY_BYTES_MAX: u64 = 128 * 1024;
 /// How long the helper may take to end by itself, in milliseconds.
 pub const HELPER_END_MS_MAX: u64 = 500;
+/// How many sandboxes wait for another command.
+pub const IDLE_SANDBOXES_MAX: usize = 4;
+/// How long a sandbox is kept for another command, in milliseconds.
+pub const IDLE_MS_MAX: u64 = 60_000;
+/// How long a first process waits for another command before it ends by itself, in milliseconds.
+pub const IDLE_END_MS_MAX: u64 = 90_000;
+const _: () =
+    assert!(IDLE_MS_MAX + START_MS_MAX < IDLE_END_MS_MAX, "nobody asks who is about to end");
+/// How long a sandbox may take to be ready for another command before a new one is built, in milliseconds.
+pub const READY_MS_MAX: u64 = 1_000;
+/// How many entries of temporary directories are removed before another command; more go with the sandbox.
+pub const EMPTIED_ENTRIES_MAX: usize = 2_000;

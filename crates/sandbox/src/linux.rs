@@ -6,6 +6,7 @@ mod failed;
 #[cfg(test)]
 mod tests;
 
+pub(crate) mod afresh;
 pub(crate) mod bwrap;
 pub(crate) mod cgroup;
 pub(crate) mod copies;

@@ -1,7 +1,8 @@
 //! One sandbox from its start to its end, as the supervisor sees it.
 //!
 //! One loop waits for everything at once: output, words of the first process, the end, the time, the request to
-//! stop. Whatever happens, the whole sandbox is gone when this is.
+//! stop. Whatever happens, all that the command started is gone when this is, and the whole sandbox if it does not
+//! stay for another command.
 //!
 //! Must never: take a sandbox that could not be built for a command that failed.
 
@@ -15,6 +16,7 @@ use rustix::process::{Signal, pidfd_send_signal};
 
 use crate::child::{self, Command, Cwd, Ending, Error, Finished};
 use crate::egress::Egress;
+use crate::idle::Resting;
 use crate::limits::{END_GRACE_MS_MAX, END_MS_MAX, KILL_MS_MAX, LAST_WORD_MS_MAX};
 use crate::spec::{ENTER, Order, START, Status, Trouble, Word};
 use crate::stop::Listener;
@@ -28,6 +30,8 @@ pub(crate) struct First {
     pub(crate) handle: OwnedFd,
     /// Whether its end is the end of everything it started.
     pub(crate) holds_all: bool,
+    /// Whether it lives on when its program is over.
+    pub(crate) stays: bool,
 }
 
 impl Drop for First {
@@ -51,8 +55,18 @@ impl First {
     }
 
     /// Ends it, and those who end with it.
-    fn kill_alone(&self) {
+    pub(crate) fn kill_alone(&self) {
         pidfd_send_signal(&self.handle, Signal::KILL).unwrap_or_default();
+    }
+
+    /// The next that it says until then; nothing if it is silent or gone.
+    pub(crate) fn word(&self, until: Instant) -> Option<Word> {
+        let mut fds = [PollFd::new(&self.control, PollFlags::IN)];
+        poll_until(&mut fds, Some(until)).ok()?;
+        if fds[0].revents().is_empty() {
+            return None;
+        }
+        self.control.receive().ok().flatten().map(|(word, _)| word)
     }
 
     /// Whether it ends until then.
@@ -79,6 +93,8 @@ pub(crate) struct Running<'a> {
     listen: &'a dyn Fn(TcpListener) -> io::Result<Egress>,
     /// Where the program can reach the proxy. Most programs never do, so there is none until one does.
     listener: Option<TcpListener>,
+    /// Tells when a mount of the sandbox is gone, where it stays.
+    mounts: Option<OwnedFd>,
     proxy: Option<Egress>,
     started: bool,
     ended: Option<Ended>,
@@ -103,6 +119,7 @@ impl<'a> Running<'a> {
             pump,
             listen,
             listener: None,
+            mounts: None,
             proxy: None,
             started: false,
             ended: None,
@@ -110,11 +127,27 @@ impl<'a> Running<'a> {
         }
     }
 
+    /// A command in a sandbox that was there already.
+    pub(crate) fn again(
+        resting: Resting,
+        pump: Pump<'a>,
+        listen: &'a dyn Fn(TcpListener) -> io::Result<Egress>,
+    ) -> Self {
+        let Resting { first, listener, mounts } = resting;
+        let (listener, mounts) = (Some(listener), Some(mounts));
+        Self { listener, mounts, ..Self::new(first, pump, listen) }
+    }
+
+    /// Whether the program is over and its sandbox is not.
+    fn is_left(&self) -> bool {
+        self.first.stays && self.ended.is_some()
+    }
+
     /// Waits for the first end there is; a time out or a stop then ends the whole sandbox.
     pub(crate) fn watch(&mut self, deadline: Instant, listener: &Listener) -> Result<End, Error> {
         let end = loop {
             let (over, stopped) = self.wait(deadline, Some(listener))?;
-            if over {
+            if over || self.is_left() {
                 return Ok(End::ByItself);
             }
             if stopped {
@@ -129,7 +162,7 @@ impl<'a> Running<'a> {
         self.first.control.send(&Order::Terminate, &[]).unwrap_or_default();
         let grace = Instant::now() + Duration::from_millis(END_GRACE_MS_MAX);
         while Instant::now() < grace {
-            if self.wait(grace, None)?.0 {
+            if self.wait(grace, None)?.0 || self.is_left() {
                 break;
             }
         }
@@ -168,13 +201,17 @@ impl<'a> Running<'a> {
     fn hear(&mut self) -> Result<(), Error> {
         match self.first.control.receive::<Word>().map_err(Error::Unwatched)? {
             Some((Word::Listening, handles)) => {
-                self.listener = handles.into_iter().next().map(TcpListener::from);
+                let mut handles = handles.into_iter();
+                self.listener = handles.next().map(TcpListener::from);
+                self.mounts = handles.next();
             }
             Some((Word::Started, _)) => self.started = true,
             Some((Word::Failed(trouble), _)) => self.trouble = Some(trouble),
             Some((Word::Ended { status, left_behind, out_of_memory }, _)) => {
                 self.ended = Some(Ended { status, left_behind, out_of_memory });
             }
+            // Both are said only while nobody listens here.
+            Some((Word::Ready | Word::Taken, _)) => return Err(lost()),
             None => self.trouble = Some(self.silence()),
         }
         Ok(())
@@ -185,15 +222,16 @@ impl<'a> Running<'a> {
         Trouble::new(step, &io::Error::other("its first process ended without a word"))
     }
 
-    /// What came of it.
+    /// What came of it, and the sandbox if it can serve another command.
     pub(crate) fn finish(
         mut self,
         start: Instant,
         end: End,
         command: &Command,
-    ) -> Result<Finished, Error> {
+    ) -> Result<(Finished, Option<Resting>), Error> {
         let deadline = Instant::now() + Duration::from_millis(KILL_MS_MAX);
-        if !self.first.is_over(deadline).map_err(Error::Unwatched)? {
+        let is_left = end == End::ByItself && self.is_left();
+        if !is_left && !self.first.is_over(deadline).map_err(Error::Unwatched)? {
             return Err(Error::Unkillable(0));
         }
         while self.ended.is_none() && self.trouble.is_none() {
@@ -223,7 +261,15 @@ impl<'a> Running<'a> {
             (End::ByItself, None, None) => return Err(lost()),
         };
         let (duration, violations) = (start.elapsed(), Vec::new());
-        Ok(Finished { ending, stdout, stderr, duration, left_behind, violations })
+        let finished = Finished { ending, stdout, stderr, duration, left_behind, violations };
+        let is_left = is_left && ending != Ending::OutOfMemory;
+        Ok((finished, is_left.then(|| self.rest()).flatten()))
+    }
+
+    /// The sandbox for another command. Where the proxy was used there is none: its connections are not forgotten yet.
+    fn rest(self) -> Option<Resting> {
+        let (Some(listener), Some(mounts)) = (self.listener, self.mounts) else { return None };
+        Some(Resting { first: self.first, listener, mounts })
     }
 }
 

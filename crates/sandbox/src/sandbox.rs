@@ -22,6 +22,7 @@ use crate::child::{self, Bounds, Command, Cwd, Ending, Error, Finished, Streams}
 use crate::egress::{Egress, Rules};
 use crate::escape;
 use crate::helper::VERB;
+use crate::idle::{Idle, Key, Resting};
 use crate::limits::{ATTEST_MS_MAX, ATTEST_OUTPUT_BYTES_MAX, HELPER_END_MS_MAX, USER_FIRST, USERS};
 use crate::linux::cgroup::{Cgroup, Cgroups};
 use crate::running::{End, First, Running, of_sandbox};
@@ -34,9 +35,11 @@ use crate::view::{self, Found};
 use crate::watch::Watches;
 use crate::wire::Channel;
 
-/// Runs processes, each in a sandbox of its own.
+/// Runs processes, each alone in a sandbox.
 pub(crate) struct OnLinux {
     setup: Setup,
+    /// They go before the helper, which would have to end them.
+    idle: Idle,
     helper: Mutex<Helper>,
     level: Level,
     watches: Watches,
@@ -119,6 +122,7 @@ impl OnLinux {
         let helper = Mutex::new(Helper::start(&setup.binary)?);
         Ok(Self {
             setup: setup.clone(),
+            idle: Idle::default(),
             helper,
             level,
             watches: Watches::default(),
@@ -149,7 +153,7 @@ impl OnLinux {
             connected: Arc::new(drop),
             hear: None,
         };
-        let finished = self
+        let (finished, _) = self
             .run_program(program, &job, &Stop::new(), (&Found::default(), None))
             .map_err(|error| match error {
                 Error::Sandbox { step, reason } => format!("cannot {step}: {reason}"),
@@ -182,7 +186,11 @@ impl OnLinux {
         let finished = self.run_program(program, job, stop, (&found, own));
         // Also after a failure: nobody knows what was done until then.
         let violations = watch.map(|watch| watch.end(&self.setup.quarantine)).unwrap_or_default();
-        finished.map(|finished| Finished { violations, ..finished })
+        let (finished, resting) = finished?;
+        if let (Some((key, resting)), []) = (resting, &*violations) {
+            self.idle.put(key, resting);
+        }
+        Ok(Finished { violations, ..finished })
     }
 
     /// A temporary directory for a process that cannot have a file system of its own.
@@ -208,12 +216,12 @@ impl OnLinux {
         job: &Job<'_>,
         stop: &Stop,
         (found, scratch): (&Found, Option<&Path>),
-    ) -> Result<Finished, Error> {
+    ) -> Result<(Finished, Option<(Key, Resting)>), Error> {
         let start = Instant::now();
         let failed = |reason| child::not_started(job.command, reason);
         let listener = stop.listen().map_err(failed)?;
         if stop.is_stopped() {
-            return Ok(Finished::never_started());
+            return Ok((Finished::never_started(), None));
         }
         let rules = Rules::new(&job.confinement.network).map_err(|error| Error::Sandbox {
             step: "read the list of hosts".to_owned(),
@@ -222,24 +230,31 @@ impl OnLinux {
         let (pump, ends) = Pump::new(job.command, job.bounds.output_bytes_max).map_err(failed)?;
         let pump = pump.heard_by(job.hear);
         let group = self.group(job.confinement)?;
-        let first = self.begin(job.confinement, program, ends, (found, scratch, group.as_ref()))?;
+        let spec = self.spec(job.confinement, program, (found, scratch))?;
+        let key = self.idle.key(&spec);
         let listen = |listener: TcpListener| {
             let (resolve, tell) = (self.setup.resolve.clone(), job.connected.clone());
             Egress::start(listener, rules.clone(), resolve, tell)
         };
-        let mut running = Running::new(first, pump, &listen);
+        let resting = key.as_ref().and_then(|key| self.idle.run(key, &spec.program, &ends));
+        let mut running = match resting {
+            Some(resting) => Running::again(resting, pump, &listen),
+            None => Running::new(self.build(&spec, &ends, group.as_ref())?, pump, &listen),
+        };
+        // Ours must go, or the output would never end.
+        drop(ends);
         let end = running.watch(start + job.bounds.time, &listener)?;
         if let (End::TimedOut | End::Stopped, Some(group)) = (end, &group) {
             // One more way to the same end; there may be nobody left.
             group.kill().unwrap_or_default();
         }
-        let finished = running.finish(start, end, job.command)?;
+        let (finished, resting) = running.finish(start, end, job.command)?;
         let killed = group.is_some_and(|group| group.oom_kills().is_ok_and(|kills| kills > 0));
         let ending = match finished.ending {
             Ending::Exited(_) | Ending::Signalled(_) if killed => Ending::OutOfMemory,
             ending => ending,
         };
-        Ok(Finished { ending, ..finished })
+        Ok((Finished { ending, ..finished }, key.zip(resting)))
     }
 
     /// A helper that is gone took its sandboxes along; the next call gets a new one.
@@ -305,31 +320,43 @@ impl OnLinux {
         }
     }
 
-    /// Asks the helper for a sandbox.
-    pub(crate) fn begin(
+    /// The sandbox that a confinement asks for.
+    pub(crate) fn spec(
         &self,
         confinement: &Confinement,
         program: Program,
-        ends: Ends,
-        (found, scratch, group): (&Found, Option<&Path>, Option<&Cgroup>),
-    ) -> Result<First, Error> {
+        (found, scratch): (&Found, Option<&Path>),
+    ) -> Result<Spec, Error> {
         self.check_places(confinement)?;
         self.check_hidden(confinement, found)?;
         let user = own_user(confinement);
-        let spec = Spec {
+        let is_command = matches!(program, Program::Command { .. });
+        Ok(Spec {
             level: self.level,
             user,
             view: view::view(confinement, user, found),
             fence: view::fence(confinement, scratch),
             unix_sockets: confinement.reading == Reading::Strict,
             // Also without a list: then the proxy refuses everything, and says what was wanted.
-            listen: matches!(
-                (&program, self.level),
-                (Program::Command { .. }, Level::Ns | Level::Bwrap)
-            ),
+            listen: is_command && matches!(self.level, Level::Ns | Level::Bwrap),
             limits: confinement.limits,
+            // Where the whole machine is seen, more of it can be written than is emptied; a control group counts what
+            // one call spends.
+            stays: is_command
+                && self.level == Level::Ns
+                && confinement.reading == Reading::Strict
+                && self.groups.is_none(),
             program,
-        };
+        })
+    }
+
+    /// Asks the helper for a sandbox.
+    pub(crate) fn build(
+        &self,
+        spec: &Spec,
+        ends: &Ends,
+        group: Option<&Cgroup>,
+    ) -> Result<First, Error> {
         let (control, theirs) = Channel::pair().map_err(broken("make a channel"))?;
         let members = group.map(|group| {
             std::fs::OpenOptions::new().write(true).open(group.dir().join("cgroup.procs"))
@@ -338,12 +365,12 @@ impl OnLinux {
         let mut streams =
             vec![ends.input.as_fd(), ends.output.as_fd(), ends.errors.as_fd(), theirs.as_fd()];
         streams.extend(members.as_ref().map(AsFd::as_fd));
-        match self.ask_helper(&spec, &streams)? {
+        match self.ask_helper(spec, &streams)? {
             Some((Reply::Begun, handles)) => {
                 let handle = handles.into_iter().next().ok_or_else(helper_gone)?;
                 // Bubblewrap's own process is no process 1 either: it ends a moment before the others.
                 let holds_all = self.level == Level::Ns;
-                Ok(First { control, handle, holds_all })
+                Ok(First { control, handle, holds_all, stays: spec.stays })
             }
             Some((Reply::Failed(trouble), _)) => Err(of_sandbox(trouble)),
             None => Err(helper_gone()),

@@ -2,12 +2,15 @@
 //!
 //! Whoever was confined has filled it: with directories that cannot be opened, or that go deeper than any path.
 //!
-//! Must never: go down by recursion, follow a link, or be used while a process still writes there.
+//! Must never: go down by recursion, follow a link, cross into another file system, or be used while a process
+//! still writes there.
 
+use std::ffi::{CStr, CString};
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, Dev, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use tempfile::TempDir;
 
@@ -34,63 +37,106 @@ impl Drop for Scratch {
     }
 }
 
-/// Empties a directory. What lies in a directory in it is moved up first, so that nothing is ever deep.
+const DIRECTORY: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
 fn empty(path: &Path) -> io::Result<()> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     rustix::fs::chmod(path, Mode::RWXU)?;
-    let top = rustix::fs::openat(CWD, path, flags, Mode::empty())?;
-    let mut moved: u64 = 0;
-    loop {
-        let names = names(&top)?;
-        if names.is_empty() {
-            return Ok(());
-        }
-        for name in names {
-            if !make_open(&top, &name)? {
-                rustix::fs::unlinkat(&top, &*name, AtFlags::empty())?;
-                continue;
+    let top = rustix::fs::openat(CWD, path, DIRECTORY, Mode::empty())?;
+    Emptying::of(&top, usize::MAX)?.all_but(&|_| false)
+}
+
+/// A directory that is being emptied.
+pub(crate) struct Emptying<'a> {
+    top: &'a OwnedFd,
+    device: Dev,
+    /// How many entries may still be looked at.
+    entries_left: usize,
+    moved: u64,
+}
+
+impl<'a> Emptying<'a> {
+    /// Begins with a directory in which at most so many entries are looked at.
+    pub(crate) fn of(top: &'a OwnedFd, entries_max: usize) -> io::Result<Self> {
+        let device = rustix::fs::fstat(top)?.st_dev;
+        Ok(Self { top, device, entries_left: entries_max, moved: 0 })
+    }
+
+    /// Empties it but for some names. What lies in a directory in it is moved up first, so that nothing is ever deep.
+    pub(crate) fn all_but(&mut self, is_kept: &dyn Fn(&CStr) -> bool) -> io::Result<()> {
+        loop {
+            let names = self.names(self.top, is_kept)?;
+            if names.is_empty() {
+                return Ok(());
             }
-            let inner = rustix::fs::openat(&top, &*name, flags, Mode::empty())?;
-            for child in self::names(&inner)? {
-                if !make_open(&inner, &child)? {
-                    rustix::fs::unlinkat(&inner, &*child, AtFlags::empty())?;
+            for name in names {
+                if !self.make_open(self.top, &name)? {
+                    rustix::fs::unlinkat(self.top, &*name, AtFlags::empty())?;
                     continue;
                 }
-                loop {
-                    moved += 1;
-                    let place = format!("moved-{moved}");
-                    // It must be a new name: another directory would take its place, or be taken for it.
-                    let flags = rustix::fs::RenameFlags::NOREPLACE;
-                    match rustix::fs::renameat_with(&inner, &*child, &top, place, flags) {
-                        Err(Errno::EXIST) => {}
-                        result => break result?,
-                    }
+                let inner = rustix::fs::openat(self.top, &*name, DIRECTORY, Mode::empty())?;
+                self.lift(&inner, &|_| false)?;
+                rustix::fs::unlinkat(self.top, &*name, AtFlags::REMOVEDIR)?;
+            }
+        }
+    }
+
+    /// Moves what is in an inner directory up, but for some names; files go at once.
+    pub(crate) fn lift(
+        &mut self,
+        inner: &OwnedFd,
+        is_kept: &dyn Fn(&CStr) -> bool,
+    ) -> io::Result<()> {
+        for child in self.names(inner, is_kept)? {
+            if !self.make_open(inner, &child)? {
+                rustix::fs::unlinkat(inner, &*child, AtFlags::empty())?;
+                continue;
+            }
+            loop {
+                self.moved += 1;
+                let place = format!("moved-{}", self.moved);
+                // It must be a new name: another directory would take its place, or be taken for it.
+                let flags = rustix::fs::RenameFlags::NOREPLACE;
+                match rustix::fs::renameat_with(inner, &*child, self.top, place, flags) {
+                    Err(Errno::EXIST) => {}
+                    result => break result?,
                 }
             }
-            rustix::fs::unlinkat(&top, &*name, AtFlags::REMOVEDIR)?;
         }
+        Ok(())
     }
-}
 
-fn names(directory: &impl std::os::fd::AsFd) -> io::Result<Vec<std::ffi::CString>> {
-    let mut names = Vec::new();
-    for entry in Dir::read_from(directory)? {
-        let name = entry?.file_name().to_owned();
-        if !matches!(name.as_bytes(), b"." | b"..") {
-            names.push(name);
+    fn names(
+        &mut self,
+        directory: &OwnedFd,
+        is_kept: &dyn Fn(&CStr) -> bool,
+    ) -> io::Result<Vec<CString>> {
+        let mut names = Vec::new();
+        for entry in Dir::read_from(directory)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            if matches!(name.to_bytes(), b"." | b"..") || is_kept(name) {
+                continue;
+            }
+            let left = self.entries_left.checked_sub(1);
+            self.entries_left = left.ok_or_else(|| io::Error::other("there are too many files"))?;
+            names.push(name.to_owned());
         }
+        Ok(names)
     }
-    Ok(names)
-}
 
-/// Makes sure that a directory can be opened; false when it is something else.
-fn make_open(parent: &impl std::os::fd::AsFd, name: &std::ffi::CStr) -> io::Result<bool> {
-    let status = rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
-    if !FileType::from_raw_mode(status.st_mode).is_dir() {
-        return Ok(false);
+    /// Makes sure that a directory can be opened; false when it is something else.
+    fn make_open(&self, parent: &OwnedFd, name: &CStr) -> io::Result<bool> {
+        let status = rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        if status.st_dev != self.device {
+            return Err(io::Error::other("another file system begins in there"));
+        }
+        if !FileType::from_raw_mode(status.st_mode).is_dir() {
+            return Ok(false);
+        }
+        rustix::fs::chmodat(parent, name, Mode::RWXU, AtFlags::empty())?;
+        Ok(true)
     }
-    rustix::fs::chmodat(parent, name, Mode::RWXU, AtFlags::empty())?;
-    Ok(true)
 }
 
 #[cfg(test)]

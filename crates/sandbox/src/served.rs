@@ -47,7 +47,9 @@ impl OnLinux {
                 .map_err(failed("look for protected files"))?,
             hidden: view::hidden(&confinement),
         };
-        let first = self.begin(&confinement, program, ends, (&found, None, None))?;
+        let spec = self.spec(&confinement, program, (&found, None))?;
+        let first = self.build(&spec, &ends, None)?;
+        drop(ends);
         wait_for_start(&first)?;
         Ok(Served::new(first, input, output))
     }
@@ -73,7 +75,7 @@ fn wait_for_start(first: &First) -> Result<(), Error> {
             // Nobody in here uses a network.
             Some((Word::Listening, _)) => {}
             Some((Word::Failed(trouble), _)) => return Err(of_sandbox(trouble)),
-            Some((Word::Ended { .. }, _)) | None => {
+            Some((Word::Ended { .. } | Word::Ready | Word::Taken, _)) | None => {
                 let silent = io::Error::other("its first process ended without a word");
                 return Err(of_sandbox(Trouble::new("build the sandbox", &silent)));
             }

@@ -28,6 +28,8 @@ pub(crate) struct Spec {
     pub(crate) listen: bool,
     /// What may be spent.
     pub(crate) limits: Limits,
+    /// Whether it stays when its program is over, for another one.
+    pub(crate) stays: bool,
     /// What runs.
     pub(crate) program: Program,
 }
@@ -123,7 +125,7 @@ pub(crate) enum Reply {
 /// What the first process of a sandbox says.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Word {
-    /// Here is the listener for the proxy.
+    /// Here is the listener for the proxy, and in a sandbox that stays what tells of changed mounts.
     Listening,
     /// The program runs.
     Started,
@@ -138,11 +140,17 @@ pub(crate) enum Word {
         /// Whether all were ended because they had too much memory together.
         out_of_memory: bool,
     },
+    /// All is as it was before the program, and another one may come.
+    Ready,
+    /// Another one has come, and is about to be started.
+    Taken,
 }
 
 /// What the first process of a sandbox is asked.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Order {
+    /// Run this as well; its three streams come along.
+    Run(Program),
     /// Ask all others to end.
     Terminate,
     /// End all others, and yourself.

@@ -78,7 +78,7 @@ pub(crate) trait Backend: Sized {
     ) -> Result<Served, Error>;
 }
 
-/// Runs processes, each in a sandbox of its own.
+/// Runs processes, each alone in a sandbox.
 pub struct Sandbox(Own);
 
 /// Why there is no sandbox.

@@ -1,10 +1,14 @@
 //! The first process of a sandbox: builds it, starts the program in it, reaps, and ends it.
 //!
+//! A sandbox that stays serves one program after the other, and is as new for each of them.
+//!
 //! At the level of namespaces it is process 1 of its own, so that its end is the end of everything in there. It
 //! runs our code only, without any right, and cannot be looked into by what it started.
 //!
-//! Must never: start the program before every step has worked; outlive the supervisor.
+//! Must never: start the program before every step has worked, or while anything of another is left; outlive the
+//! supervisor.
 
+use std::borrow::Cow;
 use std::io::{self, PipeWriter, Read, Write};
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::fd::{AsFd, OwnedFd};
@@ -13,7 +17,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use agentry_protocol::confinement::Level;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags};
 use rustix::fs::Mode;
 use rustix::process::{
     DumpableBehavior, Pid, Signal, WaitOptions, WaitStatus, set_child_subreaper,
@@ -27,12 +31,14 @@ use rustix::thread::{
 
 use crate::escape;
 use crate::helper::{Role, Roles};
-use crate::limits::{MEMORY_LOOK_MS, PROXY_PORT};
+use crate::limits::{IDLE_END_MS_MAX, MEMORY_LOOK_MS, PROXY_PORT};
+use crate::linux::afresh::Afresh;
 use crate::linux::copies::Copy;
 use crate::linux::mounts::{self, Lender, Tree};
 use crate::linux::seccomp::Filter;
 use crate::linux::{fence, landlock, memory, sys};
 use crate::spec::{AtStep, ENTER, Order, Program, START, Spec, Status, Trouble, Word};
+use crate::streams::poll_until;
 use crate::wire::Channel;
 
 /// What the first process is given beside the spec.
@@ -57,17 +63,66 @@ const CONFINED: [u8; 1] = [b'!'];
 /// The whole life of the first process.
 pub(crate) fn live(spec: &Spec, given: Given) -> ! {
     let Given { streams, control, trees, copies, roles, filter } = given;
-    let begun = set_up(spec, &control, (trees, &copies)).and_then(|reach| {
-        start(spec, streams, (roles, &filter), &control).map(|started| (reach, started))
-    });
-    match begun {
-        Ok((reach, (program, children))) => watch((spec, reach), program, &children, &control),
-        Err(trouble) => {
-            // If the supervisor is gone, nobody needs to know.
-            control.send(&Word::Failed(trouble), &[]).unwrap_or_default();
-        }
+    let served = set_up(spec, &control, (trees, &copies))
+        .and_then(|built| serve(spec, streams, (roles, &filter), (&control, &built)));
+    if let Err(trouble) = served {
+        // If the supervisor is gone, nobody needs to know.
+        control.send(&Word::Failed(trouble), &[]).unwrap_or_default();
     }
     sys::exit_now(0)
+}
+
+/// What came of building.
+struct Built {
+    reach: Reach,
+    /// How it was; nothing if it serves one program only.
+    afresh: Option<Afresh>,
+}
+
+/// Runs the program, and the others that are asked for after it.
+fn serve(
+    spec: &Spec,
+    mut streams: [OwnedFd; 3],
+    own: (Roles, &Filter),
+    (control, built): (&Channel, &Built),
+) -> Result<(), Trouble> {
+    let children = sys::watch_children().at_step("watch the children")?;
+    let mut spec = Cow::Borrowed(spec);
+    loop {
+        let program = start(&spec, streams, own, control)?;
+        let over = watch((&spec, built.reach), program, &children, control);
+        let Some(afresh) = built.afresh.as_ref().filter(|_| over == Over::ByItself) else {
+            return Ok(());
+        };
+        // Who cannot be made as new just ends: nobody waits for it.
+        let ready = afresh.restore().and_then(|()| control.send(&Word::Ready, &[]));
+        let Some((program, given)) = ready.ok().and_then(|()| next_program(control)) else {
+            return Ok(());
+        };
+        spec.to_mut().program = program;
+        streams = given;
+    }
+}
+
+/// Waits for another program; nothing when none comes.
+fn next_program(control: &Channel) -> Option<(Program, [OwnedFd; 3])> {
+    let mut fds = [PollFd::new(control, PollFlags::IN | PollFlags::HUP)];
+    let until = Instant::now() + Duration::from_millis(IDLE_END_MS_MAX);
+    while fds[0].revents().is_empty() && Instant::now() < until {
+        poll_until(&mut fds, Some(until)).ok()?;
+    }
+    if fds[0].revents().is_empty() {
+        return None;
+    }
+    match control.receive::<Order>() {
+        Ok(Some((Order::Run(program), streams))) => {
+            let streams = streams.try_into().ok()?;
+            // From here on nobody else may run it.
+            control.send(&Word::Taken, &[]).ok()?;
+            Some((program, streams))
+        }
+        Ok(Some((Order::Terminate | Order::Kill, _)) | None) | Err(_) => None,
+    }
 }
 
 /// Whom a signal to all reaches.
@@ -83,7 +138,8 @@ fn set_up(
     spec: &Spec,
     control: &Channel,
     (trees, copies): (Option<Vec<Tree>>, &[Copy]),
-) -> Result<Reach, Trouble> {
+) -> Result<Built, Trouble> {
+    let mut afresh = None;
     rustix::process::umask(Mode::empty());
     if let (Some(user), Level::Ns | Level::Landlock) = (spec.user, spec.level) {
         become_user(user, spec.level).at_step("become an ordinary user")?;
@@ -101,8 +157,9 @@ fn set_up(
                 Some(trees) => trees,
                 None => mounts::trees(&spec.view, &mut Lender::to(0))?,
             };
-            mounts::enter(&spec.view, trees, copies)?;
+            let own = mounts::enter(&spec.view, trees, copies)?;
             loopback().at_step("bring up the loopback interface")?;
+            afresh = Some(own).filter(|_| spec.stays);
         }
         // Bubblewrap has done it all.
         Level::Bwrap => {}
@@ -113,18 +170,25 @@ fn set_up(
     if spec.listen {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, PROXY_PORT));
         let listener = listener.at_step("listen for the proxy")?;
-        control.send(&Word::Listening, &[listener.as_fd()]).at_step("hand out the listener")?;
+        // It tells when one of the mounts of this sandbox goes because its place on the machine does.
+        let mounts = afresh.as_ref().and_then(|_| std::fs::File::open("/proc/self/mountinfo").ok());
+        let mut handles = vec![listener.as_fd()];
+        handles.extend(mounts.as_ref().map(AsFd::as_fd));
+        control.send(&Word::Listening, &handles).at_step("hand out the listener")?;
     }
+    // Without it there is a new sandbox for every program.
+    let afresh = afresh.and_then(|own| Afresh::remember(own, &spec.view).ok());
     drop_rights().at_step("give up all rights")?;
     set_dumpable_behavior(DumpableBehavior::NotDumpable).at_step("hide ourselves")?;
     rustix::process::umask(Mode::from_raw_mode(0o022));
-    match spec.level {
-        Level::Ns | Level::Bwrap => Ok(Reach::Ours),
+    let reach = match spec.level {
+        Level::Ns | Level::Bwrap => Reach::Ours,
         Level::Landlock | Level::Seatbelt | Level::Off => {
             let bounded = landlock::bound_signals().map_err(fence::trouble)?;
-            Ok(if bounded { Reach::Ours } else { Reach::Everybody })
+            if bounded { Reach::Ours } else { Reach::Everybody }
         }
-    }
+    };
+    Ok(Built { reach, afresh })
 }
 
 /// The user that files are lent to. At the level of namespaces it is the only one there is.
@@ -184,8 +248,7 @@ fn start(
     streams: [OwnedFd; 3],
     own: (Roles, &Filter),
     control: &Channel,
-) -> Result<(Pid, OwnedFd), Trouble> {
-    let children = sys::watch_children().at_step("watch the children")?;
+) -> Result<Pid, Trouble> {
     let (mut reader, writer) = io::pipe().at_step("watch the start")?;
     let Some(pid) = sys::fork().at_step("split off the program")? else {
         drop(reader);
@@ -209,7 +272,7 @@ fn start(
         return Err(died).at_step("confine the program");
     }
     control.send(&Word::Started, &[]).at_step("tell of the start")?;
-    Ok((pid, children))
+    Ok(pid)
 }
 
 /// Confines this process and becomes the program; comes back only if that does not work.
@@ -261,8 +324,20 @@ fn confine(spec: &Spec, streams: [OwnedFd; 3], filter: &Filter) -> Result<(), Tr
     fence::raise(spec, filter)
 }
 
+/// How a program came to be over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Over {
+    ByItself,
+    ByUs,
+}
+
 /// Waits until the program is over, the supervisor wants the end, or is gone.
-fn watch((spec, reach): (&Spec, Reach), program: Pid, children: &OwnedFd, control: &Channel) {
+fn watch(
+    (spec, reach): (&Spec, Reach),
+    program: Pid,
+    children: &OwnedFd,
+    control: &Channel,
+) -> Over {
     // Our own code is bounded by the limit for each process; looking at it for a whole session would be a waste.
     let look_every = match &spec.program {
         Program::Command { .. } => Duration::from_millis(MEMORY_LOOK_MS),
@@ -275,28 +350,23 @@ fn watch((spec, reach): (&Spec, Reach), program: Pid, children: &OwnedFd, contro
             PollFd::new(children, PollFlags::IN),
             PollFd::new(control, PollFlags::IN | PollFlags::HUP),
         ];
-        let left = next_look.saturating_duration_since(Instant::now());
-        let timeout = Timespec {
-            tv_sec: i64::try_from(left.as_secs()).unwrap_or_default(),
-            tv_nsec: left.subsec_nanos().into(),
-        };
-        if poll(&mut fds, Some(&timeout)).is_err_and(|error| error != rustix::io::Errno::INTR) {
-            return;
+        if poll_until(&mut fds, Some(next_look)).is_err() {
+            return Over::ByUs;
         }
         let (child, spoken) = (!fds[0].revents().is_empty(), !fds[1].revents().is_empty());
         if child && let Some(status) = reap(program, children) {
             let left_behind = end_others(spec.level, reach);
             let word = Word::Ended { status, left_behind, out_of_memory };
-            control.send(&word, &[]).unwrap_or_default();
-            return;
+            let told = control.send(&word, &[]);
+            return if told.is_ok() && !out_of_memory { Over::ByItself } else { Over::ByUs };
         }
         if spoken {
             match control.receive::<Order>() {
                 Ok(Some((Order::Terminate, _))) => signal_others(reach, libc::SIGTERM),
                 // Or the supervisor is gone, or does not make sense any more.
-                Ok(Some((Order::Kill, _)) | None) | Err(_) => {
+                Ok(Some((Order::Kill | Order::Run(_), _)) | None) | Err(_) => {
                     end_others(spec.level, reach);
-                    return;
+                    return Over::ByUs;
                 }
             }
         }

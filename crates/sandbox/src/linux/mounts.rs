@@ -141,8 +141,18 @@ fn mapping(owner: (u32, u32), user: u32) -> io::Result<OwnedFd> {
     }
 }
 
+/// The file systems of a sandbox that its program can change and that are nobody else's.
+pub(crate) struct Own {
+    /// Temporary files.
+    pub(crate) scratch: OwnedFd,
+    /// Shared memory.
+    pub(crate) shared: OwnedFd,
+    /// Terminals.
+    pub(crate) terminals: OwnedFd,
+}
+
 /// Puts the files together and makes them the root. Nothing else is left.
-pub(crate) fn enter(view: &View, trees: Vec<Tree>, copies: &[Copy]) -> Result<(), Trouble> {
+pub(crate) fn enter(view: &View, trees: Vec<Tree>, copies: &[Copy]) -> Result<Own, Trouble> {
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     mount_change("/", private).at_step("make the mounts private")?;
     let proc = new_file_system("proc", &[], MountAttrFlags::MOUNT_ATTR_NOEXEC);
@@ -152,7 +162,7 @@ pub(crate) fn enter(view: &View, trees: Vec<Tree>, copies: &[Copy]) -> Result<()
     let place = PLACES.iter().find(|place| Path::new(place).is_dir()).copied().unwrap_or("/");
     attach(&root, CWD, Path::new(place)).at_step("make the root")?;
     let root = Root { root, writable: !view.broad };
-    root.basics(view, copies)?;
+    let own = root.basics(view, copies)?;
     root.place(proc.as_fd(), Path::new("/proc"), FileType::Directory).at_step("mount /proc")?;
     for (bind, tree) in view.binds.iter().zip(trees) {
         let Some(tree) = tree else { continue };
@@ -160,7 +170,8 @@ pub(crate) fn enter(view: &View, trees: Vec<Tree>, copies: &[Copy]) -> Result<()
     }
     root.hide(view)?;
     root.seal().at_step("make the root read-only")?;
-    root.become_root().at_step("enter the root")
+    root.become_root().at_step("enter the root")?;
+    Ok(own)
 }
 
 fn empty_root() -> io::Result<OwnedFd> {
@@ -178,7 +189,7 @@ fn whole_machine() -> io::Result<OwnedFd> {
     Ok(tree)
 }
 
-fn new_file_system(
+pub(crate) fn new_file_system(
     kind: &str,
     options: &[(&str, &str)],
     more: MountAttrFlags,
@@ -206,8 +217,8 @@ struct Root {
 
 impl Root {
     /// What every sandbox has: devices, temporary files, made-up settings.
-    fn basics(&self, view: &View, copies: &[Copy]) -> Result<(), Trouble> {
-        self.devices().at_step("make /dev")?;
+    fn basics(&self, view: &View, copies: &[Copy]) -> Result<Own, Trouble> {
+        let (shared, terminals) = self.devices().at_step("make /dev")?;
         let (bytes, files) = (view.scratch_bytes, (view.scratch_bytes / 4096).max(64));
         let (bytes, files) = (bytes.to_string(), files.to_string());
         let options = [("size", &*bytes), ("nr_inodes", &*files), ("mode", "1777")];
@@ -233,10 +244,11 @@ impl Root {
                 })
                 .at_step(&format!("link {}", at.display()))?;
         }
-        Ok(())
+        Ok(Own { scratch, shared, terminals })
     }
 
-    fn devices(&self) -> io::Result<()> {
+    /// The directory of devices; its shared memory and its terminals are file systems.
+    fn devices(&self) -> io::Result<(OwnedFd, OwnedFd)> {
         self.empty_dir("dev")?;
         let bytes = SHARED_MEMORY_BYTES_MAX.to_string();
         let options = [("size", &*bytes), ("mode", "1777")];
@@ -260,7 +272,7 @@ impl Root {
         ] {
             rustix::fs::symlinkat(target, &self.root, link)?;
         }
-        Ok(())
+        Ok((shared, terminals))
     }
 
     /// A directory with nothing in it, whatever the machine has there.

@@ -206,6 +206,27 @@ pub(crate) fn attempt(number: libc::c_long, arguments: [libc::c_long; 5]) -> io:
     if result == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
+/// How the kernel shares the processor out to this process, as it says it itself.
+pub(crate) fn scheduling() -> io::Result<[u64; 7]> {
+    let mut attributes = [0_u64; 7];
+    let bytes = size_of_val(&attributes);
+    // SAFETY: the kernel writes at most as many bytes as it is told, into numbers that may have any value; 0 is the
+    // caller.
+    let result =
+        unsafe { libc::syscall(libc::SYS_sched_getattr, 0, attributes.as_mut_ptr(), bytes, 0) };
+    if result == 0 { Ok(attributes) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Which turn this process has at the disks.
+pub(crate) fn disk_turn() -> io::Result<i64> {
+    const PROCESS: i32 = 1;
+    // SAFETY: a call with two numbers; 0 is the caller.
+    match unsafe { libc::syscall(libc::SYS_ioprio_get, PROCESS, 0) } {
+        -1 => Err(io::Error::last_os_error()),
+        turn => Ok(turn),
+    }
+}
+
 /// Takes over a descriptor that another program has left to this one.
 pub(crate) fn inherit(descriptor: RawFd) -> OwnedFd {
     // SAFETY: the one caller names descriptors that were opened for it before it was started.

@@ -1,6 +1,8 @@
 //! What the crate promises, checked on real processes.
 #![expect(clippy::unwrap_used, reason = "a test that cannot set its scene shall fail there")]
 
+#[cfg(target_os = "linux")]
+mod again;
 mod attacks;
 mod bombs;
 mod bounds;

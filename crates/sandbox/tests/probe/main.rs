@@ -5,6 +5,7 @@
 mod attack;
 mod bomb;
 mod bombs;
+mod leave;
 mod rows;
 mod scene;
 mod table;
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
         }
         ["attack", name, targets] => table::attack(name, targets),
         ["bomb", kind] => bomb::run(kind),
+        ["leave", kind] => leave::run(kind),
         ["hold", level, directory] => bombs::hold(level, directory),
         ["loop", level, directory] => bombs::spawn_in_a_loop(level, directory),
         ["proof"] => bombs::proof(),

@@ -1,0 +1,310 @@
+//! Makes a sandbox as it was before a program ran in it, so that another one can.
+//!
+//! What a program can leave behind when all its processes are gone: files in memory, queues, connections that are not
+//! forgotten yet, and a first process that it slowed down. Files are removed; for all else there is a new sandbox.
+//!
+//! Must never: touch what is mounted; call a sandbox good that differs from a new one.
+
+use std::ffi::{CStr, OsStr};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, Dev, Dir, Mode, OFlags, ResolveFlags, Stat, openat2};
+use rustix::io::Errno;
+use rustix::mount::MountAttrFlags;
+use rustix::process::{Resource, Rlimit, getrlimit};
+
+use crate::limits::EMPTIED_ENTRIES_MAX;
+use crate::linux::mounts::{self, Own};
+use crate::linux::sys;
+use crate::scratch::Emptying;
+use crate::spec::View;
+
+/// How a sandbox was before its first program.
+pub(crate) struct Afresh {
+    scratch: Place,
+    shared: Place,
+    terminals: OwnedFd,
+    terminal_modes: [u32; 2],
+    /// Where the message queues are; nothing where the kernel has none.
+    queues: Option<OwnedFd>,
+    connections: Vec<u64>,
+    standing: Standing,
+}
+
+impl Afresh {
+    /// Remembers how it is, while there still are the rights to look everywhere.
+    pub(crate) fn remember(own: Own, view: &View) -> io::Result<Self> {
+        Ok(Self {
+            scratch: Place::new(&own.scratch, Path::new("/tmp"), view)?,
+            shared: Place::new(&own.shared, Path::new("/dev/shm"), view)?,
+            terminal_modes: terminal_modes(&own.terminals)?,
+            terminals: own.terminals,
+            queues: queues()?,
+            connections: connections()?,
+            standing: Standing::now()?,
+        })
+    }
+
+    /// Removes what was left behind; an error where something cannot be, or where there was too much.
+    pub(crate) fn restore(&self) -> io::Result<()> {
+        self.scratch.empty()?;
+        self.scratch.make_home()?;
+        self.shared.empty()?;
+        let is_same = terminal_modes(&self.terminals)? == self.terminal_modes
+            && no_queue_is_left(self.queues.as_ref())?
+            && connections()? == self.connections
+            && Standing::now()? == self.standing;
+        if is_same {
+            Ok(())
+        } else {
+            Err(io::Error::other("the program has left something behind"))
+        }
+    }
+}
+
+/// The modes of the directory of terminals and of what makes them.
+fn terminal_modes(terminals: &OwnedFd) -> io::Result<[u32; 2]> {
+    let directory = rustix::fs::statat(terminals, "", AtFlags::EMPTY_PATH)?;
+    let maker = rustix::fs::statat(terminals, "ptmx", AtFlags::SYMLINK_NOFOLLOW)?;
+    Ok([directory.st_mode, maker.st_mode])
+}
+
+/// A handle on the message queues, which are nowhere mounted.
+fn queues() -> io::Result<Option<OwnedFd>> {
+    match mounts::new_file_system("mqueue", &[], MountAttrFlags::MOUNT_ATTR_NOEXEC) {
+        Ok(mounted) => Ok(Some(rustix::fs::openat(&mounted, ".", DIRECTORY, Mode::empty())?)),
+        Err(error) if error.raw_os_error() == Some(Errno::NODEV.raw_os_error()) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether there is no message queue, no set of semaphores and no shared memory of either kind with a number.
+fn no_queue_is_left(queues: Option<&OwnedFd>) -> io::Result<bool> {
+    if let Some(queues) = queues {
+        for entry in Dir::read_from(queues)? {
+            if !matches!(entry?.file_name().to_bytes(), b"." | b"..") {
+                return Ok(false);
+            }
+        }
+    }
+    for kind in ["shm", "sem", "msg"] {
+        // The first line says what stands in the others.
+        match std::fs::read_to_string(format!("/proc/sysvipc/{kind}")) {
+            Ok(text) if text.lines().count() <= 1 => {}
+            Ok(_) => return Ok(false),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(true)
+}
+
+/// How many sockets are in use, and how many connections are not forgotten yet.
+fn connections() -> io::Result<Vec<u64>> {
+    let mut counts = Vec::new();
+    for file in ["/proc/self/net/sockstat", "/proc/self/net/sockstat6"] {
+        match std::fs::read_to_string(file) {
+            Ok(text) => counts.extend(counts_in(&text)),
+            // The newer kind may be switched off.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !counts.is_empty() => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(counts)
+}
+
+/// `TCP: inuse 1 orphan 0 tw 0 alloc 6 mem 1`; only these two are of this network alone.
+fn counts_in(text: &str) -> Vec<u64> {
+    let is_counted = |line: &&str| line.starts_with("TCP") || line.starts_with("UDP");
+    let counts = text.lines().filter(is_counted).flat_map(|line| {
+        let words: Vec<&str> = line.split(' ').collect();
+        let after = |name| {
+            let at = words.iter().position(|word| *word == name)?;
+            words.get(at + 1)?.parse().ok()
+        };
+        [after("inuse"), after("tw")]
+    });
+    counts.flatten().collect()
+}
+
+/// What others of the same user can change of a process, and its children begin with.
+#[derive(Debug, PartialEq, Eq)]
+struct Standing {
+    limits: [Rlimit; RESOURCES.len()],
+    cores: Vec<usize>,
+    scheduling: [u64; 7],
+    disk_turn: i64,
+}
+
+const RESOURCES: [Resource; 16] = [
+    Resource::Cpu,
+    Resource::Fsize,
+    Resource::Data,
+    Resource::Stack,
+    Resource::Core,
+    Resource::Rss,
+    Resource::Nproc,
+    Resource::Nofile,
+    Resource::Memlock,
+    Resource::As,
+    Resource::Locks,
+    Resource::Sigpending,
+    Resource::Msgqueue,
+    Resource::Nice,
+    Resource::Rtprio,
+    Resource::Rttime,
+];
+
+impl Standing {
+    fn now() -> io::Result<Self> {
+        let cores = rustix::thread::sched_getaffinity(None)?;
+        Ok(Self {
+            limits: RESOURCES.map(getrlimit),
+            cores: (0..rustix::thread::CpuSet::MAX_CPU)
+                .filter(|core| cores.is_set(*core))
+                .collect(),
+            scheduling: sys::scheduling()?,
+            disk_turn: sys::disk_turn()?,
+        })
+    }
+}
+
+const DIRECTORY: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// A file system in memory that is emptied, but for the places of what is mounted in it.
+struct Place {
+    root: Inside,
+    /// The outer before the inner.
+    kept: Vec<Kept>,
+}
+
+/// A directory that is emptied, held open, and what was noted beside it.
+struct Inside {
+    directory: OwnedFd,
+    attributes: Vec<u8>,
+}
+
+impl Inside {
+    /// By its handle: by its name it may be something that is mounted over it.
+    fn of(found: &OwnedFd) -> io::Result<Self> {
+        let directory = rustix::fs::openat(found, ".", DIRECTORY, Mode::empty())?;
+        Ok(Self { attributes: attributes(&directory)?, directory })
+    }
+}
+
+/// Something that must stay, and what it is.
+struct Kept {
+    path: PathBuf,
+    identity: Identity,
+    /// A directory on the way to something mounted; nothing for the mounted itself.
+    inside: Option<Inside>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Identity {
+    device: Dev,
+    number: u64,
+    mode: u32,
+}
+
+impl Identity {
+    fn of(status: &Stat) -> Self {
+        Self { device: status.st_dev, number: status.st_ino, mode: status.st_mode }
+    }
+}
+
+impl Place {
+    /// The file system as it is now; `at` is where the sandbox sees it.
+    fn new(mounted: &OwnedFd, at: &Path, view: &View) -> io::Result<Self> {
+        let root = Inside::of(mounted)?;
+        let own = rustix::fs::fstat(&root.directory)?.st_dev;
+        let mut ways: Vec<PathBuf> = Vec::new();
+        for bind in &view.binds {
+            let Ok(inner) = bind.to.strip_prefix(at) else { continue };
+            let way = inner.ancestors().filter(|path| !path.as_os_str().is_empty());
+            ways.extend(way.map(Path::to_owned));
+        }
+        ways.sort();
+        ways.dedup();
+        let mut kept: Vec<Kept> = Vec::new();
+        for path in ways {
+            // What lies in something mounted is not ours.
+            if kept.iter().any(|kept| kept.inside.is_none() && path.starts_with(&kept.path)) {
+                continue;
+            }
+            let Some(found) = find(&root.directory, &path)? else { continue };
+            let identity = Identity::of(&rustix::fs::fstat(&found)?);
+            let is_own = identity.device == own;
+            let inside = is_own.then(|| Inside::of(&found)).transpose()?;
+            kept.push(Kept { path, identity, inside });
+        }
+        Ok(Self { root, kept })
+    }
+
+    /// Empties it.
+    fn empty(&self) -> io::Result<()> {
+        let differs = || Err(io::Error::other("a place of something mounted has changed"));
+        let root = &self.root.directory;
+        rustix::fs::fchmod(root, Mode::from_raw_mode(0o1777))?;
+        // A directory on the way could have been renamed, with what is mounted below it.
+        for kept in &self.kept {
+            let found = find(root, &kept.path)?;
+            let status = found.map(rustix::fs::fstat).transpose()?;
+            if status.map(|status| Identity::of(&status)).as_ref() != Some(&kept.identity) {
+                return differs();
+            }
+        }
+        let mut emptying = Emptying::of(root, EMPTIED_ENTRIES_MAX)?;
+        for kept in &self.kept {
+            let Some(inside) = &kept.inside else { continue };
+            if attributes(&inside.directory)? != inside.attributes {
+                return differs();
+            }
+            emptying.lift(&inside.directory, &|name| self.keeps(&kept.path, name))?;
+        }
+        if attributes(root)? != self.root.attributes {
+            return differs();
+        }
+        emptying.all_but(&|name| self.keeps(Path::new(""), name))
+    }
+
+    fn keeps(&self, directory: &Path, name: &CStr) -> bool {
+        let path = directory.join(OsStr::from_bytes(name.to_bytes()));
+        self.kept.iter().any(|kept| kept.path == path)
+    }
+
+    /// The home that is thrown away with all else.
+    fn make_home(&self) -> io::Result<()> {
+        let mode = Mode::RWXU;
+        match rustix::fs::mkdirat(&self.root.directory, "home", mode) {
+            // The way to something mounted, whose mode was compared.
+            Err(Errno::EXIST) => Ok(()),
+            made => Ok(made?),
+        }
+    }
+}
+
+/// Opens a path below a directory without following a link; nothing when it is not there.
+fn find(root: impl AsFd, path: &Path) -> io::Result<Option<OwnedFd>> {
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    match openat2(root, path, flags, Mode::empty(), resolve) {
+        Ok(found) => Ok(Some(found)),
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The names of what is noted beside a directory, lists of who may enter among it.
+fn attributes(directory: &OwnedFd) -> io::Result<Vec<u8>> {
+    let mut names = vec![0; rustix::fs::flistxattr_query(directory)?];
+    if !names.is_empty() {
+        let length = rustix::fs::flistxattr(directory, &mut *names)?;
+        names.truncate(length);
+    }
+    Ok(names)
+}

@@ -1,0 +1,414 @@
+//! One sandbox for several commands: each finds it as new, and none finds one that is not the one it would get.
+
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentry_protocol::confinement::{Confinement, Level, Limits, Network};
+use agentry_sandbox::{
+    Bounds, Command, Cwd, Ending, Error, Finished, Job, Sandbox, Setup, Stop, Streams, limits,
+};
+
+use crate::LONG;
+use crate::attacks::Stage;
+
+/// What a new sandbox numbers its program; the next one in it has a higher number.
+const NEW: &str = "2";
+const MIB: u64 = 1 << 20;
+
+struct Bench {
+    stage: Stage,
+    sandbox: Sandbox,
+    confinement: Confinement,
+}
+
+impl Bench {
+    fn open() -> Self {
+        let stage = Stage::new();
+        let root = stage.directory.path().canonicalize().unwrap();
+        let (workspace, home) = (root.join("in/ws"), root.join("home"));
+        fs::create_dir_all(workspace.join(".git")).unwrap();
+        fs::write(workspace.join(".git/config"), "[core]\n").unwrap();
+        fs::write(workspace.join("mine"), "mine").unwrap();
+        fs::create_dir(&home).unwrap();
+        let setup = Setup {
+            binary: stage.probe(),
+            path: String::new(),
+            quarantine: root.join("quarantine"),
+            // Nobody is there, so that a name which is allowed is told apart from one that is not.
+            resolve: Arc::new(|_, _| Ok(Vec::new())),
+        };
+        let (sandbox, _) = Sandbox::open_level(&setup, Level::Ns).unwrap();
+        let text = |path: &Path| path.to_str().unwrap().to_owned();
+        let confinement = Confinement {
+            level: Level::Ns,
+            allow_read: vec![text(&root.join("bin"))],
+            allow_write: vec![text(&workspace)],
+            deny_read: vec![text(&workspace.join(".env"))],
+            home: Some(text(&home)),
+            ..Confinement::nothing()
+        };
+        Self { stage, sandbox, confinement }
+    }
+
+    fn workspace(&self) -> PathBuf {
+        self.stage.directory.path().canonicalize().unwrap().join("in/ws")
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.workspace().join(name)
+    }
+
+    fn run_with(
+        &self,
+        confinement: &Confinement,
+        script: &str,
+        (time, stop): (Duration, &Stop),
+    ) -> Result<Finished, Error> {
+        let command = Command {
+            program: "/bin/sh".into(),
+            args: vec!["-c".into(), format!("echo $$; {script}").into()],
+            cwd: Cwd::Path(self.workspace()),
+            env: vec![("PROBE".into(), self.stage.probe().into())],
+            stdin: None,
+            streams: Streams::Together,
+        };
+        let bounds = Bounds { time, output_bytes_max: 64 * 1024 };
+        let job = Job {
+            command: &command,
+            confinement,
+            bounds: &bounds,
+            connected: Arc::new(drop),
+            hear: None,
+        };
+        self.sandbox.run(&job, stop)
+    }
+
+    /// Whether the command got a new sandbox, and what it said.
+    #[track_caller]
+    fn said_with(&self, confinement: &Confinement, script: &str) -> (bool, String) {
+        let finished = self.run_with(confinement, script, (LONG, &Stop::new())).unwrap();
+        let text = crate::stdout(&finished);
+        assert_eq!(finished.violations, Vec::<String>::new());
+        let (number, said) = text.split_once('\n').unwrap();
+        (number == NEW, said.to_owned())
+    }
+
+    #[track_caller]
+    fn said(&self, script: &str) -> (bool, String) {
+        self.said_with(&self.confinement, script)
+    }
+
+    /// Runs a command that leaves nothing behind; says whether it got a new sandbox.
+    #[track_caller]
+    fn is_new(&self) -> bool {
+        self.said("true").0
+    }
+
+    /// The first processes of sandboxes that are there: children of the helper, which has the same command line.
+    fn first_processes(&self) -> Vec<i32> {
+        let probe = self.stage.probe().display().to_string();
+        let table = fs::read_dir("/proc").unwrap().flatten();
+        let numbers = table.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+        let ours: Vec<(i32, i32)> = numbers
+            .filter_map(|pid| {
+                let line = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+                String::from_utf8_lossy(&line).starts_with(&probe).then_some(())?;
+                let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+                Some((pid, stat.rsplit(") ").next()?.split(' ').nth(1)?.parse().ok()?))
+            })
+            .collect();
+        let is_ours = |pid: i32| ours.iter().any(|(own, _)| *own == pid);
+        ours.iter().filter(|(_, parent)| is_ours(*parent)).map(|(pid, _)| *pid).collect()
+    }
+}
+
+#[test]
+fn the_next_command_runs_in_the_same_sandbox_and_finds_it_as_new() {
+    let bench = Bench::open();
+    let look = "ls -A /tmp /dev/shm; ls -ld /tmp /dev/shm | cut -c1-10; cat $HOME/kept 2>&1; umask; \
+                cat /proc/[0-9]*/comm 2>&1 | grep -c sleep; cat /proc/self/limits; ulimit -a; pwd; env | sort; ls -l /proc/self/fd | wc -l";
+    let (new, at_first) = bench.said(look);
+    assert!(new);
+    let (new, second) = bench.said(look);
+    assert!(!new, "a second sandbox was built");
+    assert_eq!(second, at_first);
+    let leave = "echo kept > $HOME/kept; mkdir -p /tmp/a/b/c /tmp/home/x; echo x > /tmp/a/b/c/file; \
+                 ln -s $PWD /tmp/link; ln -s $PWD /tmp/a/link; mkfifo /tmp/a/pipe; echo x > /dev/shm/x; \
+                 chmod 0 /tmp/a/b /dev/shm; chmod 700 /tmp; cd /; umask 077; ulimit -n 10; trap '' TERM INT; \
+                 for signal in KILL STOP TERM CHLD SEGV BUS ABRT SEGV; do kill -$signal 1; done; \
+                 sleep 1000 & sleep 1000 & true";
+    assert!(!bench.said(leave).0);
+    let (new, third) = bench.said(look);
+    assert!(!new);
+    let kept =
+        at_first.replace(at_first.lines().find(|line| line.starts_with("cat: ")).unwrap(), "kept");
+    assert_eq!(third, kept);
+    assert_eq!(fs::read_to_string(bench.file("mine")).unwrap(), "mine");
+    assert_eq!(fs::read_to_string(bench.file(".git/config")).unwrap(), "[core]\n");
+}
+
+#[test]
+fn the_home_that_is_thrown_away_is_new_for_every_command() {
+    let bench = Bench::open();
+    let confinement = Confinement { home: None, ..bench.confinement.clone() };
+    let script = "ls -A $HOME; ls -ld $HOME | cut -c1-10; echo x > $HOME/.profile; chmod 777 $HOME";
+    for expected in [true, false, false] {
+        assert_eq!(bench.said_with(&confinement, script), (expected, "drwx------\n".to_owned()));
+    }
+    assert!(!bench.said_with(&confinement, "rm -r $HOME").0);
+    assert_eq!(bench.said_with(&confinement, script), (false, "drwx------\n".to_owned()));
+}
+
+#[test]
+fn what_a_program_leaves_behind_beside_files_does_not_reach_the_next() {
+    let bench = Bench::open();
+    for kind in [
+        "memory",
+        "semaphores",
+        "messages",
+        "queue",
+        "limit",
+        "priority",
+        "scheduler",
+        "turn",
+        "connection",
+        "terminal",
+        "files",
+    ] {
+        bench.is_new();
+        assert!(!bench.is_new(), "{kind}: nothing was left behind, and still there is a new one");
+        assert_eq!(bench.said(&format!("$PROBE leave {kind}")), (false, String::new()));
+        assert!(bench.is_new(), "{kind} reached the next command");
+    }
+}
+
+#[test]
+fn a_protected_file_that_was_replaced_is_protected_anew() {
+    let bench = Bench::open();
+    let look = "cat .git/config; (echo x >> .git/config) 2>/dev/null || echo refused";
+    assert_eq!(bench.said(look), (true, "[core]\nrefused\n".to_owned()));
+    assert_eq!(bench.said(look), (false, "[core]\nrefused\n".to_owned()));
+    // As an editor does it.
+    fs::write(bench.file(".git/new"), "[user]\n").unwrap();
+    fs::rename(bench.file(".git/new"), bench.file(".git/config")).unwrap();
+    assert_eq!(bench.said(look).1, "[user]\nrefused\n");
+    // The same directory by its number, or a new one with the same number: only the kernel can tell.
+    fs::remove_dir_all(bench.file(".git")).unwrap();
+    fs::create_dir(bench.file(".git")).unwrap();
+    fs::write(bench.file(".git/config"), "[third]\n").unwrap();
+    assert_eq!(bench.said(look), (true, "[third]\nrefused\n".to_owned()));
+}
+
+#[test]
+fn what_is_hidden_stays_hidden_whatever_is_done_to_it_outside() {
+    let bench = Bench::open();
+    let look = "cat .env 2>/dev/null || echo hidden";
+    let hidden = |new| (new, "hidden\n".to_owned());
+    assert_eq!(bench.said(look), hidden(true));
+    fs::write(bench.file(".env"), "secret").unwrap();
+    assert_eq!(bench.said(look), hidden(true));
+    assert_eq!(bench.said(look), hidden(false));
+    fs::write(bench.file("other"), "secret").unwrap();
+    fs::rename(bench.file("other"), bench.file(".env")).unwrap();
+    assert_eq!(bench.said(look), hidden(true));
+    // The very same file, but not the same name: the mount over the name is gone.
+    fs::hard_link(bench.file(".env"), bench.file("link")).unwrap();
+    assert_eq!(bench.said(look), hidden(false));
+    fs::remove_file(bench.file(".env")).unwrap();
+    fs::rename(bench.file("link"), bench.file(".env")).unwrap();
+    assert_eq!(bench.said(look), hidden(true));
+}
+
+#[test]
+fn a_place_on_the_way_to_the_workspace_that_was_renamed_is_not_used_again() {
+    let bench = Bench::open();
+    let around = bench.workspace().parent().unwrap().display().to_string();
+    assert!(bench.is_new());
+    assert!(!bench.said(&format!("cd /; mv {around} /tmp/away; mkdir -p {around}/ws")).0);
+    assert_eq!(bench.said("cat mine"), (true, "mine".to_owned()));
+    assert!(!bench.said(&format!("touch {around}/more; chmod 777 {around}")).0);
+    assert_eq!(bench.said(&format!("cat mine; ls {around}")), (true, "minews\n".to_owned()));
+    assert!(!bench.said(&format!("touch {around}/more")).0);
+    assert_eq!(bench.said(&format!("cat mine; ls {around}")), (false, "minews\n".to_owned()));
+}
+
+#[test]
+fn two_commands_at_the_same_time_are_in_two_sandboxes() {
+    let bench = Bench::open();
+    assert!(bench.is_new());
+    let pipe = bench.file("pipe");
+    assert!(
+        std::process::Command::new("mkfifo")
+            .args(["-m", "666"])
+            .arg(&pipe)
+            .status()
+            .unwrap()
+            .success()
+    );
+    std::thread::scope(|scope| {
+        let one = scope.spawn(|| bench.said("echo x > /tmp/one; echo x > pipe; read -r x < pipe"));
+        assert_eq!(fs::read(&pipe).unwrap(), b"x\n");
+        assert_eq!(bench.said("ls /tmp | grep one; true"), (true, String::new()));
+        fs::write(&pipe, "x\n").unwrap();
+        assert!(!one.join().unwrap().0);
+    });
+}
+
+#[test]
+fn a_command_that_was_ended_takes_its_sandbox_along() {
+    let bench = Bench::open();
+    let ended = |confinement: &Confinement, script, time, stop: &Stop, ending| {
+        assert!(!bench.said_with(confinement, "true").0);
+        let finished = bench.run_with(confinement, script, (time, stop)).unwrap();
+        assert_eq!(finished.ending, ending);
+        assert!(bench.said_with(confinement, "true").0, "after {ending:?}");
+    };
+    let plain = &bench.confinement;
+    bench.is_new();
+    ended(plain, "sleep 1000", Duration::from_millis(100), &Stop::new(), Ending::TimedOut);
+    let stop = Stop::new();
+    let pipe = bench.file("pipe");
+    assert!(
+        std::process::Command::new("mkfifo")
+            .args(["-m", "666"])
+            .arg(&pipe)
+            .status()
+            .unwrap()
+            .success()
+    );
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            fs::File::open(&pipe).unwrap().read_exact(&mut [0]).unwrap();
+            stop.stop();
+        });
+        ended(plain, "echo x > pipe; sleep 1000", LONG, &stop, Ending::Stopped);
+    });
+    let small = Limits { memory_bytes: 128 * MIB, ..plain.limits };
+    let small = Confinement { limits: small, ..plain.clone() };
+    bench.said_with(&small, "true");
+    ended(&small, "$PROBE bomb memories", LONG, &Stop::new(), Ending::OutOfMemory);
+    // A program that a signal ended is over by itself.
+    let finished = bench.run_with(plain, "kill -9 $$", (LONG, &Stop::new())).unwrap();
+    assert_eq!(finished.ending, Ending::Signalled(9));
+    assert!(!bench.is_new());
+    // What could not be started never ran.
+    let gone = bench.file("gone").display().to_string();
+    let command = Command {
+        program: "/bin/true".into(),
+        args: Vec::new(),
+        cwd: Cwd::Path(gone.into()),
+        env: Vec::new(),
+        stdin: None,
+        streams: Streams::Apart,
+    };
+    let bounds = Bounds { time: LONG, output_bytes_max: 1024 };
+    let (confinement, connected) = (plain, Arc::new(drop));
+    let job = Job { command: &command, confinement, bounds: &bounds, connected, hear: None };
+    let error = bench.sandbox.run(&job, &Stop::new()).unwrap_err();
+    assert!(matches!(error, Error::NoDirectory { .. }), "{error}");
+    assert!(bench.is_new());
+}
+
+#[test]
+fn too_much_memory_is_seen_in_the_second_command_as_in_the_first() {
+    let bench = Bench::open();
+    let small = Limits { memory_bytes: 128 * MIB, ..bench.confinement.limits };
+    let small = Confinement { limits: small, ..bench.confinement.clone() };
+    assert!(bench.said_with(&small, "true").0);
+    let finished = bench.run_with(&small, "$PROBE bomb memories", (LONG, &Stop::new())).unwrap();
+    assert_eq!(finished.ending, Ending::OutOfMemory);
+}
+
+#[test]
+fn a_sandbox_that_died_while_it_waited_is_replaced() {
+    let bench = Bench::open();
+    assert!(bench.is_new());
+    let waiting = bench.first_processes();
+    assert_eq!(waiting.len(), 1);
+    let pid = rustix::process::Pid::from_raw(waiting[0]).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    assert!(bench.is_new());
+    assert!(!bench.is_new());
+}
+
+#[test]
+fn a_command_with_other_rights_gets_another_sandbox() {
+    let bench = Bench::open();
+    let plain = bench.confinement.clone();
+    let more = bench.stage.directory.path().canonicalize().unwrap().join("home");
+    let others = [
+        Confinement { limits: Limits { files: 77, ..plain.limits }, ..plain.clone() },
+        Confinement { limits: Limits { timeout_ms: 7_000, ..plain.limits }, ..plain.clone() },
+        Confinement { allow_read: Vec::new(), ..plain.clone() },
+        Confinement {
+            allow_write: Vec::new(),
+            allow_read: plain.allow_write.clone(),
+            ..plain.clone()
+        },
+        Confinement { deny_read: vec![bench.file("mine").display().to_string()], ..plain.clone() },
+        Confinement { deny_write: vec![bench.file("mine").display().to_string()], ..plain.clone() },
+        Confinement { home: None, allow_read: vec![more.display().to_string()], ..plain.clone() },
+    ];
+    for other in others {
+        bench.is_new();
+        assert!(bench.said_with(&other, "true").0, "{other:?}");
+        assert!(!bench.said_with(&other, "true").0, "{other:?}");
+    }
+}
+
+#[test]
+fn the_rules_of_the_network_are_those_of_each_command() {
+    let bench = Bench::open();
+    let network = Network::Domains { allow: vec!["ok.test".into()], addresses: Vec::new() };
+    let open = Confinement { network, ..bench.confinement.clone() };
+    let ask = "exec 3<>/dev/tcp/127.0.0.1/3128; printf 'CONNECT ok.test:443 HTTP/1.1\\r\\nHost: ok.test:443\\r\\n\\r\\n' >&3; head -n1 <&3";
+    let ask = format!("bash -c '{}'", ask.replace('\'', "'\\''"));
+    let (refused, allowed) = ("403", "502");
+    for (confinement, new, answer) in [
+        (&bench.confinement, true, None),
+        (&bench.confinement, false, Some(refused)),
+        (&open, true, None),
+        (&open, false, Some(allowed)),
+        (&bench.confinement, true, None),
+        (&open, false, Some(allowed)),
+    ] {
+        match answer {
+            None => assert_eq!(bench.said_with(confinement, "true"), (new, String::new())),
+            Some(answer) => {
+                let said = bench.said_with(confinement, &ask);
+                assert!(said.0 == new && said.1.contains(answer), "{answer}: {said:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn only_some_sandboxes_wait_and_they_go_with_the_supervisor() {
+    let bench = Bench::open();
+    for number in 0..limits::IDLE_SANDBOXES_MAX + 2 {
+        let files = 60 + u64::try_from(number).unwrap();
+        let limits = Limits { files, ..bench.confinement.limits };
+        assert!(bench.said_with(&Confinement { limits, ..bench.confinement.clone() }, "true").0);
+    }
+    // Who was told to go may take a moment.
+    while bench.first_processes().len() > limits::IDLE_SANDBOXES_MAX {
+        std::thread::yield_now();
+    }
+    assert_eq!(bench.first_processes().len(), limits::IDLE_SANDBOXES_MAX);
+    let Bench { stage, sandbox, confinement } = bench;
+    drop(sandbox);
+    let setup = Setup {
+        binary: stage.probe(),
+        path: String::new(),
+        quarantine: stage.directory.path().join("quarantine"),
+        resolve: agentry_sandbox::egress::system(),
+    };
+    let (sandbox, _) = Sandbox::open_level(&setup, Level::Ns).unwrap();
+    let bench = Bench { stage, sandbox, confinement };
+    while !bench.first_processes().is_empty() {
+        std::thread::yield_now();
+    }
+}
