@@ -391,9 +391,10 @@ fn in_the_box(weights: &Store, said: Option<&config::Provider>, order: usize) ->
     let installed = weights.installed().into_iter().filter(|one| one.kind == Kind::Chat);
     let installed: Vec<String> = installed.map(|one| one.id).collect();
     let default = known().iter().find(|one| one.default).map(|one| one.id.clone());
-    // One that is here is better than one that must be fetched first.
-    let default = default.filter(|id| installed.is_empty() || installed.contains(id));
-    let default = default.or_else(|| installed.first().cloned());
+    // One that is here is better than one that must be fetched first, unless it is good for nothing but trying.
+    let is_good = |id: &&String| !known().iter().any(|one| one.id == **id && one.only_by_name);
+    let here = || installed.iter().find(is_good).cloned();
+    let default = default.filter(|id| installed.contains(id) || here().is_none()).or_else(here);
     let mut catalogue = installed;
     for one in known().iter().filter(|one| one.kind == Kind::Chat) {
         if !catalogue.contains(&one.id) {

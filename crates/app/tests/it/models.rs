@@ -353,6 +353,18 @@ fn weights() -> PathBuf {
 }
 
 #[test]
+fn the_tiny_model_is_taken_by_those_who_name_it_alone() {
+    let story = Story::new(PROJECT);
+    let models = story.home("models");
+    fs::create_dir(&models).unwrap();
+    let tiny = "smollm2-135m";
+    std::os::unix::fs::symlink(weights().join(tiny), models.join(tiny)).unwrap();
+    let story = story.with("AGENTRY_MODELS", models.to_str().unwrap());
+    let shown = story.json("models --format json");
+    assert_eq!(shown["choice"]["model"], "local/qwen2.5-coder-1.5b");
+}
+
+#[test]
 fn the_model_in_the_box_calls_a_tool_and_answers() {
     let dir = weights();
     assert!(

@@ -20,6 +20,9 @@ pub struct Known {
     /// Whether it is the one that is meant when none is named.
     #[serde(default)]
     pub default: bool,
+    /// Whether it is taken only by those who name it.
+    #[serde(default)]
+    pub only_by_name: bool,
     /// The licence of the weights.
     pub licence: String,
     /// What it is good for, in one honest line.

@@ -209,6 +209,7 @@ impl Bench {
             id: "tiny".to_owned(),
             kind: Kind::Chat,
             default: true,
+            only_by_name: false,
             licence: "Apache-2.0".to_owned(),
             purpose: "tests".to_owned(),
             hub: Some(Repository {
