@@ -89,7 +89,10 @@ fn serve(
     let children = sys::watch_children().at_step("watch the children")?;
     let mut spec = Cow::Borrowed(spec);
     loop {
-        let program = start(&spec, streams, own, control)?;
+        let program = start(&spec, streams, own, control).inspect_err(|_| {
+            // The program may run already: the supervisor can be gone before it is told of the start.
+            end_others(spec.level, built.reach);
+        })?;
         let over = watch((&spec, built.reach), program, &children, control);
         let Some(afresh) = built.afresh.as_ref().filter(|_| over == Over::ByItself) else {
             return Ok(());
@@ -437,3 +440,6 @@ fn end_others(level: Level, reach: Reach) -> usize {
 pub(crate) fn bury(pid: Pid) {
     waitpid(Some(pid), WaitOptions::NOHANG).map(drop).unwrap_or_default();
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,64 @@
+//! The first process at moments that cannot be hit from outside.
+
+use std::io::Read;
+
+use agentry_protocol::confinement::{Level, Limits};
+use rustix::net::{SendFlags, send};
+
+use super::{Given, live};
+use crate::linux::seccomp::Filter;
+use crate::linux::tests::{again, in_child, say};
+use crate::linux::{fence, sys};
+use crate::spec::{Fence, Program, Spec, View};
+use crate::wire::Channel;
+
+#[test]
+fn nothing_is_left_when_the_supervisor_goes_before_it_is_told_of_the_start() {
+    let said = again("linux::init::tests::goes_before_it_is_told").run();
+    assert!(said.contains("all are gone"), "{said}");
+}
+
+#[test]
+#[ignore = "runs as a child"]
+fn goes_before_it_is_told() {
+    in_child(|| {
+        let (supervisor, control) = Channel::pair().unwrap();
+        // It can say nothing more, so it waits where it tells of the start.
+        while send(&control, b"full", SendFlags::DONTWAIT | SendFlags::NOSIGNAL).is_ok() {}
+        let (mut reader, writer) = std::io::pipe().unwrap();
+        let null = || std::fs::File::open("/dev/null").unwrap().into();
+        let spec = spec("(setsid sleep 1000 &); sleep 1000 & printf x; sleep 1000");
+        let Some(_) = sys::fork().unwrap() else {
+            drop((supervisor, reader));
+            let filter = Filter::new(fence::kind(&spec)).unwrap();
+            let streams = [null(), writer.into(), null()];
+            let (trees, copies, roles): (_, _, &[_]) = (None, Vec::new(), &[]);
+            live(&spec, Given { streams, control, trees, copies, roles, filter })
+        };
+        drop((control, writer));
+        reader.read_exact(&mut [0]).unwrap();
+        drop(supervisor);
+        // Ends when nobody holds the output any more.
+        assert_eq!(reader.read(&mut [0]).unwrap(), 0);
+        say("all are gone");
+    });
+}
+
+fn spec(script: &str) -> Spec {
+    Spec {
+        level: Level::Landlock,
+        user: None,
+        view: View::default(),
+        fence: Fence { read: vec!["/".into()], write: Vec::new() },
+        unix_sockets: false,
+        listen: false,
+        limits: Limits::default(),
+        stays: false,
+        program: Program::Command {
+            program: "/bin/sh".into(),
+            args: vec!["-c".into(), script.into()],
+            env: vec![("PATH".into(), "/usr/bin:/bin".into())],
+            cwd: "/".into(),
+        },
+    }
+}
