@@ -15,7 +15,6 @@ use std::path::PathBuf;
 use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::Pid;
@@ -27,7 +26,7 @@ use crate::group::Group as Tree;
 use crate::kept::Kept;
 use crate::limits::{GRACE_MS_MAX, KILL_MS_MAX};
 use crate::stop::{Listener, Stop};
-use crate::streams::{Ends, Hear, Pump, poll_until};
+use crate::streams::{Ends, Hear, Pump, is_ready};
 #[cfg(target_os = "linux")]
 use crate::tree::Tree;
 
@@ -307,9 +306,7 @@ impl<'a> Running<'a> {
     }
 
     fn wait_for_end(&self, deadline: Instant) -> io::Result<bool> {
-        let mut fds = [PollFd::new(&self.handle, PollFlags::IN)];
-        poll_until(&mut fds, Some(deadline))?;
-        Ok(!fds[0].revents().is_empty())
+        is_ready(&self.handle, deadline)
     }
 }
 

@@ -41,10 +41,8 @@ mod tests {
     use std::process::{Command, Stdio};
     use std::time::{Duration, Instant};
 
-    use rustix::event::{PollFd, PollFlags};
-
     use super::*;
-    use crate::streams::poll_until;
+    use crate::streams::is_ready;
 
     fn check(handle: fn(Pid) -> io::Result<OwnedFd>) {
         let mut child = Command::new("/bin/sh")
@@ -53,14 +51,9 @@ mod tests {
             .spawn()
             .unwrap();
         let handle = handle(Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap()).unwrap();
-        let is_ready = |until| {
-            let mut fds = [PollFd::new(&handle, PollFlags::IN)];
-            poll_until(&mut fds, Some(until)).unwrap();
-            !fds[0].revents().is_empty()
-        };
-        assert!(!is_ready(Instant::now()));
+        assert!(!is_ready(&handle, Instant::now()).unwrap());
         drop(child.stdin.take());
-        assert!(is_ready(Instant::now() + Duration::from_secs(600)));
+        assert!(is_ready(&handle, Instant::now() + Duration::from_secs(600)).unwrap());
         assert_eq!(child.wait().unwrap().code(), Some(7));
     }
 

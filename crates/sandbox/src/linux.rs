@@ -4,7 +4,7 @@
 
 mod failed;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub(crate) mod afresh;
 pub(crate) mod bwrap;

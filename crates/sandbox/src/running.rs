@@ -11,7 +11,6 @@ use std::net::TcpListener;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Signal, pidfd_send_signal};
 
 use crate::child::{self, Command, Cwd, Ending, Error, Finished};
@@ -20,7 +19,7 @@ use crate::idle::Resting;
 use crate::limits::{END_GRACE_MS_MAX, END_MS_MAX, KILL_MS_MAX, LAST_WORD_MS_MAX};
 use crate::spec::{ENTER, Order, START, Status, Trouble, Word};
 use crate::stop::Listener;
-use crate::streams::{Pump, poll_until};
+use crate::streams::{Pump, is_ready};
 use crate::wire::Channel;
 
 /// The first process of a sandbox. It goes when this goes.
@@ -61,9 +60,7 @@ impl First {
 
     /// The next that it says until then; nothing if it is silent or gone.
     pub(crate) fn word(&self, until: Instant) -> Option<Word> {
-        let mut fds = [PollFd::new(&self.control, PollFlags::IN)];
-        poll_until(&mut fds, Some(until)).ok()?;
-        if fds[0].revents().is_empty() {
+        if !is_ready(&self.control, until).ok()? {
             return None;
         }
         self.control.receive().ok().flatten().map(|(word, _)| word)
@@ -71,9 +68,7 @@ impl First {
 
     /// Whether it ends until then.
     pub(crate) fn is_over(&self, until: Instant) -> io::Result<bool> {
-        let mut fds = [PollFd::new(&self.handle, PollFlags::IN)];
-        poll_until(&mut fds, Some(until))?;
-        Ok(!fds[0].revents().is_empty())
+        is_ready(&self.handle, until)
     }
 }
 
@@ -236,13 +231,11 @@ impl<'a> Running<'a> {
         }
         while self.ended.is_none() && self.trouble.is_none() {
             // Somebody else may hold the other end; then nothing comes, not even its end.
-            let mut fds = [PollFd::new(&self.first.control, PollFlags::IN)];
             let late = Instant::now() + Duration::from_millis(LAST_WORD_MS_MAX);
-            poll_until(&mut fds, Some(late)).map_err(Error::Unwatched)?;
-            if fds[0].revents().is_empty() {
-                self.trouble = Some(self.silence());
-            } else {
+            if is_ready(&self.first.control, late).map_err(Error::Unwatched)? {
                 self.hear()?;
+            } else {
+                self.trouble = Some(self.silence());
             }
         }
         self.pump.drain().map_err(Error::Unwatched)?;

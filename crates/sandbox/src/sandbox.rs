@@ -12,7 +12,6 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use agentry_protocol::confinement::{Attestation, Confinement, Escape, Level, Reading};
-use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde_json::Value;
 
@@ -29,7 +28,7 @@ use crate::running::{End, First, Running, of_sandbox};
 use crate::scratch::Scratch;
 use crate::spec::{Program, Reply, Spec};
 use crate::stop::Stop;
-use crate::streams::{Ends, Pump, poll_until};
+use crate::streams::{Ends, Pump, is_ready};
 use crate::system::{Backend, Job, Setup};
 use crate::view::{self, Found};
 use crate::watch::Watches;
@@ -74,8 +73,7 @@ impl Drop for Helper {
         let handle = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
         if let Some(handle) = handle {
             let until = Instant::now() + Duration::from_millis(HELPER_END_MS_MAX);
-            let mut fds = [PollFd::new(&handle, PollFlags::IN)];
-            poll_until(&mut fds, Some(until)).unwrap_or_default();
+            is_ready(&handle, until).map(drop).unwrap_or_default();
         }
         self.child.kill().unwrap_or_default();
         drop(self.child.wait());

@@ -7,7 +7,6 @@ use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use agentry_protocol::confinement::Confinement;
-use rustix::event::{PollFd, PollFlags};
 use serde_json::Value;
 
 use crate::asked::{Life, Served};
@@ -16,7 +15,7 @@ use crate::limits::{SERVED_TIMEOUT_MS, START_MS_MAX};
 use crate::running::{First, of_sandbox};
 use crate::sandbox::OnLinux;
 use crate::spec::{Program, Trouble, Word};
-use crate::streams::{Ends, poll_until};
+use crate::streams::{Ends, is_ready};
 use crate::view::{self, Found};
 use crate::watch;
 
@@ -64,9 +63,7 @@ impl Life for First {
 fn wait_for_start(first: &First) -> Result<(), Error> {
     let deadline = Instant::now() + Duration::from_millis(START_MS_MAX);
     loop {
-        let mut fds = [PollFd::new(&first.control, PollFlags::IN)];
-        poll_until(&mut fds, Some(deadline)).map_err(Error::Unwatched)?;
-        if fds[0].revents().is_empty() {
+        if !is_ready(&first.control, deadline).map_err(Error::Unwatched)? {
             let late = io::Error::from(io::ErrorKind::TimedOut);
             return Err(of_sandbox(Trouble::new("build the sandbox", &late)));
         }

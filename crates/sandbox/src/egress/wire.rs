@@ -10,11 +10,11 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
+use rustix::event::{PollFd, PollFlags};
 
 use crate::limits::{EGRESS_BUFFER_BYTES, EGRESS_LINGER_MS_MAX};
 use crate::stop::Listener;
+use crate::streams::poll_until;
 
 /// Why a wait ended without what was waited for.
 #[derive(Debug)]
@@ -35,18 +35,11 @@ pub(crate) fn wait<'a>(
 ) -> Result<(), Cut> {
     let stopped = PollFd::new(stop, PollFlags::IN);
     let mut all: Vec<PollFd<'a>> = [stopped].into_iter().chain(watched).collect();
-    loop {
-        let left = until.saturating_duration_since(Instant::now());
-        let timeout = Timespec::try_from(left).map_err(|_| Cut::Late)?;
-        match poll(&mut all, Some(&timeout)) {
-            Ok(0) | Err(Errno::INTR) if left.is_zero() => return Err(Cut::Late),
-            Ok(0) | Err(Errno::INTR) => {}
-            Err(error) => return Err(Cut::Gone(error.into())),
-            Ok(_) if all.first().is_some_and(|it| !it.revents().is_empty()) => {
-                return Err(Cut::Stopped);
-            }
-            Ok(_) => return Ok(()),
-        }
+    poll_until(&mut all, Some(until)).map_err(Cut::Gone)?;
+    match all.iter().position(|one| !one.revents().is_empty()) {
+        Some(0) => Err(Cut::Stopped),
+        Some(_) => Ok(()),
+        None => Err(Cut::Late),
     }
 }
 

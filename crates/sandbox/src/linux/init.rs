@@ -38,7 +38,7 @@ use crate::linux::mounts::{self, Lender, Tree};
 use crate::linux::seccomp::Filter;
 use crate::linux::{fence, landlock, memory, sys};
 use crate::spec::{AtStep, ENTER, Order, Program, START, Spec, Status, Trouble, Word};
-use crate::streams::poll_until;
+use crate::streams::{is_ready, poll_until};
 use crate::wire::Channel;
 
 /// What the first process is given beside the spec.
@@ -109,12 +109,8 @@ fn serve(
 
 /// Waits for another program; nothing when none comes.
 fn next_program(control: &Channel) -> Option<(Program, [OwnedFd; 3])> {
-    let mut fds = [PollFd::new(control, PollFlags::IN | PollFlags::HUP)];
     let until = Instant::now() + Duration::from_millis(IDLE_END_MS_MAX);
-    while fds[0].revents().is_empty() && Instant::now() < until {
-        poll_until(&mut fds, Some(until)).ok()?;
-    }
-    if fds[0].revents().is_empty() {
+    if !is_ready(control, until).ok()? {
         return None;
     }
     match control.receive::<Order>() {
