@@ -42,7 +42,7 @@ pub fn serve(roles: Roles) -> io::Result<()> {
     rustix::process::setsid().map(drop).unwrap_or_default();
     // It ends when the way to the supervisor closes, and not by a signal at the death of its parent: the system takes
     // the thread that started it for the parent.
-    let mut supervisor = Channel::from(rustix::io::dup(io::stdin())?);
+    let supervisor = Channel::from(rustix::io::dup(io::stdin())?);
     rustix::io::fcntl_setfd(&supervisor, rustix::io::FdFlags::CLOEXEC)?;
     let null = std::fs::OpenOptions::new().read(true).write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdin(&null)?;
@@ -53,20 +53,12 @@ pub fn serve(roles: Roles) -> io::Result<()> {
         copies: Copies::default(),
         running: Vec::new(),
     };
-    while helper.wait(&supervisor)? {
-        let Some((spec, streams)) = supervisor.receive::<Spec>()? else { break };
-        let begun;
-        (supervisor, begun) = helper.begin(&spec, streams, supervisor);
-        match (begun, helper.running.last()) {
-            (Ok(()), Some((_, handle))) => supervisor.send(&Reply::Begun, &[handle.as_fd()])?,
-            (Ok(()), None) => return Err(io::Error::other("a sandbox was lost")),
-            (Err(trouble), _) => supervisor.send(&Reply::Failed(trouble), &[])?,
-        }
-    }
+    let served = helper.serve(supervisor);
+    // Also after a failure: the supervisor can be gone before it is answered.
     for (pid, _) in &helper.running {
         end_group(*pid);
     }
-    Ok(())
+    served
 }
 
 /// Goes on where bubblewrap has left off.
@@ -91,6 +83,20 @@ struct Helper {
 }
 
 impl Helper {
+    fn serve(&mut self, mut supervisor: Channel) -> io::Result<()> {
+        while self.wait(&supervisor)? {
+            let Some((spec, streams)) = supervisor.receive::<Spec>()? else { break };
+            let begun;
+            (supervisor, begun) = self.begin(&spec, streams, supervisor);
+            match (begun, self.running.last()) {
+                (Ok(()), Some((_, handle))) => supervisor.send(&Reply::Begun, &[handle.as_fd()])?,
+                (Ok(()), None) => return Err(io::Error::other("a sandbox was lost")),
+                (Err(trouble), _) => supervisor.send(&Reply::Failed(trouble), &[])?,
+            }
+        }
+        Ok(())
+    }
+
     /// Waits for the supervisor, and buries the dead meanwhile. False when the supervisor is gone.
     fn wait(&mut self, supervisor: &Channel) -> io::Result<bool> {
         loop {
