@@ -37,7 +37,8 @@ impl Drop for Scratch {
     }
 }
 
-const DIRECTORY: OFlags =
+/// How a directory is opened that whoever was confined could have made a link.
+pub(crate) const DIRECTORY: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 fn empty(path: &Path) -> io::Result<()> {

@@ -19,7 +19,7 @@ use rustix::process::{Resource, Rlimit, getrlimit};
 use crate::limits::EMPTIED_ENTRIES_MAX;
 use crate::linux::mounts::{self, Own};
 use crate::linux::sys;
-use crate::scratch::Emptying;
+use crate::scratch::{DIRECTORY, Emptying};
 use crate::spec::View;
 
 /// How a sandbox was before its first program.
@@ -171,9 +171,6 @@ impl Standing {
         })
     }
 }
-
-const DIRECTORY: OFlags =
-    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// A file system in memory that is emptied, but for the places of what is mounted in it.
 struct Place {

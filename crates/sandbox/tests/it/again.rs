@@ -11,8 +11,8 @@ use agentry_sandbox::{
     Bounds, Command, Cwd, Ending, Error, Finished, Job, Sandbox, Setup, Stop, Streams, limits,
 };
 
-use crate::LONG;
 use crate::attacks::Stage;
+use crate::{LONG, make_fifo};
 
 /// What a new sandbox numbers its program; the next one in it has a higher number.
 const NEW: &str = "2";
@@ -109,13 +109,11 @@ impl Bench {
 
     /// The first processes of sandboxes that are there: children of the helper, which has the same command line.
     fn first_processes(&self) -> Vec<i32> {
-        let probe = self.stage.probe().display().to_string();
         let table = fs::read_dir("/proc").unwrap().flatten();
         let numbers = table.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
         let ours: Vec<(i32, i32)> = numbers
             .filter_map(|pid| {
-                let line = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
-                String::from_utf8_lossy(&line).starts_with(&probe).then_some(())?;
+                is_of(&self.stage, pid).then_some(())?;
                 let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
                 Some((pid, stat.rsplit(") ").next()?.split(' ').nth(1)?.parse().ok()?))
             })
@@ -123,6 +121,13 @@ impl Bench {
         let is_ours = |pid: i32| ours.iter().any(|(own, _)| *own == pid);
         ours.iter().filter(|(_, parent)| is_ours(*parent)).map(|(pid, _)| *pid).collect()
     }
+}
+
+/// Whether a process is one of ours: the helper, or the first process of a sandbox.
+fn is_of(stage: &Stage, pid: i32) -> bool {
+    let probe = stage.probe().display().to_string();
+    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    String::from_utf8_lossy(&line).starts_with(&probe)
 }
 
 #[test]
@@ -240,14 +245,7 @@ fn two_commands_at_the_same_time_are_in_two_sandboxes() {
     let bench = Bench::open();
     assert!(bench.is_new());
     let pipe = bench.file("pipe");
-    assert!(
-        std::process::Command::new("mkfifo")
-            .args(["-m", "666"])
-            .arg(&pipe)
-            .status()
-            .unwrap()
-            .success()
-    );
+    make_fifo(&pipe);
     std::thread::scope(|scope| {
         let one = scope.spawn(|| bench.said("echo x > /tmp/one; echo x > pipe; read -r x < pipe"));
         assert_eq!(fs::read(&pipe).unwrap(), b"x\n");
@@ -271,14 +269,7 @@ fn a_command_that_was_ended_takes_its_sandbox_along() {
     ended(plain, "sleep 1000", Duration::from_millis(100), &Stop::new(), Ending::TimedOut);
     let stop = Stop::new();
     let pipe = bench.file("pipe");
-    assert!(
-        std::process::Command::new("mkfifo")
-            .args(["-m", "666"])
-            .arg(&pipe)
-            .status()
-            .unwrap()
-            .success()
-    );
+    make_fifo(&pipe);
     std::thread::scope(|scope| {
         scope.spawn(|| {
             fs::File::open(&pipe).unwrap().read_exact(&mut [0]).unwrap();
@@ -397,18 +388,11 @@ fn only_some_sandboxes_wait_and_they_go_with_the_supervisor() {
     while bench.first_processes().len() > limits::IDLE_SANDBOXES_MAX {
         std::thread::yield_now();
     }
-    assert_eq!(bench.first_processes().len(), limits::IDLE_SANDBOXES_MAX);
-    let Bench { stage, sandbox, confinement } = bench;
+    let waiting = bench.first_processes();
+    assert_eq!(waiting.len(), limits::IDLE_SANDBOXES_MAX);
+    let Bench { stage, sandbox, .. } = bench;
     drop(sandbox);
-    let setup = Setup {
-        binary: stage.probe(),
-        path: String::new(),
-        quarantine: stage.directory.path().join("quarantine"),
-        resolve: agentry_sandbox::egress::system(),
-    };
-    let (sandbox, _) = Sandbox::open_level(&setup, Level::Ns).unwrap();
-    let bench = Bench { stage, sandbox, confinement };
-    while !bench.first_processes().is_empty() {
+    while waiting.iter().any(|pid| is_of(&stage, *pid)) {
         std::thread::yield_now();
     }
 }

@@ -11,8 +11,8 @@ use agentry_sandbox::{
     Bounds, Command, Cwd, Ending, Finished, Job, Sandbox, Setup, Stop, Streams, egress, limits,
 };
 
-use crate::LONG;
 use crate::attacks::{Stage, is_root, users};
+use crate::{LONG, make_fifo};
 
 const MIB: u64 = 1 << 20;
 const SMALL: Limits = Limits {
@@ -232,14 +232,7 @@ fn is_let_go(pipe: &mut fs::File) -> bool {
 fn witness(workspace: &std::path::Path) -> PathBuf {
     use std::os::unix::fs::MetadataExt as _;
     let path = workspace.join("alive");
-    assert!(
-        std::process::Command::new("mkfifo")
-            .args(["-m", "666"])
-            .arg(&path)
-            .status()
-            .unwrap()
-            .success()
-    );
+    make_fifo(&path);
     let owner = workspace.metadata().unwrap();
     std::os::unix::fs::chown(&path, Some(owner.uid()), Some(owner.gid())).unwrap();
     path
@@ -341,14 +334,7 @@ fn a_call_outlives_the_thread_that_opened_the_sandbox() {
     let bench = taken.recv().unwrap();
     let ready = witness(&bench.workspace());
     let go = bench.workspace().join("go");
-    assert!(
-        std::process::Command::new("mkfifo")
-            .args(["-m", "666"])
-            .arg(&go)
-            .status()
-            .unwrap()
-            .success()
-    );
+    make_fifo(&go);
     std::thread::scope(|scope| {
         let script = "printf x >alive; read -r word <go; echo $word";
         let running = scope.spawn(|| bench.run("/bin/sh", &["-c", script], LONG, &Stop::new()));

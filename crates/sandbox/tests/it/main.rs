@@ -17,6 +17,7 @@ mod supervisor;
 #[cfg(target_os = "linux")]
 mod toolchains;
 
+use std::path::Path;
 use std::time::Duration;
 
 use agentry_sandbox::{Bounds, Command, Cwd, Finished, Stop, Streams};
@@ -45,4 +46,10 @@ fn run(command: &Command) -> Finished {
 
 fn stdout(finished: &Finished) -> String {
     String::from_utf8(finished.stdout.whole().expect("the output is short")).expect("it is text")
+}
+
+/// A pipe with a name, for whoever may reach it.
+fn make_fifo(path: &Path) {
+    let made = std::process::Command::new("mkfifo").args(["-m", "666"]).arg(path).status().unwrap();
+    assert!(made.success());
 }

@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 use agentry_protocol::confinement::Git;
 use agentry_sandbox::protect::{Checked, Guard, Protection, Violation, WalkBounds, What};
 
+use crate::make_fifo;
+
 /// A writable root and a quarantine beside it.
 struct Scene {
     dir: tempfile::TempDir,
@@ -119,9 +121,4 @@ fn mode(path: &Path) -> u32 {
 
 fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
-}
-
-fn make_fifo(path: &Path) {
-    let made = std::process::Command::new("mkfifo").arg(path).status().unwrap();
-    assert!(made.success());
 }
