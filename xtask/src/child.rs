@@ -103,12 +103,12 @@ fn quoted(word: &str) -> String {
 
 /// Builds `agentry` as fast code in a quick build; the path of the binary.
 pub(crate) fn build_agentry(root: &Path) -> Result<PathBuf, Failure> {
-    packages::require(&packages::BUILD)?;
     build(root, "agentry", "fast")
 }
 
 /// Builds one of our programs, and says where it is.
 pub(crate) fn build(root: &Path, package: &str, profile: &str) -> Result<PathBuf, Failure> {
+    packages::require(&packages::BUILD)?;
     let mut build = cargo(root);
     build.args(["build", "--package", package, "--profile", profile]);
     println!("$ {}", spelled(&build));
