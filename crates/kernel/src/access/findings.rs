@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use agentry_agentfile::access::{
-    Condition, LocalTime, MINUTES_PER_DAY, Names, Policy, TimeWindow, Weekday, Who,
+    Condition, LocalTime, MINUTES_PER_DAY, Names, Policy, STOCK, TimeWindow, Weekday, Who,
 };
 use agentry_agentfile::code::Code;
 use agentry_agentfile::source::Origin;
@@ -135,6 +135,10 @@ fn walls_off_strangers(wall: &Ranked, one: &Ranked) -> bool {
 }
 
 fn unknown_tools(one: &Ranked, known: &BTreeSet<ToolName>) -> Vec<Lint> {
+    // The policies that ship name tools that some installations have.
+    if STOCK.iter().any(|(file, _)| **file == *one.policy.name.origin.file) {
+        return Vec::new();
+    }
     let rule = one.policy.permissions.tools.iter();
     let names = rule.flat_map(|rule| rule.allow.iter().flatten().chain(&rule.deny));
     let is_known = |name: &str| {
