@@ -93,7 +93,10 @@ fn every_field_is_read() {
     let [first, second] = policy.conditions.as_slice() else { panic!("two conditions") };
     assert_eq!(first.peer_kind, Some(PeerKind::Group));
     assert_eq!(first.time, Some(TimeWindow::Daily { start: 23 * 60, end: 8 * 60 }));
-    assert_eq!((first.guild.as_deref(), first.event_type.as_deref()), (Some("987654321"), Some("timer")));
+    assert_eq!(
+        (first.guild.as_deref(), first.event_type.as_deref()),
+        (Some("987654321"), Some("timer"))
+    );
     assert_eq!(second.time, Some(TimeWindow::Weekends));
     let tools = policy.permissions.tools.as_ref().unwrap();
     let text = |names: &[std::sync::Arc<str>]| names.join(" ");
@@ -322,7 +325,8 @@ fn what_ships_lets_in_the_owner_alone() {
 #[test]
 fn what_is_found_later_points_into_the_file() {
     let (library, mut findings) =
-        given("--- .agentry/access/a.yml\n- {name: a, effect: deny}\n- {name: b, effect: deny}").read();
+        given("--- .agentry/access/a.yml\n- {name: a, effect: deny}\n- {name: b, effect: deny}")
+            .read();
     let origin = library.access.own[1].name.origin.clone();
     library.access.report(Code::PolicyExampleFails, &origin, Text::new("x"), &mut findings);
     assert_eq!(lines(&findings), ["E1011 error .agentry/access/a.yml:2:10"]);
@@ -334,7 +338,9 @@ fn the_schema_for_editors_takes_every_shape() {
     let schema = FileKind::Access.schema();
     let validator = jsonschema::validator_for(&schema).expect("it is a schema");
     let policy = serde_json::json!({ "name": "a", "effect": "deny" });
-    for good in [policy.clone(), serde_json::json!([policy]), serde_json::json!({ "policies": [policy] })] {
+    for good in
+        [policy.clone(), serde_json::json!([policy]), serde_json::json!({ "policies": [policy] })]
+    {
         assert!(validator.is_valid(&good), "{good}");
     }
     assert!(!validator.is_valid(&serde_json::json!({ "policies": [{ "name": "a" }] })));
