@@ -71,6 +71,11 @@ impl Reading<'_> {
         format!("/policies/{}{field}", self.at)
     }
 
+    /// Whether something at or below a field was reported already.
+    fn lost(&self, field: &str) -> bool {
+        self.doc.lost(&self.pointer(field))
+    }
+
     fn report(&mut self, code: Code, field: &str, text: Text) {
         let span = self.doc.span(&self.pointer(field));
         self.findings.at(code, &self.doc.source, span, text);
@@ -116,17 +121,18 @@ impl Reading<'_> {
         if denies {
             return;
         }
-        if yml.ceiling == Some(true) && policy.permissions.is_empty() {
+        if yml.ceiling == Some(true) && policy.permissions.is_empty() && !self.lost("/permissions")
+        {
             let text = Text::new(format!("`{name}` is a ceiling, but says nothing to bound"))
                 .help("add `permissions`, or remove `ceiling`");
             self.report(Code::FlagWithoutGround, "/ceiling", text);
         }
-        if yml.isolate == Some(true) && yml.session.is_none() {
+        if yml.isolate == Some(true) && yml.session.is_none() && !self.lost("/session") {
             let text = Text::new(format!("`{name}` isolates, but has no session to isolate in"))
                 .help("add `session` with a `key`, or remove `isolate`");
             self.report(Code::FlagWithoutGround, "/isolate", text);
         }
-        if policy.only_modifies() {
+        if policy.only_modifies() && yml.session.is_none() && !self.lost("") {
             let text = Text::new(format!("`{name}` only modifies, so it lets nobody in"))
                 .help("others must allow; add `permissions` if this policy should too");
             self.report(Code::OnlyModifies, "/modifiers", text);
@@ -141,7 +147,7 @@ impl Reading<'_> {
 
     fn condition(&mut self, at: usize, yml: &ConditionYml) -> Condition {
         let field = format!("/match/conditions/{at}");
-        if *yml == ConditionYml::default() {
+        if *yml == ConditionYml::default() && !self.lost(&field) {
             let text = Text::new("this condition says nothing, so it always holds")
                 .help("remove all conditions if the policy should always hold");
             self.report(Code::EmptyCondition, &field, text);
