@@ -20,6 +20,9 @@ pub struct Seen<'a> {
     pub now: u64,
 }
 
+/// Credentials by name; none in place of a list means all.
+pub type CredentialNames = Option<Vec<String>>;
+
 /// What would be otherwise; before and after, where they differ.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Change {
@@ -29,8 +32,8 @@ pub struct Change {
     pub tools_gained: Vec<ToolName>,
     /// Tools that may not be called any more.
     pub tools_lost: Vec<ToolName>,
-    /// The credentials; none in place of a list means all.
-    pub credentials: Option<(Option<Vec<String>>, Option<Vec<String>>)>,
+    /// The credentials.
+    pub credentials: Option<(CredentialNames, CredentialNames)>,
     /// How much may be told.
     pub data: Option<(DataLevel, DataLevel)>,
     /// The session and who answers there.
@@ -82,7 +85,7 @@ fn differing<T: PartialEq>(before: T, after: T) -> Option<(T, T)> {
     (before != after).then_some((before, after))
 }
 
-fn names(credentials: &Credentials) -> Option<Vec<String>> {
+fn names(credentials: &Credentials) -> CredentialNames {
     match credentials {
         Credentials::All(_) => None,
         Credentials::Named(named) => {
