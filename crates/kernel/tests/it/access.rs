@@ -45,7 +45,7 @@ fn person(name: &str, relationship: &str) -> Principal {
 }
 
 fn at(text: &str) -> LocalTime {
-    LocalTime::parse(text).unwrap()
+    LocalTime::parse(text).expect("the test writes a moment")
 }
 
 fn dm<'a>(principal: &'a Principal, channel: &'a str) -> Asked<'a> {
@@ -105,7 +105,10 @@ fn grant(to: &Principal, resources: &[&str]) -> Grant {
             person_id: to.entity_id.clone(),
             ..PrincipalQuery::default()
         },
-        resources: resources.iter().map(|one| one.parse::<Resource>().unwrap()).collect(),
+        resources: resources
+            .iter()
+            .map(|one| one.parse::<Resource>().expect("the test names a resource"))
+            .collect(),
         created_at: 0,
         expires_at: None,
         revoked_at: None,

@@ -104,7 +104,9 @@ fn condition(chance: &mut Chance) -> Condition {
         peer_kind: chance.some(&[PeerKind::Dm, PeerKind::Group, PeerKind::Channel], 4),
         account: chance.text(&WORDS, 8),
         guild: chance.text(&WORDS, 8),
-        time: chance.some(&WINDOWS, 4).map(|text| TimeWindow::parse(text).unwrap()),
+        time: chance
+            .some(&WINDOWS, 4)
+            .map(|text| TimeWindow::parse(text).expect("the windows above are windows")),
         hook_id: chance.text(&WORDS, 12),
         event_type: chance.text(&["timer", "other"], 12),
     }
@@ -135,7 +137,7 @@ fn policy(chance: &mut Chance, number: usize) -> Policy {
     };
     let session = given(chance, 2).then(|| SessionRule {
         persona: chance.some(&["atlas", "nova"], 2).map(Into::into),
-        key: KeyTemplate::parse(chance.pick(&KEYS)).unwrap(),
+        key: KeyTemplate::parse(chance.pick(&KEYS)).expect("the keys above are keys"),
         isolate: chance.one_in(4),
     });
     let modifiers = match given(chance, 3) {
