@@ -17,7 +17,7 @@ use agentry_protocol::tool::ToolName;
 use rustix::time::{ClockId, clock_gettime};
 
 const SIZES: [usize; 3] = [10, 50, 200];
-const DECISIONS: usize = 200_000;
+const DECISIONS: usize = 20_000;
 const ROUNDS: usize = 7;
 const MICROSECONDS_TARGET: f64 = 20.0;
 const REPLAY_TARGET: f64 = 50_000.0;
