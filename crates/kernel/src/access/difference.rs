@@ -2,11 +2,14 @@
 //!
 //! Must never: call two decisions different that let the same happen; who gave a power is not compared.
 
+use std::sync::Arc;
+
 use agentry_protocol::access::{
-    Credentials, DataLevel, Decision, Delivery, Effect, Grant, SessionChoice,
+    Credentials, DataLevel, Decision, Delivery, Effect, Grant, NameList, SessionChoice,
 };
 use agentry_protocol::tool::ToolName;
 
+use super::tools::names_tool;
 use super::{Access, Asked, allows_tool};
 
 /// What surrounded an event when it was decided.
@@ -67,10 +70,8 @@ fn between(before: &Decision, after: &Decision, tools: &[ToolName]) -> Change {
         delay_response: differing(delays(before), delays(after)),
         ..Change::default()
     };
-    if before.tools == after.tools && before.effect == after.effect {
-        return change;
-    }
-    for tool in tools {
+    let changed = ChangedLists::of(before, after);
+    for tool in tools.iter().filter(|tool| changed.may_concern(tool)) {
         let may = |decision| allows_tool(decision, tool).is_allowed();
         match (may(before), may(after)) {
             (false, true) => change.tools_gained.push(tool.clone()),
@@ -79,6 +80,51 @@ fn between(before: &Decision, after: &Decision, tools: &[ToolName]) -> Change {
         }
     }
     change
+}
+
+/// The lists of tools in which two decisions differ.
+enum ChangedLists<'a> {
+    /// Any tool may come out otherwise.
+    AnyTool,
+    /// Only tools that stand on one of these.
+    On(Vec<&'a NameList>),
+}
+
+impl<'a> ChangedLists<'a> {
+    fn of(before: &'a Decision, after: &'a Decision) -> Self {
+        let (old, new) = (&before.tools, &after.tools);
+        // These bound what is not on them.
+        let same_bounds = old.only == new.only && old.ceilings == new.ceilings;
+        if before.effect != after.effect || !same_bounds {
+            return Self::AnyTool;
+        }
+        let mut lists = Vec::new();
+        add_changed(&old.allow, &new.allow, &mut lists);
+        add_changed(&old.deny, &new.deny, &mut lists);
+        add_changed(&old.granted, &new.granted, &mut lists);
+        Self::On(lists)
+    }
+
+    fn may_concern(&self, tool: &ToolName) -> bool {
+        match self {
+            Self::AnyTool => true,
+            Self::On(lists) => lists.iter().any(|list| names_tool(list, tool)),
+        }
+    }
+}
+
+/// What is left of two runs of lists without their common beginning and end.
+fn add_changed<'a>(
+    old: &'a [Arc<NameList>],
+    new: &'a [Arc<NameList>],
+    changed: &mut Vec<&'a NameList>,
+) {
+    let start = old.iter().zip(new).take_while(|(old, new)| old == new).count();
+    let (old, new) = (&old[start..], &new[start..]);
+    let pairs = old.iter().rev().zip(new.iter().rev());
+    let end = pairs.take_while(|(old, new)| old == new).count();
+    let rest = old[..old.len() - end].iter().chain(&new[..new.len() - end]);
+    changed.extend(rest.map(|list| &**list));
 }
 
 fn differing<T: PartialEq>(before: T, after: T) -> Option<(T, T)> {

@@ -70,7 +70,9 @@ pub fn allows_tool<'a>(decision: &'a Decision, name: &ToolName) -> ToolAnswer<'a
     }
     let bounds = &decision.tools;
     let name = name.as_str();
-    let refused = bounds.deny.iter().find_map(|list| denied_by(list, name));
+    // Looked up once: the dictionary is long, and there may be many lists.
+    let others = tool::known(name).map(|known| known.aliases).unwrap_or_default();
+    let refused = bounds.deny.iter().find_map(|list| denied_by(list, name, others));
     if let Some((by, pattern)) = refused {
         return ToolAnswer::DeniedByName { by, pattern };
     }
@@ -109,9 +111,14 @@ fn named_by<'a>(list: &'a NameList, name: &str) -> Option<(&'a Giver, &'a str)> 
     Some((&list.from, pattern))
 }
 
+/// Whether a list names a tool under any of its names.
+pub(super) fn names_tool(list: &NameList, name: &ToolName) -> bool {
+    let others = tool::known(name.as_str()).map(|known| known.aliases).unwrap_or_default();
+    denied_by(list, name.as_str(), others).is_some()
+}
+
 /// A pattern that denies holds for every name that a tool has.
-fn denied_by<'a>(list: &'a NameList, name: &str) -> Option<(&'a Giver, &'a str)> {
-    let others = tool::known(name).map(|known| known.aliases).unwrap_or_default();
+fn denied_by<'a>(list: &'a NameList, name: &str, others: &[&str]) -> Option<(&'a Giver, &'a str)> {
     let is_denied = |pattern: &str| {
         pattern_matches(pattern, name) || others.iter().any(|other| pattern_matches(pattern, other))
     };

@@ -5,7 +5,7 @@ use agentry_agentfile::access::{
     TimeWindow, ToolRule, Weekday, Who,
 };
 use agentry_agentfile::source::{Origin, Sourced};
-use agentry_kernel::access::{Asked, allows_tool, compile};
+use agentry_kernel::access::{Access, Asked, Change, Seen, allows_tool, compile, difference};
 use agentry_protocol::GrantId;
 use agentry_protocol::access::{
     Credentials, DataLevel, Decision, Delivery, Effect, Grant, GrantConditions, Part,
@@ -226,6 +226,37 @@ fn outcome(decision: &Decision) -> Outcome {
     }
 }
 
+/// What a change of policies gains and loses is what the two decisions say.
+fn check_difference(
+    old: &Access,
+    new: &Access,
+    (asked, grants): (&Asked<'_>, &[Grant]),
+    (after, seed): (&Outcome, u64),
+) {
+    let tools = TOOLS.map(ToolName::canonical);
+    let seen = Seen { grants, tools: &tools, now: NOW };
+    let change = difference(old, new, asked, &seen).unwrap_or_default();
+    let before = outcome(&old.decide(asked, grants, NOW));
+    let names = |tools: &[ToolName]| tools.iter().map(ToolName::to_string).collect::<Vec<_>>();
+    let only = |one: &Outcome, other: &Outcome| {
+        TOOLS
+            .iter()
+            .filter(|tool| one.tools.contains(**tool) && !other.tools.contains(**tool))
+            .map(|tool| (*tool).to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(names(&change.tools_gained), only(after, &before), "seed {seed}");
+    assert_eq!(names(&change.tools_lost), only(&before, after), "seed {seed}");
+    assert_eq!(change == Change::default(), same_but_delay(&before, after), "seed {seed}");
+}
+
+/// Not to wait and to say nothing about waiting let the same happen.
+fn same_but_delay(before: &Outcome, after: &Outcome) -> bool {
+    let waits = |one: &Outcome| one.delay.unwrap_or_default();
+    let rest = |one: &Outcome| Outcome { delay: Some(waits(one)), ..one.clone() };
+    rest(before) == rest(after)
+}
+
 #[test]
 fn a_hundred_thousand_random_sets_are_decided_as_the_rules_say() {
     let (mut allowed, mut denied) = (0_u64, 0_u64);
@@ -236,6 +267,7 @@ fn a_hundred_thousand_random_sets_are_decided_as_the_rules_say() {
         let grants: Vec<Grant> =
             (0..chance.below(4)).map(|number| grant(chance, number as u128)).collect();
         let access = compile(&policies);
+        let fewer = compile(&policies[policies.len().min(1)..]);
         for _ in 0..EVENTS_PER_SET {
             let principal = principal(chance);
             let (peer, account) = (chance.text(&WORDS, 2), chance.text(&WORDS, 2));
@@ -269,6 +301,7 @@ fn a_hundred_thousand_random_sets_are_decided_as_the_rules_say() {
                 Part::Disabled | Part::NotMatched(_) => false,
             });
             assert!(matched.eq(decision.matched.iter()), "seed {seed}");
+            check_difference(&fewer, &access, (&asked, &grants), (&expected, seed));
             match expected.effect {
                 Effect::Allow => allowed += 1,
                 Effect::Deny => denied += 1,

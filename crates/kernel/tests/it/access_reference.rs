@@ -12,7 +12,7 @@ use agentry_protocol::access::{DataLevel, Delivery, Effect, Grant, Resource};
 use agentry_protocol::principal::{Principal, PrincipalKind};
 
 /// All that a decision lets happen.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Outcome {
     pub(crate) effect: Effect,
     pub(crate) tools: BTreeSet<String>,
