@@ -166,6 +166,21 @@ codes! {
     VariableNotPassed = "E0907", Error, "A variable is never passed to commands.";
     DomainForm = "E0908", Error, "An allowed domain is not the name of a host.";
     SharedSecrets = "E0909", Error, "A project says who gets a secret.";
+
+    AccessTime = "E1001", Error, "A time of an access policy cannot be read.";
+    SessionKeyForm = "E1002", Error, "The session key of an access policy cannot be used.";
+    AccessDataLevel = "E1003", Error, "A data level is not one of the four.";
+    PolicyTwice = "E1004", Error, "Two access policies have the same name.";
+    DenyWithPowers = "E1005", Error, "An access policy that denies also gives something.";
+    OnlyModifies = "E1006", Note, "An access policy only modifies, and so lets nobody in.";
+    EmptyCondition = "E1007", Warning, "A condition of an access policy says nothing.";
+    FlagWithoutGround = "E1008", Error, "`ceiling` or `isolate` stands where it can do nothing.";
+    PolicyExampleFails = "E1011", Error, "An example of an access policy comes out otherwise.";
+    PolicyUnreachable = "E1012", Warning, "An access policy allows only what another denies.";
+    PolicyNeverMatches = "E1013", Warning, "An access policy can never concern anybody.";
+    PolicyUnknownTool = "E1014", Warning, "An access policy names a tool that does not exist.";
+    PolicyWithoutEffect = "E1015", Warning, "An access policy changes nothing.";
+    CeilingsApart = "E1016", Warning, "Two ceilings leave no tool between them.";
 }
 
 impl Code {

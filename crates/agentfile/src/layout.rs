@@ -31,7 +31,7 @@ const PROGRAM_FILES: [&str; 4] = ["agent.yml", "AGENT.md", "SOUL.md", "USER.md"]
 const PROGRAM_DIRECTORIES: [&str; 7] =
     ["prompts", "personas", "tools", "hooks", "skills", "data", "memory"];
 /// What a pack has at its top.
-pub const PACK_DIRECTORIES: [&str; 3] = ["agents", "skills", "tasks"];
+pub const PACK_DIRECTORIES: [&str; 4] = ["access", "agents", "skills", "tasks"];
 /// The directories of packs.
 pub const PACKS: [&str; 2] = [".agentry", ".nanobot"];
 const SKILL_HOMES: [&str; 2] = [".agents", ".claude"];

@@ -7,6 +7,7 @@
 //! Must never: touch the file system, the network, the clock or the environment. Input is a `FileTree`.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+pub mod access;
 pub mod agent;
 pub mod code;
 pub mod config;

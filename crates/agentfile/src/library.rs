@@ -13,6 +13,7 @@ use std::thread;
 use agentry_protocol::TaskId;
 use agentry_protocol::tool::ToolName;
 
+use crate::access;
 use crate::agent::Agent;
 use crate::config::Settings;
 use crate::context_folder;
@@ -100,6 +101,8 @@ pub struct Library {
     pub mcp: BTreeMap<String, McpServer>,
     /// The workspace's rules.
     pub rules: Option<Sourced<String>>,
+    /// Who may reach an agent and with what powers.
+    pub access: access::Rules,
     /// The settings that hold.
     pub settings: Settings,
 }
@@ -120,6 +123,7 @@ impl Library {
             && self.broken_tasks.is_empty()
             && self.skills.is_empty()
             && self.tasks.is_empty()
+            && self.access.is_silent()
     }
 }
 
@@ -129,6 +133,8 @@ pub fn read(input: Input<'_>, findings: &mut Findings) -> Library {
         Reading { input: &input, index: Index::default(), library: Library::default() };
     reading.library.mcp = mcp::read(input.project, &input.settings, findings);
     reading.library.rules = rules(&input, findings);
+    let trees: Vec<&FileTree> = [Some(input.project), input.home].into_iter().flatten().collect();
+    reading.library.access = access::read(&trees, findings);
     let found = places::find(&input);
     let found = without_doubles(found, findings);
     let drafts = reading.first_pass(&found, findings);

@@ -5,6 +5,7 @@
 //!
 //! Must never: be used past resolution; downstream there is only `Agent`.
 
+pub mod access;
 pub mod agent_md;
 pub mod agent_yml;
 pub mod approvals;

@@ -16,6 +16,7 @@ use serde_json::Value;
 use crate::diagnostic::{Code, Findings, Severity, Text, suggestion};
 use crate::file_tree::lies_in;
 use crate::limits::{NODE_DEPTH_MAX, WHOLE_NUMBER_MAX};
+use crate::manifest::access::{AccessYml, PoliciesYml};
 use crate::manifest::agent_md::AgentMd;
 use crate::manifest::agent_yml::AgentYml;
 use crate::manifest::approvals::Matcher;
@@ -56,11 +57,15 @@ pub enum FileKind {
     UserProfile,
     /// `.mcp.json`.
     McpJson,
+    /// `access/*.yml`, in each of its shapes.
+    Access,
+    /// `access/*.yml`, with its policies under `policies`.
+    Policies,
 }
 
 impl FileKind {
     /// The kinds whose schema is published, with the name it is asked for by.
-    pub const PUBLISHED: [(&'static str, FileKind); 8] = [
+    pub const PUBLISHED: [(&'static str, FileKind); 9] = [
         ("agent", Self::Agent),
         ("agent-yml", Self::AgentYml),
         ("skill", Self::Skill),
@@ -69,6 +74,7 @@ impl FileKind {
         ("tool", Self::Tool),
         ("tool-access", Self::ToolAccess),
         ("config", Self::Config),
+        ("access", Self::Access),
     ];
 
     /// The JSON Schema.
@@ -84,6 +90,8 @@ impl FileKind {
             Self::Tool => schema_for!(ToolYml).to_value(),
             Self::ToolAccess => schema_for!(ToolAccessJson).to_value(),
             Self::Config => schema_for!(Config).to_value(),
+            Self::Access => schema_for!(AccessYml).to_value(),
+            Self::Policies => schema_for!(PoliciesYml).to_value(),
             Self::Soul => embedded(include_str!("../schemas/soul.json")),
             Self::UserProfile => embedded(include_str!("../schemas/user_profile.json")),
             Self::McpJson => embedded(include_str!("../schemas/mcp.json")),
@@ -102,11 +110,12 @@ impl FileKind {
             Self::AgentYml | Self::Tool | Self::ToolAccess | Self::Config | Self::McpJson => {
                 Severity::Error
             }
+            Self::Access | Self::Policies => Severity::Error,
         }
     }
 
     fn compiled(self) -> &'static (Value, Validator) {
-        static COMPILED: [OnceLock<(Value, Validator)>; 11] = [const { OnceLock::new() }; 11];
+        static COMPILED: [OnceLock<(Value, Validator)>; 13] = [const { OnceLock::new() }; 13];
         COMPILED[self as usize].get_or_init(|| {
             let mut schema = self.schema();
             bound_whole_numbers(&mut schema);

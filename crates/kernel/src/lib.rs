@@ -4,6 +4,7 @@
 //! input gives the same output, on every machine; replay and tests rest on it.
 #![deny(clippy::print_stdout, clippy::print_stderr, clippy::wildcard_enum_match_arm)]
 
+pub mod access;
 pub mod approval;
 pub mod authority;
 pub mod charter;

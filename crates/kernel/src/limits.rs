@@ -33,3 +33,5 @@ pub const SHELL_LITERALS_MAX: usize = 200;
 pub const DANGER_CANDIDATES_MAX: usize = 8;
 /// The longest path that is tried.
 pub const DANGER_PATH_BYTES_MAX: usize = 4096;
+/// The longest key of a session.
+pub const SESSION_KEY_BYTES_MAX: usize = 1024;

@@ -113,6 +113,16 @@ record_type!(
     ApprovalId,
     "apr"
 );
+record_type!(
+    /// A decision about who may reach an agent.
+    AccessId,
+    "acc"
+);
+record_type!(
+    /// A power given for a time.
+    GrantId,
+    "grt"
+);
 
 /// A text that is not an id of the wanted kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,6 +6,7 @@
 //! Must never: decide anything, read a file, look at a clock, or know how a thing is done.
 #![deny(missing_docs, clippy::print_stdout, clippy::print_stderr)]
 
+pub mod access;
 pub mod agent_event;
 pub mod approval;
 pub mod call;
@@ -14,13 +15,16 @@ pub mod envelope;
 pub mod event;
 mod hash;
 mod id;
+pub mod inbound;
+pub mod limits;
 pub mod message;
+pub mod principal;
 pub mod schema;
 pub mod tool;
 pub mod verdict;
 
 pub use hash::{ContentHash, ContentHasher};
 pub use id::{
-    AgentId, ApprovalId, CallId, PersonaId, RunId, SessionId, SessionKey, SkillId, TaskId, TurnId,
-    WrongId,
+    AccessId, AgentId, ApprovalId, CallId, GrantId, PersonaId, RunId, SessionId, SessionKey,
+    SkillId, TaskId, TurnId, WrongId,
 };

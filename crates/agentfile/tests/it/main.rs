@@ -10,6 +10,7 @@ mod examples;
 mod hostile;
 mod independence;
 mod packs;
+mod policies;
 mod properties;
 mod reading;
 mod sandbox;

@@ -1,5 +1,9 @@
 //! Room tests of the kernel: values in, decisions out.
 
+mod access;
+mod access_findings;
+mod access_random;
+mod access_reference;
 mod approval;
 mod authority;
 mod confine;

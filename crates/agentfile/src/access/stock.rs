@@ -1,0 +1,30 @@
+//! The policies that ship. Those that are switched on let nobody in but the owner.
+//!
+//! Must never: let anybody else in by itself.
+
+use std::sync::OnceLock;
+
+use super::{Policy, read};
+use crate::diagnostic::Findings;
+use crate::source::Source;
+
+/// The files, by the name that findings and origins show.
+pub const STOCK: [(&str, &str); 4] = [
+    ("built-in/owner.yml", include_str!("../../data/access/owner.yml")),
+    ("built-in/people.yml", include_str!("../../data/access/people.yml")),
+    ("built-in/places.yml", include_str!("../../data/access/places.yml")),
+    ("built-in/programs.yml", include_str!("../../data/access/programs.yml")),
+];
+
+/// The policies that ship.
+pub fn stock() -> &'static [Policy] {
+    static READ: OnceLock<Vec<Policy>> = OnceLock::new();
+    READ.get_or_init(|| {
+        let mut findings = Findings::default();
+        let read =
+            |(file, text): (&str, &str)| read::parse(&Source::new(file, text), &mut findings);
+        let policies = STOCK.into_iter().flat_map(read).collect();
+        assert!(!findings.has_errors(), "the policies that ship have errors: {findings:?}");
+        policies
+    })
+}

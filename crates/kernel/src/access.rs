@@ -1,0 +1,213 @@
+//! Who may reach an agent and with what powers: policies and grants in, one decision out.
+//!
+//! `compile` sorts and indexes the policies once; `Access::decide` then answers for one event. Of the
+//! policies that match, one that denies decides; else one must allow; then powers are merged, each with
+//! the policy or grant it came from. Whatever comes later only narrows this.
+//!
+//! Must never: let in whom no policy allows, or read the clock; the owner's local time is handed in.
+
+use std::sync::Arc;
+
+use agentry_agentfile::access::{LocalTime, Policy};
+use agentry_protocol::access::{AccessRecord, Decision, Effect, Grant, NameList, Part, PolicyPart};
+use agentry_protocol::inbound::{Inbound, PeerKind};
+use agentry_protocol::principal::Principal;
+
+mod difference;
+mod examples;
+mod findings;
+mod grants;
+mod index;
+mod key;
+mod matching;
+mod merge;
+mod tools;
+
+pub use difference::{Change, CredentialNames, Seen, difference};
+pub use examples::examples_that_fail;
+pub use findings::{Lint, findings};
+pub use grants::{applies, is_active};
+pub use key::{NoKey, session_key};
+pub use tools::{ToolAnswer, allows_tool, pattern_matches, resolved};
+
+use index::Index;
+use matching::Kinds;
+
+/// What is asked: who speaks, where, when.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// Who speaks.
+    pub principal: &'a Principal,
+    /// Who the channel says it is.
+    pub sender_id: Option<&'a str>,
+    /// The channel.
+    pub channel: &'a str,
+    /// What the other side is.
+    pub peer_kind: Option<PeerKind>,
+    /// The other side.
+    pub peer_id: Option<&'a str>,
+    /// Which account of ours heard it.
+    pub account: Option<&'a str>,
+    /// The server or workspace.
+    pub guild: Option<&'a str>,
+    /// The hook that a timer woke.
+    pub hook_id: Option<&'a str>,
+    /// The kind of event.
+    pub event_type: Option<&'a str>,
+    /// When, by the owner's clock.
+    pub time: LocalTime,
+}
+
+impl<'a> Asked<'a> {
+    /// What an inbound of a principal asks at a moment.
+    pub fn of(principal: &'a Principal, inbound: &'a Inbound, time: LocalTime) -> Self {
+        Self {
+            principal,
+            sender_id: Some(&inbound.sender.sender_id),
+            channel: &inbound.place.channel,
+            peer_kind: inbound.place.peer_kind,
+            peer_id: inbound.place.peer_id.as_deref(),
+            account: inbound.place.account_id.as_deref(),
+            guild: inbound.place.guild.as_deref(),
+            hook_id: inbound.hook_id.as_deref(),
+            event_type: inbound.event_type.as_deref(),
+            time,
+        }
+    }
+}
+
+/// Policies, ready to decide.
+#[derive(Clone, Debug)]
+pub struct Access {
+    // Invariant: sorted by rank, which is priority downwards and then name; switched-off ones too.
+    policies: Vec<Ranked>,
+    // Invariant: numbers of policies that are switched on, each where every event it can match looks.
+    index: Index,
+}
+
+/// A policy, with what can be worked out before anybody asks.
+#[derive(Clone, Debug)]
+struct Ranked {
+    policy: Policy,
+    role: Role,
+    kinds: Kinds,
+    allow: Option<Arc<NameList>>,
+    deny: Option<Arc<NameList>>,
+    only: Option<Arc<NameList>>,
+}
+
+/// What a policy does when it matches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Allows,
+    Denies,
+    Modifies,
+}
+
+impl Role {
+    fn part(self) -> Part {
+        match self {
+            Self::Allows => Part::Allowed,
+            Self::Denies => Part::Denied,
+            Self::Modifies => Part::Modified,
+        }
+    }
+}
+
+/// Sorts and indexes policies.
+pub fn compile(policies: &[Policy]) -> Access {
+    let mut policies: Vec<Ranked> = policies.iter().map(Ranked::new).collect();
+    policies.sort_by(|a, b| {
+        let by_priority = b.policy.priority.cmp(&a.policy.priority);
+        by_priority.then_with(|| a.policy.name.value.cmp(&b.policy.name.value))
+    });
+    let index = Index::of(&policies);
+    Access { policies, index }
+}
+
+impl Ranked {
+    fn new(policy: &Policy) -> Self {
+        let role = match policy.effect {
+            Effect::Deny => Role::Denies,
+            Effect::Allow if policy.only_modifies() => Role::Modifies,
+            Effect::Allow => Role::Allows,
+        };
+        let rule = policy.permissions.tools.as_ref();
+        let list = |names: &[Arc<str>]| {
+            let from = agentry_protocol::access::Giver::Policy(policy.name.value.clone());
+            Arc::new(NameList { from, names: names.to_vec() })
+        };
+        let allow = rule.and_then(|rule| rule.allow.as_deref()).map(list);
+        let deny = rule.filter(|rule| !rule.deny.is_empty()).map(|rule| list(&rule.deny));
+        let the_rest = rule.is_some_and(|rule| rule.deny_the_rest);
+        let only = the_rest.then(|| allow.clone().unwrap_or_else(|| list(&[])));
+        Self { policy: policy.clone(), role, kinds: Kinds::of(&policy.who), allow, deny, only }
+    }
+
+    fn name(&self) -> &Arc<str> {
+        &self.policy.name.value
+    }
+}
+
+impl Access {
+    /// Decides about one event. `now` is in milliseconds since 1970 and only for grants.
+    pub fn decide(&self, asked: &Asked<'_>, grants: &[Grant], now: u64) -> Decision {
+        let mut matched: Vec<u32> = Vec::with_capacity(8);
+        self.index.each_candidate(asked, |number| {
+            if self.policies[number as usize].mismatch(asked).is_none() {
+                matched.push(number);
+            }
+        });
+        matched.sort_unstable();
+        let matched: Vec<&Ranked> =
+            matched.into_iter().map(|number| &self.policies[number as usize]).collect();
+        merge::decision(&matched, asked, (grants, now))
+    }
+
+    /// Every policy's part in a decision, the first in rank first.
+    pub fn parts(&self, asked: &Asked<'_>) -> Vec<PolicyPart> {
+        let part = |one: &Ranked| match (one.policy.enabled, one.mismatch(asked)) {
+            (false, _) => Part::Disabled,
+            (true, Some(key)) => Part::NotMatched(key),
+            (true, None) => one.role.part(),
+        };
+        let parts = self.policies.iter();
+        parts.map(|one| PolicyPart { policy: one.name().clone(), part: part(one) }).collect()
+    }
+
+    /// The policies that are looked at for an event, since its exact keys do not rule them out.
+    pub fn evaluated(&self, asked: &Asked<'_>) -> Vec<Arc<str>> {
+        let mut numbers = Vec::new();
+        self.index.each_candidate(asked, |number| numbers.push(number));
+        numbers.sort_unstable();
+        numbers.into_iter().map(|number| self.policies[number as usize].name().clone()).collect()
+    }
+
+    /// All policies, the first in rank first.
+    pub fn policies(&self) -> impl Iterator<Item = &Policy> {
+        self.policies.iter().map(|one| &one.policy)
+    }
+
+    /// The record of a decision; the caller gives it its id, event and times.
+    pub fn record(
+        &self,
+        asked: &Asked<'_>,
+        decision: Decision,
+        id: agentry_protocol::AccessId,
+    ) -> AccessRecord {
+        AccessRecord {
+            id,
+            timestamp: 0,
+            event_id: None,
+            channel: asked.channel.to_owned(),
+            sender_identifier: asked.sender_id.unwrap_or_default().to_owned(),
+            peer_kind: asked.peer_kind,
+            account: asked.account.map(str::to_owned),
+            principal: asked.principal.clone(),
+            policies_evaluated: self.evaluated(asked),
+            decision,
+            resolved: None,
+            processing_time_ms: 0.0,
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Where policies are filed, so that an event only looks at those it can match.
+//!
+//! Each is filed once, under the rarest of its exact keys; a policy bound to channels under each of them.
+//!
+//! Must never: file a policy where an event that it matches does not look.
+
+use std::collections::HashMap;
+
+use agentry_protocol::principal::PrincipalKind;
+
+use super::matching::ANY;
+use super::{Asked, Ranked};
+
+type Shelf = HashMap<Box<str>, Vec<u32>>;
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Index {
+    person: Shelf,
+    source: Shelf,
+    agent: Shelf,
+    relationship: Shelf,
+    tag: Shelf,
+    channel: Shelf,
+    // By kind of principal.
+    rest: [Vec<u32>; PrincipalKind::ALL.len()],
+}
+
+impl Index {
+    pub(super) fn of(policies: &[Ranked]) -> Self {
+        let mut index = Self::default();
+        for (number, one) in policies.iter().enumerate() {
+            if one.policy.enabled {
+                let number = u32::try_from(number).expect("a file holds fewer than 2^32 policies");
+                index.file(one, number);
+            }
+        }
+        index
+    }
+
+    fn file(&mut self, one: &Ranked, number: u32) {
+        let who = &one.policy.who;
+        let exact = |name: &Option<String>| name.as_deref().filter(|name| *name != ANY).is_some();
+        let (shelf, key) = match who {
+            who if who.person_id.is_some() => (&mut self.person, who.person_id.as_deref()),
+            who if exact(&who.webhook) => (&mut self.source, who.webhook.as_deref()),
+            who if exact(&who.agent) => (&mut self.agent, who.agent.as_deref()),
+            who if who.relationship.is_some() => {
+                (&mut self.relationship, who.relationship.as_deref())
+            }
+            who => (&mut self.tag, who.tags.first().map(String::as_str)),
+        };
+        if let Some(key) = key {
+            shelf.entry(key.into()).or_default().push(number);
+            return;
+        }
+        let conditions = &one.policy.conditions;
+        if !conditions.is_empty() && conditions.iter().all(|one| one.channel.is_some()) {
+            let mut channels: Vec<&str> =
+                conditions.iter().filter_map(|one| one.channel.as_deref()).collect();
+            channels.sort_unstable();
+            channels.dedup();
+            for channel in channels {
+                self.channel.entry(channel.into()).or_default().push(number);
+            }
+            return;
+        }
+        for kind in PrincipalKind::ALL.into_iter().filter(|kind| one.kinds.has(*kind)) {
+            self.rest[kind as usize].push(number);
+        }
+    }
+
+    /// Calls back for each policy that the event may match, in no order, each once.
+    pub(super) fn each_candidate(&self, asked: &Asked<'_>, mut visit: impl FnMut(u32)) {
+        let principal = asked.principal;
+        let mut shelf = |shelf: &Shelf, key: Option<&str>| {
+            let found = key.filter(|_| !shelf.is_empty()).and_then(|key| shelf.get(key));
+            found.into_iter().flatten().for_each(|number| visit(*number));
+        };
+        shelf(&self.person, principal.entity_id.as_deref());
+        shelf(&self.source, principal.source.as_deref());
+        shelf(&self.agent, principal.agent_id.as_deref());
+        shelf(&self.relationship, principal.relationship.as_deref());
+        for (at, tag) in principal.tags.iter().enumerate() {
+            // A tag that stands twice must not bring its policies twice.
+            if !principal.tags[..at].contains(tag) {
+                shelf(&self.tag, Some(tag));
+            }
+        }
+        shelf(&self.channel, Some(asked.channel));
+        self.rest[principal.kind as usize].iter().for_each(|number| visit(*number));
+    }
+}

@@ -1,0 +1,192 @@
+//! What the policies that match come to, and what grants add.
+//!
+//! Must never: let a grant undo a policy that denies, or a tool that is denied by its name.
+
+use std::sync::Arc;
+
+use agentry_agentfile::access::Names;
+use agentry_protocol::access::DataLevel;
+use agentry_protocol::access::{
+    Credentials, Decision, DenyReason, Effect, Giver, Grant, Level, Modifiers, NameList,
+    PolicyPart, Resource, Said, SessionChoice, ToolBounds, Traced,
+};
+use agentry_protocol::tool::ToolName;
+
+use super::key::{NoKey, session_key};
+use super::{Asked, Ranked, Role, grants};
+
+/// The decision for the policies that match, the first in rank first.
+pub(super) fn decision(
+    matched: &[&Ranked],
+    asked: &Asked<'_>,
+    (given, now): (&[Grant], u64),
+) -> Decision {
+    let denies = matched.iter().find(|one| one.role == Role::Denies);
+    if let Some(one) = denies {
+        return denied(matched, DenyReason::Policy { policy: one.name().clone() });
+    }
+    let allowing = || matched.iter().copied().filter(|one| one.role == Role::Allows);
+    if allowing().next().is_none() {
+        return denied(matched, DenyReason::NobodyAllows);
+    }
+    let session = match session(allowing(), asked) {
+        Ok(session) => session,
+        Err(reason) => return denied(matched, reason),
+    };
+    let mut decision = Decision {
+        effect: Effect::Allow,
+        deny_reason: None,
+        tools: tools(allowing()),
+        credentials: credentials(allowing()),
+        data: data(allowing()),
+        exec: Vec::new(),
+        session,
+        modifiers: modifiers(matched),
+        matched: parts(matched),
+        grants: Vec::new(),
+    };
+    let key = decision.session.as_ref().map(|session| session.key.clone());
+    for grant in given {
+        if grants::is_active(grant, now) && grants::applies(grant, asked, key.as_deref()) {
+            add(&mut decision, grant);
+        }
+    }
+    decision
+}
+
+fn denied(matched: &[&Ranked], reason: DenyReason) -> Decision {
+    Decision {
+        effect: Effect::Deny,
+        deny_reason: Some(reason),
+        tools: ToolBounds::default(),
+        credentials: Credentials::Named(Vec::new()),
+        data: Level { level: DataLevel::None, from: Giver::Default },
+        exec: Vec::new(),
+        session: None,
+        modifiers: Modifiers::default(),
+        matched: parts(matched),
+        grants: Vec::new(),
+    }
+}
+
+fn parts(matched: &[&Ranked]) -> Vec<PolicyPart> {
+    let part = |one: &&Ranked| PolicyPart { policy: one.name().clone(), part: one.role.part() };
+    matched.iter().map(part).collect()
+}
+
+/// The session of the first in rank, those that isolate before all others.
+fn session<'a>(
+    allowing: impl Iterator<Item = &'a Ranked> + Clone,
+    asked: &Asked<'_>,
+) -> Result<Option<SessionChoice>, DenyReason> {
+    let rules = || allowing.clone().filter_map(|one| Some((one, one.policy.session.as_ref()?)));
+    let chosen = rules().find(|(_, rule)| rule.isolate).or_else(|| rules().next());
+    let Some((one, rule)) = chosen else { return Ok(None) };
+    let policy = one.name().clone();
+    match session_key(&rule.key, asked) {
+        Ok(key) => Ok(Some(SessionChoice { key, persona: rule.persona.clone(), policy })),
+        Err(NoKey::Missing(variable)) => {
+            Err(DenyReason::MissingValue { policy, variable: variable.as_str().to_owned() })
+        }
+        Err(NoKey::TooLong) => Err(DenyReason::KeyTooLong { policy }),
+    }
+}
+
+/// What one allows and no ceiling bounds; a ceiling that nobody else grants under grants by itself.
+fn tools<'a>(allowing: impl Iterator<Item = &'a Ranked> + Clone) -> ToolBounds {
+    let lists = |ceiling: bool| {
+        let some = allowing.clone().filter(move |one| one.policy.permissions.ceiling == ceiling);
+        some.filter_map(|one| one.allow.clone()).collect::<Vec<Arc<NameList>>>()
+    };
+    let (mut allow, mut ceilings) = (lists(false), lists(true));
+    if allow.is_empty() && !ceilings.is_empty() {
+        allow.push(ceilings.remove(0));
+    }
+    ToolBounds {
+        allow,
+        ceilings,
+        only: allowing.clone().filter_map(|one| one.only.clone()).collect(),
+        deny: allowing.filter_map(|one| one.deny.clone()).collect(),
+        granted: Vec::new(),
+    }
+}
+
+/// What everybody who says something about credentials lists.
+fn credentials<'a>(allowing: impl Iterator<Item = &'a Ranked>) -> Credentials {
+    let mut all: Option<Giver> = None;
+    let mut named: Option<Vec<Traced>> = None;
+    for one in allowing {
+        let from = || Giver::Policy(one.name().clone());
+        match (&one.policy.permissions.credentials, &mut named) {
+            (None, _) => {}
+            (Some(Names::All), _) => all = all.or_else(|| Some(from())),
+            (Some(Names::Listed(names)), Some(kept)) => {
+                kept.retain(|one| names.contains(&one.name));
+            }
+            (Some(Names::Listed(names)), None) => {
+                let traced = |name: &Arc<str>| Traced { name: name.clone(), from: from() };
+                named = Some(names.iter().map(traced).collect());
+            }
+        }
+    }
+    match (named, all) {
+        (Some(named), _) => Credentials::Named(named),
+        (None, Some(from)) => Credentials::All(from),
+        (None, None) => Credentials::Named(Vec::new()),
+    }
+}
+
+/// The least that anybody says; nothing, if nobody does.
+fn data<'a>(allowing: impl Iterator<Item = &'a Ranked>) -> Level {
+    let said = allowing.filter_map(|one| Some((one.policy.permissions.data?, one)));
+    match said.min_by_key(|(level, _)| *level) {
+        Some((level, one)) => Level { level, from: Giver::Policy(one.name().clone()) },
+        None => Level { level: DataLevel::None, from: Giver::Default },
+    }
+}
+
+/// For each, what the first in rank says.
+fn modifiers(matched: &[&Ranked]) -> Modifiers {
+    let mut modifiers = Modifiers::default();
+    for one in matched {
+        let (rule, policy) = (&one.policy.modifiers, || one.name().clone());
+        if let (None, Some(value)) = (&modifiers.delivery, rule.delivery) {
+            modifiers.delivery = Some(Said { value, policy: policy() });
+        }
+        if let (None, Some(value)) = (&modifiers.delay_response, rule.delay_response) {
+            modifiers.delay_response = Some(Said { value, policy: policy() });
+        }
+    }
+    modifiers
+}
+
+/// What a grant adds to a decision that allows.
+fn add(decision: &mut Decision, grant: &Grant) {
+    let from = || Giver::Grant(grant.id.clone());
+    let mut tools: Vec<Arc<str>> = Vec::new();
+    for resource in &grant.resources {
+        match resource {
+            Resource::Tool(name) => tools.push(ToolName::canonical(name).as_str().into()),
+            Resource::Credential(name) => add_credential(&mut decision.credentials, name, from()),
+            Resource::Data(level) if *level > decision.data.level => {
+                decision.data = Level { level: *level, from: from() };
+            }
+            Resource::Data(_) => {}
+            Resource::Exec(pattern) => {
+                decision.exec.push(Traced { name: pattern.as_str().into(), from: from() });
+            }
+        }
+    }
+    if !tools.is_empty() {
+        decision.tools.granted.push(Arc::new(NameList { from: from(), names: tools }));
+    }
+    decision.grants.push(grant.id.clone());
+}
+
+fn add_credential(credentials: &mut Credentials, name: &str, from: Giver) {
+    match credentials {
+        Credentials::All(_) => {}
+        Credentials::Named(named) if named.iter().any(|one| &*one.name == name) => {}
+        Credentials::Named(named) => named.push(Traced { name: name.into(), from }),
+    }
+}

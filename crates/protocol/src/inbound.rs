@@ -1,0 +1,470 @@
+//! What a channel hands in before it is an event, in one form for all channels.
+//!
+//! Its id is made from the channel and the channel's own id of the message, so that the same message
+//! handed in twice is the same event.
+//!
+//! Must never: hold a part without a bound, or an id that two messages can share.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::limits::{CHANNEL_BYTES_MAX, CHANNEL_ID_BYTES_MAX};
+
+/// The id of an event: `{channel}:{source_id}`.
+#[derive(
+    Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(try_from = "String", into = "String")]
+pub struct EventId(String);
+
+impl EventId {
+    /// The id of what a channel calls `source_id`.
+    pub fn of(channel: &str, source_id: &str) -> Result<Self, WrongPart> {
+        check_channel(channel)?;
+        check_id(Part::SourceId, source_id)?;
+        Ok(Self(format!("{channel}:{source_id}")))
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for EventId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl TryFrom<String> for EventId {
+    type Error = WrongPart;
+
+    fn try_from(text: String) -> Result<Self, WrongPart> {
+        let (channel, source_id) =
+            text.split_once(':').ok_or(WrongPart { part: Part::SourceId, why: Why::Empty })?;
+        Self::of(channel, source_id)
+    }
+}
+
+impl From<EventId> for String {
+    fn from(id: EventId) -> Self {
+        id.0
+    }
+}
+
+/// What was handed in.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Inbound {
+    /// Which event it becomes.
+    pub event_id: EventId,
+    /// When it was said, in milliseconds since 1970.
+    pub timestamp: u64,
+    /// What was said.
+    #[serde(flatten)]
+    pub body: Body,
+    /// Where.
+    #[serde(flatten)]
+    pub place: Place,
+    /// By whom, in the channel's words.
+    #[serde(flatten)]
+    pub sender: Sender,
+    /// What else the channel tells.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub metadata: Map<String, Value>,
+    /// Which way it went.
+    #[serde(default)]
+    pub direction: Direction,
+    /// Whether it is from the past and only to be kept.
+    #[serde(default)]
+    pub backfill: bool,
+    /// The hook that a timer woke.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hook_id: Option<String>,
+    /// What kind of event it is, such as `timer`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event_type: Option<String>,
+}
+
+/// What was said.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Body {
+    /// The text.
+    #[serde(default)]
+    pub content: String,
+    /// What the content is.
+    #[serde(default)]
+    pub content_type: ContentType,
+    /// What came with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<Attachment>,
+}
+
+/// Where something was said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Place {
+    /// The channel.
+    pub channel: String,
+    /// Which account of ours heard it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account_id: Option<String>,
+    /// The other side: a person, a group, a channel; timers and webhooks have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peer_id: Option<String>,
+    /// What the other side is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peer_kind: Option<PeerKind>,
+    /// The server or workspace around it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guild: Option<String>,
+    /// The thread in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread_id: Option<String>,
+    /// The message that it answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply_to_id: Option<String>,
+}
+
+/// Who said it, in the channel's words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Sender {
+    /// The channel's id of the sender.
+    pub sender_id: String,
+    /// What the sender is called there; anybody can choose any name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sender_name: Option<String>,
+}
+
+/// What content is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ContentType {
+    /// Text.
+    #[default]
+    Text,
+    /// A picture.
+    Image,
+    /// Sound.
+    Audio,
+    /// Moving pictures.
+    Video,
+    /// Any other file.
+    File,
+    /// A sign put to another message.
+    Reaction,
+}
+
+/// What came with a message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Attachment {
+    /// The channel's id of it.
+    pub id: String,
+    /// What it is called.
+    pub filename: String,
+    /// Its MIME type.
+    pub content_type: String,
+    /// How large it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size_bytes: Option<u64>,
+    /// Where it can be fetched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// Where it lies on this machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+}
+
+/// What the other side is.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum PeerKind {
+    /// One person.
+    Dm,
+    /// Several people.
+    Group,
+    /// A place that anybody may join.
+    Channel,
+}
+
+impl PeerKind {
+    /// The kind as it is written.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Dm => "dm",
+            Self::Group => "group",
+            Self::Channel => "channel",
+        }
+    }
+}
+
+impl fmt::Display for PeerKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Which way an event went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// From us.
+    Sent,
+    /// To us.
+    #[default]
+    Received,
+    /// Between others.
+    Observed,
+    /// Something came to be.
+    Created,
+    /// Something changed.
+    Updated,
+    /// Something went away.
+    Deleted,
+}
+
+impl Inbound {
+    /// What a sender said in a place, with the one id that the channel's own id of it leads to.
+    pub fn new(
+        source_id: &str,
+        timestamp: u64,
+        place: Place,
+        sender: Sender,
+    ) -> Result<Self, WrongPart> {
+        let event_id = EventId::of(&place.channel, source_id)?;
+        check_id(Part::SenderId, &sender.sender_id)?;
+        let inbound = Self {
+            event_id,
+            timestamp,
+            body: Body::default(),
+            place,
+            sender,
+            metadata: Map::new(),
+            direction: Direction::default(),
+            backfill: false,
+            hook_id: None,
+            event_type: None,
+        };
+        inbound.check()?;
+        Ok(inbound)
+    }
+
+    /// Whether every id in it is one; for what was read and not made here.
+    pub fn check(&self) -> Result<(), WrongPart> {
+        check_channel(&self.place.channel)?;
+        let own = self.event_id.as_str().strip_prefix(self.place.channel.as_str());
+        if !own.is_some_and(|rest| rest.starts_with(':')) {
+            return Err(WrongPart { part: Part::Channel, why: Why::OddSign });
+        }
+        check_id(Part::SenderId, &self.sender.sender_id)?;
+        let rest = [
+            (Part::AccountId, &self.place.account_id),
+            (Part::PeerId, &self.place.peer_id),
+            (Part::Guild, &self.place.guild),
+            (Part::ThreadId, &self.place.thread_id),
+            (Part::ReplyToId, &self.place.reply_to_id),
+            (Part::HookId, &self.hook_id),
+            (Part::EventType, &self.event_type),
+        ];
+        for (part, id) in rest {
+            id.as_deref().map_or(Ok(()), |id| check_id(part, id))?;
+        }
+        Ok(())
+    }
+}
+
+/// A part of an inbound that is an id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The channel.
+    Channel,
+    /// The channel's id of the message.
+    SourceId,
+    /// The sender.
+    SenderId,
+    /// The account of ours.
+    AccountId,
+    /// The other side.
+    PeerId,
+    /// The server or workspace.
+    Guild,
+    /// The thread.
+    ThreadId,
+    /// The message that is answered.
+    ReplyToId,
+    /// The hook.
+    HookId,
+    /// The kind of event.
+    EventType,
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Channel => "channel",
+            Self::SourceId => "source_id",
+            Self::SenderId => "sender_id",
+            Self::AccountId => "account_id",
+            Self::PeerId => "peer_id",
+            Self::Guild => "guild",
+            Self::ThreadId => "thread_id",
+            Self::ReplyToId => "reply_to_id",
+            Self::HookId => "hook_id",
+            Self::EventType => "event_type",
+        })
+    }
+}
+
+/// What is wrong with an id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// There is nothing.
+    Empty,
+    /// It is longer than it may be.
+    TooLong,
+    /// It holds a sign that an id has not.
+    OddSign,
+}
+
+/// An id that cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WrongPart {
+    /// Which.
+    pub part: Part,
+    /// What is wrong with it.
+    pub why: Why,
+}
+
+impl fmt::Display for WrongPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let part = self.part;
+        match (self.why, part) {
+            (Why::Empty, _) => write!(f, "the {part} is empty; the channel must give one"),
+            (Why::TooLong, Part::Channel) => {
+                write!(f, "the name of the channel has more than {CHANNEL_BYTES_MAX} bytes")
+            }
+            (Why::TooLong, _) => {
+                write!(f, "the {part} has more than {CHANNEL_ID_BYTES_MAX} bytes")
+            }
+            (Why::OddSign, Part::Channel) => f.write_str(
+                "the name of a channel is lower-case letters, digits, `-` and `_`, and begins the event's id",
+            ),
+            (Why::OddSign, _) => {
+                write!(f, "the {part} holds a space or a sign that cannot be printed")
+            }
+        }
+    }
+}
+
+impl std::error::Error for WrongPart {}
+
+/// Lower-case letters, digits, `-` and `_`: never a colon, which ends the channel in an event's id.
+fn check_channel(channel: &str) -> Result<(), WrongPart> {
+    let fail = |why| Err(WrongPart { part: Part::Channel, why });
+    let is_sign = |byte: u8| {
+        byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'_'
+    };
+    match channel {
+        "" => fail(Why::Empty),
+        channel if channel.len() > CHANNEL_BYTES_MAX => fail(Why::TooLong),
+        channel if !channel.bytes().all(is_sign) => fail(Why::OddSign),
+        _ => Ok(()),
+    }
+}
+
+fn check_id(part: Part, id: &str) -> Result<(), WrongPart> {
+    let fail = |why| Err(WrongPart { part, why });
+    match id {
+        "" => fail(Why::Empty),
+        id if id.len() > CHANNEL_ID_BYTES_MAX => fail(Why::TooLong),
+        id if id.chars().any(|sign| sign.is_control() || sign.is_whitespace()) => {
+            fail(Why::OddSign)
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(channel: &str) -> Place {
+        Place {
+            channel: channel.to_owned(),
+            account_id: None,
+            peer_id: Some("42".to_owned()),
+            peer_kind: Some(PeerKind::Dm),
+            guild: None,
+            thread_id: None,
+            reply_to_id: None,
+        }
+    }
+
+    fn made(channel: &str, source_id: &str, sender_id: &str) -> Result<Inbound, WrongPart> {
+        let sender = Sender { sender_id: sender_id.to_owned(), sender_name: None };
+        Inbound::new(source_id, 7, place(channel), sender)
+    }
+
+    #[test]
+    fn the_same_message_has_the_same_id() {
+        let inbound = made("discord", "1:2", "u1").unwrap();
+        assert_eq!(inbound.event_id.as_str(), "discord:1:2");
+        assert_eq!(made("discord", "1:2", "u2").unwrap().event_id, inbound.event_id);
+        assert_ne!(made("discord", "1:3", "u1").unwrap().event_id, inbound.event_id);
+    }
+
+    #[test]
+    fn an_empty_long_or_odd_part_is_refused() {
+        let long = "x".repeat(CHANNEL_ID_BYTES_MAX + 1);
+        let longest = "x".repeat(CHANNEL_ID_BYTES_MAX);
+        let channel_long = "c".repeat(CHANNEL_BYTES_MAX + 1);
+        assert!(made("discord", &longest, &longest).is_ok());
+        let cases = [
+            ("", "1", "u", Part::Channel, Why::Empty),
+            (&channel_long, "1", "u", Part::Channel, Why::TooLong),
+            ("dis:cord", "1", "u", Part::Channel, Why::OddSign),
+            ("Discord", "1", "u", Part::Channel, Why::OddSign),
+            ("discord", "", "u", Part::SourceId, Why::Empty),
+            ("discord", &long, "u", Part::SourceId, Why::TooLong),
+            ("discord", "a b", "u", Part::SourceId, Why::OddSign),
+            ("discord", "a\0", "u", Part::SourceId, Why::OddSign),
+            ("discord", "1", "", Part::SenderId, Why::Empty),
+            ("discord", "1", "u\n", Part::SenderId, Why::OddSign),
+        ];
+        for (channel, source, sender, part, why) in cases {
+            let wrong = made(channel, source, sender).unwrap_err();
+            assert_eq!(wrong, WrongPart { part, why }, "{channel:?} {source:?} {sender:?}");
+        }
+    }
+
+    #[test]
+    fn it_is_written_flat_and_read_back() {
+        let mut inbound = made("telegram", "9", "u1").unwrap();
+        inbound.place.peer_kind = Some(PeerKind::Group);
+        inbound.body.content = "hello".to_owned();
+        let json = serde_json::to_value(&inbound).unwrap();
+        assert_eq!(json["event_id"], "telegram:9");
+        assert_eq!(json["peer_kind"], "group");
+        assert_eq!(json["sender_id"], "u1");
+        assert_eq!(json["content_type"], "text");
+        assert_eq!(serde_json::from_value::<Inbound>(json).unwrap(), inbound);
+    }
+
+    #[test]
+    fn what_was_read_is_checked_too() {
+        for id in ["telegram", "telegram:", ":9", "Telegram:9", "telegram:a b"] {
+            let json = serde_json::to_string(id).unwrap();
+            assert!(serde_json::from_str::<EventId>(&json).is_err(), "{id}");
+        }
+        let mut inbound = made("telegram", "9", "u1").unwrap();
+        inbound.place.guild = Some(String::new());
+        assert_eq!(inbound.check(), Err(WrongPart { part: Part::Guild, why: Why::Empty }));
+        let mut inbound = made("telegram", "9", "u1").unwrap();
+        inbound.place.channel = "tele".to_owned();
+        assert_eq!(inbound.check(), Err(WrongPart { part: Part::Channel, why: Why::OddSign }));
+    }
+}
