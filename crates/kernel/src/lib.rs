@@ -7,12 +7,15 @@
 pub mod approval;
 pub mod authority;
 pub mod charter;
+pub mod compaction;
 pub mod confine;
 pub mod danger;
 pub mod limits;
+pub mod mailbox;
 pub mod models;
 pub mod moves;
 pub mod prompt;
+pub mod schedule;
 pub mod shell;
 pub mod template;
 pub mod tokens;
