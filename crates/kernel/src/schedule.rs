@@ -82,8 +82,9 @@ pub struct Schedule {
     limits: Limits,
     principals: BTreeMap<String, Principal>,
     sessions: BTreeMap<SessionId, Session>,
-    // Invariant: those that may start something, each once, the next one first.
-    ring: VecDeque<String>,
+    // Invariant: those that may start something, each once, by the place that they hold.
+    ring: BTreeMap<u64, String>,
+    next_place: u64,
     running: usize,
     waiting: usize,
 }
@@ -93,13 +94,15 @@ struct Principal {
     running: usize,
     waiting: usize,
     // Invariant: sessions that do not run and whose first ticket is this principal's.
-    ready: VecDeque<SessionId>,
-    in_ring: bool,
+    ready: BTreeMap<u64, SessionId>,
+    in_ring: Option<u64>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Session {
     running: Option<String>,
+    /// Its place among the ready ones of the principal of its first ticket.
+    ready: Option<u64>,
     tickets: VecDeque<(String, u64)>,
 }
 
@@ -147,25 +150,26 @@ impl Schedule {
     }
 
     /// Takes the next turn that may start.
-    pub fn next(&mut self) -> Next {
+    pub fn take_next(&mut self) -> Next {
         if self.waiting == 0 {
             return Next::Nothing;
         }
         if self.running >= self.limits.running {
             return Next::Full(WaitFor::AnyTurn);
         }
-        let Some(name) = self.ring.pop_front() else { return Next::Full(self.blocked()) };
+        let Some((_, name)) = self.ring.pop_first() else { return Next::Full(self.blocked()) };
         let principal = self.principals.get_mut(&name).expect("the ring names principals");
-        principal.in_ring = false;
+        principal.in_ring = None;
         principal.running += 1;
         principal.waiting -= 1;
-        let session = principal.ready.pop_front().expect("one in the ring has a ready session");
+        let (_, session) = principal.ready.pop_first().expect("one in the ring has a ready session");
         let place = self.sessions.get_mut(&session).expect("a ready session is known");
         let (_, ticket) = place.tickets.pop_front().expect("a ready session has a ticket");
         place.running = Some(name.clone());
+        place.ready = None;
         self.running += 1;
         self.waiting -= 1;
-        self.into_ring(&name);
+        self.join_ring(&name);
         Next::Start(Wanted { principal: name, session, ticket })
     }
 
@@ -182,7 +186,7 @@ impl Schedule {
         } else {
             self.sessions.remove(session);
         }
-        self.into_ring(&name);
+        self.join_ring(&name);
         self.forget(&name);
     }
 
@@ -193,15 +197,17 @@ impl Schedule {
             return false;
         };
         let (name, _) = place.tickets.remove(at).expect("it was found there");
-        let was_ready = at == 0 && place.running.is_none();
+        let was_ready = if at == 0 { place.ready.take() } else { None };
         let (goes_on, runs) = (!place.tickets.is_empty(), place.running.is_some());
         self.waiting -= 1;
         let principal = self.principals.get_mut(&name).expect("who waits is known");
         principal.waiting -= 1;
-        if was_ready {
-            principal.ready.retain(|one| one != session);
-            if principal.ready.is_empty() && std::mem::take(&mut principal.in_ring) {
-                self.ring.retain(|one| *one != name);
+        if let Some(held) = was_ready {
+            principal.ready.remove(&held);
+            if principal.ready.is_empty()
+                && let Some(place) = principal.in_ring.take()
+            {
+                self.ring.remove(&place);
             }
             if goes_on {
                 self.make_ready(session.clone());
@@ -215,18 +221,21 @@ impl Schedule {
     }
 
     fn make_ready(&mut self, session: SessionId) {
-        let first = self.sessions.get(&session).and_then(|place| place.tickets.front());
-        let Some((name, _)) = first.cloned() else { return };
-        self.principals.entry(name.clone()).or_default().ready.push_back(session);
-        self.into_ring(&name);
+        let Some(place) = self.sessions.get_mut(&session) else { return };
+        let Some((name, _)) = place.tickets.front().cloned() else { return };
+        place.ready = Some(self.next_place);
+        self.principals.entry(name.clone()).or_default().ready.insert(self.next_place, session);
+        self.next_place += 1;
+        self.join_ring(&name);
     }
 
-    fn into_ring(&mut self, name: &str) {
+    fn join_ring(&mut self, name: &str) {
         let Some(principal) = self.principals.get_mut(name) else { return };
         let may = principal.running < self.limits.running_per_principal;
-        if may && !principal.in_ring && !principal.ready.is_empty() {
-            principal.in_ring = true;
-            self.ring.push_back(name.to_owned());
+        if may && principal.in_ring.is_none() && !principal.ready.is_empty() {
+            principal.in_ring = Some(self.next_place);
+            self.ring.insert(self.next_place, name.to_owned());
+            self.next_place += 1;
         }
     }
 

@@ -2,8 +2,11 @@
 
 mod approval;
 mod authority;
+mod compaction;
 mod confine;
+mod mailbox;
 mod models;
+mod schedule;
 mod shell;
 mod turn_explore;
 mod turn_prefix;
