@@ -21,9 +21,9 @@ use crate::limits::{
 };
 
 pub use self::ask::request;
+use self::branch::Shown;
 pub use self::branch::{BranchTurn, Broken, Compaction, Kind, Rebuild, assemble, covered};
 pub use self::prune::{Cut, Pruned, Pruning};
-use self::branch::Shown;
 
 /// How much a model reads, and what of it is used for what; all in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

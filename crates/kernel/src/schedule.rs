@@ -162,7 +162,8 @@ impl Schedule {
         principal.in_ring = None;
         principal.running += 1;
         principal.waiting -= 1;
-        let (_, session) = principal.ready.pop_first().expect("one in the ring has a ready session");
+        let (_, session) =
+            principal.ready.pop_first().expect("one in the ring has a ready session");
         let place = self.sessions.get_mut(&session).expect("a ready session is known");
         let (_, ticket) = place.tickets.pop_front().expect("a ready session has a ticket");
         place.running = Some(name.clone());

@@ -36,9 +36,7 @@ pub fn of_turn(first: Option<Usage>, last: Option<Usage>, messages: &[Message]) 
 
 fn of_message(message: &Message) -> u64 {
     let words = match message {
-        Message::User { content, images } => {
-            of_text(content) + IMAGE_TOKENS * images.len() as u64
-        }
+        Message::User { content, images } => of_text(content) + IMAGE_TOKENS * images.len() as u64,
         Message::Assistant { content, thinking, calls, sealed } => {
             let calls = calls.iter().map(|call| {
                 MESSAGE_TOKENS + of_text(call.tool.as_str()) + of_text(&call.input.to_string())

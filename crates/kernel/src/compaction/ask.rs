@@ -55,8 +55,7 @@ fn told(message: &Message, pruned: &Pruned) -> String {
         Message::Tool { call, content, ok } => {
             let word = if *ok { "Outcome" } else { "Failure" };
             let long = content.chars().count() > PRUNE_TRIM_CHARS_MAX;
-            let trim =
-                Cut::Trimmed { head_chars: PRUNE_HEAD_CHARS, tail_chars: PRUNE_TAIL_CHARS };
+            let trim = Cut::Trimmed { head_chars: PRUNE_HEAD_CHARS, tail_chars: PRUNE_TAIL_CHARS };
             let cut = pruned.cut(call).or_else(|| long.then_some(trim));
             format!("{word}: {}", shown_content(content, cut))
         }

@@ -186,7 +186,9 @@ fn pairs<'a>(
 ) {
     for message in messages {
         match message {
-            Message::Assistant { calls: asked, .. } => calls.extend(asked.iter().map(|call| &call.id)),
+            Message::Assistant { calls: asked, .. } => {
+                calls.extend(asked.iter().map(|call| &call.id))
+            }
             Message::Tool { call, .. } => {
                 outcomes.insert(call);
             }

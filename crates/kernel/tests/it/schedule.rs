@@ -37,8 +37,14 @@ fn drained(schedule: &mut Schedule) -> Vec<u64> {
 #[test]
 fn principals_come_one_after_the_other_then_their_sessions() {
     let mut schedule = Schedule::new(limits(1, 1));
-    let asked =
-        [("ann", 1, 10), ("ann", 1, 11), ("ann", 2, 12), ("ann", 3, 13), ("bob", 4, 20), ("cy", 5, 30)];
+    let asked = [
+        ("ann", 1, 10),
+        ("ann", 1, 11),
+        ("ann", 2, 12),
+        ("ann", 3, 13),
+        ("bob", 4, 20),
+        ("cy", 5, 30),
+    ];
     for (principal, at, ticket) in asked {
         assert_eq!(schedule.want(wanted(principal, at, ticket)), Ok(()));
     }

@@ -1,7 +1,8 @@
 //! When a branch is compacted, and which of its turns.
 
 use agentry_kernel::compaction::{
-    Compact, Compaction, Cut, Limits, Plan, Pruned, Pruning, Question, Stuck, Trigger, plan, request,
+    Compact, Compaction, Cut, Limits, Plan, Pruned, Pruning, Question, Stuck, Trigger, plan,
+    request,
 };
 use agentry_kernel::tokens;
 use agentry_protocol::message::{Message, Usage};
@@ -14,12 +15,8 @@ const LIMITS: Limits = Limits { window: 200_000, reserve: 20_000, keep: 30_000 }
 const OVERFLOW: Trigger = Trigger::Overflow { again: false };
 
 fn planned(turns: &[Turn], trigger: Trigger, limits: &Limits) -> Result<Plan, Stuck> {
-    let question = Question {
-        branch: &view(turns),
-        pruned: &Pruned::default(),
-        other_tokens: 1_000,
-        trigger,
-    };
+    let question =
+        Question { branch: &view(turns), pruned: &Pruned::default(), other_tokens: 1_000, trigger };
     plan(&question, limits)
 }
 
@@ -67,7 +64,10 @@ fn nothing_to_summarise_makes_no_compaction() {
 fn a_second_compaction_begins_with_the_summary_of_the_first() {
     let mut all = turns(&[150_000, 20_000, 20_000]);
     let first = compact(&all, Trigger::Request);
-    assert_eq!((first.first_kept.clone(), first.summarize.clone()), (Some(id(3)), vec![id(1), id(2)]));
+    assert_eq!(
+        (first.first_kept.clone(), first.summarize.clone()),
+        (Some(id(3)), vec![id(1), id(2)])
+    );
     all.push(compacted(4, &first, "the first"));
     all.extend([turn(5, 150_000), turn(6, 10_000)]);
     let second = compact(&all, Trigger::Request);

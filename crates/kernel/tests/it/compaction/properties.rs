@@ -25,11 +25,15 @@ struct Session {
 impl Session {
     fn ask(&self, trigger: Trigger) -> Result<Plan, Stuck> {
         let branch = view(&self.branch);
-        plan(&Question { branch: &branch, pruned: &self.pruned, other_tokens: OTHER, trigger }, &self.limits)
+        plan(
+            &Question { branch: &branch, pruned: &self.pruned, other_tokens: OTHER, trigger },
+            &self.limits,
+        )
     }
 
     fn assembled(&self) -> Vec<Message> {
-        assemble(&view(&self.branch), &self.pruned, Rebuild::Compacted).expect("no plan breaks a branch")
+        assemble(&view(&self.branch), &self.pruned, Rebuild::Compacted)
+            .expect("no plan breaks a branch")
     }
 
     /// Does what is planned until nothing is, and says whether anything was done.
@@ -48,7 +52,8 @@ impl Session {
                 }
                 Plan::Compact(compact) => {
                     assert!(!compact.summarize.is_empty(), "never summarises nothing");
-                    let words = usize::try_from(compact.summary_tokens_max).unwrap().saturating_sub(20);
+                    let words =
+                        usize::try_from(compact.summary_tokens_max).unwrap().saturating_sub(20);
                     let number = u32::try_from(self.branch.len()).unwrap();
                     self.branch.push(compacted(number, &compact, &"word".repeat(words)));
                     changed = true;
@@ -117,7 +122,7 @@ fn trigger() -> impl Strategy<Value = Trigger> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(100) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(48) })]
 
     #[test]
     fn a_session_that_grows_always_fits_and_keeps_its_beginning_between_steps(

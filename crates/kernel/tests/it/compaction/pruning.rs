@@ -81,7 +81,11 @@ fn a_later_step_only_adds() {
     let clear = Pruning { cuts: vec![(call_id(1), Cut::Cleared)] };
     pruned.add(&clear);
     pruned.add(&first);
-    assert_eq!(pruned, Pruned::by([&first, &second, &clear]), "what is cleared is not brought back");
+    assert_eq!(
+        pruned,
+        Pruned::by([&first, &second, &clear]),
+        "what is cleared is not brought back"
+    );
 }
 
 #[test]

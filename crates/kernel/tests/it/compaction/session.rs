@@ -56,7 +56,9 @@ pub(super) fn says(text: &str, calls: &[u32]) -> Message {
 }
 
 pub(super) fn output(call: u32, chars: usize) -> Message {
-    let content = format!("{call}:").chars().chain(std::iter::repeat('x')).take(chars).collect();
+    let mut content = format!("{call}:");
+    content.push_str(&"x".repeat(chars.saturating_sub(content.len())));
+    content.truncate(chars);
     Message::Tool { call: call_id(call), content, ok: true }
 }
 

@@ -401,7 +401,8 @@ fn an_abort_stops_a_compaction() {
 
 #[test]
 fn after_a_restart_what_waited_waits_and_what_ran_is_interrupted() {
-    let kept = |id, from, settings: &[&str], status| Kept { item: item(id, from, settings, 5), status };
+    let kept =
+        |id, from, settings: &[&str], status| Kept { item: item(id, from, settings, 5), status };
     let harmless = Status::Processing { changed_something: false };
     let changed = Status::Processing { changed_something: true };
     let (mailbox, acts) = Mailbox::restored(vec![

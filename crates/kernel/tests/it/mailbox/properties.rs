@@ -113,7 +113,10 @@ impl Owner {
                 let item = which.get(&self.items).clone();
                 // One that was turned away may come again, and one that is long gone is the ledger's.
                 if self.ways[&item.id] != Way::Rejected && self.items.len() < 60 {
-                    assert_eq!(self.acts(Input::Arrived(item.clone()))[0], Act::Repeated { id: item.id });
+                    assert_eq!(
+                        self.acts(Input::Arrived(item.clone()))[0],
+                        Act::Repeated { id: item.id }
+                    );
                 }
             }
             Step::Again(_) => {}
@@ -178,7 +181,11 @@ impl Owner {
     fn acts(&mut self, input: Input) -> Vec<Act> {
         let mut other = self.mailbox.clone();
         let acts = self.mailbox.tell(input.clone(), self.now_ms);
-        assert_eq!(other.tell(input, self.now_ms), acts, "the same told twice is answered the same");
+        assert_eq!(
+            other.tell(input, self.now_ms),
+            acts,
+            "the same told twice is answered the same"
+        );
         acts
     }
 
@@ -210,7 +217,10 @@ impl Owner {
         assert!(items.len() == 1 || why == StartWhy::Collected);
         for item in &self.items {
             let within = items.contains(item);
-            assert_eq!(prompt.matches(&item.text).count(), usize::from(within || self.noted(item, prompt)));
+            assert_eq!(
+                prompt.matches(&item.text).count(),
+                usize::from(within || self.noted(item, prompt))
+            );
             if !within && prompt.contains(&item.text) {
                 assert_eq!(item.sender, *sender, "one sender in a note");
             }
@@ -239,7 +249,11 @@ impl Owner {
         let with = |way: Way| {
             self.items.iter().filter(move |item| self.ways[&item.id] == way).collect::<Vec<_>>()
         };
-        assert_eq!(self.mailbox.waiting().collect::<Vec<_>>(), with(Way::Waiting), "nothing is lost");
+        assert_eq!(
+            self.mailbox.waiting().collect::<Vec<_>>(),
+            with(Way::Waiting),
+            "nothing is lost"
+        );
         assert_eq!(self.mailbox.steering().collect::<Vec<_>>(), with(Way::Steering));
     }
 
@@ -256,7 +270,7 @@ impl Owner {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1_000) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
 
     #[test]
     fn each_item_ends_in_one_way_in_order_and_with_its_own_kind(

@@ -57,8 +57,7 @@ fn the_nearest_level_that_says_something_wins_for_each_part() {
         drop: Some(Overflow::New),
         ..Wish::default()
     };
-    let all =
-        Settings { mode: Delivery::Interrupt, debounce_ms: 7, cap: 6, drop: Overflow::New };
+    let all = Settings { mode: Delivery::Interrupt, debounce_ms: 7, cap: 6, drop: Overflow::New };
     assert_eq!(now(&levels), all);
 }
 
@@ -88,21 +87,17 @@ fn check(text: &str, left: &str, directive: Option<Directive>) {
 #[test]
 fn a_directive_is_taken_off_the_message() {
     let collect = Wish { mode: Some(Delivery::Collect), ..Wish::default() };
-    let all = Wish {
-        debounce_ms: Some(2_000),
-        cap: Some(25),
-        drop: Some(Overflow::Old),
-        ..collect
-    };
+    let all =
+        Wish { debounce_ms: Some(2_000), cap: Some(25), drop: Some(Overflow::Old), ..collect };
     let steer = Wish { mode: Some(Delivery::Steer), ..Wish::default() };
     let cap = Wish { cap: Some(3), ..Wish::default() };
     check("/queue collect look at this", "look at this", Some(Directive::Message(collect)));
-    check("  /Queue collect\nline one\nline two ", "line one\nline two", Some(Directive::Message(collect)));
     check(
-        "/queue collect debounce:2s cap:25 drop:oldest hi",
-        "hi",
-        Some(Directive::Message(all)),
+        "  /Queue collect\nline one\nline two ",
+        "line one\nline two",
+        Some(Directive::Message(collect)),
     );
+    check("/queue collect debounce:2s cap:25 drop:oldest hi", "hi", Some(Directive::Message(all)));
     check("/queue cap:3", "", Some(Directive::Session(cap)));
     check("/queue collect", "", Some(Directive::Session(collect)));
     check("/queue default", "", Some(Directive::Default));
@@ -112,7 +107,15 @@ fn a_directive_is_taken_off_the_message() {
 
 #[test]
 fn what_is_no_directive_stays_as_it_is() {
-    for text in ["", " hello ", "see /queue collect", "/queued up", "/steering", "/steer", "> /queue collect"] {
+    for text in [
+        "",
+        " hello ",
+        "see /queue collect",
+        "/queued up",
+        "/steering",
+        "/steer",
+        "> /queue collect",
+    ] {
         check(text, text, None);
     }
 }
