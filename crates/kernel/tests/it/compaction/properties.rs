@@ -52,9 +52,10 @@ impl Session {
                 }
                 Plan::Compact(compact) => {
                     assert!(!compact.summarize.is_empty(), "never summarises nothing");
-                    let words =
-                        usize::try_from(compact.summary_tokens_max).unwrap().saturating_sub(20);
-                    let number = u32::try_from(self.branch.len()).unwrap();
+                    let words = usize::try_from(compact.summary_tokens_max)
+                        .expect("a small number")
+                        .saturating_sub(20);
+                    let number = u32::try_from(self.branch.len()).expect("a short branch");
                     self.branch.push(compacted(number, &compact, &"word".repeat(words)));
                     changed = true;
                 }
@@ -65,9 +66,9 @@ impl Session {
     }
 
     fn say(&mut self, outputs: &[usize]) {
-        let number = u32::try_from(self.branch.len()).unwrap();
+        let number = u32::try_from(self.branch.len()).expect("a short branch");
         let from = self.calls;
-        self.calls += u32::try_from(outputs.len()).unwrap();
+        self.calls += u32::try_from(outputs.len()).expect("a few outputs");
         let outputs: Vec<(u32, usize)> = (from..).zip(outputs.iter().copied()).collect();
         self.branch.push(turn_with_calls(number, &outputs));
     }
@@ -101,7 +102,8 @@ impl Session {
             let tail = &shown[shown.len() - newest.messages.len()..];
             assert_eq!(tail[0], newest.messages[0], "the newest turn is shown");
         }
-        let full = assemble(&view(&self.branch), &Pruned::default(), Rebuild::Full).unwrap();
+        let full = assemble(&view(&self.branch), &Pruned::default(), Rebuild::Full)
+            .expect("no compaction is read");
         let every = self.branch.iter().flat_map(|turn| turn.messages.clone());
         assert_eq!(full, every.collect::<Vec<_>>(), "nothing is deleted");
         self.shown = shown;

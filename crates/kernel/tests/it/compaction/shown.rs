@@ -6,7 +6,8 @@ use super::session::{Turn, compaction, id, turn, view, words};
 
 #[track_caller]
 fn check(turns: &[Turn], expected: &str) {
-    let shown = assemble(&view(turns), &Pruned::default(), Rebuild::Compacted).unwrap();
+    let shown =
+        assemble(&view(turns), &Pruned::default(), Rebuild::Compacted).expect("a whole branch");
     assert_eq!(words(&shown), expected);
 }
 

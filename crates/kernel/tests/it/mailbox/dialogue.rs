@@ -27,7 +27,7 @@ impl Dialogue {
             let (told, expected) = line.split_once("->").expect("a line has an arrow");
             let (time, what) = told.trim().split_once(' ').expect("a line begins with a time");
             let input = self.input(what.trim(), time.parse().expect("a time in milliseconds"));
-            let acts = self.mailbox.tell(input, time.parse().unwrap());
+            let acts = self.mailbox.tell(input, time.parse().expect("a time in milliseconds"));
             if let Some(Act::Start { items, .. }) = acts.last() {
                 self.sender = items[0].sender.clone();
             }

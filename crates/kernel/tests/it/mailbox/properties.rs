@@ -141,8 +141,11 @@ impl Owner {
                 self.tell(Input::Ticked);
             }
             Step::WriteDown => {
-                let written = serde_json::to_string(&self.mailbox).unwrap();
-                assert_eq!(serde_json::from_str::<Mailbox>(&written).unwrap(), self.mailbox);
+                let written = serde_json::to_string(&self.mailbox).expect("it can be written");
+                assert_eq!(
+                    serde_json::from_str::<Mailbox>(&written).expect("it can be read"),
+                    self.mailbox
+                );
             }
         }
         self.agrees();
@@ -311,7 +314,7 @@ proptest! {
         }
         let mut turn = 0;
         while let Some(Act::Start { items, .. }) = acts.pop() {
-            seen.push(items.iter().map(|item| item.id.as_str().parse().unwrap()).collect());
+            seen.push(items.iter().map(|item| item.id.as_str().parse().expect("a number")).collect());
             turn += 1;
             let id = TurnId::from_number(turn);
             mailbox.tell(Input::TurnStarted { turn: id.clone(), sender: items[0].sender.clone() }, 0);

@@ -6,7 +6,7 @@ use super::dialogue::{Dialogue, check, item};
 
 #[track_caller]
 fn last_prompt(acts: &[Act]) -> String {
-    let prompts = acts.iter().filter_map(|act| match act {
+    let mut prompts = acts.iter().filter_map(|act| match act {
         Act::Start { prompt, .. } => Some(prompt.clone()),
         Act::Steer { .. }
         | Act::Cancel { .. }
@@ -16,7 +16,7 @@ fn last_prompt(acts: &[Act]) -> String {
         | Act::Interrupted { .. }
         | Act::WakeAt(_) => None,
     });
-    prompts.last().expect("something started")
+    prompts.next_back().expect("something started")
 }
 
 #[test]
