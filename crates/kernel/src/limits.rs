@@ -35,3 +35,55 @@ pub const DANGER_CANDIDATES_MAX: usize = 8;
 pub const DANGER_PATH_BYTES_MAX: usize = 4096;
 /// The longest key of a session.
 pub const SESSION_KEY_BYTES_MAX: usize = 1024;
+/// How many items of one sender wait in a mailbox unless somebody says otherwise.
+pub const MAILBOX_CAP: usize = 20;
+/// The most items of one sender that anybody may let wait.
+pub const MAILBOX_CAP_MAX: usize = 200;
+/// The most items of all senders together that wait in one mailbox; what comes then is turned away.
+pub const MAILBOX_WAITING_MAX: usize = 1_000;
+/// How many ids of settled items a mailbox remembers, so that none of them is taken twice.
+pub const MAILBOX_SEEN_MAX: usize = 64;
+/// How long it must be quiet before items are collected, in milliseconds.
+pub const MAILBOX_DEBOUNCE_MS: u64 = 1_000;
+/// The longest such quiet that anybody may ask for, in milliseconds.
+pub const MAILBOX_DEBOUNCE_MS_MAX: u64 = 10 * 60 * 1_000;
+/// The longest line that stands for an item that was dropped, in characters.
+pub const MAILBOX_SUMMARY_CHARS_MAX: usize = 160;
+/// The longest word of a directive that an error repeats, in characters.
+pub const DIRECTIVE_WORD_CHARS_MAX: usize = 40;
+/// How many turns run at once unless somebody says otherwise.
+pub const TURNS_RUNNING: usize = 64;
+/// How many of them one principal may have unless somebody says otherwise.
+pub const TURNS_RUNNING_PER_PRINCIPAL: usize = 8;
+/// How many turns wait to start before those who hand them in have to wait.
+pub const TURNS_WAITING: usize = 100_000;
+/// How many of them one principal may have.
+pub const TURNS_WAITING_PER_PRINCIPAL: usize = 20_000;
+/// How much of a model's window stays free for its answer, in tokens.
+pub const COMPACTION_RESERVE_TOKENS: u64 = 20_000;
+/// The largest part of a window that stays free, in percent.
+pub const COMPACTION_RESERVE_PERCENT: u64 = 25;
+/// How much of the newest turns a compaction keeps, in tokens.
+pub const COMPACTION_KEEP_TOKENS: u64 = 30_000;
+/// The largest part of a window that is kept, in percent.
+pub const COMPACTION_KEEP_PERCENT: u64 = 40;
+/// The longest text that stands for older turns, in tokens.
+pub const COMPACTION_SUMMARY_TOKENS_MAX: u64 = 4_000;
+/// The largest part of the room that this text is given, in percent.
+pub const COMPACTION_SUMMARY_PERCENT: u64 = 25;
+/// How often in a row a compaction may come to nothing.
+pub const COMPACTION_FRUITLESS_MAX: usize = 2;
+/// How many of the newest answers of the model keep the outputs that follow them.
+pub const PRUNE_PROTECTED_ANSWERS: usize = 3;
+/// From how full a window on the middle of old outputs is cut out, in percent.
+pub const PRUNE_TRIM_PERCENT: u64 = 30;
+/// From how full a window on old outputs are taken out whole, in percent.
+pub const PRUNE_CLEAR_PERCENT: u64 = 50;
+/// The longest output that is left as it is when others are trimmed, in characters.
+pub const PRUNE_TRIM_CHARS_MAX: usize = 4_000;
+/// How much of its beginning a trimmed output keeps, in characters.
+pub const PRUNE_HEAD_CHARS: usize = 1_500;
+/// How much of its end a trimmed output keeps, in characters.
+pub const PRUNE_TAIL_CHARS: usize = 1_500;
+/// How much there must be to prune before anything is pruned, in characters.
+pub const PRUNE_CHARS_MIN: usize = 50_000;

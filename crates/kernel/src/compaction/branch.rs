@@ -1,0 +1,228 @@
+//! What of a branch a model is shown.
+//!
+//! The newest compaction of the branch decides: first its text, then the turns that it kept, then those
+//! after it. The branch is what leads to the head, so a compaction on another branch does not count.
+//!
+//! Must never: go by time; the order is that of the branch.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use agentry_protocol::message::Message;
+use agentry_protocol::{CallId, TurnId};
+use serde::{Deserialize, Serialize};
+
+use super::prune::{Pruned, shown_content};
+use crate::tokens;
+
+/// One turn of a branch.
+#[derive(Clone, Copy, Debug)]
+pub struct BranchTurn<'a> {
+    /// The turn.
+    pub id: &'a TurnId,
+    /// What kind of turn.
+    pub kind: Kind<'a>,
+    /// How many tokens it adds, where a provider counted them.
+    pub tokens: Option<u64>,
+    /// What it adds.
+    pub messages: &'a [Message],
+}
+
+/// What kind of turn.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind<'a> {
+    /// One that is over.
+    Normal,
+    /// One that is under way, the last of its branch; it is never summarised.
+    UnderWay,
+    /// One whose text stands for turns before it.
+    Compaction(&'a Compaction),
+}
+
+/// What a compaction is, as it is recorded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Compaction {
+    /// The text.
+    pub summary: String,
+    /// The last turn that it stands for.
+    pub summarized_through: TurnId,
+    /// The first turn before the compaction that is shown as it is; none if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_kept: Option<TurnId>,
+    /// How many tokens a request had without it.
+    pub tokens_before: u64,
+    /// How many it has with it.
+    pub tokens_after: u64,
+}
+
+/// Whether compactions count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rebuild {
+    /// The newest one's text stands for what was before.
+    Compacted,
+    /// Every turn is shown as it is.
+    Full,
+}
+
+/// A compaction that names a turn which is not before it on its branch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// The compaction.
+    pub compaction: TurnId,
+    /// The turn that it names.
+    pub turn: TurnId,
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "the compaction {} keeps the turn {}, which is not before it; rebuild the session in full",
+            self.compaction, self.turn
+        )
+    }
+}
+
+impl std::error::Error for Broken {}
+
+/// What the model is shown of a branch.
+pub fn assemble(
+    branch: &[BranchTurn<'_>],
+    pruned: &Pruned,
+    rebuild: Rebuild,
+) -> Result<Vec<Message>, Broken> {
+    let shown = Shown::of(branch, rebuild)?;
+    let summary = shown.summary.map(summary_message);
+    let turns = shown.turns.iter().flat_map(|turn| turn.messages);
+    Ok(summary.into_iter().chain(turns.map(|message| pruned.applied(message))).collect())
+}
+
+/// Which turns the text of this compaction stands for, oldest first, with the compaction before it.
+pub fn covered<'a>(
+    branch: &[BranchTurn<'a>],
+    compaction: &TurnId,
+) -> Result<Vec<&'a TurnId>, Broken> {
+    let at = branch.iter().position(|turn| turn.id == compaction);
+    let Some((at, Kind::Compaction(one))) = at.map(|at| (at, branch[at].kind)) else {
+        return Ok(Vec::new());
+    };
+    let before = &branch[..at];
+    let shown = Shown::of(before, Rebuild::Compacted)?;
+    let through = shown.turns.iter().position(|turn| *turn.id == one.summarized_through);
+    let Some(through) = through else {
+        let turn = one.summarized_through.clone();
+        return Err(Broken { compaction: compaction.clone(), turn });
+    };
+    let previous = before.iter().rev().find(|turn| matches!(turn.kind, Kind::Compaction(_)));
+    let turns = shown.turns[..=through].iter().map(|turn| turn.id);
+    Ok(previous.map(|turn| turn.id).into_iter().chain(turns).collect())
+}
+
+pub(super) fn summary_message(summary: &str) -> Message {
+    Message::user(format!("[Summary of the earlier turns of this session]\n\n{summary}"))
+}
+
+/// The part of a branch that is shown.
+#[derive(Debug)]
+pub(super) struct Shown<'a> {
+    pub(super) summary: Option<&'a str>,
+    // Invariant: no compactions among them, oldest first.
+    pub(super) turns: Vec<BranchTurn<'a>>,
+}
+
+impl<'a> Shown<'a> {
+    pub(super) fn of(branch: &[BranchTurn<'a>], rebuild: Rebuild) -> Result<Self, Broken> {
+        let newest = branch.iter().enumerate().rev().find_map(|(at, turn)| match turn.kind {
+            Kind::Compaction(one) => Some((at, turn.id, one)),
+            Kind::Normal | Kind::UnderWay => None,
+        });
+        let (from, summary) = match (rebuild, newest) {
+            (Rebuild::Full, _) | (Rebuild::Compacted, None) => (0, None),
+            (Rebuild::Compacted, Some((at, id, one))) => {
+                (first_shown(&branch[..at], id, one)?, Some(one.summary.as_str()))
+            }
+        };
+        let turns = branch[from..].iter().filter(|turn| !matches!(turn.kind, Kind::Compaction(_)));
+        Ok(Self { summary, turns: turns.copied().collect() })
+    }
+
+    pub(super) fn tokens(&self, pruned: &Pruned) -> u64 {
+        let summary = self.summary.map(summary_message);
+        let turns = self.turns.iter().map(|turn| turn.tokens(pruned));
+        turns.fold(tokens::of_messages(&summary), u64::saturating_add)
+    }
+
+    /// The same place or an earlier one, so that no call before it has its outcome after it.
+    pub(super) fn whole_pairs(&self, at: usize) -> usize {
+        let mut from = at;
+        loop {
+            let (mut calls, mut outcomes) = (BTreeSet::new(), BTreeSet::new());
+            for turn in &self.turns[from..] {
+                pairs(turn.messages, &mut calls, &mut outcomes);
+            }
+            outcomes.retain(|call| !calls.contains(call));
+            if outcomes.is_empty() {
+                return from;
+            }
+            let earlier = &self.turns[..from];
+            match earlier.iter().position(|turn| asks_one_of(turn.messages, &outcomes)) {
+                Some(earlier) => from = earlier,
+                None => return from,
+            }
+        }
+    }
+}
+
+fn asks_one_of(messages: &[Message], wanted: &BTreeSet<&CallId>) -> bool {
+    let (mut calls, mut outcomes) = (BTreeSet::new(), BTreeSet::new());
+    pairs(messages, &mut calls, &mut outcomes);
+    !calls.is_disjoint(wanted)
+}
+
+fn pairs<'a>(
+    messages: &'a [Message],
+    calls: &mut BTreeSet<&'a CallId>,
+    outcomes: &mut BTreeSet<&'a CallId>,
+) {
+    for message in messages {
+        match message {
+            Message::Assistant { calls: asked, .. } => {
+                calls.extend(asked.iter().map(|call| &call.id))
+            }
+            Message::Tool { call, .. } => {
+                outcomes.insert(call);
+            }
+            Message::User { .. } => {}
+        }
+    }
+}
+
+impl BranchTurn<'_> {
+    /// How many tokens it adds now that some of its outputs are cut.
+    pub(super) fn tokens(&self, pruned: &Pruned) -> u64 {
+        let saved = self.messages.iter().map(|message| match message {
+            Message::Tool { call, content, .. } => {
+                saving(content, &shown_content(content, pruned.cut(call)))
+            }
+            Message::User { .. } | Message::Assistant { .. } => 0,
+        });
+        let all = self.tokens.unwrap_or_else(|| tokens::of_messages(self.messages));
+        all.saturating_sub(saved.sum())
+    }
+}
+
+/// How many tokens are saved by showing the second text.
+pub(super) fn saving(before: &str, after: &str) -> u64 {
+    (tokens::estimate(before) as u64).saturating_sub(tokens::estimate(after) as u64)
+}
+
+/// Where the turns begin that are shown under a compaction.
+fn first_shown(
+    before: &[BranchTurn<'_>],
+    compaction: &TurnId,
+    one: &Compaction,
+) -> Result<usize, Broken> {
+    let Some(first) = &one.first_kept else { return Ok(before.len()) };
+    let at = before.iter().position(|turn| turn.id == first);
+    at.ok_or_else(|| Broken { compaction: compaction.clone(), turn: first.clone() })
+}

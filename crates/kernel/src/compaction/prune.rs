@@ -1,0 +1,213 @@
+//! Long outputs of old calls, cut in steps.
+//!
+//! A step is a value: which outputs, and how. It is recorded, and the same record always gives the same
+//! prompt. A step is made only when it is worth it and then cuts all that it may, so that the beginning
+//! of a prompt changes seldom. A later step only adds.
+//!
+//! Must never: touch the outputs after the newest answers, or bring back what was cut.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use agentry_protocol::CallId;
+use agentry_protocol::message::Message;
+use serde::{Deserialize, Serialize};
+
+use super::branch::{Shown, saving};
+use crate::limits::{
+    PRUNE_CHARS_MIN, PRUNE_CLEAR_PERCENT, PRUNE_HEAD_CHARS, PRUNE_PROTECTED_ANSWERS,
+    PRUNE_TAIL_CHARS, PRUNE_TRIM_CHARS_MAX, PRUNE_TRIM_PERCENT,
+};
+
+/// How an output is cut; the order is how much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cut {
+    /// Its beginning and its end are shown.
+    Trimmed {
+        /// How much of the beginning.
+        head_chars: usize,
+        /// How much of the end.
+        tail_chars: usize,
+    },
+    /// Only that it was there is shown.
+    Cleared,
+}
+
+/// The cut that is usual for long outputs.
+const TRIM: Cut = Cut::Trimmed { head_chars: PRUNE_HEAD_CHARS, tail_chars: PRUNE_TAIL_CHARS };
+
+/// One step: which outputs are cut from now on, and how.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Pruning {
+    /// The cuts, by call, in the order of the branch.
+    pub cuts: Vec<(CallId, Cut)>,
+}
+
+/// All steps of a branch together.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Pruned {
+    cuts: BTreeMap<CallId, Cut>,
+}
+
+impl Pruned {
+    /// All these steps together.
+    pub fn by<'a>(steps: impl IntoIterator<Item = &'a Pruning>) -> Self {
+        let mut pruned = Self::default();
+        for step in steps {
+            pruned.add(step);
+        }
+        pruned
+    }
+
+    /// Adds a step; an output that is cut stays cut at least as much.
+    pub fn add(&mut self, step: &Pruning) {
+        for (call, cut) in &step.cuts {
+            match (self.cuts.get(call), cut) {
+                // The first trim is the one that prompts were made with.
+                (Some(Cut::Cleared), _) | (Some(Cut::Trimmed { .. }), Cut::Trimmed { .. }) => {}
+                (Some(Cut::Trimmed { .. }), Cut::Cleared) | (None, _) => {
+                    self.cuts.insert(call.clone(), *cut);
+                }
+            }
+        }
+    }
+
+    pub(super) fn cut(&self, call: &CallId) -> Option<Cut> {
+        self.cuts.get(call).copied()
+    }
+
+    /// A message as it is shown.
+    pub fn applied(&self, message: &Message) -> Message {
+        match message {
+            Message::Tool { call, content, ok } => Message::Tool {
+                call: call.clone(),
+                content: shown_content(content, self.cut(call)).into_owned(),
+                ok: *ok,
+            },
+            Message::User { .. } | Message::Assistant { .. } => message.clone(),
+        }
+    }
+}
+
+/// An output as it is shown.
+pub(super) fn shown_content(content: &str, cut: Option<Cut>) -> Cow<'_, str> {
+    let Some(cut) = cut else { return Cow::Borrowed(content) };
+    let all = content.chars().count();
+    let text = match cut {
+        Cut::Trimmed { head_chars, tail_chars } => {
+            let head: String = content.chars().take(head_chars).collect();
+            let tail: String =
+                content.chars().skip(all.saturating_sub(tail_chars).max(head_chars)).collect();
+            format!(
+                "{head}\n...\n{tail}\n\n[Tool output trimmed: the first {head_chars} and the last {tail_chars} \
+                 of {all} characters are shown.]"
+            )
+        }
+        Cut::Cleared => format!("[Old tool output cleared: it had {all} characters.]"),
+    };
+    // A cut never makes longer.
+    if text.len() < content.len() { Cow::Owned(text) } else { Cow::Borrowed(content) }
+}
+
+/// One output of the shown part of a branch.
+struct Output<'a> {
+    call: &'a CallId,
+    content: &'a str,
+    cut: Option<Cut>,
+}
+
+impl Output<'_> {
+    fn chars(&self) -> usize {
+        shown_content(self.content, self.cut).chars().count()
+    }
+
+    /// What this cut saves of what is shown now, in tokens.
+    fn saves(&self, cut: Cut) -> u64 {
+        saving(&shown_content(self.content, self.cut), &shown_content(self.content, Some(cut)))
+    }
+}
+
+/// The next step, if it is time for one, and how many tokens it saves.
+pub(super) fn step(
+    shown: &Shown<'_>,
+    pruned: &Pruned,
+    total: u64,
+    window: u64,
+) -> Option<(Pruning, u64)> {
+    let over = |tokens: u64, percent: u64| {
+        u128::from(tokens) * 100 > u128::from(window) * u128::from(percent)
+    };
+    if !over(total, PRUNE_TRIM_PERCENT) {
+        return None;
+    }
+    let old = old_outputs(shown, pruned);
+    let long = |output: &&Output<'_>| output.cut.is_none() && output.chars() > PRUNE_TRIM_CHARS_MAX;
+    let trim = cut_all(old.iter().filter(long), TRIM);
+    let left = total.saturating_sub(trim.as_ref().map_or(0, |(_, saved)| *saved));
+    if over(left, PRUNE_CLEAR_PERCENT) {
+        let open = |output: &&Output<'_>| output.cut != Some(Cut::Cleared);
+        let clear = cut_all(old.iter().filter(open), Cut::Cleared);
+        return clear.or(trim);
+    }
+    trim
+}
+
+/// Cuts all of these, if they are enough to be worth it.
+fn cut_all<'a, 'b: 'a>(
+    outputs: impl Iterator<Item = &'a Output<'b>>,
+    cut: Cut,
+) -> Option<(Pruning, u64)> {
+    let worth: Vec<(&Output<'_>, u64)> =
+        outputs.map(|output| (output, output.saves(cut))).filter(|(_, saved)| *saved > 0).collect();
+    let chars: usize = worth.iter().map(|(output, _)| output.chars()).sum();
+    let cuts = worth.iter().map(|(output, _)| (output.call.clone(), cut)).collect();
+    let saved = worth.iter().map(|(_, saved)| saved).sum();
+    (chars >= PRUNE_CHARS_MIN).then_some((Pruning { cuts }, saved))
+}
+
+/// Cuts the longest outputs until so many tokens are saved; if that cannot be, says how many could.
+pub(super) fn shorten(shown: &Shown<'_>, pruned: &Pruned, save: u64) -> Result<Pruning, u64> {
+    let mut outputs = outputs(shown, pruned, usize::MAX);
+    // The sort keeps the order of the branch among equals.
+    outputs.sort_by_key(|output| std::cmp::Reverse(output.chars()));
+    let mut saved = 0;
+    let mut cuts: Vec<(CallId, Cut)> = Vec::new();
+    for cut in [TRIM, Cut::Cleared] {
+        for output in &mut outputs {
+            let gain = output.saves(cut);
+            if saved >= save || gain == 0 || output.cut.is_some_and(|before| before >= cut) {
+                continue;
+            }
+            saved += gain;
+            output.cut = Some(cut);
+            cuts.retain(|(call, _)| call != output.call);
+            cuts.push((output.call.clone(), cut));
+        }
+    }
+    let enough = saved >= save && !cuts.is_empty();
+    if enough { Ok(Pruning { cuts }) } else { Err(saved) }
+}
+
+/// The outputs before the newest answers.
+fn old_outputs<'a>(shown: &Shown<'a>, pruned: &Pruned) -> Vec<Output<'a>> {
+    let messages: Vec<&Message> = shown.turns.iter().flat_map(|turn| turn.messages).collect();
+    let answers = messages.iter().enumerate().rev();
+    let mut answers = answers.filter(|(_, message)| matches!(message, Message::Assistant { .. }));
+    let until = answers.nth(PRUNE_PROTECTED_ANSWERS - 1).map_or(0, |(at, _)| at);
+    outputs(shown, pruned, until)
+}
+
+/// The outputs among the first so many messages.
+fn outputs<'a>(shown: &Shown<'a>, pruned: &Pruned, until: usize) -> Vec<Output<'a>> {
+    let messages = shown.turns.iter().flat_map(|turn| turn.messages).take(until);
+    let outputs = messages.filter_map(|message| match message {
+        Message::Tool { call, content, .. } => {
+            Some(Output { call, content, cut: pruned.cut(call) })
+        }
+        Message::User { .. } | Message::Assistant { .. } => None,
+    });
+    outputs.collect()
+}

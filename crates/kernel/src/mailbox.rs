@@ -1,0 +1,450 @@
+//! The mailbox of one session: what waits, what runs, and what is done with what comes next.
+//!
+//! It is told what happened and says what to do; whoever owns it records and does that. Items are kept
+//! in the order they came. A prompt never holds words of two senders, that is of two authorities or two
+//! places, and nobody's items are told to, pushed out by or stopped for somebody else's.
+//!
+//! Must never: lose an item silently, or have two turns at once.
+
+pub mod directive;
+mod item;
+mod restart;
+pub mod settings;
+mod wording;
+
+use std::collections::VecDeque;
+
+use agentry_protocol::event::Ending;
+use agentry_protocol::{ContentHash, TurnId};
+use serde::{Deserialize, Serialize};
+
+use self::settings::{Delivery, Overflow, Source};
+use crate::limits::{MAILBOX_SEEN_MAX, MAILBOX_WAITING_MAX};
+
+pub use self::item::{
+    Act, DropWhy, Input, Item, ItemId, Place, RejectWhy, Sender, StartWhy, StopWhy, Whose,
+};
+pub use self::restart::{Kept, Status};
+pub use self::wording::Note;
+
+/// The mailbox of one session.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mailbox {
+    state: State,
+    // Invariant: by number, and no id twice here, in `steering` and in `settled` together.
+    waiting: VecDeque<Waiting>,
+    /// Told to the running turn, and not yet known whether it took them.
+    steering: VecDeque<Waiting>,
+    // Invariant: at most one for each sender.
+    notes: Vec<(Sender, Note)>,
+    /// The newest ids of items that wait no more.
+    settled: VecDeque<ItemId>,
+    next_number: u64,
+}
+
+/// What a session is doing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// Nothing.
+    #[default]
+    Idle,
+    /// A turn was ordered and has not begun.
+    Starting {
+        /// For whom.
+        work: Work,
+        /// What its prompt says about dropped items.
+        note: Option<Note>,
+    },
+    /// A turn runs.
+    Running {
+        /// The turn.
+        turn: TurnId,
+        /// For whom.
+        work: Work,
+        /// Whether it is being compacted.
+        compacting: bool,
+    },
+    /// It is being compacted, and no turn runs.
+    Compacting {
+        /// Whether it was asked to stop.
+        stopped: bool,
+    },
+}
+
+/// What a turn is for, and whether it is still wanted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Work {
+    /// For whom.
+    pub sender: Sender,
+    /// Set when it was asked to stop.
+    pub stop: Option<Stop>,
+}
+
+/// A turn that was asked to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stop {
+    /// Why.
+    pub why: StopWhy,
+    /// Items before this number that were told to the turn go down with it.
+    pub before: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Waiting {
+    number: u64,
+    item: Item,
+    /// When it came here.
+    since_ms: u64,
+}
+
+/// Whether a turn that ended so becomes the head of its session.
+pub fn moves_head(ending: Ending) -> bool {
+    match ending {
+        // What was done is known to the next turn, also where it was stopped half way.
+        Ending::Done | Ending::Denied | Ending::LimitReached | Ending::Cancelled => true,
+        Ending::Failed | Ending::ModelFailed => false,
+    }
+}
+
+impl Mailbox {
+    /// What the session is doing.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// What waits, oldest first.
+    pub fn waiting(&self) -> impl ExactSizeIterator<Item = &Item> {
+        self.waiting.iter().map(|waiting| &waiting.item)
+    }
+
+    /// What was told to the running turn and not yet taken, oldest first.
+    pub fn steering(&self) -> impl ExactSizeIterator<Item = &Item> {
+        self.steering.iter().map(|waiting| &waiting.item)
+    }
+
+    /// Takes in what happened, and says what to do.
+    pub fn tell(&mut self, input: Input, now_ms: u64) -> Vec<Act> {
+        let mut acts = Vec::new();
+        match input {
+            Input::Arrived(item) => self.arrived(item, now_ms, &mut acts),
+            Input::TurnStarted { turn, sender } => self.turn_started(turn, sender),
+            Input::StartFailed => self.start_failed(),
+            Input::SteerTaken(id) => self.steer_taken(&id),
+            Input::SteerFailed(id) => self.steer_failed(&id, &mut acts),
+            Input::TurnEnded(turn) => self.turn_ended(&turn, &mut acts),
+            Input::CompactionStarted => self.compaction_started(),
+            Input::CompactionEnded => self.compaction_ended(),
+            Input::Aborted(whose) => self.aborted(&whose, &mut acts),
+            Input::Ticked => {}
+        }
+        self.go_on(now_ms, &mut acts);
+        acts
+    }
+
+    fn arrived(&mut self, item: Item, now_ms: u64, acts: &mut Vec<Act>) {
+        if self.knows(&item.id) {
+            acts.push(Act::Repeated { id: item.id });
+            return;
+        }
+        let busy = self.state != State::Idle || !self.waiting.is_empty();
+        if busy && item.source == Source::Heartbeat {
+            self.drop_item(item, DropWhy::Busy, acts);
+            return;
+        }
+        let number = self.next_number;
+        self.next_number += 1;
+        let came = Waiting { number, item, since_ms: now_ms };
+        if !busy {
+            self.waiting.push_back(came);
+            self.start(1, StartWhy::Idle, acts);
+            return;
+        }
+        match came.item.settings.mode {
+            Delivery::Steer if self.can_steer(&came.item) => {
+                acts.push(Act::Steer { item: came.item.clone() });
+                self.steering.push_back(came);
+            }
+            Delivery::Interrupt => self.interrupt(came, acts),
+            Delivery::Steer | Delivery::FollowUp | Delivery::Collect => self.enqueue(came, acts),
+        }
+    }
+
+    fn knows(&self, id: &ItemId) -> bool {
+        let mut open = self.waiting.iter().chain(&self.steering);
+        open.any(|waiting| waiting.item.id == *id) || self.settled.contains(id)
+    }
+
+    fn can_steer(&self, item: &Item) -> bool {
+        let State::Running { work, compacting: false, .. } = &self.state else { return false };
+        // One that could not be told before must not be overtaken by the next.
+        let behind = |waiting: &Waiting| {
+            waiting.item.settings.mode == Delivery::Steer && waiting.item.sender == item.sender
+        };
+        work.stop.is_none()
+            && work.sender == item.sender
+            && self.steering.len() < item.settings.cap
+            && !self.waiting.iter().any(behind)
+    }
+
+    fn interrupt(&mut self, came: Waiting, acts: &mut Vec<Act>) {
+        let authority = came.item.sender.authority.clone();
+        let others = self.waiting.iter().filter(|waiting| !waiting.is_of(&authority)).count();
+        if others >= MAILBOX_WAITING_MAX {
+            acts.push(Act::Rejected { item: came.item, why: RejectWhy::Full });
+            return;
+        }
+        let whose = Whose::Of(authority);
+        self.drop_waiting(&whose, DropWhy::Interrupt, acts);
+        self.stop(&whose, Stop { why: StopWhy::Interrupt, before: came.number }, acts);
+        self.waiting.push_back(came);
+    }
+
+    fn aborted(&mut self, whose: &Whose, acts: &mut Vec<Act>) {
+        self.drop_waiting(whose, DropWhy::Abort, acts);
+        self.stop(whose, Stop { why: StopWhy::Abort, before: self.next_number }, acts);
+    }
+
+    fn drop_waiting(&mut self, whose: &Whose, why: DropWhy, acts: &mut Vec<Act>) {
+        let all = std::mem::take(&mut self.waiting);
+        for waiting in all {
+            if whose.means(&waiting.item.sender.authority) {
+                self.drop_item(waiting.item, why, acts);
+            } else {
+                self.waiting.push_back(waiting);
+            }
+        }
+        // The note is about a queue that is no more.
+        self.notes.retain(|(sender, _)| !whose.means(&sender.authority));
+    }
+
+    fn stop(&mut self, whose: &Whose, stop: Stop, acts: &mut Vec<Act>) {
+        match &mut self.state {
+            State::Idle => {}
+            State::Starting { work, .. } | State::Running { work, .. } => {
+                if !whose.means(&work.sender.authority) {
+                    return;
+                }
+                if work.stop.is_none() {
+                    acts.push(Act::Cancel { why: stop.why });
+                }
+                work.stop = Some(stop);
+            }
+            State::Compacting { stopped } => {
+                if *whose == Whose::Everyone && !*stopped {
+                    acts.push(Act::Cancel { why: stop.why });
+                    *stopped = true;
+                }
+            }
+        }
+    }
+
+    fn enqueue(&mut self, came: Waiting, acts: &mut Vec<Act>) {
+        let (cap, policy) = (came.item.settings.cap.max(1), came.item.settings.drop);
+        let sender = came.item.sender.clone();
+        let mine = |waiting: &Waiting| waiting.item.sender == sender;
+        let mut count = self.waiting.iter().filter(|waiting| mine(waiting)).count();
+        let why = match policy {
+            Overflow::New if count >= cap => {
+                acts.push(Act::Rejected { item: came.item, why: RejectWhy::Cap });
+                return;
+            }
+            Overflow::New | Overflow::Old => DropWhy::Overflow,
+            Overflow::Summarize => DropWhy::Summarized,
+        };
+        if count < cap && self.waiting.len() >= MAILBOX_WAITING_MAX {
+            acts.push(Act::Rejected { item: came.item, why: RejectWhy::Full });
+            return;
+        }
+        while count >= cap {
+            let oldest = self.waiting.iter().position(mine).expect("it was counted");
+            let oldest = self.waiting.remove(oldest).expect("it was found there").item;
+            if why == DropWhy::Summarized {
+                self.note_of(&sender).add(&oldest, cap);
+            }
+            self.drop_item(oldest, why, acts);
+            count -= 1;
+        }
+        self.waiting.push_back(came);
+    }
+
+    fn note_of(&mut self, sender: &Sender) -> &mut Note {
+        let at = self.notes.iter().position(|(one, _)| one == sender).unwrap_or_else(|| {
+            self.notes.push((sender.clone(), Note::default()));
+            self.notes.len() - 1
+        });
+        &mut self.notes[at].1
+    }
+
+    fn turn_started(&mut self, turn: TurnId, sender: Sender) {
+        self.state = match std::mem::take(&mut self.state) {
+            // Its prompt was delivered, and the note with it.
+            State::Starting { work, note: _ } => State::Running { turn, work, compacting: false },
+            // Somebody started it past the mailbox.
+            State::Idle => {
+                State::Running { turn, work: Work { sender, stop: None }, compacting: false }
+            }
+            State::Compacting { stopped: _ } => {
+                State::Running { turn, work: Work { sender, stop: None }, compacting: true }
+            }
+            running @ State::Running { .. } => running,
+        };
+    }
+
+    fn start_failed(&mut self) {
+        match std::mem::take(&mut self.state) {
+            State::Starting { work, note } => {
+                // Nobody read the note yet.
+                if let Some(note) = note {
+                    self.give_back(&work.sender, note);
+                }
+            }
+            other @ (State::Idle | State::Running { .. } | State::Compacting { .. }) => {
+                self.state = other;
+            }
+        }
+    }
+
+    fn give_back(&mut self, sender: &Sender, note: Note) {
+        let newer = self.note_of(sender);
+        newer.dropped += note.dropped;
+        newer.lines.splice(0..0, note.lines);
+        let over = self.notes.len().saturating_sub(MAILBOX_WAITING_MAX);
+        self.notes.drain(..over);
+    }
+
+    fn steer_taken(&mut self, id: &ItemId) {
+        let taken = take(&mut self.steering, id)
+            // The turn may say so only after its end.
+            .or_else(|| take(&mut self.waiting, id));
+        if let Some(taken) = taken {
+            self.settle(taken.item.id);
+        }
+    }
+
+    fn steer_failed(&mut self, id: &ItemId, acts: &mut Vec<Act>) {
+        let Some(failed) = take(&mut self.steering, id) else { return };
+        let stop = match &self.state {
+            State::Starting { work, .. } | State::Running { work, .. } => work.stop,
+            State::Idle | State::Compacting { .. } => None,
+        };
+        match stop.filter(|stop| failed.number < stop.before) {
+            Some(Stop { why: StopWhy::Interrupt, .. }) => {
+                self.drop_item(failed.item, DropWhy::Interrupt, acts);
+            }
+            Some(Stop { why: StopWhy::Abort, .. }) => {
+                self.drop_item(failed.item, DropWhy::Abort, acts);
+            }
+            None => {
+                let at = self.waiting.partition_point(|one| one.number < failed.number);
+                self.waiting.insert(at, failed);
+            }
+        }
+    }
+
+    fn turn_ended(&mut self, ended: &TurnId, acts: &mut Vec<Act>) {
+        if !matches!(&self.state, State::Running { turn, .. } if turn == ended) {
+            return;
+        }
+        // What the turn did not take by now, it will not take.
+        while let Some(first) = self.steering.front() {
+            let id = first.item.id.clone();
+            self.steer_failed(&id, acts);
+        }
+        self.state = State::Idle;
+    }
+
+    fn compaction_started(&mut self) {
+        match &mut self.state {
+            State::Idle => self.state = State::Compacting { stopped: false },
+            State::Running { compacting, .. } => *compacting = true,
+            State::Starting { .. } | State::Compacting { .. } => {}
+        }
+    }
+
+    fn compaction_ended(&mut self) {
+        match &mut self.state {
+            State::Compacting { .. } => self.state = State::Idle,
+            State::Running { compacting, .. } => *compacting = false,
+            State::Starting { .. } | State::Idle => {}
+        }
+    }
+
+    /// Starts what comes next if the session is idle, or says when to look again.
+    fn go_on(&mut self, now_ms: u64, acts: &mut Vec<Act>) {
+        if self.state != State::Idle {
+            return;
+        }
+        let Some(first) = self.waiting.front() else { return };
+        let why = match first.item.settings.mode {
+            Delivery::Steer | Delivery::FollowUp => StartWhy::FollowUp,
+            Delivery::Interrupt => StartWhy::Interrupt,
+            Delivery::Collect => {
+                let count = self.group();
+                match self.quiet_at(count).filter(|at| *at > now_ms) {
+                    Some(at) => acts.push(Act::WakeAt(at)),
+                    None => self.start(count, StartWhy::Collected, acts),
+                }
+                return;
+            }
+        };
+        self.start(1, why, acts);
+    }
+
+    /// How many of the first items share one turn.
+    fn group(&self) -> usize {
+        let sender = self.waiting.front().map(|first| &first.item.sender);
+        let same = |waiting: &&Waiting| {
+            waiting.item.settings.mode == Delivery::Collect && Some(&waiting.item.sender) == sender
+        };
+        self.waiting.iter().take_while(same).count()
+    }
+
+    /// When the group has been quiet for long enough; none if it need not wait.
+    fn quiet_at(&self, count: usize) -> Option<u64> {
+        let last = &self.waiting.get(count.checked_sub(1)?)?;
+        // Nothing can join a group that has another behind it, and a full one must not wait for ever.
+        let closed = count < self.waiting.len() || count >= last.item.settings.cap;
+        (!closed).then(|| last.since_ms.saturating_add(last.item.settings.debounce_ms))
+    }
+
+    fn start(&mut self, count: usize, why: StartWhy, acts: &mut Vec<Act>) {
+        let items: Vec<Item> = self.waiting.drain(..count).map(|waiting| waiting.item).collect();
+        let sender = items.last().expect("a turn starts for at least one item").sender.clone();
+        let note = self.notes.iter().position(|(one, _)| *one == sender);
+        let note = note.map(|at| self.notes.remove(at).1);
+        let prompt = match why {
+            StartWhy::Collected => wording::together(&items, note.as_ref()),
+            StartWhy::Idle | StartWhy::FollowUp | StartWhy::Interrupt => {
+                wording::alone(&items[0], note.as_ref())
+            }
+        };
+        for item in &items {
+            self.settle(item.id.clone());
+        }
+        self.state = State::Starting { work: Work { sender, stop: None }, note };
+        acts.push(Act::Start { items, prompt, why });
+    }
+
+    fn drop_item(&mut self, item: Item, why: DropWhy, acts: &mut Vec<Act>) {
+        self.settle(item.id.clone());
+        acts.push(Act::Dropped { item, why });
+    }
+
+    fn settle(&mut self, id: ItemId) {
+        self.settled.push_back(id);
+        let over = self.settled.len().saturating_sub(MAILBOX_SEEN_MAX);
+        self.settled.drain(..over);
+    }
+}
+
+impl Waiting {
+    fn is_of(&self, authority: &ContentHash) -> bool {
+        self.item.sender.authority == *authority
+    }
+}
+
+fn take(from: &mut VecDeque<Waiting>, id: &ItemId) -> Option<Waiting> {
+    let at = from.iter().position(|waiting| waiting.item.id == *id)?;
+    from.remove(at)
+}

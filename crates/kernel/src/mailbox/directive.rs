@@ -1,0 +1,145 @@
+//! A message that says itself how it wants to be delivered.
+//!
+//! `/queue <mode> [debounce:<time>] [cap:<number>] [drop:<policy>] <text>` at the very beginning holds
+//! for that message; without a text it holds for the session. `/queue default` takes back what the
+//! session said, and `/steer <text>` is short for `/queue steer <text>`. A directive further on is text:
+//! what somebody quotes must not change how a message is delivered.
+//!
+//! Must never: guess; a directive that cannot be read is an error that names the word.
+
+use std::fmt;
+
+use super::settings::{Delivery, Overflow, Wish};
+use crate::limits::DIRECTIVE_WORD_CHARS_MAX;
+
+/// A message without its directive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plain {
+    /// What is left to say; empty if the directive was all.
+    pub text: String,
+    /// What the directive says, if there is one.
+    pub directive: Option<Directive>,
+}
+
+/// What a directive says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Directive {
+    /// It holds for this message.
+    Message(Wish),
+    /// It holds for the session from now on.
+    Session(Wish),
+    /// What the session said holds no more.
+    Default,
+}
+
+/// A directive that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreadable {
+    word: String,
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.word.is_empty() {
+            f.write_str("/queue stands alone")?;
+        } else {
+            write!(f, "/queue does not know `{}`", self.word)?;
+        }
+        f.write_str(
+            "; write `/queue steer`, `followup`, `collect`, `interrupt` or `default`, then \
+             `debounce:2s`, `cap:20`, `drop:old`, `drop:new` or `drop:summarize` if you like, then the message",
+        )
+    }
+}
+
+impl std::error::Error for Unreadable {}
+
+/// Takes the directive off a message.
+pub fn read(text: &str) -> Result<Plain, Unreadable> {
+    let begun = text.trim_start();
+    if let Some(rest) = after_command(begun, "/steer").filter(|rest| !rest.trim().is_empty()) {
+        let wish = Wish { mode: Some(Delivery::Steer), ..Wish::default() };
+        return Ok(Plain {
+            text: rest.trim().to_owned(),
+            directive: Some(Directive::Message(wish)),
+        });
+    }
+    match after_command(begun, "/queue") {
+        Some(rest) => read_queue(rest),
+        None => Ok(Plain { text: text.to_owned(), directive: None }),
+    }
+}
+
+/// What follows the command, if the text begins with it as a word of its own.
+fn after_command<'a>(text: &'a str, command: &str) -> Option<&'a str> {
+    let (begin, rest) = text.split_at_checked(command.len())?;
+    let is_word = rest.is_empty() || rest.starts_with(char::is_whitespace);
+    (begin.eq_ignore_ascii_case(command) && is_word).then_some(rest)
+}
+
+fn read_queue(text: &str) -> Result<Plain, Unreadable> {
+    let mut wish = Wish::default();
+    let mut rest = text.trim_start();
+    let first = word(rest);
+    if matches!(first.to_ascii_lowercase().as_str(), "default" | "reset") {
+        let after = rest[first.len()..].trim();
+        return match after.is_empty() {
+            true => Ok(Plain { text: String::new(), directive: Some(Directive::Default) }),
+            false => Err(unreadable(word(after))),
+        };
+    }
+    if let Some(mode) = Delivery::parse(first) {
+        wish.mode = Some(mode);
+        rest = rest[first.len()..].trim_start();
+    } else if option(first, &mut wish)? != Took::Option {
+        return Err(unreadable(first));
+    }
+    while option(word(rest), &mut wish)? == Took::Option {
+        rest = rest[word(rest).len()..].trim_start();
+    }
+    let text = rest.trim_end().to_owned();
+    let directive =
+        if text.is_empty() { Directive::Session(wish) } else { Directive::Message(wish) };
+    Ok(Plain { text, directive: Some(directive) })
+}
+
+#[derive(PartialEq, Eq)]
+enum Took {
+    Option,
+    Nothing,
+}
+
+fn option(word: &str, wish: &mut Wish) -> Result<Took, Unreadable> {
+    let Some((name, value)) = word.split_once(':') else { return Ok(Took::Nothing) };
+    match name.to_ascii_lowercase().as_str() {
+        "debounce" => wish.debounce_ms = Some(milliseconds(value).ok_or_else(|| unreadable(word))?),
+        "cap" => {
+            let cap = value.parse().ok().filter(|cap| *cap > 0);
+            wish.cap = Some(cap.ok_or_else(|| unreadable(word))?);
+        }
+        "drop" => wish.drop = Some(Overflow::parse(value).ok_or_else(|| unreadable(word))?),
+        _ => return Ok(Took::Nothing),
+    }
+    Ok(Took::Option)
+}
+
+/// `500`, `500ms`, `2s`, `1m`.
+fn milliseconds(text: &str) -> Option<u64> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let number: u64 = digits.parse().ok()?;
+    let unit = match text[digits.len()..].to_ascii_lowercase().as_str() {
+        "" | "ms" => 1,
+        "s" => 1_000,
+        "m" => 60_000,
+        _ => return None,
+    };
+    number.checked_mul(unit)
+}
+
+fn word(text: &str) -> &str {
+    text.split_whitespace().next().unwrap_or_default()
+}
+
+fn unreadable(word: &str) -> Unreadable {
+    Unreadable { word: word.chars().take(DIRECTIVE_WORD_CHARS_MAX).collect() }
+}

@@ -1,0 +1,229 @@
+//! What lies in a mailbox, and what a mailbox wants done with it.
+//!
+//! Must never: say what an authority holds; here it is only the same or another one.
+
+use std::fmt;
+
+use agentry_protocol::{ContentHash, TurnId};
+use serde::{Deserialize, Serialize};
+
+use super::settings::{Settings, Source};
+
+/// The id of the event that an item came with.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ItemId(String);
+
+impl ItemId {
+    /// Takes the text as the id.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ItemId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Where an item came from, and where its answer goes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Place {
+    /// The channel.
+    pub channel: String,
+    /// The account of ours on that channel.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub account: String,
+    /// The person or group at the other end.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub peer: String,
+    /// The channel's own thread or topic.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub thread: String,
+}
+
+/// Who speaks as far as a mailbox cares: with which authority, and where.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Sender {
+    /// The hash of the authority.
+    pub authority: ContentHash,
+    /// Where.
+    pub place: Place,
+}
+
+/// One thing that somebody said to a session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Item {
+    /// The event it came with.
+    pub id: ItemId,
+    /// Who says it.
+    pub sender: Sender,
+    /// What kind of sender.
+    pub source: Source,
+    /// What is said, without a directive.
+    pub text: String,
+    /// How it wants to be delivered.
+    pub settings: Settings,
+    /// When its channel took it.
+    pub received_ms: u64,
+}
+
+/// What a mailbox is told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Input {
+    /// Somebody said something.
+    Arrived(Item),
+    /// A turn of the session began, whoever asked for it.
+    TurnStarted {
+        /// The turn.
+        turn: TurnId,
+        /// For whom.
+        sender: Sender,
+    },
+    /// The turn that was to start could not begin.
+    StartFailed,
+    /// The turn was told the item.
+    SteerTaken(ItemId),
+    /// The turn could not be told the item.
+    SteerFailed(ItemId),
+    /// The turn is over, however it ended.
+    TurnEnded(TurnId),
+    /// The session is being compacted, inside of a turn or by itself.
+    CompactionStarted,
+    /// The compaction is over.
+    CompactionEnded,
+    /// Somebody who may do so stops what is under way and what waits.
+    Aborted(Whose),
+    /// It is later now.
+    Ticked,
+}
+
+/// Whose items and turns are meant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Whose {
+    /// All of the session.
+    Everyone,
+    /// Those of one authority.
+    Of(ContentHash),
+}
+
+impl Whose {
+    /// Whether this authority is meant.
+    pub fn means(&self, authority: &ContentHash) -> bool {
+        match self {
+            Self::Everyone => true,
+            Self::Of(one) => one == authority,
+        }
+    }
+}
+
+/// What a mailbox wants done, in order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Act {
+    /// Start a turn for these items, all of one sender; the last one's settings hold for it.
+    Start {
+        /// The items.
+        items: Vec<Item>,
+        /// What the turn is asked.
+        prompt: String,
+        /// Why now.
+        why: StartWhy,
+    },
+    /// Tell the running turn, and say whether it was taken.
+    Steer {
+        /// The item.
+        item: Item,
+    },
+    /// Stop what is under way.
+    Cancel {
+        /// Why.
+        why: StopWhy,
+    },
+    /// The item was not taken; its channel may bring it again later.
+    Rejected {
+        /// The item.
+        item: Item,
+        /// Why.
+        why: RejectWhy,
+    },
+    /// The item was taken and will not be run.
+    Dropped {
+        /// The item.
+        item: Item,
+        /// Why.
+        why: DropWhy,
+    },
+    /// An item with this id came before; nothing is done.
+    Repeated {
+        /// The id.
+        id: ItemId,
+    },
+    /// The item's turn was under way when the process went away.
+    Interrupted {
+        /// The item.
+        item: Item,
+        /// Whether it waits again; if not, a person must look.
+        again: bool,
+    },
+    /// Tick at this time, in milliseconds; a later one takes the place of an earlier one.
+    WakeAt(u64),
+}
+
+/// Why a turn starts now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StartWhy {
+    /// The session was idle.
+    Idle,
+    /// It was the item's turn.
+    FollowUp,
+    /// It was the group's turn.
+    Collected,
+    /// The turn before was stopped for it.
+    Interrupt,
+}
+
+/// Why what is under way is to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopWhy {
+    /// A newer item takes its place.
+    Interrupt,
+    /// Somebody asked.
+    Abort,
+}
+
+/// Why an item was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RejectWhy {
+    /// As many of this sender wait as may, and new ones are turned away.
+    Cap,
+    /// The mailbox holds no more of anybody.
+    Full,
+}
+
+/// Why an item will not be run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DropWhy {
+    /// A newer item needed the room.
+    Overflow,
+    /// A newer item needed the room, and the next prompt has a line about this one.
+    Summarized,
+    /// The sender interrupted with something newer.
+    Interrupt,
+    /// Somebody stopped the session.
+    Abort,
+    /// A heartbeat met a busy session.
+    Busy,
+}

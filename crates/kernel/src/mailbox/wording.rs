@@ -1,0 +1,66 @@
+//! The words around items that waited: the heading of a group, and the note about dropped ones.
+//!
+//! Must never: put words of two senders in one text.
+
+use serde::{Deserialize, Serialize};
+
+use super::item::Item;
+use crate::limits::MAILBOX_SUMMARY_CHARS_MAX;
+
+const HEADING: &str = "[Queued messages while agent was busy]";
+const BETWEEN: &str = "\n\n";
+
+/// What one sender lost to the cap since its last prompt.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// How many items.
+    pub dropped: usize,
+    /// A line for each of the newest of them.
+    pub lines: Vec<String>,
+}
+
+impl Note {
+    /// Adds an item, and keeps at most so many lines.
+    pub(super) fn add(&mut self, item: &Item, lines_max: usize) {
+        self.dropped += 1;
+        self.lines.push(line(&item.text));
+        let over = self.lines.len().saturating_sub(lines_max);
+        self.lines.drain(..over);
+    }
+
+    fn text(&self) -> String {
+        let messages = if self.dropped == 1 { "message" } else { "messages" };
+        let mut text =
+            format!("[Queue overflow] Dropped {} {messages} due to cap.\nSummary:", self.dropped);
+        for line in &self.lines {
+            text.push_str("\n- ");
+            text.push_str(line);
+        }
+        text
+    }
+}
+
+/// The prompt for one item by itself.
+pub(super) fn alone(item: &Item, note: Option<&Note>) -> String {
+    let note = note.map(Note::text);
+    note.into_iter().chain([item.text.clone()]).collect::<Vec<_>>().join(BETWEEN)
+}
+
+/// The prompt for a group of items of one sender.
+pub(super) fn together(items: &[Item], note: Option<&Note>) -> String {
+    let mut blocks = vec![HEADING.to_owned()];
+    blocks.extend(note.map(Note::text));
+    let numbered = items.iter().zip(1..);
+    blocks.extend(numbered.map(|(item, number)| format!("---\nQueued #{number}\n{}", item.text)));
+    blocks.join(BETWEEN)
+}
+
+/// A text as one short line.
+fn line(text: &str) -> String {
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if flat.chars().count() <= MAILBOX_SUMMARY_CHARS_MAX {
+        return flat;
+    }
+    let short: String = flat.chars().take(MAILBOX_SUMMARY_CHARS_MAX - 1).collect();
+    format!("{}…", short.trim_end())
+}

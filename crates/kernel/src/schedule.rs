@@ -1,0 +1,258 @@
+//! Which session may start its next turn, when not all can.
+//!
+//! Principals come one after the other, then the sessions of each, and within a session what was handed
+//! in first. A principal with a thousand sessions gets no more than one with one. What there is no room
+//! for is not taken and not lost: the caller is told what to wait for.
+//!
+//! Must never: start two turns of one session at once, or more than a limit says.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use agentry_protocol::SessionId;
+use serde::{Deserialize, Serialize};
+
+use crate::limits::{
+    TURNS_RUNNING, TURNS_RUNNING_PER_PRINCIPAL, TURNS_WAITING, TURNS_WAITING_PER_PRINCIPAL,
+};
+
+/// How much may run and wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Turns that run at once.
+    pub running: usize,
+    /// Those of them that one principal may have.
+    pub running_per_principal: usize,
+    /// Turns that wait.
+    pub waiting: usize,
+    /// Those of them that one principal may have.
+    pub waiting_per_principal: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            running: TURNS_RUNNING,
+            running_per_principal: TURNS_RUNNING_PER_PRINCIPAL,
+            waiting: TURNS_WAITING,
+            waiting_per_principal: TURNS_WAITING_PER_PRINCIPAL,
+        }
+    }
+}
+
+/// A turn that wants to start.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wanted {
+    /// Who asks.
+    pub principal: String,
+    /// Where.
+    pub session: SessionId,
+    /// The caller's own number for it.
+    pub ticket: u64,
+}
+
+/// What may start now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// This turn; it counts as running until it is said to have ended.
+    Start(Wanted),
+    /// Nobody wants to start anything.
+    Nothing,
+    /// Some wait, and none may start before this.
+    Full(WaitFor),
+}
+
+/// What makes room.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WaitFor {
+    /// The end of any turn.
+    AnyTurn,
+    /// The end of a turn of this principal.
+    TurnOf(String),
+    /// The end of a turn of somebody who waits, or of a session that waits.
+    TurnOfWaiting,
+    /// The start of a turn of anybody, since too many wait.
+    AnyStart,
+    /// The start of a turn of this principal, since too many of it wait.
+    StartOf(String),
+}
+
+/// All turns that run or wait to start.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Schedule {
+    limits: Limits,
+    principals: BTreeMap<String, Principal>,
+    sessions: BTreeMap<SessionId, Session>,
+    // Invariant: those that may start something, each once, by the place that they hold.
+    ring: BTreeMap<u64, String>,
+    next_place: u64,
+    running: usize,
+    waiting: usize,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Principal {
+    running: usize,
+    waiting: usize,
+    // Invariant: sessions that do not run and whose first ticket is this principal's.
+    ready: BTreeMap<u64, SessionId>,
+    in_ring: Option<u64>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Session {
+    running: Option<String>,
+    /// Its place among the ready ones of the principal of its first ticket.
+    ready: Option<u64>,
+    tickets: VecDeque<(String, u64)>,
+}
+
+impl Schedule {
+    /// A schedule where nothing runs; every limit is at least one.
+    pub fn new(limits: Limits) -> Self {
+        let limits = Limits {
+            running: limits.running.max(1),
+            running_per_principal: limits.running_per_principal.max(1),
+            waiting: limits.waiting.max(1),
+            waiting_per_principal: limits.waiting_per_principal.max(1),
+        };
+        Self { limits, ..Self::default() }
+    }
+
+    /// How many turns run.
+    pub fn running(&self) -> usize {
+        self.running
+    }
+
+    /// How many turns wait.
+    pub fn waiting(&self) -> usize {
+        self.waiting
+    }
+
+    /// Puts a turn in line, or says what to wait for and hands it back.
+    pub fn want(&mut self, wanted: Wanted) -> Result<(), (Wanted, WaitFor)> {
+        if self.waiting >= self.limits.waiting {
+            return Err((wanted, WaitFor::AnyStart));
+        }
+        let its = self.principals.get(&wanted.principal).map_or(0, |one| one.waiting);
+        if its >= self.limits.waiting_per_principal {
+            let wait = WaitFor::StartOf(wanted.principal.clone());
+            return Err((wanted, wait));
+        }
+        let Wanted { principal, session, ticket } = wanted;
+        self.waiting += 1;
+        self.principals.entry(principal.clone()).or_default().waiting += 1;
+        let place = self.sessions.entry(session.clone()).or_default();
+        place.tickets.push_back((principal, ticket));
+        if place.running.is_none() && place.tickets.len() == 1 {
+            self.make_ready(session);
+        }
+        Ok(())
+    }
+
+    /// Takes the next turn that may start.
+    pub fn take_next(&mut self) -> Next {
+        if self.waiting == 0 {
+            return Next::Nothing;
+        }
+        if self.running >= self.limits.running {
+            return Next::Full(WaitFor::AnyTurn);
+        }
+        let Some((_, name)) = self.ring.pop_first() else { return Next::Full(self.blocked()) };
+        let principal = self.principals.get_mut(&name).expect("the ring names principals");
+        principal.in_ring = None;
+        principal.running += 1;
+        principal.waiting -= 1;
+        let (_, session) =
+            principal.ready.pop_first().expect("one in the ring has a ready session");
+        let place = self.sessions.get_mut(&session).expect("a ready session is known");
+        let (_, ticket) = place.tickets.pop_front().expect("a ready session has a ticket");
+        place.running = Some(name.clone());
+        place.ready = None;
+        self.running += 1;
+        self.waiting -= 1;
+        self.join_ring(&name);
+        Next::Start(Wanted { principal: name, session, ticket })
+    }
+
+    /// The turn of this session is over.
+    pub fn ended(&mut self, session: &SessionId) {
+        let Some(place) = self.sessions.get_mut(session) else { return };
+        let Some(name) = place.running.take() else { return };
+        let goes_on = !place.tickets.is_empty();
+        self.running -= 1;
+        let principal = self.principals.get_mut(&name).expect("who runs is known");
+        principal.running -= 1;
+        if goes_on {
+            self.make_ready(session.clone());
+        } else {
+            self.sessions.remove(session);
+        }
+        self.join_ring(&name);
+        self.forget(&name);
+    }
+
+    /// Takes a turn out of the line again; false if it is not there.
+    pub fn withdraw(&mut self, session: &SessionId, ticket: u64) -> bool {
+        let Some(place) = self.sessions.get_mut(session) else { return false };
+        let Some(at) = place.tickets.iter().position(|(_, one)| *one == ticket) else {
+            return false;
+        };
+        let (name, _) = place.tickets.remove(at).expect("it was found there");
+        let was_ready = if at == 0 { place.ready.take() } else { None };
+        let (goes_on, runs) = (!place.tickets.is_empty(), place.running.is_some());
+        self.waiting -= 1;
+        let principal = self.principals.get_mut(&name).expect("who waits is known");
+        principal.waiting -= 1;
+        if let Some(held) = was_ready {
+            principal.ready.remove(&held);
+            if principal.ready.is_empty()
+                && let Some(place) = principal.in_ring.take()
+            {
+                self.ring.remove(&place);
+            }
+            if goes_on {
+                self.make_ready(session.clone());
+            }
+        }
+        if !goes_on && !runs {
+            self.sessions.remove(session);
+        }
+        self.forget(&name);
+        true
+    }
+
+    fn make_ready(&mut self, session: SessionId) {
+        let Some(place) = self.sessions.get_mut(&session) else { return };
+        let Some((name, _)) = place.tickets.front().cloned() else { return };
+        place.ready = Some(self.next_place);
+        self.principals.entry(name.clone()).or_default().ready.insert(self.next_place, session);
+        self.next_place += 1;
+        self.join_ring(&name);
+    }
+
+    fn join_ring(&mut self, name: &str) {
+        let Some(principal) = self.principals.get_mut(name) else { return };
+        let may = principal.running < self.limits.running_per_principal;
+        if may && principal.in_ring.is_none() && !principal.ready.is_empty() {
+            principal.in_ring = Some(self.next_place);
+            self.ring.insert(self.next_place, name.to_owned());
+            self.next_place += 1;
+        }
+    }
+
+    fn forget(&mut self, name: &str) {
+        let gone = |one: &Principal| one.running == 0 && one.waiting == 0;
+        if self.principals.get(name).is_some_and(gone) {
+            self.principals.remove(name);
+        }
+    }
+
+    /// What those wait for who wait while there is room for all together.
+    fn blocked(&self) -> WaitFor {
+        let mut waiting = self.principals.iter().filter(|(_, one)| one.waiting > 0);
+        match (waiting.next(), waiting.next()) {
+            (Some((name, one)), None) if !one.ready.is_empty() => WaitFor::TurnOf(name.clone()),
+            _ => WaitFor::TurnOfWaiting,
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! A dialogue with a mailbox, written down: `time what -> acts`, one line for each thing it is told.
+//!
+//! `a1 ann@tg followup cap=3 drop=old` is an item with its id, sender, place and settings; its text is
+//! `text of a1`. The other things are `started`, `start failed`, `ended`, `taken a1`, `failed a1`,
+//! `compacting`, `compacted`, `abort`, `abort ann` and `tick`.
+
+use agentry_kernel::mailbox::settings::{Delivery, Overflow, Settings, Source};
+use agentry_kernel::mailbox::{Act, Input, Item, ItemId, Mailbox, Place, Sender, Whose};
+use agentry_protocol::{ContentHash, TurnId};
+
+pub(super) struct Dialogue {
+    pub(super) mailbox: Mailbox,
+    turns: u128,
+    sender: Sender,
+}
+
+impl Dialogue {
+    pub(super) fn new(mailbox: Mailbox) -> Self {
+        Self { mailbox, turns: 0, sender: sender("nobody@nowhere") }
+    }
+
+    /// Tells each line, compares what is said, and hands out all acts.
+    #[track_caller]
+    pub(super) fn hold(&mut self, lines: &str) -> Vec<Act> {
+        let mut all = Vec::new();
+        for line in lines.lines().map(str::trim).filter(|line| !line.is_empty()) {
+            let (told, expected) = line.split_once("->").expect("a line has an arrow");
+            let (time, what) = told.trim().split_once(' ').expect("a line begins with a time");
+            let input = self.input(what.trim(), time.parse().expect("a time in milliseconds"));
+            let acts = self.mailbox.tell(input, time.parse().expect("a time in milliseconds"));
+            if let Some(Act::Start { items, .. }) = acts.last() {
+                self.sender = items[0].sender.clone();
+            }
+            let said: Vec<String> = acts.iter().map(words).collect();
+            assert_eq!(said.join("; "), expected.trim(), "in the line `{line}`");
+            all.extend(acts);
+        }
+        all
+    }
+
+    fn input(&mut self, what: &str, now_ms: u64) -> Input {
+        let words: Vec<&str> = what.split_whitespace().collect();
+        match words.as_slice() {
+            ["started"] => {
+                self.turns += 1;
+                let turn = TurnId::from_number(self.turns);
+                Input::TurnStarted { turn, sender: self.sender.clone() }
+            }
+            ["start", "failed"] => Input::StartFailed,
+            ["ended"] => Input::TurnEnded(TurnId::from_number(self.turns)),
+            ["taken", id] => Input::SteerTaken(ItemId::new(*id)),
+            ["failed", id] => Input::SteerFailed(ItemId::new(*id)),
+            ["compacting"] => Input::CompactionStarted,
+            ["compacted"] => Input::CompactionEnded,
+            ["abort"] => Input::Aborted(Whose::Everyone),
+            ["abort", who] => Input::Aborted(Whose::Of(authority(who))),
+            ["tick"] => Input::Ticked,
+            [id, from, rest @ ..] => Input::Arrived(item(id, from, rest, now_ms)),
+            _ => panic!("`{what}` is nothing a mailbox is told"),
+        }
+    }
+}
+
+/// A dialogue with an empty mailbox.
+#[track_caller]
+pub(super) fn check(lines: &str) -> Vec<Act> {
+    Dialogue::new(Mailbox::default()).hold(lines)
+}
+
+pub(super) fn item(id: &str, from: &str, settings: &[&str], received_ms: u64) -> Item {
+    let mut source = Source::Person;
+    let mut all = Settings {
+        mode: Delivery::FollowUp,
+        debounce_ms: 1_000,
+        cap: 20,
+        drop: Overflow::Summarize,
+    };
+    for word in settings {
+        match word.split_once('=') {
+            Some(("cap", cap)) => all.cap = cap.parse().expect("a number"),
+            Some(("drop", drop)) => all.drop = Overflow::parse(drop).expect("a policy"),
+            Some(("debounce", time)) => all.debounce_ms = time.parse().expect("a time"),
+            Some(_) => panic!("`{word}` is no setting"),
+            None if *word == "heartbeat" => source = Source::Heartbeat,
+            None => all.mode = Delivery::parse(word).expect("a delivery"),
+        }
+    }
+    let text = format!("text of {id}");
+    Item { id: ItemId::new(id), sender: sender(from), source, text, settings: all, received_ms }
+}
+
+pub(super) fn sender(from: &str) -> Sender {
+    let (who, channel) = from.split_once('@').expect("a sender is who@where");
+    Sender {
+        authority: authority(who),
+        place: Place { channel: channel.to_owned(), ..Place::default() },
+    }
+}
+
+fn authority(who: &str) -> ContentHash {
+    ContentHash::of(who.as_bytes())
+}
+
+fn words(act: &Act) -> String {
+    let word = |value: &dyn std::fmt::Debug| format!("{value:?}").to_lowercase();
+    match act {
+        Act::Start { items, why, .. } => {
+            let ids: Vec<&str> = items.iter().map(|item| item.id.as_str()).collect();
+            format!("start {} ({})", ids.join("+"), word(why))
+        }
+        Act::Steer { item } => format!("steer {}", item.id),
+        Act::Cancel { why } => format!("cancel ({})", word(why)),
+        Act::Rejected { item, why } => format!("reject {} ({})", item.id, word(why)),
+        Act::Dropped { item, why } => format!("drop {} ({})", item.id, word(why)),
+        Act::Repeated { id } => format!("repeated {id}"),
+        Act::Interrupted { item, again: true } => format!("interrupted {}, again", item.id),
+        Act::Interrupted { item, again: false } => format!("interrupted {}", item.id),
+        Act::WakeAt(at) => format!("wake {at}"),
+    }
+}
+
+/// What acts say in words, in order.
+pub(super) fn said(acts: &[Act]) -> Vec<String> {
+    acts.iter().map(words).collect()
+}

@@ -1,0 +1,138 @@
+//! Spellings, directives and who is asked first.
+
+use agentry_kernel::limits::{MAILBOX_CAP_MAX, MAILBOX_DEBOUNCE_MS_MAX};
+use agentry_kernel::mailbox::directive::{Directive, Plain, read};
+use agentry_kernel::mailbox::settings::{
+    Delivery, Levels, Overflow, Settings, Source, Wish, settings,
+};
+
+#[test]
+fn every_documented_spelling_is_read() {
+    let table = [
+        (Delivery::Steer, "steer Steering queue queued steer-backlog steer+backlog steer_backlog"),
+        (Delivery::FollowUp, "followup follow-up followups follow-ups FOLLOWUP follow_up"),
+        (Delivery::Collect, "collect coalesce"),
+        (Delivery::Interrupt, "interrupt interrupts abort"),
+    ];
+    for (delivery, spellings) in table {
+        for spelling in spellings.split(' ') {
+            assert_eq!(Delivery::parse(spelling), Some(delivery), "{spelling}");
+        }
+        assert_eq!(Delivery::parse(delivery.as_str()), Some(delivery));
+        assert_eq!(serde_json::to_value(delivery).unwrap(), delivery.as_str());
+    }
+    assert_eq!(Delivery::parse("later"), None);
+    for (policy, spellings) in [
+        (Overflow::Old, "old oldest"),
+        (Overflow::New, "new Newest"),
+        (Overflow::Summarize, "summarize summary"),
+    ] {
+        for spelling in spellings.split(' ') {
+            assert_eq!(Overflow::parse(spelling), Some(policy), "{spelling}");
+        }
+    }
+    assert_eq!(Overflow::parse("any"), None);
+}
+
+#[test]
+fn the_nearest_level_that_says_something_wins_for_each_part() {
+    let mut levels = Levels::default();
+    let now = |levels: &Levels| settings(Source::Timer, levels);
+    let default = Settings {
+        mode: Delivery::FollowUp,
+        debounce_ms: 1_000,
+        cap: 20,
+        drop: Overflow::Summarize,
+    };
+    assert_eq!(now(&levels), default);
+    levels.global = Wish { mode: Some(Delivery::Collect), cap: Some(5), ..Wish::default() };
+    assert_eq!(now(&levels), Settings { mode: Delivery::Collect, cap: 5, ..default });
+    levels.channel = Wish { mode: Some(Delivery::Steer), ..Wish::default() };
+    assert_eq!(now(&levels), Settings { mode: Delivery::Steer, cap: 5, ..default });
+    levels.session = Wish { mode: Some(Delivery::FollowUp), cap: Some(6), ..Wish::default() };
+    assert_eq!(now(&levels), Settings { cap: 6, ..default });
+    levels.inline = Wish {
+        mode: Some(Delivery::Interrupt),
+        debounce_ms: Some(7),
+        drop: Some(Overflow::New),
+        ..Wish::default()
+    };
+    let all = Settings { mode: Delivery::Interrupt, debounce_ms: 7, cap: 6, drop: Overflow::New };
+    assert_eq!(now(&levels), all);
+}
+
+#[test]
+fn nobody_asks_for_more_than_there_is() {
+    let wish = Wish { cap: Some(usize::MAX), debounce_ms: Some(u64::MAX), ..Wish::default() };
+    let all = settings(Source::Agent, &Levels { inline: wish, ..Levels::default() });
+    assert_eq!((all.cap, all.debounce_ms), (MAILBOX_CAP_MAX, MAILBOX_DEBOUNCE_MS_MAX));
+    let none = Wish { cap: Some(0), ..Wish::default() };
+    assert_eq!(settings(Source::Agent, &Levels { inline: none, ..Levels::default() }).cap, 1);
+}
+
+#[test]
+fn without_a_word_the_kind_of_sender_decides() {
+    let of = |source| settings(source, &Levels::default()).mode;
+    assert_eq!(of(Source::Person), Delivery::Interrupt);
+    assert_eq!(of(Source::Agent), Delivery::FollowUp);
+    assert_eq!(of(Source::Timer), Delivery::FollowUp);
+    assert_eq!(of(Source::Program), Delivery::Collect);
+}
+
+#[track_caller]
+fn check(text: &str, left: &str, directive: Option<Directive>) {
+    assert_eq!(read(text), Ok(Plain { text: left.to_owned(), directive }));
+}
+
+#[test]
+fn a_directive_is_taken_off_the_message() {
+    let collect = Wish { mode: Some(Delivery::Collect), ..Wish::default() };
+    let all =
+        Wish { debounce_ms: Some(2_000), cap: Some(25), drop: Some(Overflow::Old), ..collect };
+    let steer = Wish { mode: Some(Delivery::Steer), ..Wish::default() };
+    let cap = Wish { cap: Some(3), ..Wish::default() };
+    check("/queue collect look at this", "look at this", Some(Directive::Message(collect)));
+    check(
+        "  /Queue collect\nline one\nline two ",
+        "line one\nline two",
+        Some(Directive::Message(collect)),
+    );
+    check("/queue collect debounce:2s cap:25 drop:oldest hi", "hi", Some(Directive::Message(all)));
+    check("/queue cap:3", "", Some(Directive::Session(cap)));
+    check("/queue collect", "", Some(Directive::Session(collect)));
+    check("/queue default", "", Some(Directive::Default));
+    check("/steer use the other file", "use the other file", Some(Directive::Message(steer)));
+    check("/queue collect note: this stays", "note: this stays", Some(Directive::Message(collect)));
+}
+
+#[test]
+fn what_is_no_directive_stays_as_it_is() {
+    for text in [
+        "",
+        " hello ",
+        "see /queue collect",
+        "/queued up",
+        "/steering",
+        "/steer",
+        "> /queue collect",
+    ] {
+        check(text, text, None);
+    }
+}
+
+#[test]
+fn a_directive_that_cannot_be_read_names_the_word() {
+    for (text, word) in [
+        ("/queue later hello", "does not know `later`"),
+        ("/queue", "stands alone"),
+        ("/queue collect cap:none hello", "does not know `cap:none`"),
+        ("/queue collect cap:0 hello", "does not know `cap:0`"),
+        ("/queue collect debounce:2h hello", "does not know `debounce:2h`"),
+        ("/queue collect debounce:99999999999999999999s x", "does not know `debounce:9999"),
+        ("/queue drop:all", "does not know `drop:all`"),
+        ("/queue default hello", "does not know `hello`"),
+    ] {
+        let said = read(text).unwrap_err().to_string();
+        assert!(said.starts_with(&format!("/queue {word}")), "{text}: {said}");
+    }
+}
