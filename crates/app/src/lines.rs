@@ -117,6 +117,8 @@ impl Lines {
             | Event::ApprovalAnswered { .. }
             | Event::ToolAccessChanged { .. }
             | Event::SessionOpened { .. }
+            | Event::Intake(_)
+            | Event::Access(_)
             | Event::RunResumed {}
             | Event::ConnectionEnded { .. }
             | Event::StepStarted { .. }

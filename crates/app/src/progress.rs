@@ -119,6 +119,8 @@ impl Progress {
             | Event::ApprovalAnswered { .. }
             | Event::ToolAccessChanged { .. }
             | Event::SessionOpened { .. }
+            | Event::Intake(_)
+            | Event::Access(_)
             | Event::SandboxOpened { .. }
             | Event::StepStarted { .. }
             | Event::StepEnded { .. }

@@ -14,17 +14,16 @@ mod wording;
 
 use std::collections::VecDeque;
 
+use agentry_protocol::access::Delivery;
 use agentry_protocol::event::Ending;
+use agentry_protocol::inbound::EventId;
+use agentry_protocol::intake::{Overflow, Source, Unrun};
 use agentry_protocol::{ContentHash, TurnId};
 use serde::{Deserialize, Serialize};
 
-use self::settings::{Delivery, Overflow, Source};
 use crate::limits::{MAILBOX_SEEN_MAX, MAILBOX_WAITING_MAX};
 
-pub use self::item::{
-    Act, DropWhy, Input, Item, ItemId, Place, RejectWhy, Sender, StartWhy, StopWhy, Whose,
-};
-pub use self::restart::{Kept, Status};
+pub use self::item::{Act, Input, Item, Place, Sender, StartWhy, StopWhy, Whose};
 pub use self::wording::Note;
 
 /// The mailbox of one session.
@@ -38,7 +37,7 @@ pub struct Mailbox {
     // Invariant: at most one for each sender.
     notes: Vec<(Sender, Note)>,
     /// The newest ids of items that wait no more.
-    settled: VecDeque<ItemId>,
+    settled: VecDeque<EventId>,
     next_number: u64,
 }
 
@@ -149,7 +148,7 @@ impl Mailbox {
         }
         let busy = self.state != State::Idle || !self.waiting.is_empty();
         if busy && item.source == Source::Heartbeat {
-            self.drop_item(item, DropWhy::Busy, acts);
+            self.drop_item(item, Unrun::Busy, acts);
             return;
         }
         let number = self.next_number;
@@ -166,11 +165,11 @@ impl Mailbox {
                 self.steering.push_back(came);
             }
             Delivery::Interrupt => self.interrupt(came, acts),
-            Delivery::Steer | Delivery::FollowUp | Delivery::Collect => self.enqueue(came, acts),
+            Delivery::Steer | Delivery::Followup | Delivery::Collect => self.enqueue(came, acts),
         }
     }
 
-    fn knows(&self, id: &ItemId) -> bool {
+    fn knows(&self, id: &EventId) -> bool {
         let mut open = self.waiting.iter().chain(&self.steering);
         open.any(|waiting| waiting.item.id == *id) || self.settled.contains(id)
     }
@@ -191,21 +190,21 @@ impl Mailbox {
         let authority = came.item.sender.authority.clone();
         let others = self.waiting.iter().filter(|waiting| !waiting.is_of(&authority)).count();
         if others >= MAILBOX_WAITING_MAX {
-            acts.push(Act::Rejected { item: came.item, why: RejectWhy::Full });
+            acts.push(Act::Rejected { item: came.item, why: Unrun::Full });
             return;
         }
         let whose = Whose::Of(authority);
-        self.drop_waiting(&whose, DropWhy::Interrupt, acts);
+        self.drop_waiting(&whose, Unrun::Interrupted, acts);
         self.stop(&whose, Stop { why: StopWhy::Interrupt, before: came.number }, acts);
         self.waiting.push_back(came);
     }
 
     fn aborted(&mut self, whose: &Whose, acts: &mut Vec<Act>) {
-        self.drop_waiting(whose, DropWhy::Abort, acts);
+        self.drop_waiting(whose, Unrun::Aborted, acts);
         self.stop(whose, Stop { why: StopWhy::Abort, before: self.next_number }, acts);
     }
 
-    fn drop_waiting(&mut self, whose: &Whose, why: DropWhy, acts: &mut Vec<Act>) {
+    fn drop_waiting(&mut self, whose: &Whose, why: Unrun, acts: &mut Vec<Act>) {
         let all = std::mem::take(&mut self.waiting);
         for waiting in all {
             if whose.means(&waiting.item.sender.authority) {
@@ -246,20 +245,20 @@ impl Mailbox {
         let mut count = self.waiting.iter().filter(|waiting| mine(waiting)).count();
         let why = match policy {
             Overflow::New if count >= cap => {
-                acts.push(Act::Rejected { item: came.item, why: RejectWhy::Cap });
+                acts.push(Act::Rejected { item: came.item, why: Unrun::Cap });
                 return;
             }
-            Overflow::New | Overflow::Old => DropWhy::Overflow,
-            Overflow::Summarize => DropWhy::Summarized,
+            Overflow::New | Overflow::Old => Unrun::Overflow,
+            Overflow::Summarize => Unrun::Summarized,
         };
         if count < cap && self.waiting.len() >= MAILBOX_WAITING_MAX {
-            acts.push(Act::Rejected { item: came.item, why: RejectWhy::Full });
+            acts.push(Act::Rejected { item: came.item, why: Unrun::Full });
             return;
         }
         while count >= cap {
             let oldest = self.waiting.iter().position(mine).expect("it was counted");
             let oldest = self.waiting.remove(oldest).expect("it was found there").item;
-            if why == DropWhy::Summarized {
+            if why == Unrun::Summarized {
                 self.note_of(&sender).add(&oldest, cap);
             }
             self.drop_item(oldest, why, acts);
@@ -313,7 +312,7 @@ impl Mailbox {
         self.notes.drain(..over);
     }
 
-    fn steer_taken(&mut self, id: &ItemId) {
+    fn steer_taken(&mut self, id: &EventId) {
         let taken = take(&mut self.steering, id)
             // The turn may say so only after its end.
             .or_else(|| take(&mut self.waiting, id));
@@ -322,7 +321,7 @@ impl Mailbox {
         }
     }
 
-    fn steer_failed(&mut self, id: &ItemId, acts: &mut Vec<Act>) {
+    fn steer_failed(&mut self, id: &EventId, acts: &mut Vec<Act>) {
         let Some(failed) = take(&mut self.steering, id) else { return };
         let stop = match &self.state {
             State::Starting { work, .. } | State::Running { work, .. } => work.stop,
@@ -330,10 +329,10 @@ impl Mailbox {
         };
         match stop.filter(|stop| failed.number < stop.before) {
             Some(Stop { why: StopWhy::Interrupt, .. }) => {
-                self.drop_item(failed.item, DropWhy::Interrupt, acts);
+                self.drop_item(failed.item, Unrun::Interrupted, acts);
             }
             Some(Stop { why: StopWhy::Abort, .. }) => {
-                self.drop_item(failed.item, DropWhy::Abort, acts);
+                self.drop_item(failed.item, Unrun::Aborted, acts);
             }
             None => {
                 let at = self.waiting.partition_point(|one| one.number < failed.number);
@@ -377,7 +376,7 @@ impl Mailbox {
         }
         let Some(first) = self.waiting.front() else { return };
         let why = match first.item.settings.mode {
-            Delivery::Steer | Delivery::FollowUp => StartWhy::FollowUp,
+            Delivery::Steer | Delivery::Followup => StartWhy::FollowUp,
             Delivery::Interrupt => StartWhy::Interrupt,
             Delivery::Collect => {
                 let count = self.group();
@@ -426,12 +425,12 @@ impl Mailbox {
         acts.push(Act::Start { items, prompt, why });
     }
 
-    fn drop_item(&mut self, item: Item, why: DropWhy, acts: &mut Vec<Act>) {
+    fn drop_item(&mut self, item: Item, why: Unrun, acts: &mut Vec<Act>) {
         self.settle(item.id.clone());
         acts.push(Act::Dropped { item, why });
     }
 
-    fn settle(&mut self, id: ItemId) {
+    fn settle(&mut self, id: EventId) {
         self.settled.push_back(id);
         let over = self.settled.len().saturating_sub(MAILBOX_SEEN_MAX);
         self.settled.drain(..over);
@@ -444,7 +443,7 @@ impl Waiting {
     }
 }
 
-fn take(from: &mut VecDeque<Waiting>, id: &ItemId) -> Option<Waiting> {
+fn take(from: &mut VecDeque<Waiting>, id: &EventId) -> Option<Waiting> {
     let at = from.iter().position(|waiting| waiting.item.id == *id)?;
     from.remove(at)
 }

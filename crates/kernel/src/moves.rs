@@ -140,6 +140,8 @@ pub fn role(event: &Event) -> Role {
         | Event::ApprovalAnswered { .. }
         | Event::ToolAccessChanged { .. }
         | Event::SessionOpened { .. }
+        | Event::Intake(_)
+        | Event::Access(_)
         | Event::RunCreated(_)
         | Event::RunResumed {}
         | Event::RunPaused { .. }

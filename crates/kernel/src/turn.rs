@@ -175,7 +175,7 @@ impl Turn {
             Event::ModelFailed { step, failure } => self.hear_failure(*step, failure),
             Event::CallFinished { call, outcome } => self.hear_outcome(call, outcome),
             Event::CheckFinished { iteration, outcome } => self.hear_check(*iteration, outcome),
-            Event::SteerReceived { content } => {
+            Event::SteerReceived { content, .. } => {
                 self.steers.push(content.clone());
                 self.open.forget_checks();
                 self.program.offer(Lane::Normal, Signal::Steered);
@@ -194,6 +194,8 @@ impl Turn {
             Event::ToolAccessChanged { access } => self.hear_access(access),
             Event::PromptReceived { .. }
             | Event::SessionOpened { .. }
+            | Event::Intake(_)
+            | Event::Access(_)
             | Event::RunCreated(_)
             | Event::RunResumed {}
             | Event::RunPaused { .. }

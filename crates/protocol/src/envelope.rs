@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::Event;
 use crate::id::{RunId, SessionId, TurnId};
+use crate::intake::Intake;
 
 /// The version of the events that this program writes.
 pub const EVENT_VERSION: u32 = 1;
@@ -78,8 +79,17 @@ impl Event {
             | Self::CancelReceived {}
             | Self::ModeReceived { .. }
             | Self::ApprovalAnswered { .. }
-            | Self::ToolAccessChanged { .. } => Stream::World,
-            Self::SessionOpened { .. }
+            | Self::ToolAccessChanged { .. }
+            | Self::Access(_)
+            | Self::Intake(Intake::Received { .. } | Intake::QueueSet { .. }) => Stream::World,
+            Self::Intake(
+                Intake::Decided { .. }
+                | Intake::Routed(_)
+                | Intake::Unrun { .. }
+                | Intake::ChunkSent { .. }
+                | Intake::Delivered(_),
+            )
+            | Self::SessionOpened { .. }
             | Self::RunCreated(_)
             | Self::RunResumed {}
             | Self::RunPaused { .. }

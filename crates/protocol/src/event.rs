@@ -5,8 +5,6 @@
 //!
 //! Must never: gain a variant for one tool or one provider. A tool call is a tool call.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -14,9 +12,13 @@ use crate::approval::{Answer, Approval};
 use crate::call::{ToolCall, ToolOutcome};
 use crate::confinement::{Attestation, Confinement, Connection, Level};
 use crate::hash::ContentHash;
-use crate::id::{AgentId, ApprovalId, CallId, SessionKey, TaskId, TurnId};
-use crate::message::{Image, Message, ModelFailure, ModelReply, Usage};
+use crate::id::{AgentId, ApprovalId, CallId, SessionKey, TurnId};
+use crate::inbound::EventId;
+use crate::intake::{AccessChange, Intake};
+use crate::message::{Message, ModelFailure, ModelReply, Usage};
 use crate::verdict::Ruling;
+
+pub use crate::plan::{AskedModels, Given, RunLimits, RunPlan, StepPlan, TurnPlan};
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,6 +33,9 @@ pub enum Event {
     SteerReceived {
         /// What was said.
         content: String,
+        /// What it came in as, if a channel brought it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        event: Option<EventId>,
     },
     /// Somebody asked a turn to end. World.
     CancelReceived {},
@@ -54,6 +59,10 @@ pub enum Event {
         /// What it says now; broken means that nothing is on.
         access: Value,
     },
+    /// Something is on its way from a channel to a session, or back. World or turns.
+    Intake(Intake),
+    /// Somebody changed who may do what. World.
+    Access(AccessChange),
     /// A session came to be.
     SessionOpened {
         /// What people call it.
@@ -354,118 +363,6 @@ impl StepStatus {
             Self::Skipped => "skipped",
         }
     }
-}
-
-/// What a run is going to do; the immutable part of its record.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RunPlan {
-    /// Who does it.
-    pub agent: AgentId,
-    /// The task, if it is one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub task: Option<TaskId>,
-    /// What was asked for, as typed.
-    pub prompt: String,
-    /// What goes with it.
-    #[serde(flatten)]
-    pub given: Given,
-    /// Who is asked.
-    #[serde(flatten)]
-    pub asked: AskedModels,
-    /// The mode.
-    pub mode: Mode,
-    /// How much it may do.
-    pub limits: RunLimits,
-    /// The command that checks whether the work is done.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub check: Option<String>,
-    /// Where it works.
-    pub workspace: String,
-    /// The directory that was read for the definitions.
-    pub project: String,
-    /// The steps, by file; one for a free-form run.
-    pub steps: Vec<StepPlan>,
-    /// The hashes of all definition files, by their path.
-    pub files: BTreeMap<String, ContentHash>,
-}
-
-/// What goes with the prompt of a run.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Given {
-    /// Pictures.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub images: Vec<Image>,
-    /// The task's inputs, with defaults.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub inputs: BTreeMap<String, String>,
-}
-
-/// The models of a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AskedModels {
-    /// The model: provider and name.
-    pub model: String,
-    /// Those that are asked when it does not answer, in order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub fallbacks: Vec<String>,
-}
-
-/// One step of a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StepPlan {
-    /// Its name.
-    pub id: String,
-    /// What it uses: `prompt`, or `step:<file>`.
-    pub uses: String,
-    /// Who does it.
-    pub agent: AgentId,
-    /// The persona it wears; none means its own choice.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub persona: Option<String>,
-}
-
-/// How much a turn may do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RunLimits {
-    /// The most requests to the model in one turn.
-    pub steps_max: u32,
-    /// The most calls of tools in one turn.
-    pub calls_max: u32,
-    /// The most iterations of autonomous work.
-    pub iterations_max: u32,
-    /// The most tokens, read and written together.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tokens_max: Option<u64>,
-}
-
-/// What a turn starts from. Together with the events told to it, this is all that decides its moves.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TurnPlan {
-    /// The turn before.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parent: Option<TurnId>,
-    /// The hash of that turn.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parent_hash: Option<ContentHash>,
-    /// The first turn of the branch that the model is shown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub history_from: Option<TurnId>,
-    /// How many turns before that are not shown.
-    #[serde(default)]
-    pub history_left_out: u64,
-    /// The step of the run, from zero.
-    #[serde(default)]
-    pub step: u32,
-    /// What is asked.
-    pub prompt: String,
-    /// Pictures that go with it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub images: Vec<Image>,
-    /// Who the agent is, what it may do, and what the model is told: the kernel's own value.
-    pub charter: Value,
-    /// Answers of this session that hold for the same call again.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub standing: BTreeMap<String, ApprovalId>,
 }
 
 #[cfg(test)]

@@ -65,7 +65,11 @@ pub(crate) fn of_order(definitions: &Definitions, order: &Order) -> Result<RunPl
         agent: order.agent.clone(),
         task: order.task.clone(),
         prompt: order.prompt.clone(),
-        given: Given { images: order.images.clone(), inputs: inputs(task, &order.inputs)? },
+        given: Given {
+            images: order.images.clone(),
+            inputs: inputs(task, &order.inputs)?,
+            inbounds: Vec::new(),
+        },
         asked: AskedModels {
             model: order.terms.model.clone(),
             fallbacks: order.terms.fallbacks.clone(),

@@ -87,7 +87,9 @@ pub(crate) fn fold(sql: &Connection, entry: &Placed<'_>) -> rusqlite::Result<()>
         | Event::ConnectionEnded { .. }
         | Event::CheckStarted { .. }
         | Event::CheckFinished { .. }
-        | Event::IterationCounted { .. } => Ok(()),
+        | Event::IterationCounted { .. }
+        | Event::Intake(_)
+        | Event::Access(_) => Ok(()),
         Event::ApprovalAnswered { approval, answer } => {
             approvals::answered(sql, entry, approval, answer)
         }

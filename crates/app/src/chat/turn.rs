@@ -215,6 +215,8 @@ impl Turn {
             | Event::ApprovalAnswered { .. }
             | Event::ToolAccessChanged { .. }
             | Event::SessionOpened { .. }
+            | Event::Intake(_)
+            | Event::Access(_)
             | Event::RunCreated(_)
             | Event::RunPaused { .. }
             | Event::SandboxOpened { .. }

@@ -93,7 +93,7 @@ impl Chat<'_> {
         };
         let content = files::resolved(text, self.talk.workspace());
         let content = self.talk.engine.parts.redactor.hide(&content);
-        let event = Event::SteerReceived { content };
+        let event = Event::SteerReceived { content, event: None };
         match self.talk.ledger().append(vec![Draft { cause: None, about, event }]) {
             Ok(recorded) => {
                 let seq = recorded.first().map_or(0, |envelope| envelope.seq);

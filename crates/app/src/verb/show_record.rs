@@ -11,6 +11,7 @@ use agentry_protocol::call::ToolOutcome;
 use agentry_protocol::confinement::Connection;
 use agentry_protocol::envelope::Envelope;
 use agentry_protocol::event::Event;
+use agentry_protocol::intake::{AccessChange, Intake};
 use agentry_protocol::{ApprovalId, CallId, RunId, SessionId, TurnId};
 use agentry_store::{Filter, Ledger, RunRow};
 use clap::Args;
@@ -175,11 +176,13 @@ fn connected(call: &CallId, connection: &Connection) -> String {
 fn in_one_line(event: &Event) -> String {
     let words = match event {
         Event::PromptReceived { content } => format!("prompt: {content}"),
-        Event::SteerReceived { content } => format!("steer: {content}"),
+        Event::SteerReceived { content, .. } => format!("steer: {content}"),
         Event::CancelReceived {} => "somebody asked it to end".to_owned(),
         Event::ModeReceived { mode, .. } => format!("mode wanted: {}", mode.as_str()),
         Event::ApprovalAnswered { approval, answer } => answered(approval, answer),
         Event::ToolAccessChanged { .. } => "tool-access.json changed".to_owned(),
+        Event::Intake(intake) => way_in(intake),
+        Event::Access(change) => access_changed(change),
         Event::SessionOpened { key, agent, .. } => format!("session `{key}` with {agent}"),
         Event::RunCreated(plan) => format!(
             "run of {} with {}, {}, {} steps",
@@ -249,6 +252,52 @@ fn in_one_line(event: &Event) -> String {
         ),
     };
     cut(&visible_line(&escaped(&words)))
+}
+
+fn way_in(intake: &Intake) -> String {
+    match intake {
+        Intake::Received { inbound } => {
+            format!(
+                "{} from {}: {}",
+                inbound.event_id, inbound.sender.sender_id, inbound.body.content
+            )
+        }
+        Intake::Decided { record } => {
+            let who = record.principal.name.as_deref().unwrap_or(&record.sender_identifier);
+            format!(
+                "{} {} on {}: {}",
+                record.principal.kind, who, record.channel, record.decision.effect
+            )
+        }
+        Intake::Routed(routed) => {
+            format!("{} goes to {} ({})", routed.event, routed.agent, routed.settings.mode)
+        }
+        Intake::Unrun { event, why, detail } => {
+            let detail = detail.as_ref().map_or_else(String::new, |detail| format!(": {detail}"));
+            format!("{event} has no turn: {why}{detail}")
+        }
+        Intake::ChunkSent { event, chunk, .. } => format!("piece {} to {event} sent", chunk + 1),
+        Intake::Delivered(delivered) => match &delivered.error {
+            None => format!("answer to {} sent in {} pieces", delivered.event, delivered.chunks),
+            Some(error) => format!("answer to {} not sent: {error}", delivered.event),
+        },
+        Intake::QueueSet { wish } => {
+            format!("messages wait: {}", serde_json::to_string(wish).unwrap_or_default())
+        }
+    }
+}
+
+fn access_changed(change: &AccessChange) -> String {
+    match change {
+        AccessChange::GrantGiven { grant } => format!("{} given by {}", grant.id, grant.granted_by),
+        AccessChange::GrantRevoked { grant, by, .. } => format!("{grant} taken back by {by}"),
+        AccessChange::GrantExpired { grant } => format!("{grant} is over"),
+        AccessChange::EntityChanged { entity } => {
+            format!("{} is known as {}", entity.id, entity.name)
+        }
+        AccessChange::EntityRemoved { entity } => format!("{entity} is not known any more"),
+        AccessChange::AuditTrimmed(_) => "old audit records are not listed any more".to_owned(),
+    }
 }
 
 fn status(outcome: &ToolOutcome) -> String {

@@ -300,7 +300,7 @@ impl Desk {
             }
             Inbound::Steer { content } => {
                 let content = self.parts.redactor.hide(&content);
-                self.record(Event::SteerReceived { content })
+                self.record(Event::SteerReceived { content, event: None })
             }
         }
     }

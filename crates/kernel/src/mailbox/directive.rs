@@ -9,7 +9,9 @@
 
 use std::fmt;
 
-use super::settings::{Delivery, Overflow, Wish};
+use agentry_protocol::access::Delivery;
+use agentry_protocol::intake::Wish;
+
 use crate::limits::DIRECTIVE_WORD_CHARS_MAX;
 
 /// A message without its directive.
@@ -88,7 +90,7 @@ fn read_queue(text: &str) -> Result<Plain, Unreadable> {
             false => Err(unreadable(word(after))),
         };
     }
-    if let Some(mode) = Delivery::parse(first) {
+    if let Some(mode) = first.parse().ok() {
         wish.mode = Some(mode);
         rest = rest[first.len()..].trim_start();
     } else if option(first, &mut wish)? != Took::Option {
@@ -117,7 +119,7 @@ fn option(word: &str, wish: &mut Wish) -> Result<Took, Unreadable> {
             let cap = value.parse().ok().filter(|cap| *cap > 0);
             wish.cap = Some(cap.ok_or_else(|| unreadable(word))?);
         }
-        "drop" => wish.drop = Some(Overflow::parse(value).ok_or_else(|| unreadable(word))?),
+        "drop" => wish.drop = Some(value.parse().map_err(|_| unreadable(word))?),
         _ => return Ok(Took::Nothing),
     }
     Ok(Took::Option)

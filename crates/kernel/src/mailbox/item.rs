@@ -2,35 +2,10 @@
 //!
 //! Must never: say what an authority holds; here it is only the same or another one.
 
-use std::fmt;
-
+use agentry_protocol::inbound::EventId;
+use agentry_protocol::intake::{Settings, Source, Unrun};
 use agentry_protocol::{ContentHash, TurnId};
 use serde::{Deserialize, Serialize};
-
-use super::settings::{Settings, Source};
-
-/// The id of the event that an item came with.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct ItemId(String);
-
-impl ItemId {
-    /// Takes the text as the id.
-    pub fn new(text: impl Into<String>) -> Self {
-        Self(text.into())
-    }
-
-    /// The id as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for ItemId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
 
 /// Where an item came from, and where its answer goes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -61,7 +36,7 @@ pub struct Sender {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Item {
     /// The event it came with.
-    pub id: ItemId,
+    pub id: EventId,
     /// Who says it.
     pub sender: Sender,
     /// What kind of sender.
@@ -90,9 +65,9 @@ pub enum Input {
     /// The turn that was to start could not begin.
     StartFailed,
     /// The turn was told the item.
-    SteerTaken(ItemId),
+    SteerTaken(EventId),
     /// The turn could not be told the item.
-    SteerFailed(ItemId),
+    SteerFailed(EventId),
     /// The turn is over, however it ended.
     TurnEnded(TurnId),
     /// The session is being compacted, inside of a turn or by itself.
@@ -153,26 +128,19 @@ pub enum Act {
         /// The item.
         item: Item,
         /// Why.
-        why: RejectWhy,
+        why: Unrun,
     },
     /// The item was taken and will not be run.
     Dropped {
         /// The item.
         item: Item,
         /// Why.
-        why: DropWhy,
+        why: Unrun,
     },
     /// An item with this id came before; nothing is done.
     Repeated {
         /// The id.
-        id: ItemId,
-    },
-    /// The item's turn was under way when the process went away.
-    Interrupted {
-        /// The item.
-        item: Item,
-        /// Whether it waits again; if not, a person must look.
-        again: bool,
+        id: EventId,
     },
     /// Tick at this time, in milliseconds; a later one takes the place of an earlier one.
     WakeAt(u64),
@@ -200,30 +168,4 @@ pub enum StopWhy {
     Interrupt,
     /// Somebody asked.
     Abort,
-}
-
-/// Why an item was not taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RejectWhy {
-    /// As many of this sender wait as may, and new ones are turned away.
-    Cap,
-    /// The mailbox holds no more of anybody.
-    Full,
-}
-
-/// Why an item will not be run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DropWhy {
-    /// A newer item needed the room.
-    Overflow,
-    /// A newer item needed the room, and the next prompt has a line about this one.
-    Summarized,
-    /// The sender interrupted with something newer.
-    Interrupt,
-    /// Somebody stopped the session.
-    Abort,
-    /// A heartbeat met a busy session.
-    Busy,
 }

@@ -1,57 +1,39 @@
 //! A mailbox as it is after the process went away.
 //!
-//! What waited waits again. An item whose turn was under way is interrupted: it waits again only where
-//! nothing that changes the world was begun for it.
+//! What waited waits again, and what was dropped with a promise is still told. A turn that was under way
+//! goes on by itself: its run is taken up where it was, so that nothing is run a second time.
 //!
-//! Must never: run an item a second time whose first turn may have done something.
+//! Must never: put an item in line twice.
 
-use serde::{Deserialize, Serialize};
+use agentry_protocol::TurnId;
 
-use super::{Act, Item, Mailbox, Waiting};
-
-/// An item as it was stored.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kept {
-    /// The item.
-    pub item: Item,
-    /// How far it came.
-    pub status: Status,
-}
-
-/// How far an item came before the process went away.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// It waited.
-    Pending,
-    /// It was told to a turn, or its turn was under way.
-    Processing {
-        /// Whether a call that changes something was recorded for its turn.
-        changed_something: bool,
-    },
-}
+use super::{Act, Item, Mailbox, Sender, State, Waiting, Work};
 
 impl Mailbox {
-    /// The mailbox with what was stored, oldest first; tick it once to go on.
-    pub fn restored(kept: Vec<Kept>) -> (Self, Vec<Act>) {
+    /// The mailbox with what waited, oldest first, and the turn that goes on; tick it once to go on.
+    ///
+    /// `dropped` are those that the next prompt of their sender has a line about.
+    pub fn restored(
+        waiting: Vec<Item>,
+        dropped: &[Item],
+        running: Option<(TurnId, Sender)>,
+    ) -> (Self, Vec<Act>) {
         let mut mailbox = Self::default();
         let mut acts = Vec::new();
-        for Kept { item, status } in kept {
+        for item in dropped {
+            mailbox.note_of(&item.sender).add(item, item.settings.cap);
+            mailbox.settle(item.id.clone());
+        }
+        for item in waiting {
             if mailbox.knows(&item.id) {
                 acts.push(Act::Repeated { id: item.id });
-                continue;
+            } else {
+                mailbox.put(item);
             }
-            match status {
-                Status::Pending => mailbox.put(item),
-                Status::Processing { changed_something: false } => {
-                    acts.push(Act::Interrupted { item: item.clone(), again: true });
-                    mailbox.put(item);
-                }
-                Status::Processing { changed_something: true } => {
-                    mailbox.settle(item.id.clone());
-                    acts.push(Act::Interrupted { item, again: false });
-                }
-            }
+        }
+        if let Some((turn, sender)) = running {
+            let work = Work { sender, stop: None };
+            mailbox.state = State::Running { turn, work, compacting: false };
         }
         (mailbox, acts)
     }

@@ -133,7 +133,10 @@ impl World {
                 self.asked += 1;
                 let mut events = Vec::new();
                 if step.is_multiple_of(7) {
-                    events.push(Event::SteerReceived { content: format!("steer {step}") });
+                    events.push(Event::SteerReceived {
+                        content: format!("steer {step}"),
+                        event: None,
+                    });
                 }
                 if step.is_multiple_of(31) {
                     let mode = [Mode::Supervised, Mode::Autonomous][(step / 31 % 2) as usize];

@@ -101,7 +101,7 @@ impl FromStr for DataLevel {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Delivery {
-    /// Into the running turn, at the next tool boundary.
+    /// Into the running turn, at the next tool boundary; or a turn of its own where that cannot be.
     Steer,
     /// After the running turn, one turn for each message.
     Followup,
@@ -116,7 +116,7 @@ impl Delivery {
     pub const ALL: [Self; 4] = [Self::Steer, Self::Followup, Self::Collect, Self::Interrupt];
 
     /// Every spelling that is accepted, with what it means.
-    pub const SPELLINGS: [(&'static str, Self); 16] = [
+    pub const SPELLINGS: [(&'static str, Self); 18] = [
         ("steer", Self::Steer),
         ("steering", Self::Steer),
         ("queue", Self::Steer),
@@ -128,6 +128,8 @@ impl Delivery {
         ("followups", Self::Followup),
         ("follow-up", Self::Followup),
         ("follow-ups", Self::Followup),
+        ("follow_up", Self::Followup),
+        ("follow_ups", Self::Followup),
         ("collect", Self::Collect),
         ("coalesce", Self::Collect),
         ("interrupt", Self::Interrupt),
@@ -156,7 +158,8 @@ impl FromStr for Delivery {
     type Err = UnknownWord;
 
     fn from_str(word: &str) -> Result<Self, UnknownWord> {
-        let found = Self::SPELLINGS.iter().find(|(spelling, _)| *spelling == word);
+        let plain = word.trim().to_ascii_lowercase();
+        let found = Self::SPELLINGS.iter().find(|(spelling, _)| *spelling == plain);
         found.map(|(_, delivery)| *delivery).ok_or_else(|| UnknownWord {
             word: word.to_owned(),
             known: "steer, followup, collect, interrupt",

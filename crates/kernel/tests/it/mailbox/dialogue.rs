@@ -4,8 +4,10 @@
 //! `text of a1`. The other things are `started`, `start failed`, `ended`, `taken a1`, `failed a1`,
 //! `compacting`, `compacted`, `abort`, `abort ann` and `tick`.
 
-use agentry_kernel::mailbox::settings::{Delivery, Overflow, Settings, Source};
-use agentry_kernel::mailbox::{Act, Input, Item, ItemId, Mailbox, Place, Sender, Whose};
+use agentry_kernel::mailbox::{Act, Input, Item, Mailbox, Place, Sender, Whose};
+use agentry_protocol::access::Delivery;
+use agentry_protocol::inbound::EventId;
+use agentry_protocol::intake::{Overflow, Settings, Source};
 use agentry_protocol::{ContentHash, TurnId};
 
 pub(super) struct Dialogue {
@@ -48,8 +50,8 @@ impl Dialogue {
             }
             ["start", "failed"] => Input::StartFailed,
             ["ended"] => Input::TurnEnded(TurnId::from_number(self.turns)),
-            ["taken", id] => Input::SteerTaken(ItemId::new(*id)),
-            ["failed", id] => Input::SteerFailed(ItemId::new(*id)),
+            ["taken", id] => Input::SteerTaken(event(id)),
+            ["failed", id] => Input::SteerFailed(event(id)),
             ["compacting"] => Input::CompactionStarted,
             ["compacted"] => Input::CompactionEnded,
             ["abort"] => Input::Aborted(Whose::Everyone),
@@ -70,7 +72,7 @@ pub(super) fn check(lines: &str) -> Vec<Act> {
 pub(super) fn item(id: &str, from: &str, settings: &[&str], received_ms: u64) -> Item {
     let mut source = Source::Person;
     let mut all = Settings {
-        mode: Delivery::FollowUp,
+        mode: Delivery::Followup,
         debounce_ms: 1_000,
         cap: 20,
         drop: Overflow::Summarize,
@@ -78,15 +80,15 @@ pub(super) fn item(id: &str, from: &str, settings: &[&str], received_ms: u64) ->
     for word in settings {
         match word.split_once('=') {
             Some(("cap", cap)) => all.cap = cap.parse().expect("a number"),
-            Some(("drop", drop)) => all.drop = Overflow::parse(drop).expect("a policy"),
+            Some(("drop", drop)) => all.drop = drop.parse().expect("a policy"),
             Some(("debounce", time)) => all.debounce_ms = time.parse().expect("a time"),
             Some(_) => panic!("`{word}` is no setting"),
             None if *word == "heartbeat" => source = Source::Heartbeat,
-            None => all.mode = Delivery::parse(word).expect("a delivery"),
+            None => all.mode = word.parse().expect("a delivery"),
         }
     }
     let text = format!("text of {id}");
-    Item { id: ItemId::new(id), sender: sender(from), source, text, settings: all, received_ms }
+    Item { id: event(id), sender: sender(from), source, text, settings: all, received_ms }
 }
 
 pub(super) fn sender(from: &str) -> Sender {
@@ -97,6 +99,16 @@ pub(super) fn sender(from: &str) -> Sender {
     }
 }
 
+/// The event with this id on a channel that is only for tests.
+pub(super) fn event(id: &str) -> EventId {
+    EventId::of("t", id).expect("an id for tests is plain")
+}
+
+/// The id of an event without its channel.
+pub(super) fn bare(id: &EventId) -> &str {
+    id.as_str().strip_prefix("t:").expect("the event is of the channel for tests")
+}
+
 fn authority(who: &str) -> ContentHash {
     ContentHash::of(who.as_bytes())
 }
@@ -105,16 +117,14 @@ fn words(act: &Act) -> String {
     let word = |value: &dyn std::fmt::Debug| format!("{value:?}").to_lowercase();
     match act {
         Act::Start { items, why, .. } => {
-            let ids: Vec<&str> = items.iter().map(|item| item.id.as_str()).collect();
+            let ids: Vec<&str> = items.iter().map(|item| bare(&item.id)).collect();
             format!("start {} ({})", ids.join("+"), word(why))
         }
-        Act::Steer { item } => format!("steer {}", item.id),
+        Act::Steer { item } => format!("steer {}", bare(&item.id)),
         Act::Cancel { why } => format!("cancel ({})", word(why)),
-        Act::Rejected { item, why } => format!("reject {} ({})", item.id, word(why)),
-        Act::Dropped { item, why } => format!("drop {} ({})", item.id, word(why)),
-        Act::Repeated { id } => format!("repeated {id}"),
-        Act::Interrupted { item, again: true } => format!("interrupted {}, again", item.id),
-        Act::Interrupted { item, again: false } => format!("interrupted {}", item.id),
+        Act::Rejected { item, why } => format!("reject {} ({})", bare(&item.id), word(why)),
+        Act::Dropped { item, why } => format!("drop {} ({})", bare(&item.id), word(why)),
+        Act::Repeated { id } => format!("repeated {}", bare(id)),
         Act::WakeAt(at) => format!("wake {at}"),
     }
 }

@@ -1,11 +1,11 @@
 //! Each delivery while a turn runs, while it is compacted and while nothing runs; overflow, stops, restarts.
 
 use agentry_kernel::limits::MAILBOX_WAITING_MAX;
-use agentry_kernel::mailbox::{Input, Kept, Mailbox, Status, moves_head};
+use agentry_kernel::mailbox::{Act, Input, Mailbox, moves_head};
 use agentry_protocol::TurnId;
 use agentry_protocol::event::Ending;
 
-use super::dialogue::{Dialogue, check, item, said};
+use super::dialogue::{Dialogue, check, item, said, sender};
 
 #[test]
 fn an_idle_session_takes_every_delivery_at_once() {
@@ -86,7 +86,7 @@ fn no_steer_before_the_turn_began_while_it_is_compacted_or_stopped() {
         2 compacting ->
         3 b1 ann@tg steer ->
         4 compacted ->
-        5 abort -> drop a2 (abort); drop b1 (abort); cancel (abort)
+        5 abort -> drop a2 (aborted); drop b1 (aborted); cancel (abort)
         6 c1 ann@tg steer ->
         7 ended -> start c1 (followup)
         ",
@@ -199,8 +199,8 @@ fn an_interrupt_drops_what_waits_stops_the_turn_and_is_next() {
         1 started ->
         2 a2 ann@tg followup ->
         3 a3 ann@mail collect ->
-        4 a4 ann@tg interrupt -> drop a2 (interrupt); drop a3 (interrupt); cancel (interrupt)
-        5 a5 ann@tg interrupt -> drop a4 (interrupt)
+        4 a4 ann@tg interrupt -> drop a2 (interrupted); drop a3 (interrupted); cancel (interrupt)
+        5 a5 ann@tg interrupt -> drop a4 (interrupted)
         6 ended -> start a5 (interrupt)
         ",
     );
@@ -214,7 +214,7 @@ fn an_interrupt_takes_steers_with_it_that_were_under_way() {
         1 started ->
         2 a2 ann@tg steer -> steer a2
         3 a3 ann@tg interrupt -> cancel (interrupt)
-        4 failed a2 -> drop a2 (interrupt)
+        4 failed a2 -> drop a2 (interrupted)
         5 ended -> start a3 (interrupt)
         ",
     );
@@ -239,7 +239,7 @@ fn an_interrupt_neither_stops_nor_drops_what_is_another_s() {
         1 started ->
         2 a2 ann@tg followup ->
         3 b1 bob@tg followup ->
-        4 b2 bob@tg interrupt -> drop b1 (interrupt)
+        4 b2 bob@tg interrupt -> drop b1 (interrupted)
         5 ended -> start a2 (followup)
         6 started ->
         7 ended -> start b2 (interrupt)
@@ -281,7 +281,7 @@ fn while_a_turn_is_compacted_every_delivery_but_an_interrupt_waits() {
         7 ended -> start a2 (followup)
         8 started ->
         8 compacting ->
-        9 a5 ann@tg interrupt -> drop a3 (interrupt); drop a4 (interrupt); cancel (interrupt)
+        9 a5 ann@tg interrupt -> drop a3 (interrupted); drop a4 (interrupted); cancel (interrupt)
         10 ended -> start a5 (interrupt)
         ",
     );
@@ -348,7 +348,7 @@ fn a_mailbox_holds_so_many_and_then_turns_everybody_away() {
         "
         0 one-more ann@tg followup -> reject one-more (full)
         0 stop ann@tg interrupt -> reject stop (full)
-        0 same p0@tg interrupt -> drop a0 (interrupt)
+        0 same p0@tg interrupt -> drop a0 (interrupted)
         ",
     );
     assert_eq!(dialogue.mailbox.waiting().len(), MAILBOX_WAITING_MAX);
@@ -363,9 +363,9 @@ fn an_abort_cancels_what_waits_first_and_then_what_runs() {
         2 a2 ann@tg followup ->
         3 b1 bob@tg collect ->
         4 a3 ann@tg steer -> steer a3
-        5 abort -> drop a2 (abort); drop b1 (abort); cancel (abort)
+        5 abort -> drop a2 (aborted); drop b1 (aborted); cancel (abort)
         6 abort ->
-        7 failed a3 -> drop a3 (abort)
+        7 failed a3 -> drop a3 (aborted)
         8 a4 ann@tg followup ->
         9 ended -> start a4 (followup)
         ",
@@ -380,8 +380,8 @@ fn an_abort_of_one_leaves_the_others() {
         1 started ->
         2 a2 ann@tg followup ->
         3 b1 bob@tg followup ->
-        4 abort bob -> drop b1 (abort)
-        5 abort ann -> drop a2 (abort); cancel (abort)
+        4 abort bob -> drop b1 (aborted)
+        5 abort ann -> drop a2 (aborted); cancel (abort)
         6 ended ->
         ",
     );
@@ -393,37 +393,37 @@ fn an_abort_stops_a_compaction() {
         "
         0 compacting ->
         1 a1 ann@tg followup ->
-        2 abort -> drop a1 (abort); cancel (abort)
+        2 abort -> drop a1 (aborted); cancel (abort)
         3 compacted ->
         ",
     );
 }
 
 #[test]
-fn after_a_restart_what_waited_waits_and_what_ran_is_interrupted() {
-    let kept =
-        |id, from, settings: &[&str], status| Kept { item: item(id, from, settings, 5), status };
-    let harmless = Status::Processing { changed_something: false };
-    let changed = Status::Processing { changed_something: true };
-    let (mailbox, acts) = Mailbox::restored(vec![
-        kept("a1", "ann@tg", &["followup"], changed),
-        kept("a2", "ann@tg", &["followup"], harmless),
-        kept("a3", "ann@tg", &["steer"], Status::Pending),
-        kept("a4", "ann@tg", &["collect"], Status::Pending),
-        kept("a4", "ann@tg", &["collect"], Status::Pending),
-        kept("a5", "ann@tg", &["collect"], Status::Pending),
-    ]);
-    assert_eq!(said(&acts), ["interrupted a1", "interrupted a2, again", "repeated a4"]);
-    Dialogue::new(mailbox).hold(
+fn after_a_restart_what_waited_waits_and_what_ran_goes_on() {
+    let kept = |id, settings: &[&str]| item(id, "ann@tg", settings, 5);
+    let waiting = vec![
+        kept("a3", &["steer"]),
+        kept("a4", &["collect"]),
+        kept("a4", &["collect"]),
+        kept("a5", &["collect"]),
+    ];
+    let dropped = [kept("a2", &["collect"])];
+    let running = Some((TurnId::from_number(0), sender("ann@tg")));
+    let (mailbox, acts) = Mailbox::restored(waiting, &dropped, running);
+    assert_eq!(said(&acts), ["repeated a4"]);
+    let acts = Dialogue::new(mailbox).hold(
         "
-        2000 tick -> start a2 (followup)
-        2001 a1 ann@tg followup -> repeated a1
-        2002 started ->
+        2000 tick ->
+        2001 a2 ann@tg followup -> repeated a2
         2003 ended -> start a3 (followup)
         2004 started ->
         2005 ended -> start a4+a5 (collected)
         ",
     );
+    let Act::Start { prompt, .. } = &acts[1] else { panic!("{acts:?}") };
+    let note = "[Queue overflow] Dropped 1 message due to cap.";
+    assert!(prompt.starts_with(note), "{prompt}");
 }
 
 #[test]
@@ -452,7 +452,7 @@ struct Branch {
 impl Branch {
     fn turn(&mut self, mailbox: &mut Mailbox, number: u32, ending: Ending) {
         let turn = TurnId::from_number(u128::from(number));
-        let sender = super::dialogue::sender("ann@tg");
+        let sender = sender("ann@tg");
         mailbox.tell(Input::TurnStarted { turn: turn.clone(), sender }, 0);
         self.parents.push((number, self.head));
         if moves_head(ending) {

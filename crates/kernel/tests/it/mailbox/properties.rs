@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use agentry_kernel::mailbox::settings::{Delivery, Overflow, Settings, Source};
-use agentry_kernel::mailbox::{Act, Input, Item, ItemId, Mailbox, Sender, StartWhy, Whose};
+use agentry_kernel::mailbox::{Act, Input, Item, Mailbox, Sender, StartWhy, Whose};
 use agentry_protocol::TurnId;
+use agentry_protocol::access::Delivery;
+use agentry_protocol::inbound::EventId;
+use agentry_protocol::intake::{Overflow, Settings, Source};
 use proptest::prelude::*;
 
-use super::dialogue::sender;
+use super::dialogue::{bare, event, sender};
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -25,7 +27,7 @@ enum Step {
 fn settings() -> impl Strategy<Value = Settings> {
     let mode = prop_oneof![
         2 => Just(Delivery::Steer),
-        2 => Just(Delivery::FollowUp),
+        2 => Just(Delivery::Followup),
         3 => Just(Delivery::Collect),
         1 => Just(Delivery::Interrupt),
     ];
@@ -78,7 +80,7 @@ struct Owner {
     mailbox: Mailbox,
     now_ms: u64,
     items: Vec<Item>,
-    ways: BTreeMap<ItemId, Way>,
+    ways: BTreeMap<EventId, Way>,
     doing: Doing,
     turns: u128,
     /// The number of the newest item that had a turn.
@@ -101,7 +103,7 @@ impl Owner {
     fn step(&mut self, step: Step) {
         match step {
             Step::Arrive { who, place, settings, source } => {
-                let id = ItemId::new(format!("i{}", self.items.len()));
+                let id = event(&format!("i{}", self.items.len()));
                 let sender = sender(&format!("p{who}@c{place}"));
                 let text = format!("<{id}>");
                 let item = Item { id, sender, source, text, settings, received_ms: self.now_ms };
@@ -165,7 +167,7 @@ impl Owner {
     }
 
     fn answer(&mut self, which: prop::sample::Index, taken: bool) {
-        let open: Vec<ItemId> = self.mailbox.steering().map(|item| item.id.clone()).collect();
+        let open: Vec<EventId> = self.mailbox.steering().map(|item| item.id.clone()).collect();
         if open.is_empty() {
             return;
         }
@@ -206,7 +208,6 @@ impl Owner {
                 Act::Rejected { item, .. } => self.move_on(&item.id, Way::Rejected),
                 Act::Dropped { item, .. } => self.move_on(&item.id, Way::Dropped),
                 Act::Repeated { id } => panic!("{id} came once"),
-                Act::Interrupted { .. } => panic!("there was no restart"),
                 Act::WakeAt(at) => assert!(at > self.now_ms, "a time to wake is ahead"),
                 Act::Cancel { .. } => {}
             }
@@ -242,7 +243,7 @@ impl Owner {
         self.ways[&item.id] == Way::Dropped && prompt.contains(&format!("\n- {}", item.text))
     }
 
-    fn move_on(&mut self, id: &ItemId, way: Way) {
+    fn move_on(&mut self, id: &EventId, way: Way) {
         let before = self.ways.insert(id.clone(), way).expect("it arrived");
         let open = before == Way::Waiting || before == Way::Steering && way == Way::Dropped;
         assert!(open, "{id} was {before:?} and is {way:?}");
@@ -303,10 +304,10 @@ proptest! {
         let mut seen: Vec<Vec<usize>> = Vec::new();
         let mut acts = Vec::new();
         for (number, (who, place, collect)) in deliveries.iter().enumerate() {
-            let mode = if *collect { Delivery::Collect } else { Delivery::FollowUp };
+            let mode = if *collect { Delivery::Collect } else { Delivery::Followup };
             let settings = Settings { mode, debounce_ms: 10, cap: 200, drop: Overflow::New };
             let sender = sender(&format!("p{who}@c{place}"));
-            let id = ItemId::new(number.to_string());
+            let id = event(&number.to_string());
             let item = Item {
                 id, sender, source: Source::Person, text: String::new(), settings, received_ms: 0,
             };
@@ -314,7 +315,7 @@ proptest! {
         }
         let mut turn = 0;
         while let Some(Act::Start { items, .. }) = acts.pop() {
-            seen.push(items.iter().map(|item| item.id.as_str().parse().expect("a number")).collect());
+            seen.push(items.iter().map(|item| bare(&item.id).parse().expect("a number")).collect());
             turn += 1;
             let id = TurnId::from_number(turn);
             mailbox.tell(Input::TurnStarted { turn: id.clone(), sender: items[0].sender.clone() }, 0);

@@ -2,36 +2,36 @@
 
 use agentry_kernel::limits::{MAILBOX_CAP_MAX, MAILBOX_DEBOUNCE_MS_MAX};
 use agentry_kernel::mailbox::directive::{Directive, Plain, read};
-use agentry_kernel::mailbox::settings::{
-    Delivery, Levels, Overflow, Settings, Source, Wish, settings,
-};
+use agentry_kernel::mailbox::settings::{Levels, settings};
+use agentry_protocol::access::Delivery;
+use agentry_protocol::intake::{Overflow, Settings, Source, Wish};
 
 #[test]
 fn every_documented_spelling_is_read() {
     let table = [
         (Delivery::Steer, "steer Steering queue queued steer-backlog steer+backlog steer_backlog"),
-        (Delivery::FollowUp, "followup follow-up followups follow-ups FOLLOWUP follow_up"),
+        (Delivery::Followup, "followup follow-up followups follow-ups FOLLOWUP follow_up"),
         (Delivery::Collect, "collect coalesce"),
         (Delivery::Interrupt, "interrupt interrupts abort"),
     ];
     for (delivery, spellings) in table {
         for spelling in spellings.split(' ') {
-            assert_eq!(Delivery::parse(spelling), Some(delivery), "{spelling}");
+            assert_eq!(spelling.parse(), Ok(delivery), "{spelling}");
         }
-        assert_eq!(Delivery::parse(delivery.as_str()), Some(delivery));
+        assert_eq!(delivery.as_str().parse(), Ok(delivery));
         assert_eq!(serde_json::to_value(delivery).unwrap(), delivery.as_str());
     }
-    assert_eq!(Delivery::parse("later"), None);
+    assert!("later".parse::<Delivery>().is_err());
     for (policy, spellings) in [
         (Overflow::Old, "old oldest"),
         (Overflow::New, "new Newest"),
         (Overflow::Summarize, "summarize summary"),
     ] {
         for spelling in spellings.split(' ') {
-            assert_eq!(Overflow::parse(spelling), Some(policy), "{spelling}");
+            assert_eq!(spelling.parse(), Ok(policy), "{spelling}");
         }
     }
-    assert_eq!(Overflow::parse("any"), None);
+    assert!("any".parse::<Overflow>().is_err());
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn the_nearest_level_that_says_something_wins_for_each_part() {
     let mut levels = Levels::default();
     let now = |levels: &Levels| settings(Source::Timer, levels);
     let default = Settings {
-        mode: Delivery::FollowUp,
+        mode: Delivery::Followup,
         debounce_ms: 1_000,
         cap: 20,
         drop: Overflow::Summarize,
@@ -49,7 +49,7 @@ fn the_nearest_level_that_says_something_wins_for_each_part() {
     assert_eq!(now(&levels), Settings { mode: Delivery::Collect, cap: 5, ..default });
     levels.channel = Wish { mode: Some(Delivery::Steer), ..Wish::default() };
     assert_eq!(now(&levels), Settings { mode: Delivery::Steer, cap: 5, ..default });
-    levels.session = Wish { mode: Some(Delivery::FollowUp), cap: Some(6), ..Wish::default() };
+    levels.session = Wish { mode: Some(Delivery::Followup), cap: Some(6), ..Wish::default() };
     assert_eq!(now(&levels), Settings { cap: 6, ..default });
     levels.inline = Wish {
         mode: Some(Delivery::Interrupt),
@@ -74,8 +74,8 @@ fn nobody_asks_for_more_than_there_is() {
 fn without_a_word_the_kind_of_sender_decides() {
     let of = |source| settings(source, &Levels::default()).mode;
     assert_eq!(of(Source::Person), Delivery::Interrupt);
-    assert_eq!(of(Source::Agent), Delivery::FollowUp);
-    assert_eq!(of(Source::Timer), Delivery::FollowUp);
+    assert_eq!(of(Source::Agent), Delivery::Followup);
+    assert_eq!(of(Source::Timer), Delivery::Followup);
     assert_eq!(of(Source::Program), Delivery::Collect);
 }
 

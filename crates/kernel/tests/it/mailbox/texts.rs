@@ -13,7 +13,6 @@ fn last_prompt(acts: &[Act]) -> String {
         | Act::Rejected { .. }
         | Act::Dropped { .. }
         | Act::Repeated { .. }
-        | Act::Interrupted { .. }
         | Act::WakeAt(_) => None,
     });
     prompts.next_back().expect("something started")
