@@ -179,7 +179,7 @@ pub(crate) fn policies(loaded: &Loaded) -> Result<Access, Fault> {
     if let Some(file) = rules.broken.first() {
         let text = format!("the policies in {file} do not load");
         let hint = "`agentry check` shows why; until then nobody is let in";
-        return Err(Fault::new(Blame::Agent, text).hint(hint));
+        return Err(Fault::new(Blame::Agent, text).hint(hint).in_a_definition());
     }
     Ok(compile(&rules.policies()))
 }

@@ -17,7 +17,7 @@ use crate::access::slug;
 use crate::limits::SESSION_KEY_BYTES_MAX;
 use crate::mailbox::directive::{self, Directive};
 use crate::mailbox::settings::{Levels, settings};
-use crate::mailbox::{Place, Sender};
+use crate::mailbox::{Place, Sender, Whose};
 
 /// The field of an event's metadata in which the owner may say where it goes.
 pub const TARGET: &str = "target";
@@ -29,6 +29,8 @@ pub enum Route {
     To(Box<Destination>),
     /// From now on messages of its session wait so; nothing said means as elsewhere.
     Queue(Destination, Option<Wish>),
+    /// What is under way and what waits stops.
+    Stop(Destination, Whose),
     /// It has no turn.
     Unrun(Unrun, String),
 }
@@ -82,6 +84,17 @@ pub fn route(inbound: &Inbound, principal: &Principal, decision: &Decision) -> R
         Some(Directive::Session(_) | Directive::Default) if is_shared(inbound, principal) => {
             let why = "only the owner says how the messages of a group wait";
             Route::Unrun(Unrun::BadDirective, why.to_owned())
+        }
+        Some(Directive::Stop) => {
+            let whose = match principal.kind {
+                PrincipalKind::Owner => Whose::Everyone,
+                PrincipalKind::Known
+                | PrincipalKind::Unknown
+                | PrincipalKind::System
+                | PrincipalKind::Webhook
+                | PrincipalKind::Agent => Whose::Of(authority(inbound, principal, decision)),
+            };
+            Route::Stop(to, whose)
         }
         Some(Directive::Session(wish)) => Route::Queue(to, Some(wish)),
         Some(Directive::Default) => Route::Queue(to, None),

@@ -25,7 +25,7 @@ use agentry_store::{InboundStatus, SoleIntake};
 
 use crate::error::Error;
 use crate::host::{SharedHost, Witness};
-use crate::intake::{Arrival, Intake, Office};
+use crate::intake::{Intake, Office};
 use crate::limits::{BUSY_SESSION_WAIT_MS, BUSY_SESSION_WAIT_MS_MAX, DESK_WAIT_MAX};
 use crate::reply::Replies;
 use crate::run::{End, Outcome};
@@ -211,11 +211,12 @@ impl Desk {
                 Scope::One(event) => Some(event),
             };
             let (arrivals, more) = self.intake.take(only)?;
-            self.rest.arriving = arrivals.iter().map(|arrival| arrival.item.id.clone()).collect();
-            for Arrival { session, item } in arrivals {
-                let id = item.id.clone();
-                self.with(&session, Input::Arrived(item))?;
-                self.rest.arriving.remove(&id);
+            let arriving = arrivals.iter().filter_map(|arrival| arrival.event().cloned());
+            self.rest.arriving = arriving.collect();
+            for arrival in arrivals {
+                let event = arrival.event().cloned();
+                self.with(&arrival.session, arrival.told)?;
+                event.map(|event| self.rest.arriving.remove(&event));
             }
             if !more {
                 return Ok(());

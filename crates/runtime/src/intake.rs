@@ -14,7 +14,7 @@ use agentry_agentfile::access::LocalTime;
 use agentry_kernel::access::{Access, Asked, resolved};
 use agentry_kernel::identity::People;
 use agentry_kernel::mailbox::settings::Levels;
-use agentry_kernel::mailbox::{Item, Sender};
+use agentry_kernel::mailbox::{Input, Item, Sender, Whose};
 use agentry_kernel::route::{self, Destination, Route};
 use agentry_protocol::access::{AccessRecord, Decision, Effect, Grant};
 use agentry_protocol::envelope::{About, Draft};
@@ -64,10 +64,23 @@ pub(crate) struct Intake {
     grants: Vec<Grant>,
 }
 
-/// An event that lies in the mailbox of a session.
+/// What the mailbox of a session is to be told of an event.
 pub(crate) struct Arrival {
     pub(crate) session: SessionId,
-    pub(crate) item: Item,
+    pub(crate) told: Input,
+}
+
+impl Arrival {
+    /// The event that lies in the mailbox from then on.
+    pub(crate) fn event(&self) -> Option<&EventId> {
+        if let Input::Arrived(item) = &self.told { Some(&item.id) } else { None }
+    }
+}
+
+/// What an event orders that is not a message.
+enum OrderedBy {
+    Queue(Option<Wish>),
+    Stop(Whose),
 }
 
 /// What came of looking at one event.
@@ -182,10 +195,11 @@ impl Intake {
             let event = inbound.event_id.clone();
             Ok(stages.end(Stage::Unrun { event, why, detail }, None))
         };
-        let (to, wish) = match route::route(inbound, principal, &decision) {
+        let (to, order) = match route::route(inbound, principal, &decision) {
             Route::Unrun(why, detail) => return unrun(stages, why, detail),
             Route::To(to) => (*to, None),
-            Route::Queue(to, wish) => (to, Some(wish)),
+            Route::Queue(to, wish) => (to, Some(OrderedBy::Queue(wish))),
+            Route::Stop(to, whose) => (to, Some(OrderedBy::Stop(whose))),
         };
         let (agent, persona) = match self.who_answers(inbound, to.persona.as_deref())? {
             Ok(found) => found,
@@ -195,9 +209,17 @@ impl Intake {
             Ok(session) => session,
             Err(why) => return unrun(stages, Unrun::NoAgent, why),
         };
-        if let Some(wish) = wish {
-            stages.add(Stage::QueueSet { wish }, Some(&session));
-            return unrun(stages, Unrun::Directive, String::new());
+        match order {
+            None => {}
+            Some(OrderedBy::Queue(wish)) => {
+                stages.add(Stage::QueueSet { wish }, Some(&session));
+                return unrun(stages, Unrun::Directive, String::new());
+            }
+            Some(OrderedBy::Stop(whose)) => {
+                let mut looked = unrun(stages, Unrun::Directive, String::new())?;
+                looked.arrival = Some(Arrival { session, told: Input::Aborted(whose) });
+                return Ok(looked);
+            }
         }
         let sender = route::sender(inbound, principal, &decision);
         let (channel, global) = self.office.wishes(&inbound.place.channel);
@@ -221,7 +243,7 @@ impl Intake {
         };
         let item = item(inbound, sender, &to, settings);
         let mut looked = stages.end(Stage::Routed(Box::new(routed)), Some(&session));
-        looked.arrival = Some(Arrival { session, item });
+        looked.arrival = Some(Arrival { session, told: Input::Arrived(item) });
         Ok(looked)
     }
 

@@ -156,7 +156,7 @@ pub enum Error {
         since: Option<u64>,
     },
     /// Somebody else takes in what comes.
-    #[error("another process takes in what comes{}", by(*pid))]
+    #[error("what comes is taken in already{}", by(*pid))]
     IntakeBusy {
         /// The process, if it said.
         pid: Option<u32>,

@@ -254,7 +254,11 @@ fn known(ledger: &Ledger, event: &EventId) -> Result<InboundRow, Fault> {
 /// What came in, once nothing more becomes of it without a person.
 fn settled(ledger: &Ledger, event: &EventId) -> Result<Option<InboundRow>, Fault> {
     let row = known(ledger, event)?;
-    let is_sent = row.delivery.is_none_or(|one| one.status != DeliveryStatus::Pending);
+    let about = row.run.as_ref().map(|run| ledger.inbounds_of_run(run)).transpose();
+    let about = about.map_err(engine::store_fault)?.unwrap_or_default();
+    let waits =
+        |one: &InboundRow| one.delivery.is_some_and(|one| one.status == DeliveryStatus::Pending);
+    let is_sent = !about.iter().any(waits);
     let over = row.status.is_settled() && is_sent || row.status == InboundStatus::Paused;
     Ok(over.then_some(row))
 }
@@ -311,7 +315,11 @@ fn report(ledger: &Ledger, row: &InboundRow, json: bool) -> Result<ExitCode, Fau
 fn answer(ledger: &Ledger, row: &InboundRow) -> Result<Option<String>, Fault> {
     use agentry_protocol::event::Event;
     use agentry_protocol::intake::Intake;
-    let Some(seq) = row.delivery.and_then(|delivery| delivery.seq) else { return Ok(None) };
+    // What was told to a running turn has the answer of that turn.
+    let about = row.run.as_ref().map(|run| ledger.inbounds_of_run(run)).transpose();
+    let about = about.map_err(engine::store_fault)?.unwrap_or_default();
+    let delivered = about.iter().find_map(|one| one.delivery?.seq);
+    let Some(seq) = delivered else { return Ok(None) };
     let entry = ledger.entry(seq).map_err(engine::store_fault)?;
     Ok(match entry.map(|envelope| envelope.event) {
         Some(Event::Intake(Intake::Delivered(delivered))) => {

@@ -58,7 +58,7 @@ pub(crate) fn run(host: &Host, options: Options) -> Result<ExitCode, Fault> {
     };
     let desk = Desk::open(furniture, Scope::All).map_err(engine::fault)?;
     stop_on_signal(desk.bell())?;
-    say(&format!("ready, ledger in {}", parts.ledger.home().root().display()));
+    writeln!(anstream::stdout(), "ready, ledger in {}", parts.ledger.home().root().display())?;
     desk.work().map_err(engine::fault)?;
     say("stopped");
     Ok(ExitCode::SUCCESS)

@@ -14,6 +14,7 @@ mod explain;
 mod guide;
 mod init;
 mod init_from;
+mod intake;
 mod loud;
 mod models;
 mod policy;

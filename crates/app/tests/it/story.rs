@@ -241,6 +241,14 @@ impl Talk {
         kill_process_group(group, Signal::INT).expect("it runs");
     }
 
+    /// Kills it with everything that is in its group.
+    pub(crate) fn kill(mut self) {
+        let group = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        let group = group.expect("processes are numbered from 1");
+        kill_process_group(group, Signal::KILL).expect("it runs");
+        self.child.wait().expect("it ends");
+    }
+
     /// Says one line.
     pub(crate) fn say(&mut self, line: &str) {
         let input = self.input.as_mut().expect("it is still listened to");

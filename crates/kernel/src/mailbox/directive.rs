@@ -2,7 +2,7 @@
 //!
 //! `/queue <mode> [debounce:<time>] [cap:<number>] [drop:<policy>] <text>` at the very beginning holds
 //! for that message; without a text it holds for the session. `/queue default` takes back what the
-//! session said, and `/steer <text>` is short for `/queue steer <text>`. A directive further on is text:
+//! session said, and `/steer <text>` is short for `/queue steer <text>`. `/stop` alone stops. A directive further on is text:
 //! what somebody quotes must not change how a message is delivered.
 //!
 //! Must never: guess; a directive that cannot be read is an error that names the word.
@@ -32,6 +32,8 @@ pub enum Directive {
     Session(Wish),
     /// What the session said holds no more.
     Default,
+    /// What the sender has waiting and under way stops; the owner's stops everybody's.
+    Stop,
 }
 
 /// A directive that cannot be read.
@@ -65,6 +67,9 @@ pub fn read(text: &str) -> Result<Plain, Unreadable> {
             text: rest.trim().to_owned(),
             directive: Some(Directive::Message(wish)),
         });
+    }
+    if after_command(begun, "/stop").is_some_and(|rest| rest.trim().is_empty()) {
+        return Ok(Plain { text: String::new(), directive: Some(Directive::Stop) });
     }
     match after_command(begun, "/queue") {
         Some(rest) => read_queue(rest),

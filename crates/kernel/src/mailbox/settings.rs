@@ -10,12 +10,11 @@ use agentry_protocol::intake::{Overflow, Settings, Source, Wish};
 
 use crate::limits::{MAILBOX_CAP, MAILBOX_CAP_MAX, MAILBOX_DEBOUNCE_MS, MAILBOX_DEBOUNCE_MS_MAX};
 
-/// The delivery that holds when nobody says anything.
+/// The delivery that holds when nobody says anything: nothing that anybody said is stopped or dropped.
 pub fn usual_delivery(source: Source) -> Delivery {
     match source {
-        Source::Person => Delivery::Interrupt,
-        Source::Program => Delivery::Collect,
-        Source::Agent | Source::Timer | Source::Heartbeat => Delivery::Followup,
+        Source::Person => Delivery::Steer,
+        Source::Program | Source::Agent | Source::Timer | Source::Heartbeat => Delivery::Followup,
     }
 }
 

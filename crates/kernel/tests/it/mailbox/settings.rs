@@ -73,10 +73,10 @@ fn nobody_asks_for_more_than_there_is() {
 #[test]
 fn without_a_word_the_kind_of_sender_decides() {
     let of = |source| settings(source, &Levels::default()).mode;
-    assert_eq!(of(Source::Person), Delivery::Interrupt);
+    assert_eq!(of(Source::Person), Delivery::Steer);
     assert_eq!(of(Source::Agent), Delivery::Followup);
     assert_eq!(of(Source::Timer), Delivery::Followup);
-    assert_eq!(of(Source::Program), Delivery::Collect);
+    assert_eq!(of(Source::Program), Delivery::Followup);
 }
 
 #[track_caller]
