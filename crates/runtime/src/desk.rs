@@ -17,7 +17,7 @@ use std::time::Duration;
 use agentry_kernel::mailbox::{Act, Input, Item, State, StopWhy};
 use agentry_kernel::schedule::{Limits, Next, Schedule, Wanted};
 use agentry_protocol::envelope::{About, Draft};
-use agentry_protocol::event::Event;
+use agentry_protocol::event::{Ending, Event};
 use agentry_protocol::inbound::EventId;
 use agentry_protocol::intake::{Intake as Stage, Unrun};
 use agentry_protocol::{RunId, SessionId, TurnId};
@@ -238,6 +238,7 @@ impl Desk {
             }
             Word::Began(session, run) => self.began(&session, run),
             Word::TurnBegan(session, turn) => {
+                self.rest.waits.remove(&session);
                 let Some(live) = self.live.get(&session) else { return Ok(()) };
                 let sender = live.sender();
                 self.with(&session, Input::TurnStarted { turn, sender })
@@ -432,7 +433,6 @@ impl Desk {
     }
 
     fn began(&mut self, session: &SessionId, run: RunId) -> Result<(), Error> {
-        self.rest.waits.remove(session);
         let Some(live) = self.live.get_mut(session) else { return Ok(()) };
         live.run = Some(run.clone());
         if std::mem::take(&mut live.is_unwanted) {
@@ -472,15 +472,17 @@ impl Desk {
 
     /// A run could not begin or go on. What it was for is told, or it is tried again later.
     fn failed(&mut self, session: &SessionId, error: &Error) -> Result<(), Error> {
-        let began = self.live.get(session).is_some_and(|live| live.run.is_some());
         let about_agent =
             matches!(error, Error::Definition(_) | Error::Model(_) | Error::Workspace { .. });
-        if let (false, true) = (began, about_agent) {
+        if about_agent && self.host.ledger.turn_under_way(session)?.is_none() {
             // Trying again would not help, and whoever waits must be told.
             let Some(live) = self.live.get_mut(session) else { return Ok(()) };
-            let events = std::mem::take(&mut live.starting);
+            let (events, run) = (std::mem::take(&mut live.starting), live.run.clone());
             (self.say)(&format!("{session}: {error}"));
-            self.unrun(session, events, Unrun::NoAgent, Some(&error.to_string()))?;
+            match run {
+                None => self.unrun(session, events, Unrun::NoAgent, Some(&error.to_string()))?,
+                Some(run) => self.give_up(session, run, error)?,
+            }
             return self.ended(session);
         }
         let wait = self.rest.waits.entry(session.clone()).or_insert(BUSY_SESSION_WAIT_MS);
@@ -491,6 +493,15 @@ impl Desk {
         self.live.remove(session);
         self.rest.wakes.insert((at, session.clone()));
         Ok(())
+    }
+
+    /// Ends a run whose turn cannot begin.
+    fn give_up(&self, session: &SessionId, run: RunId, error: &Error) -> Result<(), Error> {
+        let about = About { session: Some(session.clone()), run: Some(run.clone()), turn: None };
+        let message = Some(self.host.redactor.hide(&error.to_string()));
+        let event = Event::RunEnded { ending: Ending::Failed, message };
+        self.host.ledger.append(vec![Draft { cause: None, about, event }])?;
+        self.worker.replies.answer(&self.host, &run)
     }
 
     fn time_to_wake(&self) -> Duration {

@@ -85,7 +85,11 @@ impl Replies {
 
 /// What is said back; nothing where there is nothing to say.
 fn said(host: &Host, row: &InboundRow, asked: &Inbound) -> Result<Option<String>, Error> {
-    let Some(turn) = &row.turn else { return Ok(short_error(asked, Ending::Cancelled)) };
+    let Some(turn) = &row.turn else {
+        let run = row.run.as_ref().map(|run| host.ledger.run(run)).transpose()?.flatten();
+        let ending = run.and_then(|run| run.ending).unwrap_or(Ending::Failed);
+        return Ok(short_error(asked, ending));
+    };
     let Some(turn) = host.ledger.turn(turn)? else { return Ok(None) };
     let ended = turn.ended_seq.map(|seq| host.ledger.entry(seq)).transpose()?.flatten();
     match (turn.status, ended.map(|envelope| envelope.event)) {

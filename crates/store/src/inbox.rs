@@ -139,6 +139,22 @@ impl Ledger {
         })
     }
 
+    /// When each of the last that had a turn came in and when the turn began, in milliseconds since 1970.
+    pub fn inbound_starts(&self, limit: usize) -> Result<Vec<(u64, u64)>, Error> {
+        self.ask(|sql| {
+            sql.prepare_cached(
+                "SELECT inbounds.time, ledger.time FROM inbounds
+                 JOIN turns ON turns.id = inbounds.turn JOIN ledger ON ledger.seq = turns.started_seq
+                 WHERE inbounds.steer_seq IS NULL ORDER BY inbounds.seq DESC LIMIT ?1",
+            )?
+            .query_map([whole(limit as u64)], |row| {
+                let time = |index| row.get::<_, i64>(index).map(i64::cast_unsigned);
+                Ok((time(0)?, time(1)?))
+            })?
+            .collect()
+        })
+    }
+
     /// What a session says about how messages wait.
     pub fn queue_wish(&self, session: &SessionId) -> Result<Option<Wish>, Error> {
         self.ask(|sql| queue_wish(sql, session))

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use agentry_protocol::inbound::EventId;
 use agentry_runtime::trace::{self, Trace};
+use agentry_store::Ledger;
 use clap::Args;
 
 use crate::engine;
@@ -21,6 +22,9 @@ pub(crate) struct Options {
     /// How many of the newest are listed
     #[arg(long, value_name = "N", default_value_t = 20, conflicts_with = "event")]
     last: usize,
+    /// Say how long the last ones waited for their turns, and what is open
+    #[arg(long, conflicts_with = "event")]
+    stats: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -29,6 +33,9 @@ pub(crate) struct Options {
 pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     let ledger = engine::open_ledger(host)?;
     let mut stdout = anstream::stdout().lock();
+    if options.stats {
+        return stats(&ledger, options, &mut stdout);
+    }
     let Some(text) = &options.event else {
         for row in ledger.inbounds(options.last).map_err(engine::store_fault)? {
             let run = row.run.map_or_else(String::new, |run| run.to_string());
@@ -47,6 +54,37 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
         writeln!(stdout)?;
     } else {
         print(&trace, &mut stdout)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// How long the last ones waited between the ledger and their turn.
+fn stats(ledger: &Ledger, options: &Options, out: &mut dyn Write) -> Result<ExitCode, Fault> {
+    let starts = ledger.inbound_starts(options.last).map_err(engine::store_fault)?;
+    let mut waits: Vec<u64> =
+        starts.iter().map(|(came, began)| began.saturating_sub(*came)).collect();
+    waits.sort_unstable();
+    let part = |percent: usize| {
+        let at = (waits.len() * percent).div_ceil(100).saturating_sub(1);
+        waits.get(at).copied()
+    };
+    let counts = ledger.inbound_counts().map_err(engine::store_fault)?;
+    let open: serde_json::Map<String, serde_json::Value> =
+        counts.into_iter().map(|(status, count)| (status, count.into())).collect();
+    let told = serde_json::json!({
+        "events": waits.len(),
+        "waited_ms": { "p50": part(50), "p99": part(99), "max": part(100) },
+        "open": open,
+    });
+    if options.json {
+        writeln!(out, "{told}")?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let ms = |percent| part(percent).map_or_else(|| "-".to_owned(), |ms| format!("{ms} ms"));
+    let (half, most, all) = (ms(50), ms(99), ms(100));
+    writeln!(out, "{} events: p50 {half}, p99 {most}, max {all} until the turn", waits.len())?;
+    for (status, count) in &open {
+        writeln!(out, "{status:<12} {count}")?;
     }
     Ok(ExitCode::SUCCESS)
 }

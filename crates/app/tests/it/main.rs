@@ -15,6 +15,7 @@ mod guide;
 mod init;
 mod init_from;
 mod intake;
+mod intake_crash;
 mod loud;
 mod models;
 mod policy;
