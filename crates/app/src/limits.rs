@@ -82,3 +82,11 @@ pub(crate) const CHAT_DIFF_BYTES_MAX: usize = 256 * 1024;
 pub(crate) const CHAT_THINKING_BYTES_MAX: usize = 4 * 1024;
 /// The longest payload of a call that a question shows on one line.
 pub(crate) const CHAT_PAYLOAD_LINE_BYTES_MAX: usize = 60;
+/// The longest name of somebody who is known.
+pub(crate) const ENTITY_NAME_CHARS_MAX: usize = 100;
+/// The longest id, relationship or tag of somebody who is known.
+pub(crate) const ENTITY_WORD_CHARS_MAX: usize = 64;
+/// How many tags somebody has.
+pub(crate) const ENTITY_TAGS_MAX: usize = 64;
+/// How many decisions a list shows, unless somebody says otherwise.
+pub(crate) const SHOWN_DECISIONS_MAX: usize = 50;

@@ -175,7 +175,9 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(zone.past(text, NOW).unwrap(), expected, "{text}");
         }
-        for text in ["", "d", "7", "7y", "-1d", "+1d", "yesterday", "2026-13-01", "2026-11-1", "7 d", "ü"] {
+        for text in
+            ["", "d", "7", "7y", "-1d", "+1d", "yesterday", "2026-13-01", "2026-11-1", "7 d", "ü"]
+        {
             assert!(zone.past(text, NOW).is_err(), "{text}");
         }
         assert_eq!(zone.past("99999999999999999999d", NOW).ok(), None);

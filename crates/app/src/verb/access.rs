@@ -3,8 +3,9 @@
 //! Must never: decide. The kernel decides; this asks it.
 
 mod check;
-mod people;
+pub(super) mod people;
 mod policies;
+mod replay;
 mod test;
 mod write;
 
@@ -24,6 +25,8 @@ pub(crate) enum Access {
     /// See policies, and change which hold
     #[command(subcommand)]
     Policies(policies::Policies),
+    /// Say what policies would decide otherwise about what was decided before
+    Replay(replay::Options),
 }
 
 pub(crate) fn run(host: &Host, what: &Access) -> Result<ExitCode, Fault> {
@@ -31,5 +34,6 @@ pub(crate) fn run(host: &Host, what: &Access) -> Result<ExitCode, Fault> {
         Access::Test(options) => test::run(host, options),
         Access::Check(options) => check::run(host, options),
         Access::Policies(what) => policies::run(host, what),
+        Access::Replay(options) => replay::run(host, options),
     }
 }

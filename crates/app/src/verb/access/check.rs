@@ -51,11 +51,8 @@ pub(super) fn report(rules: &Rules, all: &Findings, format: Format) -> Result<Ex
         Format::Json => render::json(&shown, &mut out)?,
         Format::Text => {
             let count = render::text(all, &shown, &mut out)?;
-            let parts = [
-                (count.errors, "error"),
-                (count.warnings, "warning"),
-                (count.notes, "note"),
-            ];
+            let parts =
+                [(count.errors, "error"), (count.warnings, "warning"), (count.notes, "note")];
             let found = parts.into_iter().filter(|(number, _)| *number > 0);
             let found: Vec<String> = found.map(|(number, noun)| plural(number, noun)).collect();
             let found = if found.is_empty() { "no findings".to_owned() } else { found.join(", ") };

@@ -73,8 +73,10 @@ fn known(word: &str, entities: &[Entity]) -> Result<Principal, Fault> {
         [] => {
             let mut all: Vec<&str> = vec!["owner", "unknown", "system"];
             all.extend(entities.iter().flat_map(|one| [one.id.as_str(), one.name.as_str()]));
-            Err(Fault::new(Blame::Caller, format!("nobody is known as `{word}`"))
-                .hint(format!("{}; or make somebody up: relationship:friend", suggestion(word, &all))))
+            Err(Fault::new(Blame::Caller, format!("nobody is known as `{word}`")).hint(format!(
+                "{}; or make somebody up: relationship:friend",
+                suggestion(word, &all)
+            )))
         }
         several => {
             let ids: Vec<&str> = several.iter().map(|one| one.id.as_str()).collect();

@@ -11,9 +11,7 @@ use std::process::ExitCode;
 use agentry_agentfile::access::LocalTime;
 use agentry_agentfile::skill::SkillLevel;
 use agentry_kernel::access::{Access, Asked, allows_tool};
-use agentry_protocol::access::{
-    Credentials, Decision, DenyReason, Effect, Grant, PolicyPart, Traced,
-};
+use agentry_protocol::access::{Credentials, Decision, Effect, Grant, Part, PolicyPart, Traced};
 use agentry_protocol::inbound::PeerKind;
 use agentry_protocol::intake::Entity;
 use agentry_protocol::principal::Principal;
@@ -120,7 +118,7 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
         Some(text) => zone.trial(text, now)?,
         None => (zone.local(now), now),
     };
-    let (entities, grants): (Vec<Entity>, Vec<Grant>) = (Vec::new(), Vec::new());
+    let (entities, grants) = known(host)?;
     let principal = people::principal(&options.principal, &entities)?;
     let asked = asked(&principal, &options.place, time);
     let decision = access.decide(&asked, &grants, now);
@@ -135,6 +133,16 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
         Effect::Allow => ExitCode::SUCCESS,
         Effect::Deny => ExitCode::from(3),
     })
+}
+
+/// Who is known, and which powers were given. A trial does not make a ledger where there is none.
+fn known(host: &Host) -> Result<(Vec<Entity>, Vec<Grant>), Fault> {
+    if !engine::has_ledger(host) {
+        return Ok((Vec::new(), Vec::new()));
+    }
+    let ledger = engine::open_ledger(host)?;
+    let entities = ledger.entities().map_err(engine::store_fault)?;
+    Ok((entities, ledger.grants(true).map_err(engine::store_fault)?))
 }
 
 fn asked<'a>(principal: &'a Principal, place: &'a Place, time: LocalTime) -> Asked<'a> {
@@ -179,10 +187,9 @@ impl Trial<'_> {
     /// Why it was denied, or who allows it.
     fn why(&self) -> String {
         match &self.decision.deny_reason {
-            Some(reason @ DenyReason::NobodyAllows) => reason.to_string(),
             Some(reason) => reason.to_string(),
             None => {
-                let is_allowing = |one: &&PolicyPart| one.part.to_string() == "allowed";
+                let is_allowing = |one: &&PolicyPart| one.part == Part::Allowed;
                 let by = self.decision.matched.iter().filter(is_allowing);
                 let by: Vec<String> = by.map(|one| format!("`{}`", one.policy)).collect();
                 format!("allowed by {}", by.join(", "))
@@ -255,12 +262,18 @@ impl Trial<'_> {
             lines.push(("commands", list(&decision.exec)));
         }
         let modifiers = &decision.modifiers;
-        lines.extend(modifiers.delivery.as_ref().map(|said| {
-            ("queue_mode", format!("{} (policy {})", said.value, said.policy))
-        }));
-        lines.extend(modifiers.delay_response.as_ref().map(|said| {
-            ("delayed", format!("{} (policy {})", said.value, said.policy))
-        }));
+        lines.extend(
+            modifiers
+                .delivery
+                .as_ref()
+                .map(|said| ("queue_mode", format!("{} (policy {})", said.value, said.policy))),
+        );
+        lines.extend(
+            modifiers
+                .delay_response
+                .as_ref()
+                .map(|said| ("delayed", format!("{} (policy {})", said.value, said.policy))),
+        );
         for (what, line) in lines {
             writeln!(out, "{what:<12} {}", visible_line(&line))?;
         }

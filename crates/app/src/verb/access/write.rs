@@ -14,7 +14,8 @@ pub(super) fn whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let directory = directory.unwrap_or(Path::new("."));
     fs::create_dir_all(directory)?;
     let unfinished = beside(&path);
-    let written = write_new(&unfinished, &path, bytes).and_then(|()| fs::rename(&unfinished, &path));
+    let written =
+        write_new(&unfinished, &path, bytes).and_then(|()| fs::rename(&unfinished, &path));
     if let Err(error) = written {
         // It may not be there at all; the error says what went wrong.
         fs::remove_file(&unfinished).unwrap_or_default();
