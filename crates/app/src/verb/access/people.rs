@@ -14,7 +14,10 @@ pub(super) fn principal(words: &[String], entities: &[Entity]) -> Result<Princip
     if let [word] = words
         && let Some(principal) = kind(word)
     {
-        return Ok(principal);
+        // What is known of the owner counts when the owner speaks.
+        let owner = entities.iter().find(|entity| entity.is_user);
+        let owner = owner.filter(|_| principal.kind == PrincipalKind::Owner);
+        return Ok(owner.map_or(principal, speaker));
     }
     let mut made_up = Principal::of(PrincipalKind::Known);
     for word in words {
@@ -74,7 +77,7 @@ fn known(word: &str, entities: &[Entity]) -> Result<Principal, Fault> {
             let mut all: Vec<&str> = vec!["owner", "unknown", "system"];
             all.extend(entities.iter().flat_map(|one| [one.id.as_str(), one.name.as_str()]));
             Err(Fault::new(Blame::Caller, format!("nobody is known as `{word}`")).hint(format!(
-                "{}; or make somebody up: relationship:friend",
+                "{} (or make somebody up: relationship:friend)",
                 suggestion(word, &all)
             )))
         }

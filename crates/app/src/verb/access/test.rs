@@ -240,6 +240,7 @@ impl Trial<'_> {
             let head = if at == 0 { "tools" } else { "" };
             let answer = allows_tool(decision, name);
             let word = if answer.is_allowed() { "yes" } else { "no" };
+            let name = name.to_string();
             let line = format!("{head:<12} {name:<12} {word:<4} {answer}");
             writeln!(out, "{}", visible_line(&line))?;
         }
