@@ -67,13 +67,15 @@ pub(crate) fn happened(
     inbound: Inbound,
     time: LocalTime,
 ) {
-    let number = ledger.last_seq().expect("the ledger can be read");
+    let number = u128::from(ledger.last_seq().expect("the ledger can be read")) + 1;
+    // Different at both ends, as ids are.
+    let number = number << 100 | number;
     let grants = ledger.grants(true).expect("grants can be read");
     let asked = Asked::of(principal, &inbound, time);
     let decision = then.decide(&asked, &grants, ledger.now());
     let tools = ["bash", "read_file", "web_fetch"].map(ToolName::canonical);
     let tools = resolved(&decision, &tools);
-    let mut record = then.record(&asked, decision, AccessId::from_number(u128::from(number)));
+    let mut record = then.record(&asked, decision, AccessId::from_number(number));
     record.timestamp = ledger.now();
     record.event_id = Some(inbound.event_id.clone());
     record.resolved = Some(tools);

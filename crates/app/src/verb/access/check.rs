@@ -57,15 +57,13 @@ pub(super) fn report(rules: &Rules, all: &Findings, format: Format) -> Result<Ex
             let found: Vec<String> = found.map(|(number, noun)| plural(number, noun)).collect();
             let found = if found.is_empty() { "no findings".to_owned() } else { found.join(", ") };
             let files = plural(rules.files().count(), "file");
-            match rules.broken.is_empty() {
-                true => writeln!(
-                    out,
-                    "checked {} of yours in {files} and {} that ship: {found}",
-                    plural(rules.own.len(), "policy").replace("policys", "policies"),
-                    stock().len()
-                )?,
-                false => writeln!(out, "checked {files}: {found}; nobody is let in by them")?,
-            }
+            let policies = plural(rules.own.len(), "policy").replace("policys", "policies");
+            let what = match rules.broken.is_empty() {
+                true => format!("{policies} of yours in {files} and {} that ship", stock().len()),
+                false => files,
+            };
+            let so = if count.errors > 0 { "; nobody is let in by them" } else { "" };
+            writeln!(out, "checked {what}: {found}{so}")?;
             count
         }
     };
