@@ -17,27 +17,37 @@ pub(crate) fn policies(loaded: &Loaded) -> Result<Access, Fault> {
 
 /// The same for policies that were read by themselves.
 pub(crate) fn ready(rules: &Rules, findings: &Findings) -> Result<Access, Fault> {
+    compiled(rules, findings).map_err(|lines| {
+        let what = "the access policies have errors, so nobody is let in by them";
+        Fault::new(Blame::Caller, format!("{what}:\n  {}", lines.join("\n  ")))
+            .hint("`agentry access check` shows them with excerpts")
+    })
+}
+
+/// The same for policies that a change would lead to.
+pub(crate) fn tried(rules: &Rules, findings: &Findings) -> Result<Access, Fault> {
+    compiled(rules, findings).map_err(|lines| {
+        let what = "nothing was changed, since the access policies would have errors";
+        Fault::new(Blame::Caller, format!("{what}:\n  {}", lines.join("\n  ")))
+    })
+}
+
+/// The policies, or a line for each thing that is wrong with them.
+fn compiled(rules: &Rules, findings: &Findings) -> Result<Access, Vec<String>> {
     if !rules.broken.is_empty() {
         let is_cause = |one: &&&Diagnostic| {
             one.severity == Severity::Error && rules.broken.contains(&one.file)
         };
         let sorted = findings.sorted();
-        let lines = sorted.iter().filter(is_cause).map(|one| render::brief(one));
-        return Err(refused(&lines.collect::<Vec<_>>()));
+        return Err(sorted.iter().filter(is_cause).map(|one| render::brief(one)).collect());
     }
     let access = compile(&rules.policies());
     let failed = examples_that_fail(&access);
     let line = |one: &Lint| format!("{} {} {}", one.origin, one.code, one.message);
     match failed.is_empty() {
         true => Ok(access),
-        false => Err(refused(&failed.iter().map(line).collect::<Vec<_>>())),
+        false => Err(failed.iter().map(line).collect()),
     }
-}
-
-fn refused(lines: &[String]) -> Fault {
-    let what = "the access policies have errors, so nobody is let in by them";
-    Fault::new(Blame::Caller, format!("{what}:\n  {}", lines.join("\n  ")))
-        .hint("`agentry access check` shows them with excerpts")
 }
 
 /// Notes what is probably not meant, and which examples come out otherwise.

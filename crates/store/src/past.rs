@@ -5,16 +5,13 @@
 //!
 //! Must never: leave out a decision, or hand out another than was recorded.
 
-use agentry_protocol::access::{
-    AccessRecord, Credentials, Decision, DenyReason, Effect, Level, Modifiers, PolicyPart,
-    SessionChoice, ToolBounds, Traced,
-};
+use agentry_protocol::AccessId;
+use agentry_protocol::access::{AccessRecord, Decision};
 use agentry_protocol::envelope::EVENT_VERSION;
 use agentry_protocol::event::Event;
 use agentry_protocol::inbound::{EventId, Inbound, PeerKind};
 use agentry_protocol::intake::Intake;
 use agentry_protocol::principal::Principal;
-use agentry_protocol::{AccessId, GrantId};
 use rusqlite::{Connection, OptionalExtension};
 use serde::Deserialize;
 
@@ -104,9 +101,10 @@ impl Ledger {
         decided: &Stored<'_>,
         came: Option<&Stored<'_>>,
     ) -> Result<PastDecision, Error> {
-        let mut past = match decided.read::<DecidedBody>() {
-            Some(body) => body.record.past(decided.seq),
-            None => self.past_in_full(sql, decided.seq)?,
+        let spoken = decided.read::<DecidedBody<Spoken>>();
+        let mut past = match (spoken, decided.read::<DecidedBody<Decision>>()) {
+            (Some(spoken), Some(body)) => spoken.record.past(decided.seq, body.record),
+            _ => self.past_in_full(sql, decided.seq)?,
         };
         let Some(came) = came else { return Ok(past) };
         let rest = match came.read::<CameBody>().and_then(|body| body.inbound) {
@@ -236,13 +234,14 @@ impl<'a> Stored<'a> {
 }
 
 #[derive(Deserialize)]
-struct DecidedBody {
-    record: Record,
+struct DecidedBody<T> {
+    record: T,
 }
 
-/// What is wanted of a record. Written out, since flattened fields are read twice.
+/// What a record says beside the decision. The two are read one after the other: fields that are
+/// flattened would be copied first.
 #[derive(Deserialize)]
-struct Record {
+struct Spoken {
     id: AccessId,
     timestamp: u64,
     #[serde(default)]
@@ -254,25 +253,10 @@ struct Record {
     #[serde(default)]
     account: Option<String>,
     principal: Principal,
-    effect: Effect,
-    #[serde(default)]
-    deny_reason: Option<DenyReason>,
-    tools: ToolBounds,
-    credentials: Credentials,
-    data: Level,
-    #[serde(default)]
-    exec: Vec<Traced>,
-    #[serde(default)]
-    session: Option<SessionChoice>,
-    #[serde(default)]
-    modifiers: Modifiers,
-    matched: Vec<PolicyPart>,
-    #[serde(default)]
-    grants: Vec<GrantId>,
 }
 
-impl Record {
-    fn past(self, seq: u64) -> PastDecision {
+impl Spoken {
+    fn past(self, seq: u64, decision: Decision) -> PastDecision {
         let (channel, peer_kind, account) = (self.channel, self.peer_kind, self.account);
         PastDecision {
             seq,
@@ -282,18 +266,7 @@ impl Record {
             principal: self.principal,
             sender: self.sender_identifier,
             place: PastPlace { channel, peer_kind, account, ..PastPlace::default() },
-            decision: Decision {
-                effect: self.effect,
-                deny_reason: self.deny_reason,
-                tools: self.tools,
-                credentials: self.credentials,
-                data: self.data,
-                exec: self.exec,
-                session: self.session,
-                modifiers: self.modifiers,
-                matched: self.matched,
-                grants: self.grants,
-            },
+            decision,
         }
     }
 }

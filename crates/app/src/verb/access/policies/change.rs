@@ -14,7 +14,7 @@ use agentry_kernel::access::Access;
 use serde_json::{Value, json};
 
 use super::{ApplyOptions, NameOptions, list};
-use crate::access::ready;
+use crate::access::{ready, tried};
 use crate::fault::{Blame, Fault};
 use crate::host::Host;
 use crate::render::visible_line;
@@ -61,7 +61,7 @@ pub(super) fn apply(host: &Host, options: &ApplyOptions) -> Result<ExitCode, Fau
     refuse_losses(&given, &replaced, &target, &file.to_string())?;
     let mut project = trees.project.clone();
     project.insert(below.clone(), Entry::File(File::new(bytes.clone(), false)));
-    let new = tried(&project, &trees)?;
+    let new = together(&project, &trees)?;
     let is_there = |name: &str| replaced.iter().any(|one| *one.name.value == *name);
     let mut lines = Vec::new();
     for policy in &given.own {
@@ -83,7 +83,7 @@ fn alone(path: &Path, bytes: &[u8]) -> Result<Rules, Fault> {
     tree.insert(path.display().to_string(), Entry::File(File::new(bytes.to_vec(), false)));
     let rules = agentry_agentfile::access::read_directory(&tree, &mut findings);
     if !rules.broken.is_empty() {
-        ready(&rules, &findings)?;
+        tried(&rules, &findings)?;
     }
     Ok(rules)
 }
@@ -122,11 +122,11 @@ fn refuse_losses(
 }
 
 /// The policies of a project that was changed, if all of them hold together.
-fn tried(project: &FileTree, trees: &Trees) -> Result<Access, Fault> {
+fn together(project: &FileTree, trees: &Trees) -> Result<Access, Fault> {
     let mut findings = Findings::default();
     let both: Vec<&FileTree> = std::iter::once(project).chain(trees.home_tree()).collect();
     let rules = read(&both, &mut findings);
-    ready(&rules, &findings)
+    tried(&rules, &findings)
 }
 
 pub(super) fn switch(host: &Host, options: &NameOptions, on: bool) -> Result<ExitCode, Fault> {
@@ -167,7 +167,7 @@ pub(super) fn switch(host: &Host, options: &NameOptions, on: bool) -> Result<Exi
     let mut changed = trees.clone();
     let entry = Entry::File(File::new(text.clone().into_bytes(), false));
     changed.tree_mut(is_home).insert(below, entry);
-    let new = tried(&changed.project, &changed)?;
+    let new = together(&changed.project, &changed)?;
     let done = Done {
         lines: vec![format!("`{name}` is {word} now")],
         value: json!({ "file": file, "policy": name, "enabled": on }),
