@@ -96,7 +96,7 @@ fn every_filter_narrows() {
 }
 
 #[test]
-fn a_record_is_shown_whole_by_its_id_a_part_of_it_or_its_event() {
+fn a_record_is_shown_whole() {
     let story = story();
     insta::assert_snapshot!(ids(&story.run("audit show mail:2")), @"
     exit 0
@@ -153,6 +153,11 @@ fn a_record_is_shown_whole_by_its_id_a_part_of_it_or_its_event() {
     grants               -
     took                 0.5 ms
     ");
+}
+
+#[test]
+fn a_record_is_found_by_its_id_a_part_of_it_or_its_event() {
+    let story = story();
     let by_event = story.json("audit show discord:1 --json");
     let id = by_event["id"].as_str().expect("it has an id");
     assert_eq!(story.json(&format!("audit show {id} --json")), by_event);

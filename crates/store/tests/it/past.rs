@@ -15,7 +15,7 @@ use agentry_protocol::principal::{Principal, PrincipalKind};
 use agentry_store::limits::INLINE_STRING_BYTES_MAX;
 use agentry_store::{CountBy, DecisionCount, PastDecision};
 
-use crate::scene::{START, Scene};
+use crate::scene::{START, Scene, WORKS};
 
 fn inbound(id: &str) -> Inbound {
     let place = Place {
@@ -28,7 +28,7 @@ fn inbound(id: &str) -> Inbound {
         reply_to_id: None,
     };
     let sender = Sender { sender_id: "sender".to_owned(), sender_name: None };
-    let mut inbound = Inbound::new(id, START, place, sender).unwrap();
+    let mut inbound = Inbound::new(id, START, place, sender).expect(WORKS);
     inbound.hook_id = Some("hook".to_owned());
     inbound.event_type = Some("timer".to_owned());
     inbound
@@ -41,7 +41,7 @@ fn record(number: u128, event: Option<&EventId>, name: &str, effect: Effect) -> 
     let part = if effect == Effect::Allow { Part::Allowed } else { Part::Denied };
     AccessRecord {
         id: AccessId::from_number(number),
-        timestamp: START + u64::try_from(number).unwrap(),
+        timestamp: START + u64::try_from(number).expect(WORKS),
         event_id: event.cloned(),
         channel: "discord".to_owned(),
         sender_identifier: "sender".to_owned(),
@@ -78,7 +78,7 @@ fn decided(scene: &Scene, record: &AccessRecord) {
 
 fn all(scene: &Scene) -> Vec<PastDecision> {
     let mut all = Vec::new();
-    scene.ledger.each_decision(0, u64::MAX, |past| all.push(past)).unwrap();
+    scene.ledger.each_decision(0, u64::MAX, |past| all.push(past)).expect(WORKS);
     all
 }
 
