@@ -90,3 +90,7 @@ pub(crate) const ENTITY_WORD_CHARS_MAX: usize = 64;
 pub(crate) const ENTITY_TAGS_MAX: usize = 64;
 /// How many decisions a list shows, unless somebody says otherwise.
 pub(crate) const SHOWN_DECISIONS_MAX: usize = 50;
+/// How many past decisions are handed from the reader to who decides again at once.
+pub(crate) const REPLAY_BATCH_MAX: usize = 256;
+/// How many such batches wait.
+pub(crate) const REPLAY_BATCHES_MAX: usize = 8;

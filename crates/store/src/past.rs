@@ -17,6 +17,7 @@ use serde::Deserialize;
 
 use crate::error::Error;
 use crate::ledger::Ledger;
+use crate::limits::{PAST_CACHE_KIB, READER_CACHE_KIB};
 use crate::view::whole;
 
 /// A decision, and what it was about.
@@ -78,21 +79,36 @@ impl Ledger {
     ) -> Result<(), Error> {
         self.read(|sql| {
             let read = |source| self.shared.unread(source);
-            let mut statement = sql.prepare_cached(SELECT).map_err(read)?;
-            let mut rows = statement.query([whole(since), whole(until)]).map_err(read)?;
-            while let Some(row) = rows.next().map_err(read)? {
-                let entry = |at: usize| -> rusqlite::Result<Option<Stored<'_>>> {
-                    let Some(seq) = row.get::<_, Option<i64>>(at)? else { return Ok(None) };
-                    let (seq, version) = (seq.cast_unsigned(), row.get(at + 1)?);
-                    let body = row.get_ref(at + 2)?.as_str()?;
-                    Ok(Some(Stored { seq, version, body }))
-                };
-                let decided = entry(0).map_err(read)?.expect("the key of a row is never null");
-                let came = entry(3).map_err(read)?;
-                take(self.past(sql, &decided, came.as_ref())?);
-            }
-            Ok(())
+            // Events are looked up in an order that jumps; pages that fell out would be read again.
+            let kibibytes = |number: i64| sql.pragma_update(None, "cache_size", -number);
+            kibibytes(PAST_CACHE_KIB).map_err(read)?;
+            let handed = self.hand_out(sql, (since, until), &mut take);
+            kibibytes(READER_CACHE_KIB).map_err(read)?;
+            handed
         })
+    }
+
+    fn hand_out(
+        &self,
+        sql: &Connection,
+        (since, until): (u64, u64),
+        take: &mut dyn FnMut(PastDecision),
+    ) -> Result<(), Error> {
+        let read = |source| self.shared.unread(source);
+        let mut statement = sql.prepare_cached(SELECT).map_err(read)?;
+        let mut rows = statement.query([whole(since), whole(until)]).map_err(read)?;
+        while let Some(row) = rows.next().map_err(read)? {
+            let entry = |at: usize| -> rusqlite::Result<Option<Stored<'_>>> {
+                let Some(seq) = row.get::<_, Option<i64>>(at)? else { return Ok(None) };
+                let (seq, version) = (seq.cast_unsigned(), row.get(at + 1)?);
+                let body = row.get_ref(at + 2)?.as_str()?;
+                Ok(Some(Stored { seq, version, body }))
+            };
+            let decided = entry(0).map_err(read)?.expect("the key of a row is never null");
+            let came = entry(3).map_err(read)?;
+            take(self.past(sql, &decided, came.as_ref())?);
+        }
+        Ok(())
     }
 
     fn past(

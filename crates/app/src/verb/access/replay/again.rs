@@ -3,6 +3,8 @@
 //! Must never: record anything, or forget a decision because it comes out the same.
 
 use std::collections::BTreeMap;
+use std::sync::mpsc;
+use std::thread;
 
 use agentry_agentfile::access::LocalTime;
 use agentry_kernel::access::{Access, Asked, Change, compare};
@@ -10,6 +12,8 @@ use agentry_protocol::access::{Decision, DenyReason, Effect, Grant};
 use agentry_protocol::principal::Principal;
 use agentry_protocol::tool::ToolName;
 use agentry_store::{Error, Ledger, PastDecision};
+
+use crate::limits::{REPLAY_BATCH_MAX, REPLAY_BATCHES_MAX};
 
 /// What is held against the past.
 pub(super) struct Trial<'a> {
@@ -58,7 +62,8 @@ pub(crate) struct Outcome {
     pub(crate) changed: u64,
 }
 
-/// Decides again about everything from one time to before another.
+/// Decides again about everything from one time to before another. One thread reads while the other
+/// decides.
 pub(super) fn decide(
     ledger: &Ledger,
     trial: &Trial<'_>,
@@ -66,15 +71,37 @@ pub(super) fn decide(
 ) -> Result<Outcome, Error> {
     let mut outcome = Outcome::default();
     let mut grants = Grants::new(&trial.grants);
-    ledger.each_decision(since, until, |past| {
-        let held = grants.at(past.time);
-        let asked = asked(&past, (trial.local)(past.time));
+    let (sender, batches) = mpsc::sync_channel::<Vec<PastDecision>>(REPLAY_BATCHES_MAX);
+    thread::scope(|scope| {
+        let reader = scope.spawn(move || {
+            let mut batch = Vec::new();
+            let read = ledger.each_decision(since, until, |past| {
+                batch.push(past);
+                if batch.len() == REPLAY_BATCH_MAX {
+                    // Nobody takes them only if the other thread panicked, and then nobody waits.
+                    sender.send(std::mem::take(&mut batch)).unwrap_or_default();
+                }
+            });
+            sender.send(batch).unwrap_or_default();
+            read
+        });
+        for past in batches.into_iter().flatten() {
+            outcome.add(trial, &past, grants.at(past.time));
+        }
+        reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })?;
+    Ok(outcome)
+}
+
+impl Outcome {
+    fn add(&mut self, trial: &Trial<'_>, past: &PastDecision, held: &[Grant]) {
+        let asked = asked(past, (trial.local)(past.time));
         let after = trial.new.decide(&asked, held, past.time);
         let old = trial.old.map(|old| old.decide(&asked, held, past.time));
         let before = old.as_ref().unwrap_or(&past.decision);
         let change = compare(before, &after, &trial.tools);
-        outcome.decisions += 1;
-        outcome.changed += u64::from(change.is_some());
+        self.decisions += 1;
+        self.changed += u64::from(change.is_some());
         let group = Group {
             who: who(&past.principal, &past.sender),
             channel: past.place.channel.clone(),
@@ -85,11 +112,9 @@ pub(super) fn decide(
             },
         };
         let first = || past.event.clone().unwrap_or_else(|| past.id.to_string());
-        let count =
-            outcome.groups.entry(group).or_insert_with(|| Count { number: 0, first: first() });
+        let count = self.groups.entry(group).or_insert_with(|| Count { number: 0, first: first() });
         count.number += 1;
-    })?;
-    Ok(outcome)
+    }
 }
 
 fn asked(past: &PastDecision, time: LocalTime) -> Asked<'_> {
