@@ -60,14 +60,15 @@ pub struct PastPlace {
     pub event_type: Option<String>,
 }
 
+// In the order of the index, so that nothing has to be sorted: what is sorted would be copied first.
 const SELECT: &str = "
     SELECT decided.seq, decided.version, decided.body, came.seq, came.version, came.body
-    FROM audit
-    JOIN ledger AS decided ON decided.seq = audit.seq
+    FROM audit INDEXED BY audit_by_time
+    CROSS JOIN ledger AS decided ON decided.seq = audit.seq
     LEFT JOIN inbounds ON inbounds.id = audit.event
     LEFT JOIN ledger AS came ON came.seq = inbounds.seq
     WHERE audit.time >= ?1 AND audit.time < ?2
-    ORDER BY audit.seq";
+    ORDER BY audit.time, audit.seq";
 
 impl Ledger {
     /// Hands out the decisions from one time to before another, the oldest first.
