@@ -12,6 +12,7 @@ mod local;
 mod measure;
 mod project;
 mod reference;
+mod replay;
 mod runs;
 mod sessions;
 mod usage;
@@ -34,9 +35,10 @@ enum Part {
     Sandbox,
     Agent,
     Local,
+    Replay,
 }
 
-const PARTS: [(&str, Part); 8] = [
+const PARTS: [(&str, Part); 9] = [
     ("check", Part::Check),
     ("run", Part::Run),
     ("ledger", Part::Ledger),
@@ -45,6 +47,7 @@ const PARTS: [(&str, Part); 8] = [
     ("sandbox", Part::Sandbox),
     ("agent", Part::Agent),
     ("local", Part::Local),
+    ("replay", Part::Replay),
 ];
 
 pub(crate) fn run(root: &Path, options: &[&str]) -> Result<(), Failure> {
@@ -59,6 +62,7 @@ pub(crate) fn run(root: &Path, options: &[&str]) -> Result<(), Failure> {
             Part::Agent => agents::run(root)?,
             Part::Sandbox => bench_target(root, "agentry-tools", &["sandbox"])?,
             Part::Local => local::run(root)?,
+            Part::Replay => replay::run(root, &child::build_agentry(root)?)?,
         }
     }
     println!("\n{} cores; load {}.", measure::cores(), measure::load());

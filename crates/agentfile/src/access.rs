@@ -18,11 +18,13 @@ use crate::file_tree::FileTree;
 use crate::layout::PACKS;
 use crate::source::{Origin, Source, Sourced, Span};
 
+mod edit;
 mod key;
 mod read;
 mod stock;
 mod time;
 
+pub use edit::{switched, text_of};
 pub use key::{KeyPart, KeyTemplate, Variable};
 pub use read::parse;
 pub use stock::{STOCK, stock};
@@ -220,6 +222,18 @@ impl Rules {
         shipped.chain(&self.own).cloned().collect()
     }
 
+    /// The text of a file, also of those that ship.
+    pub fn source(&self, file: &str) -> Option<Source> {
+        let shipped = || STOCK.iter().find(|(name, _)| *name == file);
+        let shipped = || shipped().map(|(name, text)| Source::new(*name, *text));
+        self.sources.get(file).cloned().or_else(shipped)
+    }
+
+    /// The files that were read.
+    pub fn files(&self) -> impl Iterator<Item = &str> {
+        self.sources.keys().map(|file| &**file)
+    }
+
     /// Notes a finding at a place in one of the files.
     pub fn report(&self, code: Code, at: &Origin, text: Text, findings: &mut Findings) {
         match self.sources.get(&at.file) {
@@ -236,20 +250,33 @@ impl Rules {
 
 /// Reads the policies of all trees. Findings say what is wrong with them.
 pub fn read(trees: &[&FileTree], findings: &mut Findings) -> Rules {
+    let paths =
+        trees.iter().flat_map(|tree| files(tree).into_iter().map(move |path| (*tree, path)));
+    read_each(paths, findings)
+}
+
+/// Reads all policies of a directory that holds nothing else. Findings say what is wrong with them.
+pub fn read_directory(tree: &FileTree, findings: &mut Findings) -> Rules {
+    let paths = tree.below("").map(|(path, _)| path).filter(|path| is_policy_file(path));
+    read_each(paths.map(|path| (tree, path.to_owned())), findings)
+}
+
+fn read_each<'a>(
+    paths: impl Iterator<Item = (&'a FileTree, String)>,
+    findings: &mut Findings,
+) -> Rules {
     let mut rules = Rules::default();
     let mut own: Vec<Policy> = Vec::new();
-    for tree in trees {
-        for path in files(tree) {
-            let mut found = Findings::default();
-            if let Some(source) = tree.text(&path, &mut found) {
-                own.extend(parse(&source, &mut found));
-                rules.sources.insert(source.file.clone(), source);
-            }
-            if found.has_errors() {
-                rules.broken.push(tree.shown(&path).into());
-            }
-            findings.append(found);
+    for (tree, path) in paths {
+        let mut found = Findings::default();
+        if let Some(source) = tree.text(&path, &mut found) {
+            own.extend(parse(&source, &mut found));
+            rules.sources.insert(source.file.clone(), source);
         }
+        if found.has_errors() {
+            rules.broken.push(tree.shown(&path).into());
+        }
+        findings.append(found);
     }
     report_doubles(&own, &mut rules, findings);
     if rules.broken.is_empty() {
@@ -259,13 +286,18 @@ pub fn read(trees: &[&FileTree], findings: &mut Findings) -> Rules {
 }
 
 fn files(tree: &FileTree) -> Vec<String> {
-    let directory = format!("{}/access", PACKS[0]);
-    let endings = [".yml", ".yaml", ".json"];
-    let below = tree.below(&directory).map(|(path, _)| path);
-    below
-        .filter(|path| endings.iter().any(|ending| path.ends_with(ending)))
-        .map(str::to_owned)
-        .collect()
+    let below = tree.below(&directory()).map(|(path, _)| path);
+    below.filter(|path| is_policy_file(path)).map(str::to_owned).collect()
+}
+
+/// Where policies stand, below a project or a home.
+pub fn directory() -> String {
+    format!("{}/access", PACKS[0])
+}
+
+/// Whether a file holds policies, to go by its name.
+pub fn is_policy_file(path: &str) -> bool {
+    [".yml", ".yaml", ".json"].iter().any(|ending| path.ends_with(ending))
 }
 
 fn report_doubles(own: &[Policy], rules: &mut Rules, findings: &mut Findings) {

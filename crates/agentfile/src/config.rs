@@ -71,6 +71,18 @@ fn refuse_secrets(source: &Source, node: &mut Node, findings: &mut Findings) {
     }
 }
 
+/// The owner's clock is the owner's to name: by it policies say when somebody is let in.
+fn refuse_timezone(source: &Source, node: &mut Node, findings: &mut Findings) {
+    if let Some(pair) = node.pair("timezone") {
+        let text = Text::new("a project does not say which time zone is yours; this has no effect")
+            .help("say it in your own settings, ~/.config/agentry/agentry.toml");
+        findings.at(Code::OperatorOnly, source, pair.key_span, text);
+    }
+    if let Kind::Map(pairs) = &mut node.kind {
+        pairs.retain(|pair| pair.key != "timezone");
+    }
+}
+
 /// Puts the layers on top of each other.
 pub fn layered(layers: &Layers, findings: &mut Findings) -> Settings {
     let mut settings = Settings { layers: layers.clone(), ..Settings::default() };
@@ -132,6 +144,7 @@ impl Settings {
         let Some(mut node) = toml::parse(source, findings) else { return };
         if speaker != Speaker::Operator {
             refuse_secrets(source, &mut node, findings);
+            refuse_timezone(source, &mut node, findings);
         }
         schema::check(FileKind::Config, source, &mut node, findings);
         match speaker {

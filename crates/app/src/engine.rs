@@ -23,7 +23,7 @@ use agentry_runtime::run::{End, Outcome};
 use agentry_runtime::spend::Purse;
 use agentry_runtime::template::Renderer;
 use agentry_runtime::{Definitions, Enforcer, Error, Host as Parts, Mail, plan};
-use agentry_store::Ledger;
+use agentry_store::{Home, Ledger};
 use agentry_tools::{FetchRules, Toolset};
 
 use crate::enforce;
@@ -68,8 +68,13 @@ pub(crate) fn open_ledger(host: &Host) -> Result<Ledger, Fault> {
     Ledger::open(home, Arc::new(now)).map_err(store_fault)
 }
 
+/// Whether anything was ever recorded.
+pub(crate) fn has_ledger(host: &Host) -> bool {
+    host.environment.state.as_ref().is_some_and(|home| Home::is_there(home))
+}
+
 /// Milliseconds since 1970.
-fn now() -> u64 {
+pub(crate) fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

@@ -25,6 +25,7 @@ use agentry_runtime::agents;
 use agentry_runtime::template::Renderer;
 use agentry_tools::Toolset;
 
+use crate::access;
 use crate::env::Environment;
 use crate::fault::{Blame, Fault};
 use crate::render;
@@ -142,6 +143,7 @@ impl Host {
             try_examples: approval::try_examples,
         };
         let library = library::read(input, &mut findings);
+        access::look(&library.access, &mut findings);
         let asked = place.asked_agent(&library);
         Ok(Loaded { library, findings, in_settings, only: place.only, asked })
     }
@@ -283,14 +285,14 @@ pub(crate) fn is_of_home(file: &str) -> bool {
 }
 
 /// The tools that this host has: those that can be run, and the one that loads a skill.
-fn offered() -> BTreeSet<ToolName> {
+pub(crate) fn offered() -> BTreeSet<ToolName> {
     let tools = Toolset::builtin();
     let own = tools.specs().map(|spec| spec.name.clone());
     own.chain([ToolName::canonical("load_skill")]).collect()
 }
 
 /// The user's packs and skills. A home that does not exist has none.
-fn read_home(home: &Path, findings: &mut Findings) -> Option<FileTree> {
+pub(crate) fn read_home(home: &Path, findings: &mut Findings) -> Option<FileTree> {
     match agents::read_home(home, HOME) {
         Ok(tree) => Some(tree),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
@@ -330,7 +332,7 @@ fn first_loop(template: &str) -> (usize, usize) {
     Source::new("template", template).position(at)
 }
 
-fn unreadable(path: &Path, error: &std::io::Error) -> Fault {
+pub(crate) fn unreadable(path: &Path, error: &std::io::Error) -> Fault {
     Fault::new(Blame::Caller, format!("cannot read {}: {error}", path.display()))
         .hint("name a directory or file that exists and that you may read")
 }
@@ -340,6 +342,11 @@ fn no_renderer(error: &std::io::Error) -> Fault {
         Blame::Machine,
         format!("the process that renders templates does not start: {error}"),
     )
+}
+
+/// The directory of a project that a path on the command line stands for, and how people see it.
+pub(crate) fn place(path: &Path) -> Result<(PathBuf, String), Fault> {
+    Place::of(path).map(|place| (place.directory, place.label))
 }
 
 /// What a path on the command line stands for.

@@ -91,3 +91,15 @@ pub(crate) const RELOAD_TIME_MIN: Duration = Duration::from_secs(1);
 pub(crate) const SERVER_LOOK_TIME: Duration = Duration::from_millis(500);
 /// How long what runs may take to come to its end when the server stops.
 pub(crate) const STOP_TIME_MAX: Duration = Duration::from_secs(10);
+/// The longest name of somebody who is known.
+pub(crate) const ENTITY_NAME_CHARS_MAX: usize = 100;
+/// The longest id, relationship or tag of somebody who is known.
+pub(crate) const ENTITY_WORD_CHARS_MAX: usize = 64;
+/// How many tags somebody has.
+pub(crate) const ENTITY_TAGS_MAX: usize = 64;
+/// How many decisions a list shows, unless somebody says otherwise.
+pub(crate) const SHOWN_DECISIONS_MAX: usize = 50;
+/// How many past decisions are handed from the reader to who decides again at once.
+pub(crate) const REPLAY_BATCH_MAX: usize = 256;
+/// How many such batches wait.
+pub(crate) const REPLAY_BATCHES_MAX: usize = 8;

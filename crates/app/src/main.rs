@@ -2,6 +2,7 @@
 //!
 //! Must never: hold logic. What a verb does stands in its file; what is decided stands in the kernel.
 
+mod access;
 mod chat;
 mod choice;
 mod enforce;
@@ -19,7 +20,9 @@ mod reception;
 mod render;
 mod secret;
 mod stage;
+mod trees;
 mod verb;
+mod zone;
 
 use std::io::Write;
 use std::process::ExitCode;

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
-use agentry_agentfile::access::{LocalTime, Weekday};
+use agentry_agentfile::access::LocalTime;
 use agentry_agentfile::skill::SkillLevel;
-use agentry_kernel::access::{Access, compile};
+use agentry_kernel::access::Access;
 use agentry_kernel::models::{Serving, Wanted, choose, is_played};
 use agentry_protocol::AgentId;
 use agentry_protocol::confinement::Level;
@@ -20,11 +20,13 @@ use agentry_protocol::intake::Wish;
 use agentry_runtime::redact::Redactor;
 use agentry_runtime::{Definitions, Error, Office, Terms};
 
+use crate::access::policies;
 use crate::engine::{self, Engine};
-use crate::fault::{Blame, Fault};
+use crate::fault::Fault;
 use crate::host::{Host, Loaded};
 use crate::limits::RELOAD_TIME_MIN;
 use crate::verb::choose_agent;
+use crate::zone::{self, Zone};
 
 /// What the way in is told of the definitions.
 pub(crate) struct Reception {
@@ -35,7 +37,7 @@ pub(crate) struct Reception {
     redactor: Arc<Redactor>,
     servings: Vec<Serving>,
     asked: Asked,
-    zone: jiff::tz::TimeZone,
+    zone: Zone,
     read: Mutex<Read>,
 }
 
@@ -65,6 +67,7 @@ impl Reception {
             false => engine.servings().to_vec(),
         };
         let access = policies(&engine.loaded)?;
+        let zone = zone::of(&engine.loaded.library.settings)?;
         let Engine { parts, definitions, loaded, project, .. } = engine;
         let (level, workspace) = (definitions.level, definitions.workspace.clone());
         let read = Read {
@@ -81,7 +84,7 @@ impl Reception {
             redactor: parts.redactor.clone(),
             servings,
             asked,
-            zone: jiff::tz::TimeZone::system(),
+            zone,
             read: Mutex::new(read),
         })
     }
@@ -148,20 +151,7 @@ impl Office for Reception {
     }
 
     fn local_time(&self, now: u64) -> LocalTime {
-        let ms = i64::try_from(now).unwrap_or(i64::MAX);
-        let time = jiff::Timestamp::from_millisecond(ms).unwrap_or(jiff::Timestamp::MAX);
-        let local = time.to_zoned(self.zone.clone());
-        let weekday = match local.weekday() {
-            jiff::civil::Weekday::Monday => Weekday::Monday,
-            jiff::civil::Weekday::Tuesday => Weekday::Tuesday,
-            jiff::civil::Weekday::Wednesday => Weekday::Wednesday,
-            jiff::civil::Weekday::Thursday => Weekday::Thursday,
-            jiff::civil::Weekday::Friday => Weekday::Friday,
-            jiff::civil::Weekday::Saturday => Weekday::Saturday,
-            jiff::civil::Weekday::Sunday => Weekday::Sunday,
-        };
-        let minute = i32::from(local.hour()) * 60 + i32::from(local.minute());
-        LocalTime { weekday, minute: u16::try_from(minute).unwrap_or_default() }
+        self.zone.local(now)
     }
 
     fn wishes(&self, _channel: &str) -> (Wish, Wish) {
@@ -171,15 +161,4 @@ impl Office for Reception {
     fn project(&self) -> String {
         self.project.display().to_string()
     }
-}
-
-/// The policies, ready to decide. Those of a directory in which something is wrong let nobody in.
-pub(crate) fn policies(loaded: &Loaded) -> Result<Access, Fault> {
-    let rules = &loaded.library.access;
-    if let Some(file) = rules.broken.first() {
-        let text = format!("the policies in {file} do not load");
-        let hint = "`agentry check` shows why; until then nobody is let in";
-        return Err(Fault::new(Blame::Agent, text).hint(hint).in_a_definition());
-    }
-    Ok(compile(&rules.policies()))
 }

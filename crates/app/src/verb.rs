@@ -10,13 +10,16 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::fault::Fault;
 use crate::host::Host;
 
+mod access;
 mod answer;
+mod audit;
 mod cancel;
 mod chat;
 mod check;
 mod completions;
 mod config;
 mod doctor;
+mod entities;
 mod explain;
 mod fork;
 mod init;
@@ -132,6 +135,15 @@ enum Verb {
     /// Look at what decides about calls
     #[command(subcommand)]
     Policy(Policy),
+    /// Who may reach an agent and with what powers: see it, test it, change it
+    #[command(subcommand)]
+    Access(access::Access),
+    /// Who is known, and by which identities
+    #[command(subcommand)]
+    Entities(entities::Entities),
+    /// See what was decided about who may
+    #[command(subcommand)]
+    Audit(audit::Audit),
     /// Keep secrets, and see who may have them
     #[command(subcommand)]
     Secret(secret::Secret),
@@ -245,6 +257,9 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, Fault> {
         Verb::Sandbox(SandboxVerb::Run(options)) => sandbox::run(&host, &options),
         Verb::Sandbox(SandboxVerb::Explain(options)) => sandbox::explain(&host, &options),
         Verb::Policy(Policy::Explain(options)) => policy::run(&host, &options),
+        Verb::Access(what) => access::run(&host, &what),
+        Verb::Entities(what) => entities::run(&host, &what),
+        Verb::Audit(what) => audit::run(&host, &what),
         Verb::Secret(what) => secret::run(&host, &what),
         Verb::Models(options) => models::run(&host, &options),
         Verb::Pull(options) => pull::run(&host, &options),

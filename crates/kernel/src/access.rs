@@ -23,7 +23,7 @@ mod matching;
 mod merge;
 mod tools;
 
-pub use difference::{Change, CredentialNames, Seen, difference};
+pub use difference::{Change, CredentialNames, Seen, compare, difference};
 pub use examples::examples_that_fail;
 pub use findings::{Lint, findings};
 pub use grants::{applies, is_active};

@@ -37,6 +37,11 @@ impl Home {
         Ok(home)
     }
 
+    /// Whether there is a home with a ledger in a directory.
+    pub fn is_there(root: &Path) -> bool {
+        Self { root: root.to_owned() }.ledger().exists()
+    }
+
     /// Where it is.
     pub fn root(&self) -> &Path {
         &self.root

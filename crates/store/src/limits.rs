@@ -42,3 +42,7 @@ pub(crate) const CANDIDATES_MAX: usize = 5;
 pub const RESERVATION_TIME_MS_MAX: u64 = 60 * 60 * 1000;
 /// The length of a day, in milliseconds.
 pub(crate) const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+/// How much of the ledger a reader keeps in memory, in KiB; what SQLite takes by itself.
+pub const READER_CACHE_KIB: i64 = 2_000;
+/// How much it keeps while it goes through past decisions.
+pub const PAST_CACHE_KIB: i64 = 64 * 1024;

@@ -78,7 +78,7 @@ impl Project {
         usage(command, &self.dir.path().join("complaint.txt"))
     }
 
-    fn file(&self, name: &str, text: &str) -> Result<(), Failure> {
+    pub(crate) fn file(&self, name: &str, text: &str) -> Result<(), Failure> {
         let path = self.dir.path().join(name);
         let folder = path.parent().unwrap_or(self.dir.path());
         fs::create_dir_all(folder).map_err(|error| Failure::file("create", folder, &error))?;

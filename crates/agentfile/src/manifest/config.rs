@@ -16,6 +16,9 @@ use crate::limits::SPENDING_DOLLARS_MAX;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
+    /// The time zone by which access policies mean their times, such as `Europe/Berlin`; only in your own
+    /// settings.
+    pub timezone: Option<String>,
     /// What holds for agents that do not say otherwise.
     pub agent: AgentDefaults,
     /// Who is at the keyboard.

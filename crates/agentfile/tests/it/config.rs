@@ -304,6 +304,15 @@ fn the_agent_in_a_project_does_not_say_it_either() {
 }
 
 #[test]
+fn a_project_does_not_say_which_time_zone_is_the_owners() {
+    let given = given("--- agentry.toml\ntimezone = \"Asia/Tokyo\"\n")
+        .user_settings("timezone = \"Europe/Berlin\"\n");
+    given.check("E0906 warning agentry.toml:1:1");
+    let (library, _) = given.read();
+    assert_eq!(library.settings.config.timezone.as_deref(), Some("Europe/Berlin"));
+}
+
+#[test]
 fn a_receiver_and_a_variable_of_a_secret_have_a_form() {
     given("")
         .user_settings("[secrets.a]\nfor = [\"bash\"]\nas = \"A B\"\nvalue = \"x\"\n[secrets]\nstore = \"vault\"\n")

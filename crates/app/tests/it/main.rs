@@ -1,6 +1,10 @@
 //! Stories: the real binary, a directory of its own, and the whole of what a command says.
 
+mod access;
+mod access_policies;
+mod access_replay;
 mod approvals;
+mod audit;
 mod chat;
 mod chat_commands;
 mod chat_pane;
@@ -10,6 +14,7 @@ mod cli;
 mod config;
 mod confinement;
 mod crash;
+mod entities;
 mod explain;
 mod guide;
 mod init;
@@ -18,6 +23,7 @@ mod intake;
 mod intake_crash;
 mod loud;
 mod models;
+mod past;
 mod policy;
 mod pull;
 mod record;

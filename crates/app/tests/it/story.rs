@@ -320,7 +320,7 @@ pub(crate) fn ids(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
     while !rest.is_empty() {
-        let prefix = ["run_", "ses_", "trn_", "call_", "apr_", "stdio_"];
+        let prefix = ["run_", "ses_", "trn_", "call_", "apr_", "acc_", "stdio_"];
         let prefix = prefix.into_iter().find(|prefix| rest.starts_with(prefix));
         let id = prefix.and_then(|prefix| rest.get(..prefix.len() + ID_CHARS));
         match (prefix, id) {

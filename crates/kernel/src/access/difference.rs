@@ -56,7 +56,12 @@ pub fn difference(
 ) -> Option<Change> {
     let before = old.decide(asked, seen.grants, seen.now);
     let after = new.decide(asked, seen.grants, seen.now);
-    let change = between(&before, &after, seen.tools);
+    compare(&before, &after, seen.tools)
+}
+
+/// What one decision lets happen otherwise than another, as far as these tools go.
+pub fn compare(before: &Decision, after: &Decision, tools: &[ToolName]) -> Option<Change> {
+    let change = between(before, after, tools);
     (change != Change::default()).then_some(change)
 }
 

@@ -1,10 +1,11 @@
-//! `cargo bench --package agentry-store --bench ledger -- append | session [home]`: what the ledger costs.
+//! `cargo bench --package agentry-store --bench ledger -- append | session [home] | decisions [home]`: what the ledger costs.
 //!
 //! Numbers are printed beside a measure taken in the same run, never asserted: machines differ.
 //!
 //! Must never: compare two figures that were not taken in turns.
 
 mod append;
+mod decisions;
 mod meter;
 mod session;
 
@@ -21,13 +22,18 @@ fn main() {
         [] => {
             append::measure().expect("the ledger takes entries");
             session::measure(None).expect("the ledger keeps sessions");
+            decisions::measure(None).expect("the ledger keeps decisions");
         }
         ["append"] => append::measure().expect("the ledger takes entries"),
         ["session"] => session::measure(None).expect("the ledger keeps sessions"),
         ["session", home] => {
             session::measure(Some(PathBuf::from(home))).expect("the ledger keeps sessions");
         }
-        [..] => println!("There is `append` and `session [home]`."),
+        ["decisions"] => decisions::measure(None).expect("the ledger keeps decisions"),
+        ["decisions", home] => {
+            decisions::measure(Some(PathBuf::from(home))).expect("the ledger keeps decisions");
+        }
+        [..] => println!("There is `append`, `session [home]` and `decisions [home]`."),
     }
 }
 

@@ -5,6 +5,7 @@ mod chain;
 mod commit;
 mod lookup;
 mod ownership;
+mod past;
 mod processes;
 mod round_trip;
 mod scene;

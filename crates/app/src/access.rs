@@ -1,0 +1,64 @@
+//! The access policies of a directory, ready to decide, or what is wrong with them.
+//!
+//! Must never: hand out policies of which one has an error, or an example that comes out otherwise.
+
+use agentry_agentfile::access::Rules;
+use agentry_agentfile::diagnostic::{Diagnostic, Findings, Severity, Text};
+use agentry_kernel::access::{Access, Lint, compile, examples_that_fail, findings};
+
+use crate::fault::{Blame, Fault};
+use crate::host::{Loaded, offered};
+use crate::render;
+
+/// The policies of what was read. If anything is wrong with one of them, none is handed out.
+pub(crate) fn policies(loaded: &Loaded) -> Result<Access, Fault> {
+    ready(&loaded.library.access, &loaded.findings)
+}
+
+/// The same for policies that were read by themselves.
+pub(crate) fn ready(rules: &Rules, findings: &Findings) -> Result<Access, Fault> {
+    compiled(rules, findings).map_err(|lines| {
+        let what = "the access policies have errors, so nobody is let in by them";
+        Fault::new(Blame::Caller, format!("{what}:\n  {}", lines.join("\n  ")))
+            .hint("`agentry access check` shows them with excerpts")
+    })
+}
+
+/// The same for policies that a change would lead to.
+pub(crate) fn tried(rules: &Rules, findings: &Findings) -> Result<Access, Fault> {
+    compiled(rules, findings).map_err(|lines| {
+        let what = "nothing was changed, since the access policies would have errors";
+        Fault::new(Blame::Caller, format!("{what}:\n  {}", lines.join("\n  ")))
+    })
+}
+
+/// The policies, or a line for each thing that is wrong with them.
+fn compiled(rules: &Rules, findings: &Findings) -> Result<Access, Vec<String>> {
+    if !rules.broken.is_empty() {
+        let is_cause = |one: &&&Diagnostic| {
+            one.severity == Severity::Error && rules.broken.contains(&one.file)
+        };
+        let sorted = findings.sorted();
+        return Err(sorted.iter().filter(is_cause).map(|one| render::brief(one)).collect());
+    }
+    let access = compile(&rules.policies());
+    let failed = examples_that_fail(&access);
+    let line = |one: &Lint| format!("{} {} {}", one.origin, one.code, one.message);
+    match failed.is_empty() {
+        true => Ok(access),
+        false => Err(failed.iter().map(line).collect()),
+    }
+}
+
+/// Notes what is probably not meant, and which examples come out otherwise.
+pub(crate) fn look(rules: &Rules, noted: &mut Findings) {
+    // What ships alone is as it should be; of a set with errors nothing can be said.
+    if rules.is_silent() || !rules.broken.is_empty() {
+        return;
+    }
+    let access = compile(&rules.policies());
+    let lints = findings(&access, &offered()).into_iter().chain(examples_that_fail(&access));
+    for Lint { code, origin, message, help, .. } in lints {
+        rules.report(code, &origin, Text::new(message).help(help), noted);
+    }
+}

@@ -1,0 +1,105 @@
+//! `agentry audit stats`: how many decisions there are, and which policies never had a part in one.
+//!
+//! Must never: count a decision twice.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+
+use agentry_agentfile::skill::SkillLevel;
+use agentry_store::{CountBy, DecisionCount, Ledger};
+use clap::ValueEnum;
+use serde_json::{Value, json};
+
+use super::{StatsOptions, own_zone, span};
+use crate::access;
+use crate::engine::{self, store_fault};
+use crate::fault::Fault;
+use crate::host::Host;
+use crate::render::visible_line;
+
+/// By what decisions are counted.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum By {
+    /// By who it was
+    Principal,
+    /// By channel
+    Channel,
+    /// By the policies that had a part
+    Policy,
+}
+
+pub(super) fn run(host: &Host, options: &StatsOptions) -> Result<(), Fault> {
+    let zone = own_zone(host)?;
+    let (since, until) = span(&zone, options.since.as_deref(), options.until.as_deref())?;
+    let ledger = engine::open_ledger(host)?;
+    let kinds = ledger.decision_counts(CountBy::Kind, (since, until)).map_err(store_fault)?;
+    let parts = parts(&ledger, since)?;
+    let rows = match options.by {
+        None => kinds.clone(),
+        Some(By::Principal) => {
+            ledger.decision_counts(CountBy::Principal, (since, until)).map_err(store_fault)?
+        }
+        Some(By::Channel) => {
+            ledger.decision_counts(CountBy::Channel, (since, until)).map_err(store_fault)?
+        }
+        Some(By::Policy) => parts.values().cloned().collect(),
+    };
+    let allowed: u64 = kinds.iter().map(|one| one.allowed).sum();
+    let denied: u64 = kinds.iter().map(|one| one.denied).sum();
+    let never = never(host, options, &parts);
+    let mut out = anstream::stdout().lock();
+    if options.json {
+        let row = |one: &DecisionCount| json!({ "of": one.of, "allowed": one.allowed, "denied": one.denied });
+        let value = json!({
+            "decisions": allowed + denied, "allowed": allowed, "denied": denied,
+            "rows": rows.iter().map(row).collect::<Vec<Value>>(),
+            "policies_never_matched": never.as_ref().ok(),
+        });
+        writeln!(out, "{}", serde_json::to_string_pretty(&value)?)?;
+        return Ok(());
+    }
+    let widest = rows.iter().map(|one| one.of.chars().count()).max().unwrap_or_default();
+    for one in &rows {
+        let line =
+            format!("{:<widest$}  {:>8} allowed  {:>8} denied", one.of, one.allowed, one.denied);
+        writeln!(out, "{}", visible_line(&line))?;
+    }
+    writeln!(out, "{} decisions, {allowed} allowed, {denied} denied", allowed + denied)?;
+    match never {
+        Ok(names) if names.is_empty() => writeln!(out, "every policy that is on had a part")?,
+        Ok(names) => writeln!(out, "policies that never had a part: {}", names.join(", "))?,
+        // What was counted is true all the same.
+        Err(fault) => writeln!(anstream::stderr().lock(), "{fault}")?,
+    }
+    Ok(())
+}
+
+/// How often each policy let through or modified, and how often it denied.
+fn parts(ledger: &Ledger, since: u64) -> Result<BTreeMap<String, DecisionCount>, Fault> {
+    let mut parts: BTreeMap<String, DecisionCount> = BTreeMap::new();
+    for (policy, part, count) in ledger.policy_counts(since).map_err(store_fault)? {
+        let one = parts.entry(policy.clone()).or_insert(DecisionCount {
+            of: policy,
+            allowed: 0,
+            denied: 0,
+        });
+        match part == "denied" {
+            true => one.denied += count,
+            false => one.allowed += count,
+        }
+    }
+    Ok(parts)
+}
+
+/// The policies that are on and never had a part.
+fn never(
+    host: &Host,
+    options: &StatsOptions,
+    parts: &BTreeMap<String, DecisionCount>,
+) -> Result<Vec<String>, Fault> {
+    let loaded = host.load(&options.dir, SkillLevel::Extended)?;
+    let access = access::policies(&loaded)?;
+    let on = access.policies().filter(|policy| policy.enabled);
+    let names: BTreeSet<String> = on.map(|policy| policy.name.value.to_string()).collect();
+    Ok(names.into_iter().filter(|name| !parts.contains_key(name)).collect())
+}

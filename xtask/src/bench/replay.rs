@@ -1,0 +1,63 @@
+//! Deciding again about the past: `agentry access replay` over 200,000 decisions, with 200 policies.
+//!
+//! The bench target of the ledger writes the past. The policies decide it the same, and that is looked at.
+//!
+//! Must never: measure a replay that left out a decision.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use crate::{
+    bench::{bench_target, project::Project, scratch, usage::Middle},
+    failure::Failure,
+};
+
+/// As the bench target of the ledger writes them.
+const EVENTS: f64 = 200_000.0;
+const PEOPLE: usize = 50;
+const POLICIES: usize = 200;
+const ROUNDS: usize = 5;
+
+pub(crate) fn run(root: &Path, binary: &Path) -> Result<(), Failure> {
+    let homes = scratch()?;
+    let home = homes.path().join("home");
+    let place = home.to_string_lossy();
+    bench_target(root, "agentry-store", &["ledger", "--", "decisions", &place])?;
+
+    let project = Project::write(binary)?;
+    project.file(".agentry/access/people.yml", &policies())?;
+    let arguments = ["access", "replay", "--since", "30d", "--changed-only"];
+    let mut used = Vec::new();
+    for _ in 0..ROUNDS {
+        used.push(project.agentry_at(&home, &arguments)?);
+    }
+    let Middle { wall_micros, cpu_micros, memory_mib } = Middle::of(&used);
+    println!(
+        "\n`agentry access replay`, {EVENTS} decisions, {POLICIES} policies, whole process: the median \
+         of {ROUNDS}\n"
+    );
+    println!("{:>10} {:>10} {:>12} {:>12}", "wall ms", "cpu ms", "memory MiB", "events/s");
+    let (wall, cpu) = (wall_micros / 1_000.0, cpu_micros / 1_000.0);
+    let a_second = EVENTS / (wall_micros / 1e6);
+    println!("{wall:>10.0} {cpu:>10.0} {memory_mib:>12.1} {a_second:>12.0}");
+    Ok(())
+}
+
+/// One policy for each of the people, and more that are for others.
+fn policies() -> String {
+    let mut text = String::new();
+    for number in 0..POLICIES {
+        let who = match number < PEOPLE {
+            true => format!("person_id: p{number}"),
+            false => format!("relationship: friend, tags: [tag-{number}]"),
+        };
+        let written = write!(
+            text,
+            "- name: person-{number}\n  match: {{ principal: {{ {who} }} }}\n  effect: allow\n  \
+             permissions: {{ tools: [read_file, web_fetch], credentials: [], data: minimal }}\n  \
+             session: {{ key: \"people:{{principal.id}}\" }}\n"
+        );
+        written.expect("a text takes more text");
+    }
+    text
+}
