@@ -7,6 +7,7 @@
 
 pub mod agents;
 mod canonical;
+mod compact;
 mod confine;
 mod define;
 mod enforcer;
@@ -26,6 +27,7 @@ pub mod run;
 pub mod secret;
 mod session;
 pub mod spend;
+mod step;
 pub mod template;
 
 pub use define::{Definitions, Terms};

@@ -33,7 +33,7 @@ fn check_future(change: &str, expected: (&str, u64, u64)) {
 
 #[test]
 fn a_newer_layout_is_refused() {
-    check_future("PRAGMA user_version = 5", ("layout", 5, 4));
+    check_future("PRAGMA user_version = 6", ("layout", 6, 5));
 }
 
 #[test]
