@@ -9,6 +9,7 @@ use agentry_kernel::charter::Charter;
 use agentry_kernel::compaction::{
     self, BranchTurn, Compact, Kind, Limits, Plan, Question, Stuck, Trigger,
 };
+use agentry_kernel::prompt::Moment;
 use agentry_kernel::tokens;
 use agentry_kernel::turn::Turn;
 use agentry_protocol::TurnId;
@@ -65,8 +66,10 @@ impl Runner<'_> {
         let head = found.flatten().and_then(|row| row.head);
         let branch = Branch::read(&self.host.ledger, head.as_ref())?;
         let limits = Limits::of_window(self.host.window(&plan.asked.model));
-        // What else is sent makes the room smaller; that is looked at when the turn begins.
-        match asked(&branch, &limits, 0)? {
+        let moment = Moment { session: None, turn: None };
+        let terms = plan::terms(&plan, 0);
+        let charter = self.definitions.charter(&order.agent, None, &terms, &moment)?;
+        match asked(&branch, &limits, beside(&charter))? {
             Some(_) => self.begin(order, plan, accepted).map(Some),
             None => Ok(None),
         }
@@ -82,7 +85,8 @@ impl Runner<'_> {
         let head = ledger.session(&underway.session)?.and_then(|row| row.head);
         let branch = Branch::read(ledger, head.as_ref())?;
         let limits = Limits::of_window(self.host.window(&underway.plan.asked.model));
-        let Some(compact) = asked(&branch, &limits, 0)? else {
+        let charter = self.charter(underway, at, &TurnId::from_number((self.host.new_number)()))?;
+        let Some(compact) = asked(&branch, &limits, beside(&charter))? else {
             return Ok((Left::Over(Ending::Done), None));
         };
         let focus = underway.plan.given.inputs.get(FOCUS).cloned();
@@ -172,6 +176,7 @@ impl Runner<'_> {
         let (mut turn, moves) = Turn::begin(charter, &plan, Vec::new()).map_err(halted)?;
         let mut session = self.session(underway, &id, at)?;
         session.workers.confine(&turn.charter().authority.confinement);
+        session.workers.quiet = true;
         let started = Event::TurnStarted(Box::new(plan));
         session.record_and_perform(&mut turn, Some(started), None, moves)?;
         finish(session, &mut turn, underway)

@@ -116,6 +116,14 @@ fn ended(ledger: &Ledger, row: &TurnRow) -> Result<Option<Event>, Error> {
     Ok(entry.map(|envelope| envelope.event))
 }
 
+/// Whether a turn that is over stands for turns before it.
+pub(crate) fn is_compaction(ledger: &Ledger, row: &TurnRow) -> Result<bool, Error> {
+    Ok(match ended(ledger, row)? {
+        Some(Event::TurnEnded { context, .. }) => context.compaction.is_some(),
+        Some(_) | None => false,
+    })
+}
+
 /// The past that a turn was given when it began.
 pub(crate) fn as_given(ledger: &Ledger, plan: &TurnPlan) -> Result<Vec<Message>, Error> {
     if plan.compaction.is_some() {

@@ -18,6 +18,7 @@ use agentry_store::{CallStatus, Filter, TurnStatus};
 
 use crate::compact::Room;
 use crate::error::Error;
+use crate::history;
 use crate::limits::{RETOLD_CALL_CHARS_MAX, RETOLD_CALLS_MAX, TURN_ENTRIES_MAX};
 use crate::perform::Workers;
 use crate::plan;
@@ -140,6 +141,7 @@ impl Runner<'_> {
         let mut session = self.session(underway, id, at)?;
         session.taken = taken;
         session.workers.confine(&turn.charter().authority.confinement);
+        session.workers.quiet = turn.is_compaction();
         let since = ledger.turn(id)?.map_or(0, |row| row.started_seq);
         for input in self.untaken(&underway.session, since, &session.taken)? {
             self.post.sender.send(News::Input(Box::new(input))).unwrap_or_default();
@@ -180,11 +182,12 @@ impl Runner<'_> {
     /// What came in while the compaction before a turn was under way.
     fn early(&self, underway: &Underway, parent: Option<&TurnId>) -> Result<Vec<Envelope>, Error> {
         let parent = parent.map(|parent| self.host.ledger.turn(parent)).transpose()?.flatten();
-        // A turn of the same run that is no step of it.
-        let Some(row) = parent.filter(|row| row.run.as_ref() == Some(&underway.id)) else {
-            return Ok(Vec::new());
-        };
-        self.untaken(&underway.session, row.started_seq, &BTreeSet::new())
+        match parent.filter(|row| row.run.as_ref() == Some(&underway.id)) {
+            Some(row) if history::is_compaction(&self.host.ledger, &row)? => {
+                self.untaken(&underway.session, row.started_seq, &BTreeSet::new())
+            }
+            Some(_) | None => Ok(Vec::new()),
+        }
     }
 
     /// What came in for turns since an entry and was not taken.
@@ -228,13 +231,31 @@ impl Runner<'_> {
                 format!("{} {}", call.tool, call.input).chars().take(RETOLD_CALL_CHARS_MAX).collect();
             write!(text, "\n- {call}: {outcome}").expect("a string takes everything");
         }
-        if text.is_empty() {
-            return Ok(text);
+        if !text.is_empty() {
+            text = format!(
+                "\n\n[This was begun before and broke off because the talk became too long. These calls \
+                 were made then:{text}\nLook before you make one of them again.]"
+            );
         }
-        Ok(format!(
-            "\n\n[This was begun before and broke off because the talk became too long. These calls were \
-             made then:{text}\nLook before you make one of them again.]"
-        ))
+        for said in self.said_meanwhile(&tried.id)? {
+            write!(text, "\n\n{said}").expect("a string takes everything");
+        }
+        Ok(text)
+    }
+
+    /// What people said to a turn while it was under way.
+    fn said_meanwhile(&self, turn: &TurnId) -> Result<Vec<String>, Error> {
+        let ledger = &self.host.ledger;
+        let filter = Filter { turn: Some(turn.clone()), ..Filter::default() };
+        let mut said = Vec::new();
+        for entry in ledger.read_from(0, &filter, TURN_ENTRIES_MAX)? {
+            let Event::InputTaken { input } = entry.event else { continue };
+            let taken = ledger.entry(input)?.map(|entry| entry.event);
+            if let Some(Event::SteerReceived { content, .. }) = taken {
+                said.push(content);
+            }
+        }
+        Ok(said)
     }
 
     /// A turn with all that it needs to go on.

@@ -52,6 +52,10 @@ pub(crate) fn show(
         scroll.note(&format!("… {before} earlier turns are not shown"), DIM, columns);
     }
     for one in told {
+        if one.plan.compaction.is_some() {
+            scroll.note("What was said before is one text for the model from here on.", DIM, columns);
+            continue;
+        }
         scroll.add(Kind::You, you(&one.plan.prompt, "", columns), columns);
         for rows in said(&one.messages, columns) {
             scroll.add(rows.0, rows.1, columns);
