@@ -84,8 +84,9 @@ impl Progress {
                 self.summing = plan.compaction.is_some();
                 match &plan.compaction {
                     Some(one) => self.note(&format!("compaction: {}", one.reason.as_str())),
-                    None if is_off(plan) => self
-                        .note("warning: the sandbox is off, commands can do whatever you can"),
+                    None if is_off(plan) => {
+                        self.note("warning: the sandbox is off, commands can do whatever you can")
+                    }
                     None => {}
                 }
             }

@@ -287,9 +287,9 @@ impl FailureKind {
             }
             Self::UnknownModel => Some("`agentry models --fetch` lists what the provider serves"),
             Self::InvalidRequest => Some("the message says what the provider did not take"),
-            Self::TooLarge | Self::ContextOverflow => Some(
-                "begin a new session, or make this one shorter with `agentry compact`",
-            ),
+            Self::TooLarge | Self::ContextOverflow => {
+                Some("begin a new session, or make this one shorter with `agentry compact`")
+            }
             Self::Refused => Some("say it in another way, or use another model"),
             Self::SpendingLimit => Some("raise the limit under [limits.spending] in your settings"),
             Self::ScriptEnded | Self::ScriptBroken | Self::Interrupted | Self::Other => None,

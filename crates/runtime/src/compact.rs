@@ -76,11 +76,7 @@ impl Runner<'_> {
     }
 
     /// The step of a run that only sums up.
-    pub(crate) fn compact_asked(
-        &self,
-        underway: &mut Underway,
-        at: usize,
-    ) -> Result<Ended, Error> {
+    pub(crate) fn compact_asked(&self, underway: &mut Underway, at: usize) -> Result<Ended, Error> {
         let ledger = &self.host.ledger;
         let head = ledger.session(&underway.session)?.and_then(|row| row.head);
         let branch = Branch::read(ledger, head.as_ref())?;
@@ -144,12 +140,7 @@ impl Runner<'_> {
     }
 
     /// Runs a compaction as a turn under the head.
-    fn sum_up(
-        &self,
-        underway: &mut Underway,
-        at: usize,
-        summing: Summing,
-    ) -> Result<Ended, Error> {
+    fn sum_up(&self, underway: &mut Underway, at: usize, summing: Summing) -> Result<Ended, Error> {
         let Summing { compact, trigger, focus, prompt } = summing;
         let id = TurnId::from_number((self.host.new_number)());
         let charter = self.charter(underway, at, &id)?.for_compaction();

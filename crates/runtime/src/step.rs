@@ -60,12 +60,7 @@ impl Runner<'_> {
     }
 
     /// Tries a turn once more that was too long, and says how the step ends.
-    fn settle(
-        &self,
-        underway: &mut Underway,
-        at: usize,
-        tried: Tried,
-    ) -> Result<Ended, Error> {
+    fn settle(&self, underway: &mut Underway, at: usize, tried: Tried) -> Result<Ended, Error> {
         let too_long = match tried {
             Tried::Ended(ended) => return Ok(ended),
             Tried::Stuck(stuck) => return Ok(stopped(&stuck)),
@@ -80,12 +75,7 @@ impl Runner<'_> {
     }
 
     /// The turn of a step.
-    fn turn(
-        &self,
-        underway: &mut Underway,
-        at: usize,
-        trigger: Trigger,
-    ) -> Result<Tried, Error> {
+    fn turn(&self, underway: &mut Underway, at: usize, trigger: Trigger) -> Result<Tried, Error> {
         let id = TurnId::from_number((self.host.new_number)());
         let task = plan::task(self.definitions, &underway.plan)?;
         let charter = self.charter(underway, at, &id)?;
@@ -227,8 +217,10 @@ impl Runner<'_> {
                     "uncertain".to_owned()
                 }
             };
-            let call: String =
-                format!("{} {}", call.tool, call.input).chars().take(RETOLD_CALL_CHARS_MAX).collect();
+            let call: String = format!("{} {}", call.tool, call.input)
+                .chars()
+                .take(RETOLD_CALL_CHARS_MAX)
+                .collect();
             write!(text, "\n- {call}: {outcome}").expect("a string takes everything");
         }
         if !text.is_empty() {

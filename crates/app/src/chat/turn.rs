@@ -153,7 +153,10 @@ impl Turn {
                 self.summing = false;
                 if let Some(one) = &context.compaction {
                     let (before, after) = (one.tokens_before, one.tokens_after);
-                    note(&format!("Earlier turns are one text now: {before} → {after} tokens."), DIM);
+                    note(
+                        &format!("Earlier turns are one text now: {before} → {after} tokens."),
+                        DIM,
+                    );
                 }
             }
             Event::ModelReplied { reply, .. } if self.summing => {

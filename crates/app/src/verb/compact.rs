@@ -7,9 +7,9 @@ use std::process::ExitCode;
 
 use agentry_protocol::context::Compaction;
 use agentry_protocol::event::{Event, StepPlan};
+use agentry_runtime::Terms;
 use agentry_runtime::plan;
 use agentry_runtime::run::{Order, Outcome};
-use agentry_runtime::Terms;
 use agentry_store::{Ledger, SessionRow};
 use clap::Args;
 
