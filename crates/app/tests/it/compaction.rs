@@ -1,6 +1,6 @@
 //! Compactions: when they come, what the model is asked and shown, and how they end.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::models::{Served, answer, call, story, text};
 use crate::record::{all_is_recorded, entries};
@@ -314,14 +314,25 @@ fn a_failed_turn_leaves_the_head_where_it_was() {
     all_is_recorded(&story);
 }
 
+/// An answer of a provider that does not say what was spent.
+fn uncounted(delta: &Value, reason: &str) -> String {
+    let chunk = json!({ "choices": [{ "index": 0, "delta": delta, "finish_reason": null }] });
+    let last = json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": reason }] });
+    let body = format!("data: {chunk}\n\ndata: {last}\n\ndata: [DONE]\n\n");
+    answer("200 OK", "text/event-stream", &body)
+}
+
 #[test]
 fn long_outputs_of_old_calls_are_cut_first_and_the_beginning_stays_the_same() {
-    let read = || call(r#"{"path":"long.txt"}"#);
+    let function = json!({ "name": "read_file", "arguments": r#"{"path":"long.txt"}"# });
+    let call = json!({ "index": 0, "id": "c1", "type": "function", "function": function });
     let mut all = Vec::new();
-    for number in 1..=7 {
-        all.extend([read(), text(&format!("answer-{number}"))]);
+    for number in 1..=9 {
+        if number < 8 {
+            all.push(uncounted(&json!({ "tool_calls": [call] }), "tool_calls"));
+        }
+        all.push(uncounted(&json!({ "content": format!("answer-{number}") }), "stop"));
     }
-    all.extend(answers(8..=9));
     let server = Served::new(all);
     let story = story(&server);
     story.file("long.txt", "word ".repeat(3_000).as_bytes());
