@@ -70,7 +70,9 @@ impl Runner<'_> {
         match self.turn(underway, at, Trigger::Overflow { again })? {
             // There is nothing to make shorter, so what the provider said stands.
             Tried::Stuck(Stuck::TooLarge { .. }) => Ok(too_long),
-            tried => self.settle(underway, at, tried),
+            tried @ (Tried::Ended(_) | Tried::TooLong(_) | Tried::Stuck(_)) => {
+                self.settle(underway, at, tried)
+            }
         }
     }
 
