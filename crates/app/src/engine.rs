@@ -156,6 +156,7 @@ fn engine_with(
         ledger,
         purse: Purse::new(&spending, known.providers.families()),
         models: known.providers,
+        window: loaded.library.settings.config.limits.window,
         tools: Toolset::builtin(),
         fetch: FetchRules::default(),
         enforcer,

@@ -8,6 +8,7 @@ use agentry_model::Delta;
 use agentry_protocol::agent_event::{AgentEvent, AgentLine, ResultStatus, StopReason};
 use agentry_protocol::approval::Approval;
 use agentry_protocol::call::{OutcomeStatus, ToolOutcome};
+use agentry_protocol::context::Compaction;
 use agentry_protocol::envelope::{About, Envelope};
 use agentry_protocol::event::{Ending, Event};
 use agentry_protocol::message::{ModelReply, Usage};
@@ -30,6 +31,8 @@ struct Sum {
     iterations: Option<u32>,
     init: Option<AgentEvent>,
     turn: Option<TurnId>,
+    /// Whether the turn under way sums up others; the agent does not speak in it.
+    summing: bool,
 }
 
 impl Sum {
@@ -80,7 +83,11 @@ impl Lines {
                 vec![missing(why)]
             }
             // Said with the first turn, so that it names all there is to name.
-            Event::TurnStarted(_) => sum.init.take().into_iter().collect(),
+            Event::TurnStarted(plan) => {
+                sum.summing = plan.compaction.is_some();
+                sum.init.take().into_iter().collect()
+            }
+            Event::ModelReplied { .. } if sum.summing => Vec::new(),
             Event::ModelReplied { reply, .. } => replied(reply),
             Event::CallProposed { call, .. } => vec![AgentEvent::ToolUse {
                 tool_call_id: call.id.to_string(),
@@ -96,10 +103,12 @@ impl Lines {
                 sum.iterations = Some(*count);
                 vec![AgentEvent::Iteration { count: *count }]
             }
-            Event::TurnEnded { usage, result, .. } => {
+            Event::TurnEnded { usage, result, context, .. } => {
                 sum.usage = sum.usage.plus(*usage);
-                sum.result = result.clone().or(sum.result.take());
-                Vec::new()
+                if !std::mem::take(&mut sum.summing) {
+                    sum.result = result.clone().or(sum.result.take());
+                }
+                context.compaction.iter().map(compacted).collect()
             }
             Event::RunPaused { approvals } => vec![paused(approvals)],
             Event::RunEnded { ending, message } => ended(sum, *ending, message.as_deref()),
@@ -141,6 +150,15 @@ fn replied(reply: &ModelReply) -> Vec<AgentEvent> {
     let text = (!reply.text.is_empty())
         .then(|| AgentEvent::Text { content: reply.text.clone(), is_partial: false });
     thinking.into_iter().chain(text).collect()
+}
+
+fn compacted(compaction: &Compaction) -> AgentEvent {
+    AgentEvent::Compaction {
+        tokens_before: compaction.tokens_before,
+        tokens_after: compaction.tokens_after,
+        summarized_through_turn_id: compaction.summarized_through.to_string(),
+        first_kept_turn_id: compaction.first_kept.as_ref().map(ToString::to_string),
+    }
 }
 
 /// There is no sandbox; the run goes on as far as it can without.

@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use agentry_model::Delta;
 use agentry_protocol::call::{OutcomeStatus, ToolOutcome};
 use agentry_protocol::confinement::Connection;
+use agentry_protocol::context::Compaction;
 use agentry_protocol::envelope::Envelope;
 use agentry_protocol::event::{Ending, Event, TurnPlan};
 use agentry_protocol::tool::ToolName;
@@ -21,12 +22,14 @@ pub(crate) struct Progress {
     /// Whether pieces are shown as they come, or only whole texts.
     live: bool,
     streamed: bool,
+    /// Whether the turn under way sums up others.
+    summing: bool,
     result: io::Result<()>,
 }
 
 impl Progress {
     pub(crate) fn new(live: bool) -> Self {
-        Self { live, streamed: false, result: Ok(()) }
+        Self { live, streamed: false, summing: false, result: Ok(()) }
     }
 
     /// Whether everything could be written.
@@ -77,9 +80,22 @@ impl Progress {
                     self.note(&format!("  ✗ {host}:{port}: {why}"));
                 }
             }
-            Event::TurnStarted(plan) if is_off(plan) => {
-                self.note("warning: the sandbox is off, commands can do whatever you can");
+            Event::TurnStarted(plan) => {
+                self.summing = plan.compaction.is_some();
+                match &plan.compaction {
+                    Some(one) => self.note(&format!("compaction: {}", one.reason.as_str())),
+                    None if is_off(plan) => {
+                        self.note("warning: the sandbox is off, commands can do whatever you can")
+                    }
+                    None => {}
+                }
             }
+            Event::TurnEnded { context, .. } => {
+                if let Some(one) = &context.compaction {
+                    self.note(&format!("  {}", compacted(one)));
+                }
+            }
+            Event::ModelReplied { .. } if self.summing => {}
             Event::RunResumed {} => {
                 let run = envelope.about.run.as_ref().map_or("", |run| run.as_str());
                 self.note(&format!("{run}: resumed"));
@@ -124,13 +140,11 @@ impl Progress {
             | Event::SandboxOpened { .. }
             | Event::StepStarted { .. }
             | Event::StepEnded { .. }
-            | Event::TurnStarted(_)
             | Event::InputTaken { .. }
             | Event::ModelAsked { .. }
             | Event::ApprovalAsked(_)
             | Event::CallStarted { .. }
-            | Event::CallStopped { .. }
-            | Event::TurnEnded { .. } => {}
+            | Event::CallStopped { .. } => {}
         }
     }
 
@@ -151,6 +165,18 @@ impl Progress {
             self.result = write(&mut anstream::stdout().lock());
         }
     }
+}
+
+/// What a compaction came to, in words.
+pub(crate) fn compacted(one: &Compaction) -> String {
+    let kept = match &one.first_kept {
+        Some(first) => format!("kept from {first} on"),
+        None => "no turn kept as it was".to_owned(),
+    };
+    let Compaction { tokens_before, tokens_after, summarized_through, .. } = one;
+    format!(
+        "{tokens_before} → {tokens_after} tokens; summed up through {summarized_through}, {kept}"
+    )
 }
 
 /// Whether a turn works without a sandbox.

@@ -16,6 +16,7 @@ mod audit;
 mod cancel;
 mod chat;
 mod check;
+mod compact;
 mod completions;
 mod config;
 mod doctor;
@@ -120,6 +121,8 @@ enum Verb {
     Answer(answer::Options),
     /// Begin a new session from a turn
     Fork(fork::Options),
+    /// Put the older turns of a session into one text
+    Compact(compact::Options),
     /// Play a recorded run to today's program and files
     Replay(replay::Options),
     /// Look after the record
@@ -250,6 +253,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, Fault> {
         Verb::Approvals(options) => answer::list(&host, &options),
         Verb::Answer(options) => answer::run(&host, &options),
         Verb::Fork(options) => fork::run(&host, &options),
+        Verb::Compact(options) => compact::run(&host, &options),
         Verb::Replay(options) => replay::run(&host, &options),
         Verb::Ledger(LedgerVerb::Verify(options)) => ledger::run(&host, &options),
         Verb::Show(show) => run_show(&host, &show),

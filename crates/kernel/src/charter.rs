@@ -14,6 +14,7 @@ use agentry_protocol::{AgentId, ContentHash};
 use serde::{Deserialize, Serialize};
 
 use crate::authority::Authority;
+use crate::compaction;
 
 /// What a turn is given.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -46,6 +47,19 @@ pub struct Charter {
 }
 
 impl Charter {
+    /// The same for a turn that sums up others: one question, and nothing to call.
+    #[must_use]
+    pub fn for_compaction(self) -> Self {
+        Self {
+            system: compaction::SYSTEM.into(),
+            tools: Arc::from([]),
+            mode: Mode::Supervised,
+            limits: RunLimits { steps_max: 1, calls_max: 1, iterations_max: 1, tokens_max: None },
+            check: None,
+            ..self
+        }
+    }
+
     /// What the processes of its calls may do.
     pub fn confinement(&self) -> &Confinement {
         &self.authority.confinement

@@ -12,6 +12,7 @@ mod branch;
 mod prune;
 
 use agentry_protocol::TurnId;
+use agentry_protocol::context::{Pruning, Reason};
 use serde::{Deserialize, Serialize};
 
 use crate::limits::{
@@ -20,10 +21,10 @@ use crate::limits::{
     COMPACTION_SUMMARY_TOKENS_MAX,
 };
 
-pub use self::ask::request;
+pub use self::ask::{SYSTEM, request};
 use self::branch::Shown;
-pub use self::branch::{BranchTurn, Broken, Compaction, Kind, Rebuild, assemble, covered};
-pub use self::prune::{Cut, Pruned, Pruning};
+pub use self::branch::{BranchTurn, Broken, Kind, Rebuild, assemble, covered, summary_message};
+pub use self::prune::Pruned;
 
 /// How much a model reads, and what of it is used for what; all in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,6 +94,17 @@ pub enum Trigger {
     Asked,
 }
 
+impl Trigger {
+    /// As it is recorded.
+    pub fn reason(self) -> Reason {
+        match self {
+            Self::Request => Reason::Window,
+            Self::Overflow { .. } => Reason::Overflow,
+            Self::Asked => Reason::Asked,
+        }
+    }
+}
+
 /// What to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -126,6 +138,8 @@ pub struct Compact {
     pub previous_summary: Option<String>,
     /// How many tokens the request would have without it.
     pub tokens_before: u64,
+    /// How many of them stay beside the text.
+    pub tokens_kept: u64,
     /// How long the text may become.
     pub summary_tokens_max: u64,
 }
@@ -221,6 +235,9 @@ pub fn plan(question: &Question<'_>, limits: &Limits) -> Result<Plan, Stuck> {
         },
         previous_summary: shown.summary.map(str::to_owned),
         tokens_before: total,
+        tokens_kept: sizes[kept_from..]
+            .iter()
+            .fold(question.other_tokens, |sum, size| sum.saturating_add(*size)),
         summary_tokens_max: limits.summary(question.other_tokens),
     }))
 }

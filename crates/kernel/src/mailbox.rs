@@ -15,7 +15,6 @@ mod wording;
 use std::collections::VecDeque;
 
 use agentry_protocol::access::Delivery;
-use agentry_protocol::event::Ending;
 use agentry_protocol::inbound::EventId;
 use agentry_protocol::intake::{Overflow, Source, Unrun};
 use agentry_protocol::{ContentHash, TurnId};
@@ -95,15 +94,6 @@ struct Waiting {
     item: Item,
     /// When it came here.
     since_ms: u64,
-}
-
-/// Whether a turn that ended so becomes the head of its session.
-pub fn moves_head(ending: Ending) -> bool {
-    match ending {
-        // What was done is known to the next turn, also where it was stopped half way.
-        Ending::Done | Ending::Denied | Ending::LimitReached | Ending::Cancelled => true,
-        Ending::Failed | Ending::ModelFailed => false,
-    }
 }
 
 impl Mailbox {

@@ -6,6 +6,7 @@
 
 use agentry_protocol::approval::Approval;
 use agentry_protocol::call::ToolCall;
+use agentry_protocol::context::Context;
 use agentry_protocol::event::{Ending, Event, Permit, Under};
 use agentry_protocol::message::{Message, Usage};
 use agentry_protocol::verdict::Ruling;
@@ -79,6 +80,8 @@ pub enum Move {
         result: Option<String>,
         /// What the turn adds to its branch.
         messages: Vec<Message>,
+        /// What it means for what later turns are shown.
+        context: Box<Context>,
     },
 }
 
@@ -96,8 +99,8 @@ impl Move {
             Self::StopCall { call } => Event::CallStopped { call },
             Self::RunCheck { iteration, command } => Event::CheckStarted { iteration, command },
             Self::CountIteration { count } => Event::IterationCounted { count },
-            Self::EndTurn { ending, hash, usage, result, messages } => {
-                Event::TurnEnded { ending, hash, usage, result, messages }
+            Self::EndTurn { ending, hash, usage, result, messages, context } => {
+                Event::TurnEnded { ending, hash, usage, result, messages, context }
             }
         }
     }

@@ -14,6 +14,7 @@ mod concern;
 mod danger;
 mod gate;
 mod judge;
+mod last;
 mod ledger_form;
 mod one_by_one;
 pub mod signal;
@@ -28,8 +29,9 @@ use agentry_agentfile::tool_access::ToolAccess;
 use agentry_bthread::{Halt, Lane, Program};
 use agentry_protocol::approval::{Answer, Reach};
 use agentry_protocol::call::{OutcomeStatus, ToolCall, ToolOutcome};
+use agentry_protocol::context::{CompactionPlan, Pruning};
 use agentry_protocol::event::{Ending, Event, TurnPlan, Under};
-use agentry_protocol::message::{Message, ModelFailure, ModelReply, ModelRequest, Usage};
+use agentry_protocol::message::{Message, ModelFailure, ModelReply, ModelRequest};
 use agentry_protocol::verdict::{Ruling, Verdict};
 use agentry_protocol::{ApprovalId, CallId, ContentHash, SkillId};
 
@@ -37,8 +39,9 @@ pub use self::concern::{Concern, concerns};
 pub use self::gate::Confined;
 use crate::charter::Charter;
 use crate::moves::Move;
+use last::Spent;
 use ledger_form::{loaded_skill, said, says_done};
-use signal::{CheckResult, Limit, Signal, Why};
+use signal::{CheckResult, Signal, Why};
 use talk::Talk;
 
 /// A turn.
@@ -51,7 +54,7 @@ pub struct Turn {
     open: Open,
     steers: Vec<String>,
     skills: Vec<SkillId>,
-    usage: Usage,
+    spent: Spent,
     end: End,
 }
 
@@ -93,6 +96,8 @@ struct Plan {
     parent_hash: Option<ContentHash>,
     standing: BTreeMap<String, ApprovalId>,
     under: Under,
+    pruned: Pruning,
+    compaction: Option<Box<CompactionPlan>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,6 +156,8 @@ impl Turn {
                 parent_hash: plan.parent_hash.clone(),
                 standing: plan.standing.clone(),
                 under: Under::from(charter.confinement()),
+                pruned: plan.pruned.clone(),
+                compaction: plan.compaction.clone(),
             },
             charter,
             talk,
@@ -158,7 +165,7 @@ impl Turn {
             open: Open::default(),
             steers: Vec::new(),
             skills: Vec::new(),
-            usage: Usage::default(),
+            spent: Spent::default(),
             end: End::default(),
         };
         let moves = turn.advance()?;
@@ -242,21 +249,6 @@ impl Turn {
         &self.charter
     }
 
-    /// Why the turn stopped at a limit, or why the model did not answer, in words.
-    pub fn trouble(&self) -> Option<String> {
-        let limits = &self.charter.limits;
-        match self.end.ended?.1 {
-            Why::Limit(Limit::Steps) => Some(format!("{} requests to the model", limits.steps_max)),
-            Why::Limit(Limit::Calls) => Some(format!("{} tool calls", limits.calls_max)),
-            Why::Limit(Limit::Iterations) => Some("the iteration limit".to_owned()),
-            Why::Limit(Limit::Tokens) => {
-                Some(format!("{} tokens", limits.tokens_max.unwrap_or_default()))
-            }
-            Why::Unanswered => self.end.failure.as_ref().map(|failure| failure.message.clone()),
-            Why::Done | Why::Cancelled => None,
-        }
-    }
-
     /// How the turn stands.
     pub fn standing(&self) -> Standing {
         if let Some((ending, _)) = self.end.ended {
@@ -312,7 +304,7 @@ pub enum Undone {
 /// What happens to a turn that is told something, and what its choices mean.
 impl Turn {
     fn hear_reply(&mut self, step: u32, reply: &ModelReply) {
-        self.usage = self.usage.plus(reply.usage);
+        self.spent.pay(reply.usage, self.open.asked.contains_key(&step));
         let tokens = reply.usage.input_tokens.saturating_add(reply.usage.output_tokens);
         // An answer that nobody waits for any more was paid for, and changes nothing.
         match self.open.asked.remove(&step) {

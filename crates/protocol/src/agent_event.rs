@@ -95,6 +95,18 @@ pub enum AgentEvent {
         /// Which one.
         count: u32,
     },
+    /// Older turns of the session were put into one text.
+    Compaction {
+        /// How many tokens a request had before.
+        tokens_before: u64,
+        /// How many it has now.
+        tokens_after: u64,
+        /// The last turn that the text stands for.
+        summarized_through_turn_id: String,
+        /// The first turn that is still shown as it is.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        first_kept_turn_id: Option<String>,
+    },
     /// Something is wrong.
     Error {
         /// What kind.

@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::approval::{Answer, Approval};
 use crate::call::{ToolCall, ToolOutcome};
 use crate::confinement::{Attestation, Confinement, Connection, Level};
+use crate::context::Context;
 use crate::hash::ContentHash;
 use crate::id::{AgentId, ApprovalId, CallId, SessionKey, TurnId};
 use crate::inbound::EventId;
@@ -244,6 +245,9 @@ pub enum Event {
         result: Option<String>,
         /// The messages that the turn adds to its branch.
         messages: Vec<Message>,
+        /// What it means for what later turns are shown.
+        #[serde(default, skip_serializing_if = "Context::is_empty")]
+        context: Box<Context>,
     },
 }
 
@@ -334,6 +338,17 @@ pub enum Ending {
     ModelFailed,
     /// Somebody asked it to end.
     Cancelled,
+}
+
+impl Ending {
+    /// Whether a turn that ended so becomes the head of its session.
+    pub fn moves_head(self) -> bool {
+        match self {
+            // What was done is known to the next turn, also where it was stopped half way.
+            Self::Done | Self::Denied | Self::LimitReached | Self::Cancelled => true,
+            Self::Failed | Self::ModelFailed => false,
+        }
+    }
 }
 
 /// How a step of a task stands.

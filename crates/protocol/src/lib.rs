@@ -11,6 +11,7 @@ pub mod agent_event;
 pub mod approval;
 pub mod call;
 pub mod confinement;
+pub mod context;
 pub mod envelope;
 pub mod event;
 mod hash;

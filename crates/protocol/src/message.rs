@@ -247,6 +247,28 @@ impl FailureKind {
         }
     }
 
+    /// Whether a shorter request may well be answered.
+    pub fn is_too_long(self) -> bool {
+        match self {
+            Self::TooLarge | Self::ContextOverflow => true,
+            Self::RateLimited
+            | Self::Overloaded
+            | Self::Timeout
+            | Self::Connection
+            | Self::Cut
+            | Self::Malformed
+            | Self::Authentication
+            | Self::UnknownModel
+            | Self::InvalidRequest
+            | Self::Refused
+            | Self::SpendingLimit
+            | Self::ScriptEnded
+            | Self::ScriptBroken
+            | Self::Interrupted
+            | Self::Other => false,
+        }
+    }
+
     /// What the person who can act can do.
     pub fn hint(self) -> Option<&'static str> {
         match self {
@@ -265,9 +287,9 @@ impl FailureKind {
             }
             Self::UnknownModel => Some("`agentry models --fetch` lists what the provider serves"),
             Self::InvalidRequest => Some("the message says what the provider did not take"),
-            Self::TooLarge | Self::ContextOverflow => Some(
-                "begin a new session, or make the talk shorter with /compact in `agentry chat`",
-            ),
+            Self::TooLarge | Self::ContextOverflow => {
+                Some("begin a new session, or make this one shorter with `agentry compact`")
+            }
             Self::Refused => Some("say it in another way, or use another model"),
             Self::SpendingLimit => Some("raise the limit under [limits.spending] in your settings"),
             Self::ScriptEnded | Self::ScriptBroken | Self::Interrupted | Self::Other => None,

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::context::{CompactionPlan, Pruning};
 use crate::event::Mode;
 use crate::hash::ContentHash;
 use crate::id::{AgentId, ApprovalId, TaskId, TurnId};
@@ -107,12 +108,16 @@ pub struct TurnPlan {
     /// The hash of that turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_hash: Option<ContentHash>,
-    /// The first turn of the branch that the model is shown.
+    /// The first turn of the branch that the model is shown; only records from before there were
+    /// compactions say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub history_from: Option<TurnId>,
-    /// How many turns before that are not shown.
-    #[serde(default)]
-    pub history_left_out: u64,
+    /// What is cut of the outputs on its branch from now on, beside what was cut before.
+    #[serde(default, skip_serializing_if = "Pruning::is_empty")]
+    pub pruned: Pruning,
+    /// Which turns its answer stands for, if it is a compaction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compaction: Option<Box<CompactionPlan>>,
     /// The step of the run, from zero.
     #[serde(default)]
     pub step: u32,

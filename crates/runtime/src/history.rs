@@ -1,58 +1,148 @@
-//! What a branch has said so far, as much of it as fits.
+//! What a branch has said so far, as a model is shown it.
 //!
-//! The first turn that is shown stays the same from turn to turn until the room runs out, so that the
-//! beginning of a request stays the same too; then half of the room is kept.
+//! The newest compaction of a branch says where its reading ends: nothing before the first turn that it keeps is
+//! shown, so nothing before it is read. Records from before there were compactions say themselves what they
+//! were shown.
 //!
-//! Must never: read more of a branch than fits, or leave something out silently.
+//! Must never: read more of a branch than is needed, or leave something out silently.
 
+use agentry_kernel::compaction::{self, BranchTurn, Kind, Pruned, Rebuild};
 use agentry_protocol::TurnId;
-use agentry_protocol::event::Event;
+use agentry_protocol::context::Context;
+use agentry_protocol::event::{Event, TurnPlan};
 use agentry_protocol::message::Message;
-use agentry_store::Ledger;
+use agentry_store::{Ledger, TurnRow};
 
 use crate::error::Error;
-use crate::limits::{HISTORY_BYTES_MAX, HISTORY_TURNS_MAX};
+use crate::limits::{HISTORY_BYTES_MAX, HISTORY_PAGE_TURNS, HISTORY_TURNS_MAX};
 
-/// The past of a turn.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct History {
-    pub(crate) messages: Vec<Message>,
-    /// The first turn that is shown.
-    pub(crate) from: Option<TurnId>,
-    /// How many turns before that are not.
-    pub(crate) left_out: u64,
+/// The part of a branch that can be shown, oldest first.
+#[derive(Debug, Default)]
+pub(crate) struct Branch {
+    turns: Vec<Past>,
+    /// All that was cut on it.
+    pub(crate) pruned: Pruned,
 }
 
-/// The past up to a head.
-pub(crate) fn before(ledger: &Ledger, head: Option<&TurnId>) -> Result<History, Error> {
-    let Some(head) = head else { return Ok(History::default()) };
-    let kept_from = shown_from(ledger, head)?;
-    let branch = walk(ledger, head)?;
-    let sizes: Vec<usize> = branch.iter().map(|(_, messages, _)| size(messages)).collect();
-    let total: usize = sizes.iter().sum();
-    // Newest first in `branch`.
-    let stay = branch.iter().position(|(id, _, _)| Some(id) == kept_from.as_ref());
-    let fits = |count: usize| sizes.iter().take(count).sum::<usize>() <= HISTORY_BYTES_MAX;
-    let count = match stay {
-        Some(at) if fits(at + 1) => at + 1,
-        None if fits(branch.len()) && total <= HISTORY_BYTES_MAX => branch.len(),
-        Some(_) | None => half(&sizes),
-    };
-    let oldest = branch.get(count.saturating_sub(1));
-    let left_out = oldest.map_or(0, |(_, _, depth)| depth.saturating_sub(1));
-    let from = oldest.map(|(id, _, _)| id.clone());
-    let shown = branch.into_iter().take(count).rev();
-    let messages = with_note(left_out, shown.flat_map(|(_, messages, _)| messages));
-    Ok(History { messages, from, left_out })
+#[derive(Debug)]
+struct Past {
+    id: TurnId,
+    messages: Vec<Message>,
+    context: Context,
+}
+
+impl Branch {
+    /// Reads what leads to a head, back to the first turn that its newest compaction keeps.
+    pub(crate) fn read(ledger: &Ledger, head: Option<&TurnId>) -> Result<Self, Error> {
+        let mut turns: Vec<Past> = Vec::new();
+        let mut until = Until::Root;
+        let mut next = head.cloned();
+        while let Some(head) = next {
+            // Oldest first.
+            let page = ledger.branch(&head, HISTORY_PAGE_TURNS)?;
+            next = page.first().and_then(|oldest| oldest.parent.clone());
+            for row in page.into_iter().rev() {
+                let past = Past::read(ledger, row)?;
+                until = until.after(&past);
+                turns.push(past);
+                if until.is_reached(&turns) {
+                    next = None;
+                    break;
+                }
+            }
+        }
+        turns.reverse();
+        let pruned = Pruned::by(turns.iter().map(|turn| &turn.context.pruned));
+        Ok(Self { turns, pruned })
+    }
+
+    /// The same as the kernel looks at it.
+    pub(crate) fn view(&self) -> Vec<BranchTurn<'_>> {
+        self.turns.iter().map(Past::view).collect()
+    }
+
+    /// What a model is shown of it.
+    pub(crate) fn shown(&self) -> Result<Vec<Message>, Error> {
+        let shown = compaction::assemble(&self.view(), &self.pruned, Rebuild::Compacted);
+        shown.map_err(|broken| Error::Halted(broken.to_string()))
+    }
+}
+
+/// How far back a branch is read.
+enum Until {
+    Root,
+    Turn(TurnId),
+    Here,
+}
+
+impl Until {
+    /// Only the newest compaction says it, and it is met first.
+    fn after(self, past: &Past) -> Self {
+        match (self, &past.context.compaction) {
+            (Self::Root, Some(one)) => one.first_kept.clone().map_or(Self::Here, Self::Turn),
+            (same, Some(_) | None) => same,
+        }
+    }
+
+    fn is_reached(&self, turns: &[Past]) -> bool {
+        match self {
+            Self::Root => false,
+            Self::Turn(first) => turns.last().is_some_and(|turn| turn.id == *first),
+            Self::Here => true,
+        }
+    }
+}
+
+impl Past {
+    fn read(ledger: &Ledger, row: TurnRow) -> Result<Self, Error> {
+        let (messages, context) = match ended(ledger, &row)? {
+            Some(Event::TurnEnded { messages, context, .. }) => (messages, *context),
+            Some(_) | None => (Vec::new(), Context::default()),
+        };
+        Ok(Self { id: row.id, messages, context })
+    }
+
+    fn view(&self) -> BranchTurn<'_> {
+        let kind = match &self.context.compaction {
+            Some(compaction) => Kind::Compaction(compaction),
+            None => Kind::Normal,
+        };
+        BranchTurn { id: &self.id, kind, tokens: self.context.tokens, messages: &self.messages }
+    }
+}
+
+fn ended(ledger: &Ledger, row: &TurnRow) -> Result<Option<Event>, Error> {
+    let entry = row.ended_seq.map(|seq| ledger.entry(seq)).transpose()?.flatten();
+    Ok(entry.map(|envelope| envelope.event))
+}
+
+/// Whether a turn that is over stands for turns before it.
+pub(crate) fn is_compaction(ledger: &Ledger, row: &TurnRow) -> Result<bool, Error> {
+    Ok(match ended(ledger, row)? {
+        Some(Event::TurnEnded { context, .. }) => context.compaction.is_some(),
+        Some(_) | None => false,
+    })
 }
 
 /// The past that a turn was given when it began.
-pub(crate) fn as_given(
+pub(crate) fn as_given(ledger: &Ledger, plan: &TurnPlan) -> Result<Vec<Message>, Error> {
+    if plan.compaction.is_some() {
+        return Ok(Vec::new());
+    }
+    if let (Some(parent), Some(from)) = (&plan.parent, &plan.history_from) {
+        return before_compactions(ledger, parent, from);
+    }
+    let mut branch = Branch::read(ledger, plan.parent.as_ref())?;
+    branch.pruned.add(&plan.pruned);
+    branch.shown()
+}
+
+/// The same for records from before there were compactions.
+fn before_compactions(
     ledger: &Ledger,
-    parent: Option<&TurnId>,
-    from: Option<&TurnId>,
+    parent: &TurnId,
+    from: &TurnId,
 ) -> Result<Vec<Message>, Error> {
-    let (Some(parent), Some(from)) = (parent, from) else { return Ok(Vec::new()) };
     let mut shown = Vec::new();
     let mut left_out = 0;
     for (id, messages, depth) in walk(ledger, parent)? {
@@ -73,16 +163,6 @@ fn with_note(left_out: u64, messages: impl Iterator<Item = Message>) -> Vec<Mess
     note.into_iter().chain(messages).collect()
 }
 
-/// The newest turns that fill half of the room, but at least one.
-fn half(sizes: &[usize]) -> usize {
-    let mut used = 0;
-    let fitting = sizes.iter().take_while(|size| {
-        used += **size;
-        used <= HISTORY_BYTES_MAX / 2
-    });
-    fitting.count().max(1)
-}
-
 type Told = (TurnId, Vec<Message>, u64);
 
 /// Newest first, no further than could be shown.
@@ -90,8 +170,7 @@ fn walk(ledger: &Ledger, head: &TurnId) -> Result<Vec<Told>, Error> {
     let mut told = Vec::new();
     let mut bytes = 0;
     for turn in ledger.branch(head, HISTORY_TURNS_MAX)?.into_iter().rev() {
-        let ended = turn.ended_seq.map(|seq| ledger.entry(seq)).transpose()?.flatten();
-        let messages = match ended.map(|envelope| envelope.event) {
+        let messages = match ended(ledger, &turn)? {
             Some(Event::TurnEnded { messages, .. }) => messages,
             Some(_) | None => Vec::new(),
         };
@@ -102,16 +181,6 @@ fn walk(ledger: &Ledger, head: &TurnId) -> Result<Vec<Told>, Error> {
         }
     }
     Ok(told)
-}
-
-fn shown_from(ledger: &Ledger, head: &TurnId) -> Result<Option<TurnId>, Error> {
-    let Some(turn) = ledger.turn(head)? else { return Ok(None) };
-    let started = ledger.entry(turn.started_seq)?.map(|envelope| envelope.event);
-    Ok(match started {
-        // The first turn of a session was shown nothing; the next is shown it.
-        Some(Event::TurnStarted(plan)) => Some(plan.history_from.unwrap_or_else(|| head.clone())),
-        Some(_) | None => None,
-    })
 }
 
 fn size(messages: &[Message]) -> usize {

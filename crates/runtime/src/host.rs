@@ -16,6 +16,7 @@ use agentry_tools::{FetchRules, ToolBounds, ToolContext, Toolset, Workspace};
 
 use crate::enforcer::Enforcer;
 use crate::hidden;
+use crate::limits::WINDOW_TOKENS_ASSUMED;
 use crate::mail::Mail;
 use crate::redact::Redactor;
 use crate::secret::Secrets;
@@ -29,6 +30,8 @@ pub struct Host {
     pub models: Providers,
     /// What may be spent on them.
     pub purse: Purse,
+    /// How many tokens a model reads and writes together, where the settings say it.
+    pub window: Option<u64>,
     /// What can be called.
     pub tools: Toolset,
     /// Which private addresses may be fetched.
@@ -48,6 +51,12 @@ pub struct Host {
 }
 
 impl Host {
+    /// How many tokens a model reads and writes together.
+    pub fn window(&self, model: &str) -> u64 {
+        let known = self.window.or_else(|| self.purse.window(model));
+        known.unwrap_or(WINDOW_TOKENS_ASSUMED)
+    }
+
     /// What a call would change, looked up under the confinement that it would be made under.
     pub fn preview(
         &self,

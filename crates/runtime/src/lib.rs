@@ -7,6 +7,7 @@
 
 pub mod agents;
 mod canonical;
+mod compact;
 mod confine;
 mod define;
 pub mod desk;
@@ -31,6 +32,7 @@ pub mod run;
 pub mod secret;
 mod session;
 pub mod spend;
+mod step;
 pub mod template;
 pub mod trace;
 

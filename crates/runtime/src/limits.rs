@@ -24,10 +24,18 @@ pub const TEMPLATE_CPU_SECONDS_MAX: u64 = 2;
 /// How long one template may take by the clock on the wall, whatever the load.
 pub const TEMPLATE_TIME_MAX: Duration = Duration::from_secs(20);
 
-/// What a model is shown of earlier turns, in bytes.
+/// What a model was shown of earlier turns before there were compactions, in bytes.
 pub const HISTORY_BYTES_MAX: usize = 512 * 1024;
 /// How many earlier turns are looked at for that.
 pub const HISTORY_TURNS_MAX: usize = 2_000;
+/// How many turns of a branch are looked up at once.
+pub const HISTORY_PAGE_TURNS: usize = 64;
+/// How many tokens a model is taken to read and write together, where nobody knows it.
+pub const WINDOW_TOKENS_ASSUMED: u64 = 128_000;
+/// How much is told of one call that was made in a turn that broke off, in characters.
+pub const RETOLD_CALL_CHARS_MAX: usize = 200;
+/// How many such calls are told.
+pub const RETOLD_CALLS_MAX: usize = 50;
 /// How many entries of a turn are read when it is taken up again.
 pub const TURN_ENTRIES_MAX: usize = 1_000_000;
 /// How long a look at the ledger waits before it sees whether anybody still wants it.

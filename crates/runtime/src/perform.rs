@@ -44,6 +44,8 @@ pub(crate) struct Workers {
     pub(crate) about: About,
     /// Those who are asked when the model does not answer; their price counts too.
     pub(crate) fallbacks: Vec<String>,
+    /// Whether the pieces of answers are nobody's to look at: the agent does not speak.
+    pub(crate) quiet: bool,
     under_way: HashMap<Work, Stop>,
     held: HashMap<Work, Held>,
 }
@@ -91,6 +93,7 @@ impl Workers {
             news,
             about,
             fallbacks,
+            quiet: false,
             under_way,
             held,
         }
@@ -117,10 +120,12 @@ impl Workers {
         let (model, witness) = (self.model.clone(), self.witness.clone());
         let (news, about) = (self.news.clone(), self.about.clone());
         let (host, new_number) = (self.host.clone(), self.host.new_number);
-        let name = format!("model {}", asking.step);
+        let (name, quiet) = (format!("model {}", asking.step), self.quiet);
         self.spawn(name, move || {
             let hearing = Hearing::new(&host.redactor, |delta| {
-                witness.heard(&about, asking.seq, &delta);
+                if !quiet {
+                    witness.heard(&about, asking.seq, &delta);
+                }
             });
             let answer = model.ask(&Question {
                 request: &asking.request,

@@ -15,6 +15,11 @@ use crate::define::{Definitions, Terms};
 use crate::error::Error;
 use crate::run::Order;
 
+/// What a step uses that only sums up older turns.
+pub const COMPACT: &str = "compact";
+/// The input that says what a summary gives most room to.
+pub(crate) const FOCUS: &str = "focus";
+
 /// The plan of a run, as it was recorded.
 pub fn recorded(ledger: &Ledger, run: &RunId) -> Result<RunPlan, Error> {
     let filter = Filter { run: Some(run.clone()), ..Filter::default() };

@@ -38,7 +38,7 @@ pub(crate) fn record(ledger: &Ledger, turn: &TurnId) -> Result<Record, Error> {
         if let Event::TurnStarted(plan) = envelope.event { Some(*plan) } else { None }
     });
     let plan = plan.ok_or_else(|| Error::Halted(format!("{turn} has no beginning")))?;
-    let history = history::as_given(ledger, plan.parent.as_ref(), plan.history_from.as_ref())?;
+    let history = history::as_given(ledger, &plan)?;
     Ok(Record { plan, history, entries: entries.collect() })
 }
 
@@ -116,7 +116,7 @@ pub(crate) fn rebuild(
     let record = record(ledger, turn)?;
     let charter = charter(&record.plan)?;
     check_level(&charter, level)?;
-    let played = play(ledger, &record, charter, |recorded, chosen| recorded == chosen)?;
+    let played = play(ledger, &record, charter, is_recorded)?;
     match played.difference {
         None => Ok((played.turn, played.taken)),
         Some(difference) => Err(Error::Diverged {
@@ -125,6 +125,21 @@ pub(crate) fn rebuild(
             chosen: shown(difference.chosen.as_ref()),
         }),
     }
+}
+
+/// Whether a move is the one that was recorded; a record from before there was a context says none.
+pub(crate) fn is_recorded(recorded: &Event, chosen: &Event) -> bool {
+    if let Event::TurnEnded { context: said, .. } = recorded
+        && said.is_empty()
+        && let Event::TurnEnded { .. } = chosen
+    {
+        let mut chosen = chosen.clone();
+        if let Event::TurnEnded { context, .. } = &mut chosen {
+            context.clone_from(said);
+        }
+        return *recorded == chosen;
+    }
+    recorded == chosen
 }
 
 /// A turn has the confinement it began with. Where that cannot be had any more, it does not go on.

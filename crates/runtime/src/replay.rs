@@ -48,6 +48,10 @@ pub fn replay(ledger: &Ledger, run: &RunId, definitions: &Definitions) -> Result
             &plan::terms(&run_plan, at),
             &moment,
         )?;
+        let charter = match &record.plan.compaction {
+            Some(_) => charter.for_compaction(),
+            None => charter,
+        };
         let played = rebuild::play(ledger, &record, charter, is_same_move)?;
         moves += played.moves;
         if let Some(difference) = played.difference {
@@ -77,6 +81,6 @@ fn is_same_move(recorded: &Event, chosen: &Event) -> bool {
         (Event::ApprovalAsked(one), Event::ApprovalAsked(other)) => {
             one.id == other.id && one.digest == other.digest
         }
-        (recorded, chosen) => recorded == chosen,
+        (recorded, chosen) => rebuild::is_recorded(recorded, chosen),
     }
 }

@@ -3,17 +3,14 @@
 //! Must never: begin a step before the one before it is recorded as done, or a turn in a session that
 //! somebody else owns.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 
-use agentry_kernel::prompt::Moment;
-use agentry_kernel::turn::Turn;
 use agentry_model::Model;
-use agentry_protocol::approval::Reach;
 use agentry_protocol::envelope::{About, Draft, Envelope};
-use agentry_protocol::event::{Ending, Event, RunPlan, StepStatus, TurnPlan};
+use agentry_protocol::event::{Ending, Event, RunPlan, StepStatus};
 use agentry_protocol::inbound::EventId;
 use agentry_protocol::message::Image;
 use agentry_protocol::{AgentId, ApprovalId, RunId, SessionId, SessionKey, TaskId, TurnId};
@@ -23,15 +20,13 @@ use agentry_tools::Workspace;
 use crate::define::{Definitions, Terms};
 use crate::error::Error;
 use crate::hidden;
-use crate::history;
 use crate::host::{SharedHost, Witness};
 use crate::limits::TURN_ENTRIES_MAX;
 use crate::mail::Following;
 use crate::nobody::Nobody;
-use crate::perform::Workers;
 use crate::plan;
-use crate::rebuild;
-use crate::session::{Attendance, Handle, Left, News, Session, halted, is_for_turn};
+use crate::session::{Attendance, Handle, Left, News};
+use crate::step::Resumed;
 
 /// What is asked of a run.
 pub struct Order {
@@ -96,8 +91,8 @@ pub struct Runner<'a> {
 
 /// Where news for a session comes in.
 pub struct Post {
-    sender: Sender<News>,
-    receiver: Receiver<News>,
+    pub(crate) sender: Sender<News>,
+    pub(crate) receiver: Receiver<News>,
 }
 
 impl Default for Post {
@@ -115,13 +110,15 @@ impl Post {
 }
 
 /// One run under way.
-struct Underway {
-    id: RunId,
-    session: SessionId,
-    plan: RunPlan,
-    model: Arc<dyn Model>,
-    workspace: Arc<Workspace>,
-    asked: u64,
+pub(crate) struct Underway {
+    pub(crate) id: RunId,
+    pub(crate) session: SessionId,
+    pub(crate) plan: RunPlan,
+    pub(crate) model: Arc<dyn Model>,
+    pub(crate) workspace: Arc<Workspace>,
+    pub(crate) asked: u64,
+    /// Whether a turn of it was too long and is tried again.
+    pub(crate) retried: bool,
     _ownership: Ownership,
     _following: Following,
 }
@@ -131,6 +128,16 @@ impl Runner<'_> {
     pub fn start(&self, order: Order, accepted: &mut dyn FnMut(&About)) -> Result<Outcome, Error> {
         let order = hidden::order(&self.host.redactor, order);
         let plan = plan::of_order(self.definitions, &order)?;
+        self.begin(order, plan, accepted)
+    }
+
+    /// Records an order with its plan and brings it as far as it goes.
+    pub(crate) fn begin(
+        &self,
+        order: Order,
+        plan: RunPlan,
+        accepted: &mut dyn FnMut(&About),
+    ) -> Result<Outcome, Error> {
         let ledger = &self.host.ledger;
         let model = self.host.models.open(&plan.asked.model, &plan.asked.fallbacks)?;
         let workspace = open_workspace(&plan.workspace)?;
@@ -172,6 +179,7 @@ impl Runner<'_> {
             model,
             workspace,
             asked: 0,
+            retried: false,
             _ownership: ownership,
             _following: following,
         };
@@ -236,6 +244,7 @@ impl Runner<'_> {
             model,
             workspace,
             asked: asked(&entries, latest.map(|turn| &turn.id)),
+            retried: overflowed(&entries, latest.map(|turn| &turn.id)),
             _ownership: ownership,
             _following: following,
         };
@@ -246,47 +255,13 @@ impl Runner<'_> {
         let Some(turn) = latest else { return self.steps(underway, next) };
         let at = turn.step as usize;
         match self.go_on(&mut underway, &turn.id, at)? {
-            (Left::Over(Ending::Done), _) => {
+            Resumed::Room => self.steps(underway, at),
+            Resumed::Step(Left::Over(Ending::Done), _) => {
                 self.step_ended(&underway, at, StepStatus::Succeeded)?;
                 self.steps(underway, at + 1)
             }
-            (left, trouble) => self.leave(&underway, at, left, trouble),
+            Resumed::Step(left, trouble) => self.leave(&underway, at, left, trouble),
         }
-    }
-
-    /// A turn that another process left, from its record.
-    fn go_on(
-        &self,
-        underway: &mut Underway,
-        id: &TurnId,
-        at: usize,
-    ) -> Result<(Left, Option<String>), Error> {
-        let ledger = &self.host.ledger;
-        let (mut turn, taken) =
-            rebuild::rebuild(ledger, (&underway.id, id), self.definitions.level)?;
-        let mut session = self.session(underway, id, at)?;
-        session.taken = taken;
-        session.workers.confine(&turn.charter().authority.confinement);
-        for input in self.untaken(&underway.session, id, &session.taken)? {
-            self.post.sender.send(News::Input(Box::new(input))).unwrap_or_default();
-        }
-        session.take_up(&mut turn)?;
-        finish(session, turn, underway)
-    }
-
-    /// What came in for a turn and was not taken.
-    fn untaken(
-        &self,
-        session: &SessionId,
-        turn: &TurnId,
-        taken: &BTreeSet<u64>,
-    ) -> Result<Vec<Envelope>, Error> {
-        let ledger = &self.host.ledger;
-        let since = ledger.turn(turn)?.map_or(0, |row| row.started_seq);
-        let filter = Filter { session: Some(session.clone()), ..Filter::default() };
-        let entries = ledger.read_from(since, &filter, TURN_ENTRIES_MAX)?;
-        let wanted = |one: &Envelope| is_for_turn(&one.event) && !taken.contains(&one.seq);
-        Ok(entries.into_iter().filter(wanted).collect())
     }
 
     /// The steps from one on, until one does not succeed.
@@ -323,82 +298,6 @@ impl Runner<'_> {
         }
     }
 
-    /// One step: one turn.
-    fn step(&self, underway: &mut Underway, at: usize) -> Result<(Left, Option<String>), Error> {
-        let ledger = &self.host.ledger;
-        let id = TurnId::from_number((self.host.new_number)());
-        let head = ledger.session(&underway.session)?.and_then(|row| row.head);
-        let history = history::before(ledger, head.as_ref())?;
-        let task = plan::task(self.definitions, &underway.plan)?;
-        let agent = &underway.plan.steps[at].agent;
-        let moment = Moment { session: Some(underway.session.as_str()), turn: Some(id.as_str()) };
-        let charter = self.definitions.charter(
-            agent,
-            task.map(|task| (task, at)),
-            &plan::terms(&underway.plan, at),
-            &moment,
-        )?;
-        let plan = TurnPlan {
-            parent_hash: head
-                .as_ref()
-                .map(|head| ledger.turn(head))
-                .transpose()?
-                .flatten()
-                .and_then(|row| row.hash),
-            parent: head.clone(),
-            history_from: history.from,
-            history_left_out: history.left_out,
-            step: u32::try_from(at).unwrap_or(u32::MAX),
-            prompt: self.host.redactor.hide(&plan::prompt(&underway.plan, task, at)),
-            images: if at == 0 { underway.plan.given.images.clone() } else { Vec::new() },
-            charter: serde_json::to_value(&charter).expect("a charter is plain JSON"),
-            standing: self.standing(&underway.session)?,
-        };
-        let (mut turn, moves) = Turn::begin(charter, &plan, history.messages).map_err(halted)?;
-        let started = Event::StepStarted { index: plan.step };
-        self.record(&underway.about(), vec![started])?;
-        let mut session = self.session(underway, &id, at)?;
-        session.workers.confine(&turn.charter().authority.confinement);
-        session.record_and_perform(
-            &mut turn,
-            Some(Event::TurnStarted(Box::new(plan))),
-            None,
-            moves,
-        )?;
-        finish(session, turn, underway)
-    }
-
-    fn session<'b>(
-        &'b self,
-        underway: &Underway,
-        turn: &TurnId,
-        at: usize,
-    ) -> Result<Session<'b>, Error> {
-        let about = About { turn: Some(turn.clone()), ..underway.about() };
-        // A turn that goes on has what it was told; a definition that is gone takes only its skills along.
-        let task = plan::task(self.definitions, &underway.plan).ok().flatten();
-        let agent = &underway.plan.steps[at].agent;
-        let skills = self.definitions.loadable(agent, task.map(|task| (task, at)));
-        let skills = skills.unwrap_or_default();
-        let mut workers = Workers::new(
-            self.host.clone(),
-            (underway.model.clone(), underway.workspace.clone()),
-            skills,
-            (self.witness.clone(), self.post.sender.clone()),
-            about,
-        );
-        workers.fallbacks.clone_from(&underway.plan.asked.fallbacks);
-        Ok(Session {
-            ledger: &self.host.ledger,
-            definitions: self.definitions,
-            workers,
-            inbox: &self.post.receiver,
-            attendance: self.attendance,
-            asked_before: underway.asked,
-            taken: BTreeSet::new(),
-        })
-    }
-
     fn step_ended(&self, underway: &Underway, at: usize, status: StepStatus) -> Result<(), Error> {
         let index = u32::try_from(at).unwrap_or(u32::MAX);
         self.record(&underway.about(), vec![Event::StepEnded { index, status }])?;
@@ -421,7 +320,7 @@ impl Runner<'_> {
         Ok(underway.outcome(End::Ended { ending, message }))
     }
 
-    fn record(&self, about: &About, events: Vec<Event>) -> Result<Vec<Envelope>, Error> {
+    pub(crate) fn record(&self, about: &About, events: Vec<Event>) -> Result<Vec<Envelope>, Error> {
         let draft = |event| Draft { cause: None, about: about.clone(), event };
         let recorded = self.host.ledger.append(events.into_iter().map(draft).collect())?;
         for envelope in &recorded {
@@ -429,26 +328,6 @@ impl Runner<'_> {
         }
         Ok(recorded)
     }
-
-    /// What people allowed for the whole session.
-    fn standing(&self, session: &SessionId) -> Result<BTreeMap<String, ApprovalId>, Error> {
-        let rows = self.host.ledger.approvals_allowed(session)?;
-        let lasting = rows.into_iter().filter(|row| {
-            row.answer.as_ref().is_some_and(|one| one.allow && one.reach == Reach::Session)
-        });
-        Ok(lasting.map(|row| (row.approval.digest.to_string(), row.approval.id)).collect())
-    }
-}
-
-/// Brings a turn as far as it goes, and counts its requests for the turns after it.
-fn finish(
-    mut session: Session<'_>,
-    mut turn: Turn,
-    underway: &mut Underway,
-) -> Result<(Left, Option<String>), Error> {
-    let left = session.drive(&mut turn)?;
-    underway.asked += u64::from(turn.steps());
-    Ok((left, turn.trouble()))
 }
 
 /// How many requests to the model stand in a run's entries, but for those of one turn.
@@ -459,8 +338,19 @@ fn asked(entries: &[Envelope], but: Option<&TurnId>) -> u64 {
     asked.count() as u64
 }
 
+/// Whether a turn of a run was too long, but for one turn.
+fn overflowed(entries: &[Envelope], but: Option<&TurnId>) -> bool {
+    entries.iter().filter(|envelope| envelope.about.turn.as_ref() != but).any(|envelope| {
+        if let Event::ModelFailed { failure, .. } = &envelope.event {
+            failure.kind.is_too_long()
+        } else {
+            false
+        }
+    })
+}
+
 impl Underway {
-    fn about(&self) -> About {
+    pub(crate) fn about(&self) -> About {
         About { session: Some(self.session.clone()), run: Some(self.id.clone()), turn: None }
     }
 

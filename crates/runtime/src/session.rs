@@ -127,7 +127,9 @@ impl Session<'_> {
     }
 
     fn take_input(&mut self, turn: &mut Turn, envelope: &Envelope) -> Result<(), Error> {
-        if !is_for_turn(&envelope.event) || !self.taken.insert(envelope.seq) {
+        // What is said while older turns are summed up is for the turn after that.
+        let is_early = turn.is_compaction() && envelope.event != Event::CancelReceived {};
+        if !is_for_turn(&envelope.event) || is_early || !self.taken.insert(envelope.seq) {
             return Ok(());
         }
         self.look_at_access(turn)?;

@@ -61,6 +61,12 @@ impl Purse {
         Prices::built_in().cost_nano_usd(family, name, usage)
     }
 
+    /// How many tokens a model reads and writes together, if the table says it.
+    pub fn window(&self, model: &str) -> Option<u64> {
+        let (family, name) = self.family(model);
+        Prices::built_in().card(family, name)?.window
+    }
+
     /// Whether the price of a model is known.
     pub fn knows(&self, model: &str) -> bool {
         let (family, name) = self.family(model);

@@ -137,7 +137,10 @@ pub(crate) fn fold(sql: &Connection, entry: &Placed<'_>) -> rusqlite::Result<()>
         Event::StepEnded { index, status } => runs::step_ended(sql, entry, *index, *status),
         Event::ModeReceived { mode, .. } => runs::mode_changed(sql, entry, *mode),
         Event::TurnStarted(plan) => turns::started(sql, entry, plan),
-        Event::TurnEnded { ending, hash, .. } => turns::ended(sql, entry, *ending, hash),
+        Event::TurnEnded { ending, hash, messages, .. } => {
+            let is_head = ending.moves_head() && !messages.is_empty();
+            turns::ended(sql, entry, (*ending, is_head), hash)
+        }
         Event::CallProposed { call, .. } => calls::proposed(sql, entry, call),
         Event::CallStarted { call, by, under } => calls::started(sql, entry, call, (by, under)),
         Event::CallFinished { call, outcome } => calls::finished(sql, entry, call, outcome.status),

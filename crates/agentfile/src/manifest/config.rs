@@ -282,6 +282,9 @@ pub struct Limits {
     pub iterations: Option<u64>,
     /// Tokens in one turn, read and written together.
     pub tokens: Option<u64>,
+    /// Tokens that a model reads and writes together; older turns are summed up before it is full.
+    #[schemars(range(min = 1))]
+    pub window: Option<u64>,
     /// Money.
     pub spending: Spending,
 }

@@ -2,6 +2,7 @@
 //!
 //! Must never: show a turn that is not of the session's branch.
 
+use agentry_protocol::TurnId;
 use agentry_protocol::call::{OutcomeStatus, ToolOutcome};
 use agentry_protocol::event::{Event, TurnPlan};
 use agentry_protocol::message::Message;
@@ -16,6 +17,7 @@ use crate::limits::CHAT_TAIL_TURNS_MAX;
 
 /// One turn of a branch: what was asked, and what was said about it.
 pub(crate) struct Told {
+    id: TurnId,
     pub(crate) plan: Box<TurnPlan>,
     pub(crate) messages: Vec<Message>,
 }
@@ -33,10 +35,24 @@ pub(crate) fn turns(talk: &Talk, limit: usize) -> Result<Vec<Told>, agentry_stor
         if let (Some(Event::TurnStarted(plan)), Some(Event::TurnEnded { messages, .. })) =
             (started, ended)
         {
-            told.push(Told { plan, messages });
+            told.push(Told { id: turn.id, plan, messages });
         }
     }
     Ok(told)
+}
+
+/// Those of the turns that a model is shown, with the text that stands for the others.
+pub(crate) fn shown(told: Vec<Told>) -> Vec<Told> {
+    let newest = told.iter().rposition(|one| one.plan.compaction.is_some());
+    let Some((at, plan)) = newest.and_then(|at| Some((at, told[at].plan.compaction.clone()?)))
+    else {
+        return told;
+    };
+    let first = plan.first_kept.and_then(|first| told.iter().position(|one| one.id == first));
+    let first = first.unwrap_or(at);
+    let kept = told.into_iter().enumerate().skip(first);
+    let kept = kept.filter(|(place, one)| *place == at || one.plan.compaction.is_none());
+    kept.map(|(_, one)| one).collect()
 }
 
 /// Shows the last turns.
@@ -52,6 +68,14 @@ pub(crate) fn show(
         scroll.note(&format!("… {before} earlier turns are not shown"), DIM, columns);
     }
     for one in told {
+        if one.plan.compaction.is_some() {
+            scroll.note(
+                "What was said before is one text for the model from here on.",
+                DIM,
+                columns,
+            );
+            continue;
+        }
         scroll.add(Kind::You, you(&one.plan.prompt, "", columns), columns);
         for rows in said(&one.messages, columns) {
             scroll.add(rows.0, rows.1, columns);

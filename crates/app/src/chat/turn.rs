@@ -25,15 +25,6 @@ use super::wrap::{cut, width, wrapped};
 use crate::limits::CHAT_THINKING_BYTES_MAX;
 use crate::lines::in_words;
 
-/// What a turn is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Purpose {
-    /// To answer the person.
-    Answer,
-    /// To sum up the session.
-    Summary,
-}
-
 /// Something the person said meanwhile.
 pub(crate) struct Steer {
     pub(crate) seq: u64,
@@ -69,7 +60,6 @@ impl Answering {
 
 /// The turn under way.
 pub(crate) struct Turn {
-    pub(crate) purpose: Purpose,
     pub(crate) handle: Handle,
     pub(crate) about: Option<About>,
     pub(crate) began: Instant,
@@ -80,8 +70,8 @@ pub(crate) struct Turn {
     answer: Answering,
     calls: Vec<Call>,
     confinement: Option<Confinement>,
-    /// The last thing that the agent said.
-    pub(crate) said: Option<String>,
+    /// Whether earlier turns are summed up at this moment.
+    summing: bool,
 }
 
 /// What the chat has to do about an entry.
@@ -94,9 +84,8 @@ pub(crate) struct News {
 }
 
 impl Turn {
-    pub(crate) fn new(purpose: Purpose, handle: Handle) -> Self {
+    pub(crate) fn new(handle: Handle) -> Self {
         Self {
-            purpose,
             handle,
             about: None,
             began: Instant::now(),
@@ -107,7 +96,7 @@ impl Turn {
             answer: Answering::default(),
             calls: Vec::new(),
             confinement: None,
-            said: None,
+            summing: false,
         }
     }
 
@@ -155,6 +144,23 @@ impl Turn {
             Event::TurnStarted(plan) => {
                 let confinement = plan.charter.pointer("/authority/confinement").cloned();
                 self.confinement = confinement.and_then(|value| serde_json::from_value(value).ok());
+                self.summing = plan.compaction.is_some();
+                if let Some(one) = &plan.compaction {
+                    note(&format!("Summing up earlier turns: {}.", one.reason.as_str()), DIM);
+                }
+            }
+            Event::TurnEnded { context, .. } => {
+                self.summing = false;
+                if let Some(one) = &context.compaction {
+                    let (before, after) = (one.tokens_before, one.tokens_after);
+                    note(
+                        &format!("Earlier turns are one text now: {before} → {after} tokens."),
+                        DIM,
+                    );
+                }
+            }
+            Event::ModelReplied { reply, .. } if self.summing => {
+                self.usage = self.usage.plus(reply.usage);
             }
             Event::SandboxMissing { why } => note(
                 &format!(
@@ -223,8 +229,7 @@ impl Turn {
             | Event::StepStarted { .. }
             | Event::StepEnded { .. }
             | Event::ModelAsked { .. }
-            | Event::CallStopped { .. }
-            | Event::TurnEnded { .. } => {}
+            | Event::CallStopped { .. } => {}
         }
         news
     }
@@ -251,9 +256,6 @@ impl Turn {
 
     fn replied(&mut self, reply: &ModelReply, scroll: &mut Scroll, columns: usize) {
         self.usage = self.usage.plus(reply.usage);
-        if !reply.text.is_empty() {
-            self.said = Some(reply.text.clone());
-        }
         self.answered(&reply.text, scroll, columns);
     }
 

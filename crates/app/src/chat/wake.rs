@@ -34,8 +34,8 @@ pub(crate) enum Wake {
     Entry(Box<Envelope>),
     /// A piece of an answer.
     Piece(Delta),
-    /// A run left.
-    Over(Box<Result<Outcome, String>>),
+    /// A run left; none means that there was nothing to do.
+    Over(Box<Result<Option<Outcome>, String>>),
     /// What a command of the person did.
     Shell(Box<super::shell::Ran>),
     /// Something to show that took its time.
@@ -61,6 +61,8 @@ impl Witness for Ear {
 pub(crate) enum Begin {
     /// A new run.
     Order(Box<Order>),
+    /// A compaction of its session, with what it gives most room to.
+    Compact(Box<Order>, Option<String>),
     /// One that another process left.
     Resume(RunId),
 }
@@ -97,7 +99,12 @@ fn keep(kept: Result<(), String>, wake: &Sender<Wake>) {
     }
 }
 
-fn run(engine: &Engine, what: Begin, post: Post, wake: &Sender<Wake>) -> Result<Outcome, Error> {
+fn run(
+    engine: &Engine,
+    what: Begin,
+    post: Post,
+    wake: &Sender<Wake>,
+) -> Result<Option<Outcome>, Error> {
     let runner = Runner {
         host: engine.parts.clone(),
         definitions: &engine.definitions,
@@ -105,15 +112,17 @@ fn run(engine: &Engine, what: Begin, post: Post, wake: &Sender<Wake>) -> Result<
         attendance: Attendance::Present,
         post,
     };
+    let mut began = |about: &About| {
+        wake.send(Wake::Began(about.clone())).unwrap_or_default();
+    };
     match what {
-        Begin::Order(order) => runner.start(*order, &mut |about| {
-            wake.send(Wake::Began(about.clone())).unwrap_or_default();
-        }),
+        Begin::Order(order) => runner.start(*order, &mut began).map(Some),
+        Begin::Compact(order, focus) => runner.compact(*order, focus.as_deref(), &mut began),
         Begin::Resume(run) => {
             let session = engine.parts.ledger.run(&run)?.and_then(|row| row.session);
             let about = About { session, run: Some(run.clone()), turn: None };
-            wake.send(Wake::Began(about)).unwrap_or_default();
-            runner.resume(&run)
+            began(&about);
+            runner.resume(&run).map(Some)
         }
     }
 }

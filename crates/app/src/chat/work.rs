@@ -12,11 +12,11 @@ use agentry_runtime::run::{End, Outcome};
 use agentry_store::Filter;
 use ratatui::style::Style;
 
-use super::ink::{BAD, WARN};
+use super::ink::{BAD, DIM, WARN};
 use super::scroll::Kind;
 use super::shell::Ran;
 use super::snapshot::Snapshots;
-use super::turn::{self, Purpose, Steer, Turn};
+use super::turn::{self, Steer, Turn};
 use super::wake::{self, Begin, Wake};
 use super::{Chat, Typing, call, files, question, tail};
 use crate::engine;
@@ -42,7 +42,7 @@ impl Chat<'_> {
                     Some(content.clone())
                 });
                 self.show_you(&prompt.unwrap_or_default(), "not finished");
-                self.begin(Begin::Resume(run), Purpose::Answer);
+                self.begin(Begin::Resume(run));
                 if let Some(turn) = &mut self.turn {
                     turn.recall(&past);
                 }
@@ -52,10 +52,10 @@ impl Chat<'_> {
         }
     }
 
-    pub(super) fn begin(&mut self, what: Begin, purpose: Purpose) {
+    pub(super) fn begin(&mut self, what: Begin) {
         let snapshots = Snapshots::of(self.talk.workspace(), self.talk.key.as_str());
         let handle = wake::begin(&self.talk.engine, what, snapshots, &self.wake);
-        self.turn = Some(Turn::new(purpose, handle));
+        self.turn = Some(Turn::new(handle));
     }
 
     pub(super) fn show_you(&mut self, text: &str, how: &str) {
@@ -80,7 +80,7 @@ impl Chat<'_> {
             }
         }
         let order = Box::new(self.talk.order(prompt, images));
-        self.begin(Begin::Order(order), Purpose::Answer);
+        self.begin(Begin::Order(order));
     }
 
     /// Says something to the turn under way.
@@ -154,16 +154,17 @@ impl Chat<'_> {
         }
     }
 
-    pub(super) fn over(&mut self, outcome: Result<Outcome, String>) {
+    pub(super) fn over(&mut self, outcome: Result<Option<Outcome>, String>) {
         let Some(mut turn) = self.turn.take() else { return };
         let columns = self.screen.width();
         turn.end(&mut self.scroll, columns);
         self.typed.typing = Typing::Prompt;
         match &outcome {
-            Ok(Outcome { end: End::Paused(_), .. }) => {
+            Ok(Some(Outcome { end: End::Paused(_), .. })) => {
                 self.note("The turn waits for an answer.", WARN)
             }
-            Ok(Outcome { end: End::Ended { .. }, .. }) => {}
+            Ok(Some(Outcome { end: End::Ended { .. }, .. })) => {}
+            Ok(None) => self.note("There is nothing to sum up yet.", DIM),
             Err(why) => self.note(why, BAD),
         }
         // What the turn did not hear any more is said next.
@@ -176,9 +177,6 @@ impl Chat<'_> {
                 self.typed.edit.set(&waiting.join("\n"));
             }
             return;
-        }
-        if turn.purpose == Purpose::Summary {
-            self.compacted(turn.said);
         }
         if let Some(next) = self.desk.queue.pop_front() {
             self.submit(&next);
@@ -196,7 +194,7 @@ impl Chat<'_> {
         while let Ok(wake) = receiver.recv_timeout(until.saturating_duration_since(Instant::now()))
         {
             if let Wake::Over(outcome) = wake {
-                if let Ok(Outcome { end: End::Ended { .. }, .. }) = *outcome {
+                if let Ok(Some(Outcome { end: End::Ended { .. }, .. })) = *outcome {
                     self.turn = None;
                 }
                 return;

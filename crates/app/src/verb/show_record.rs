@@ -23,7 +23,7 @@ use crate::fault::Fault;
 use crate::host::Host;
 use crate::limits::{SHOWN_ENTRIES_MAX, SHOWN_RUNS_MAX};
 use crate::lines::in_words;
-use crate::progress::hidden;
+use crate::progress::{compacted, hidden};
 use crate::render::{escaped, visible_line};
 
 #[derive(Args)]
@@ -206,7 +206,14 @@ fn in_one_line(event: &Event) -> String {
         }
         Event::StepStarted { index } => format!("step {} begins", index + 1),
         Event::StepEnded { index, status } => format!("step {} {}", index + 1, status.as_str()),
-        Event::TurnStarted(plan) => format!("turn begins: {}", plan.prompt),
+        Event::TurnStarted(plan) => match &plan.compaction {
+            None => format!("turn begins: {}", plan.prompt),
+            Some(one) => format!(
+                "compaction begins ({}): all through {} becomes one text",
+                one.reason.as_str(),
+                one.summarized_through
+            ),
+        },
         Event::InputTaken { input } => format!("took notice of entry {input}"),
         Event::ModelAsked { step, bytes, check, .. } => {
             let what = if *check { "is asked whether it is done" } else { "is asked" };
@@ -244,6 +251,12 @@ fn in_one_line(event: &Event) -> String {
             format!("check {}", status(outcome))
         }
         Event::IterationCounted { count } => format!("iteration {count}"),
+        Event::TurnEnded { context, .. } if context.compaction.is_some() => {
+            let one = context.compaction.as_ref();
+            one.map_or_else(String::new, |one| {
+                format!("compaction over: {}: {}", compacted(one), one.summary)
+            })
+        }
         Event::TurnEnded { ending, usage, .. } => format!(
             "turn over: {}, {} tokens in, {} out",
             in_words(*ending, None),

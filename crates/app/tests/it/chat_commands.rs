@@ -1,7 +1,7 @@
 //! The commands of a chat, the shell, completion and history, in a real terminal.
 
 use crate::chat_pane::Pane;
-use crate::record::{line, script, story};
+use crate::record::{entries, line, script, story};
 use crate::story::Story;
 
 const WIDE: (u16, u16) = (80, 24);
@@ -133,7 +133,7 @@ fn sessions_are_begun_branched_and_gone_back_to() {
 }
 
 #[test]
-fn a_long_talk_goes_on_from_its_summary() {
+fn a_long_talk_is_summed_up_in_its_own_session() {
     let story = scripted(&[line("We talked about apples.", &[])]);
     let pane = Pane::open(&story, WIDE, CHAT);
     pane.sees("›")
@@ -142,15 +142,22 @@ fn a_long_talk_goes_on_from_its_summary() {
         .says("apples")
         .sees("We talked")
         .rests();
-    pane.says("/compact").sees("A new session begins with this summary").rests();
-    pane.says("and pears?");
-    pane.until("an answer", |screen| screen.contains("› and pears?\n\nWe talked about apples."))
-        .rests();
-    let runs = story.json("show --format json");
-    let latest = runs[0]["run_id"].as_str().expect("there is a run");
-    let record = story.out(&format!("show run {latest} --format json"));
-    assert!(record.contains("[A summary of the session ses_"), "{record}");
-    assert!(record.contains("We talked about apples."), "{record}");
+    pane.says("/compact").sees("There is nothing to sum up yet.").rests();
+    drop(pane);
+    for fruit in ["apples", "pears", "plums"] {
+        let long = "x".repeat(4000);
+        story.out(&format!("run --session desk --model scripted:s.jsonl '{fruit} {long}'"));
+    }
+    let chat = format!("-c limits.window=5000 {CHAT} --resume desk");
+    let pane = Pane::open(&story, WIDE, &chat);
+    pane.sees("›").says("/compact the apples").sees("Earlier turns are one text now").rests();
+    let all = entries(&story, "session", "desk");
+    let ended = all.iter().rfind(|one| one["event"]["type"] == "turn_ended");
+    let one = &ended.expect("a turn ended")["event"]["context"]["compaction"];
+    assert_eq!(one["summary"], "We talked about apples.");
+    let started = all.iter().rfind(|one| one["event"]["type"] == "turn_started");
+    let plan = &started.expect("a turn began")["event"]["compaction"];
+    assert_eq!(plan["focus"], "the apples");
 }
 
 #[test]

@@ -31,6 +31,7 @@ fn help_ends_with_examples() {
       approvals    List what waits for an answer
       answer       Answer an approval
       fork         Begin a new session from a turn
+      compact      Put the older turns of a session into one text
       replay       Play a recorded run to today's program and files
       ledger       Look after the record
       show         Show a run, a session or a turn, or what files resolve to

@@ -11,6 +11,8 @@ mod chat_pane;
 mod check;
 mod check_files;
 mod cli;
+mod compaction;
+mod compaction_crash;
 mod config;
 mod confinement;
 mod crash;

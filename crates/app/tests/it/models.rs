@@ -14,19 +14,19 @@ use crate::record::entries;
 use crate::story::Story;
 
 /// A server that answers with these, in order, and keeps what it was asked.
-struct Served {
+pub(crate) struct Served {
     address: String,
     asked: Arc<Mutex<Vec<Request>>>,
 }
 
-struct Request {
+pub(crate) struct Request {
     path: String,
     key: String,
-    body: Value,
+    pub(crate) body: Value,
 }
 
 impl Served {
-    fn new(answers: Vec<String>) -> Self {
+    pub(crate) fn new(answers: Vec<String>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("the loopback has ports");
         let address = listener.local_addr().expect("it is bound").to_string();
         let asked = Arc::new(Mutex::new(Vec::new()));
@@ -44,7 +44,7 @@ impl Served {
         format!("http://{}/v1", self.address)
     }
 
-    fn asked(&self) -> std::sync::MutexGuard<'_, Vec<Request>> {
+    pub(crate) fn asked(&self) -> std::sync::MutexGuard<'_, Vec<Request>> {
         self.asked.lock().expect("nobody panicked")
     }
 }
@@ -85,7 +85,7 @@ fn serve(
     }
 }
 
-fn answer(status: &str, kind: &str, body: &str) -> String {
+pub(crate) fn answer(status: &str, kind: &str, body: &str) -> String {
     let length = body.len();
     format!(
         "HTTP/1.1 {status}\r\ncontent-type: {kind}\r\nretry-after-ms: 1\r\ncontent-length: {length}\r\n\r\n{body}"
@@ -105,11 +105,11 @@ fn said(delta: &Value, reason: &str) -> String {
     )
 }
 
-fn text(text: &str) -> String {
+pub(crate) fn text(text: &str) -> String {
     said(&json!({ "content": text }), "stop")
 }
 
-fn call(arguments: &str) -> String {
+pub(crate) fn call(arguments: &str) -> String {
     let function = json!({ "name": "read_file", "arguments": arguments });
     let call = json!({ "index": 0, "id": "c1", "type": "function", "function": function });
     said(&json!({ "tool_calls": [call] }), "tool_calls")
@@ -133,7 +133,7 @@ const PROJECT: &str = "
     You read.
     ";
 
-fn story(server: &Served) -> Story {
+pub(crate) fn story(server: &Served) -> Story {
     let story = Story::new(PROJECT);
     story.with("OPENAI_BASE_URL", &server.base()).with("OPENAI_API_KEY", "key-of-the-tests")
 }

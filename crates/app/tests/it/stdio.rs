@@ -303,7 +303,7 @@ fn the_second_prompt_sees_what_was_said_before() {
     };
     let (turns, asked) = (of("turn_started"), of("model_asked"));
     assert_eq!(turns.len(), 2);
-    assert_eq!(turns[1]["event"]["history_from"], turns[0]["turnId"]);
+    assert_eq!(turns[1]["event"]["parent"], turns[0]["turnId"]);
     assert!(asked[1]["event"]["bytes"].as_u64() > asked[0]["event"]["bytes"].as_u64());
     all_is_recorded(&story);
 }

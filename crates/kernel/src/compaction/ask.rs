@@ -4,14 +4,18 @@
 //!
 //! Must never: leave out the summary before, or let what is summarised pass for an instruction.
 
+use agentry_protocol::context::Cut;
 use agentry_protocol::message::Message;
 
 use super::branch::{BranchTurn, Kind};
-use super::prune::{Cut, Pruned, shown_content};
+use super::prune::{Pruned, shown_content};
 use super::{Compact, Limits};
 use crate::limits::{PRUNE_HEAD_CHARS, PRUNE_TAIL_CHARS, PRUNE_TRIM_CHARS_MAX};
 
 const CHARS_PER_TOKEN: u64 = 4;
+
+/// The system prompt of that question.
+pub const SYSTEM: &str = "You sum up the work of an agent, for the agent itself.";
 
 /// The question to the model, and nothing else is sent with it.
 pub fn request(

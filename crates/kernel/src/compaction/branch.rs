@@ -8,9 +8,9 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use agentry_protocol::context::Compaction;
 use agentry_protocol::message::Message;
 use agentry_protocol::{CallId, TurnId};
-use serde::{Deserialize, Serialize};
 
 use super::prune::{Pruned, shown_content};
 use crate::tokens;
@@ -37,22 +37,6 @@ pub enum Kind<'a> {
     UnderWay,
     /// One whose text stands for turns before it.
     Compaction(&'a Compaction),
-}
-
-/// What a compaction is, as it is recorded.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Compaction {
-    /// The text.
-    pub summary: String,
-    /// The last turn that it stands for.
-    pub summarized_through: TurnId,
-    /// The first turn before the compaction that is shown as it is; none if there is none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub first_kept: Option<TurnId>,
-    /// How many tokens a request had without it.
-    pub tokens_before: u64,
-    /// How many it has with it.
-    pub tokens_after: u64,
 }
 
 /// Whether compactions count.
@@ -118,7 +102,8 @@ pub fn covered<'a>(
     Ok(previous.map(|turn| turn.id).into_iter().chain(turns).collect())
 }
 
-pub(super) fn summary_message(summary: &str) -> Message {
+/// The text of a compaction, as the model is shown it.
+pub fn summary_message(summary: &str) -> Message {
     Message::user(format!("[Summary of the earlier turns of this session]\n\n{summary}"))
 }
 

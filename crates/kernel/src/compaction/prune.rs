@@ -10,6 +10,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use agentry_protocol::CallId;
+use agentry_protocol::context::{Cut, Pruning};
 use agentry_protocol::message::Message;
 use serde::{Deserialize, Serialize};
 
@@ -19,31 +20,8 @@ use crate::limits::{
     PRUNE_TAIL_CHARS, PRUNE_TRIM_CHARS_MAX, PRUNE_TRIM_PERCENT,
 };
 
-/// How an output is cut; the order is how much.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Cut {
-    /// Its beginning and its end are shown.
-    Trimmed {
-        /// How much of the beginning.
-        head_chars: usize,
-        /// How much of the end.
-        tail_chars: usize,
-    },
-    /// Only that it was there is shown.
-    Cleared,
-}
-
 /// The cut that is usual for long outputs.
 const TRIM: Cut = Cut::Trimmed { head_chars: PRUNE_HEAD_CHARS, tail_chars: PRUNE_TAIL_CHARS };
-
-/// One step: which outputs are cut from now on, and how.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Pruning {
-    /// The cuts, by call, in the order of the branch.
-    pub cuts: Vec<(CallId, Cut)>,
-}
 
 /// All steps of a branch together.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

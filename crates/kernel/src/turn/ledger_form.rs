@@ -4,12 +4,12 @@
 
 use agentry_protocol::approval::Approval;
 use agentry_protocol::call::{OutcomeStatus, ToolCall, ToolOutcome};
-use agentry_protocol::event::{Ending, Permit};
-use agentry_protocol::message::{FailureKind, Message, ModelReply};
+use agentry_protocol::event::Permit;
+use agentry_protocol::message::{Message, ModelReply};
 use agentry_protocol::verdict::Verdict;
 use agentry_protocol::{ApprovalId, ContentHash, ContentHasher, SkillId};
 
-use super::signal::{Refusal, Subject, Why};
+use super::signal::{Refusal, Subject};
 use super::{Asked, CHECK_QUESTION, CallRecord, Turn};
 use crate::moves::Move;
 
@@ -126,39 +126,6 @@ impl Turn {
                 ok: outcome.status == OutcomeStatus::Done,
             });
         }
-    }
-
-    pub(super) fn end(&mut self, why: Why) -> Move {
-        self.say_outcomes();
-        for content in self.steers.drain(..) {
-            self.talk.say(Message::user(content));
-        }
-        let refused = |record: &CallRecord| {
-            record.outcome.as_ref().is_some_and(|one| one.status == OutcomeStatus::Refused)
-        };
-        let all_denied = !self.calls.is_empty() && self.calls.iter().all(refused);
-        let ending = match why {
-            Why::Done if all_denied => Ending::Denied,
-            Why::Unanswered if self.is_too_dear() => Ending::LimitReached,
-            Why::Done | Why::Cancelled | Why::Unanswered | Why::Limit(_) => why.ending(),
-        };
-        self.end.ended = Some((ending, why));
-        let messages = self.talk.own();
-        let hash = self.hash(&messages, ending);
-        Move::EndTurn { ending, hash, usage: self.usage, result: self.end.result.clone(), messages }
-    }
-
-    /// The model was not asked, because it would have cost more than may be spent.
-    fn is_too_dear(&self) -> bool {
-        let failure = self.end.failure.as_ref();
-        failure.is_some_and(|failure| failure.kind == FailureKind::SpendingLimit)
-    }
-
-    fn hash(&self, messages: &[Message], ending: Ending) -> ContentHash {
-        let parent = self.plan.parent_hash.as_ref().map_or("", |hash| hash.as_str());
-        let body = serde_json::to_vec(&(messages, ending)).expect("messages are plain JSON");
-        let mut hasher = ContentHasher::default();
-        hasher.part(parent.as_bytes()).part(&body).finish()
     }
 }
 

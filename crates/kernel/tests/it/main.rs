@@ -12,5 +12,6 @@ mod mailbox;
 mod models;
 mod schedule;
 mod shell;
+mod turn_compaction;
 mod turn_explore;
 mod turn_prefix;

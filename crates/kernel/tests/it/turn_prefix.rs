@@ -65,7 +65,7 @@ fn authority() -> Authority {
     of_agent(agent, &library, &[bash()], None, Confinement::nothing())
 }
 
-fn charter(mode: Mode) -> Charter {
+pub(crate) fn charter(mode: Mode) -> Charter {
     Charter {
         agent: AgentId::new("builder"),
         agent_hash: ContentHash::of(b"the files"),
@@ -171,7 +171,8 @@ fn requests(mode: Mode) -> World {
         parent: None,
         parent_hash: None,
         history_from: None,
-        history_left_out: 0,
+        pruned: Default::default(),
+        compaction: None,
         step: 0,
         prompt: "Work.".to_owned(),
         images: Vec::new(),

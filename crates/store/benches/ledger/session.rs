@@ -157,7 +157,8 @@ fn started(number: u64, parent_hash: Option<ContentHash>) -> Event {
         parent: parent.map(turn_id),
         parent_hash,
         history_from: shown_from.map(turn_id),
-        history_left_out: shown_from.unwrap_or_default(),
+        pruned: agentry_protocol::context::Pruning::default(),
+        compaction: None,
         step: 0,
         prompt: question(number),
         images: Vec::new(),
@@ -180,6 +181,7 @@ fn ended(number: u64, hash: ContentHash) -> Event {
         usage: Usage::default(),
         result: Some(answer),
         messages: vec![Message::user(question(number)), assistant],
+        context: Box::default(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Sessions: a name, an agent, and the head of a branch.
 //!
-//! A head moves when a turn ends, however it ended: the branch keeps what happened.
+//! A head moves when a turn ends that added something and did not fail. A turn that failed stays in the
+//! record, and the next one begins where it began.
 //!
 //! Must never: move a head that is not the turn's own session's.
 
@@ -117,16 +118,18 @@ pub(super) fn touched(sql: &Connection, entry: &Placed<'_>) -> rusqlite::Result<
     Ok(())
 }
 
-/// A turn of the session ended.
-pub(super) fn moved(
+/// A turn of the session ended; the head is the one that it becomes, if it becomes one.
+pub(super) fn ended(
     sql: &Connection,
     session: &str,
-    (turn, depth): (&str, i64),
+    head: Option<(&str, i64)>,
     time: i64,
 ) -> rusqlite::Result<()> {
+    let (turn, depth) = head.unzip();
     run(
         sql,
-        "UPDATE sessions SET head = ?2, turns = ?3, updated = ?4 WHERE id = ?1",
+        "UPDATE sessions SET head = COALESCE(?2, head), turns = COALESCE(?3, turns), updated = ?4
+         WHERE id = ?1",
         params![session, turn, depth, time],
     )?;
     Ok(())

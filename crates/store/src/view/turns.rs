@@ -135,7 +135,7 @@ pub(super) fn started(
 pub(super) fn ended(
     sql: &Connection,
     entry: &Placed<'_>,
-    ending: Ending,
+    (ending, is_head): (Ending, bool),
     hash: &ContentHash,
 ) -> rusqlite::Result<()> {
     let Some(turn) = entry.turn() else { return Ok(()) };
@@ -150,7 +150,8 @@ pub(super) fn ended(
         .optional()?;
     let Some((session, run, depth)) = ended else { return Ok(()) };
     if let Some(session) = session {
-        sessions::moved(sql, &session, (turn, depth), entry.time)?;
+        let head = is_head.then_some((turn, depth));
+        sessions::ended(sql, &session, head, entry.time)?;
         inbounds::turn_ended(sql, &session)?;
     }
     approvals::withdrawn_of_turn(sql, turn)?;

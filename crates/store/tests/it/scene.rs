@@ -163,7 +163,8 @@ pub(crate) fn starts_with(parent: Option<TurnId>, charter: Value) -> Event {
         parent,
         parent_hash: None,
         history_from: None,
-        history_left_out: 0,
+        pruned: Default::default(),
+        compaction: None,
         step: 0,
         prompt: "go on".to_owned(),
         images: Vec::new(),
@@ -179,6 +180,7 @@ pub(crate) fn ends(ending: Ending) -> Event {
         usage: Usage::default(),
         result: None,
         messages: vec![Message::user("go on")],
+        context: Default::default(),
     }
 }
 

@@ -75,21 +75,51 @@ fn each_ending_of_a_run_has_its_status() {
 }
 
 #[test]
-fn a_session_moves_to_each_turn_that_ends_however_it_ends() {
+fn a_session_moves_to_each_turn_that_ends_unless_it_failed() {
     let scene = begun();
     let session = || scene.ledger.session(&ses(1)).unwrap().unwrap();
     assert_eq!((session().head, session().turns), (None, 0));
     scene.add(&about(1), ends(Ending::Failed));
-    assert_eq!((session().head, session().turns), (Some(trn(1)), 1));
-    scene.add(&about(2), starts(Some(trn(1))));
+    assert_eq!((session().head, session().turns), (None, 0));
+    scene.add(&about(2), starts(None));
     scene.add(&about(2), ends(Ending::Done));
     // A second end changes nothing.
     scene.add(&about(1), ends(Ending::Done));
-    assert_eq!((session().head, session().turns), (Some(trn(2)), 2));
+    assert_eq!((session().head, session().turns), (Some(trn(2)), 1));
     let turn = scene.ledger.turn(&trn(1)).unwrap().unwrap();
     assert_eq!((turn.status, turn.depth), (TurnStatus::Ended(Ending::Failed), 1));
     assert_eq!((turn.started_seq, turn.ended_seq), (4, Some(5)));
     assert_eq!(scene.ledger.turns_of_run(&run(1)).unwrap().len(), 2);
+}
+
+#[test]
+fn a_failed_turn_or_one_that_adds_nothing_leaves_the_head_where_it_was() {
+    use Ending::{Cancelled, Denied, Done, Failed, LimitReached, ModelFailed};
+    for (ending, moves) in [
+        (Done, true),
+        (Denied, true),
+        (LimitReached, true),
+        (Cancelled, true),
+        (Failed, false),
+        (ModelFailed, false),
+    ] {
+        let scene = begun();
+        scene.add(&about(1), ends(Done));
+        scene.add(&about(2), starts(Some(trn(1))));
+        scene.add(&about(2), ends(ending));
+        let session = || scene.ledger.session(&ses(1)).unwrap().unwrap();
+        let expected = if moves { (Some(trn(2)), 2) } else { (Some(trn(1)), 1) };
+        assert_eq!((session().head, session().turns), expected, "{ending:?}");
+        // Whatever happened, the next turn can begin there.
+        let parent = session().head;
+        scene.add(&about(3), starts(parent.clone()));
+        let mut empty = ends(Done);
+        if let Event::TurnEnded { messages, .. } = &mut empty {
+            messages.clear();
+        }
+        scene.add(&about(3), empty);
+        assert_eq!(session().head, parent, "{ending:?}");
+    }
 }
 
 #[test]

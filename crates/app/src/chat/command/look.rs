@@ -161,6 +161,7 @@ impl Chat<'_> {
             .collect();
         sizes.push(("tool schemas".to_owned(), schemas.len(), tokens::estimate(&schemas)));
         let told = tail::turns(&self.talk, CHAT_CONTEXT_TURNS_MAX).unwrap_or_default();
+        let told = tail::shown(told);
         let messages = told.iter().flat_map(|one| &one.messages);
         sizes.extend(by_kind(messages));
         let mut rows = vec![row("   bytes  tokens", BOLD)];

@@ -10,17 +10,11 @@ use crate::chat::Chat;
 use crate::chat::complete::Offer;
 use crate::chat::ink::{BAD, BOLD, DIM, GOOD, Row, joined, row, span};
 use crate::chat::scroll::Kind;
-use crate::chat::turn::Purpose;
 use crate::chat::wake::Begin;
 use crate::chat::wrap::short;
 use crate::choice;
 use crate::engine;
 use crate::limits::CHAT_RESUMABLE_MAX;
-
-/// What asks for a summary.
-const SUMMARY: &str = "Sum up this conversation so that you can go on with the work from your summary alone. \
-    Say what was asked for, what was decided and why, what was done (files, commands, results), what is known about the \
-    user's wishes, and what is still to do. Be complete and brief. Call no tools.";
 
 impl Chat<'_> {
     /// The models that the agent's files name.
@@ -207,33 +201,17 @@ impl Chat<'_> {
         }
     }
 
-    /// Asks for a summary; what comes of it is taken up when the turn is over.
-    pub(super) fn compact(&mut self) {
+    /// Sums up the older turns of the session.
+    pub(super) fn compact(&mut self, focus: &str) {
         let said = self.talk.row().ok().flatten().is_some_and(|row| row.turns > 0);
         if !said {
             return self.note("Nothing was said yet.", DIM);
         }
-        self.show_you("/compact", "asks the model for a summary");
-        let order = self.talk.order(SUMMARY.to_owned(), Vec::new());
-        self.begin(Begin::Order(Box::new(order)), Purpose::Summary);
-    }
-
-    /// The summary is there: a new session goes on from it.
-    pub(in crate::chat) fn compacted(&mut self, summary: Option<String>) {
-        let Some(summary) = summary.filter(|text| !text.trim().is_empty()) else {
-            return self.note("The model gave no summary, so nothing was changed.", BAD);
-        };
-        let old = self.talk.session.clone();
-        let old = old.map_or_else(|| self.talk.key.to_string(), |id| id.to_string());
-        let context =
-            format!("[A summary of the session {old}, which this one goes on from.]\n\n{summary}");
-        self.talk.renew();
-        self.desk.context.insert(0, context);
-        self.note(
-            &format!("A new session begins with this summary; it goes along with your next prompt. The whole talk \
-                stays in {old}; the model does not see it any more."),
-            GOOD,
-        );
+        let command = format!("/compact {focus}");
+        self.show_you(command.trim_end(), "");
+        let order = self.talk.order(command.trim_end().to_owned(), Vec::new());
+        let focus = (!focus.is_empty()).then(|| focus.to_owned());
+        self.begin(Begin::Compact(Box::new(order), focus));
     }
 
     pub(super) fn page(&mut self, rows: Vec<Row>) {

@@ -1,10 +1,10 @@
 //! When a branch is compacted, and which of its turns.
 
 use agentry_kernel::compaction::{
-    Compact, Compaction, Cut, Limits, Plan, Pruned, Pruning, Question, Stuck, Trigger, plan,
-    request,
+    Compact, Limits, Plan, Pruned, Question, Stuck, Trigger, plan, request,
 };
 use agentry_kernel::tokens;
+use agentry_protocol::context::{Compaction, Cut, Pruning};
 use agentry_protocol::message::{Message, Usage};
 
 use super::session::{

@@ -1,8 +1,9 @@
 //! Which long outputs are cut, when, and to what.
 
 use agentry_kernel::compaction::{
-    Cut, Limits, Plan, Pruned, Pruning, Question, Rebuild, Trigger, assemble, plan,
+    Limits, Plan, Pruned, Question, Rebuild, Trigger, assemble, plan,
 };
+use agentry_protocol::context::{Cut, Pruning};
 use agentry_protocol::message::Message;
 
 use super::session::{Turn, call_id, output, turn, turn_with_calls, view};

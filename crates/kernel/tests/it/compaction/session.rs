@@ -1,7 +1,8 @@
 //! A session for tests: turns with sizes, compactions, and calls with long outputs.
 
-use agentry_kernel::compaction::{BranchTurn, Compact, Compaction, Kind};
+use agentry_kernel::compaction::{BranchTurn, Compact, Kind};
 use agentry_protocol::call::ToolCall;
+use agentry_protocol::context::Compaction;
 use agentry_protocol::message::Message;
 use agentry_protocol::tool::ToolName;
 use agentry_protocol::{CallId, TurnId};

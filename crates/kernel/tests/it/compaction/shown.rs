@@ -89,7 +89,7 @@ fn a_compaction_is_the_same_after_it_was_written_down() {
     let one = session()[3].compaction.clone().unwrap();
     let written = serde_json::to_string(&one).unwrap();
     assert_eq!(
-        serde_json::from_str::<agentry_kernel::compaction::Compaction>(&written).unwrap(),
+        serde_json::from_str::<agentry_protocol::context::Compaction>(&written).unwrap(),
         one
     );
 }

@@ -1,7 +1,7 @@
 //! Each delivery while a turn runs, while it is compacted and while nothing runs; overflow, stops, restarts.
 
 use agentry_kernel::limits::MAILBOX_WAITING_MAX;
-use agentry_kernel::mailbox::{Act, Input, Mailbox, moves_head};
+use agentry_kernel::mailbox::{Act, Input, Mailbox};
 use agentry_protocol::TurnId;
 use agentry_protocol::event::Ending;
 
@@ -455,7 +455,7 @@ impl Branch {
         let sender = sender("ann@tg");
         mailbox.tell(Input::TurnStarted { turn: turn.clone(), sender }, 0);
         self.parents.push((number, self.head));
-        if moves_head(ending) {
+        if ending.moves_head() {
             self.head = Some(number);
         }
         mailbox.tell(Input::TurnEnded(turn), 0);

@@ -1,0 +1,151 @@
+//! The end of a turn: how it ended, what it adds, what it means for the turns after it.
+//!
+//! Must never: let a compaction without a text stand for anything.
+
+use agentry_protocol::call::OutcomeStatus;
+use agentry_protocol::context::{Compaction, CompactionPlan, Context};
+use agentry_protocol::event::Ending;
+use agentry_protocol::message::{FailureKind, Message, Usage};
+use agentry_protocol::{ContentHash, ContentHasher};
+
+use super::signal::{Limit, Why};
+use super::{CallRecord, Turn};
+use crate::compaction::summary_message;
+use crate::moves::Move;
+use crate::tokens;
+
+/// What the replies cost.
+#[derive(Default)]
+pub(super) struct Spent {
+    all: Usage,
+    // Of the first and of the last reply that was heard: what grew between them is the turn's own.
+    heard: Option<(Usage, Usage)>,
+}
+
+impl Spent {
+    pub(super) fn pay(&mut self, usage: Usage, is_heard: bool) {
+        self.all = self.all.plus(usage);
+        if is_heard {
+            let first = self.heard.map_or(usage, |(first, _)| first);
+            self.heard = Some((first, usage));
+        }
+    }
+
+    /// How many tokens these messages are, if a provider counted all of them.
+    fn counted(&self, messages: &[Message]) -> Option<u64> {
+        let (first, last) = self.heard.filter(|(one, other)| !one.estimated && !other.estimated)?;
+        Some(tokens::of_turn(Some(first), Some(last), messages))
+    }
+}
+
+impl Turn {
+    /// Whether the turn sums up others.
+    pub fn is_compaction(&self) -> bool {
+        self.plan.compaction.is_some()
+    }
+
+    /// Whether the turn ended because its request was too long.
+    pub fn overflowed(&self) -> bool {
+        let failure = self.end.failure.as_ref();
+        failure.is_some_and(|failure| failure.kind.is_too_long())
+            && matches!(self.end.ended, Some((Ending::ModelFailed, _)))
+    }
+
+    /// Why the turn stopped at a limit, or why the model did not answer, in words.
+    pub fn trouble(&self) -> Option<String> {
+        if self.plan.compaction.is_some() && matches!(self.end.ended, Some((Ending::Failed, _))) {
+            return Some("the model wrote no summary of the earlier turns".to_owned());
+        }
+        let limits = &self.charter.limits;
+        match self.end.ended?.1 {
+            Why::Limit(Limit::Steps) => Some(format!("{} requests to the model", limits.steps_max)),
+            Why::Limit(Limit::Calls) => Some(format!("{} tool calls", limits.calls_max)),
+            Why::Limit(Limit::Iterations) => Some("the iteration limit".to_owned()),
+            Why::Limit(Limit::Tokens) => {
+                Some(format!("{} tokens", limits.tokens_max.unwrap_or_default()))
+            }
+            Why::Unanswered => self.end.failure.as_ref().map(|failure| failure.message.clone()),
+            Why::Done | Why::Cancelled => None,
+        }
+    }
+
+    pub(super) fn end(&mut self, why: Why) -> Move {
+        self.say_outcomes();
+        for content in self.steers.drain(..) {
+            self.talk.say(Message::user(content));
+        }
+        let refused = |record: &CallRecord| {
+            record.outcome.as_ref().is_some_and(|one| one.status == OutcomeStatus::Refused)
+        };
+        let all_denied = !self.calls.is_empty() && self.calls.iter().all(refused);
+        let ending = match why {
+            Why::Done if all_denied => Ending::Denied,
+            Why::Unanswered if self.is_too_dear() => Ending::LimitReached,
+            Why::Done | Why::Cancelled | Why::Unanswered | Why::Limit(_) => why.ending(),
+        };
+        let (ending, messages, compaction) = match self.plan.compaction.as_deref() {
+            None => (ending, self.talk.own(), None),
+            Some(plan) => summed_up(plan, (ending, why), self.end.result.as_deref()),
+        };
+        self.end.ended = Some((ending, why));
+        let hash = self.hash(&messages, ending, compaction.as_ref());
+        let context = Box::new(Context {
+            tokens: self.spent.counted(&messages).filter(|_| compaction.is_none()),
+            pruned: self.plan.pruned.clone(),
+            compaction,
+        });
+        let (usage, result) = (self.spent.all, self.end.result.clone());
+        Move::EndTurn { ending, hash, usage, result, messages, context }
+    }
+
+    /// The model was not asked, because it would have cost more than may be spent.
+    fn is_too_dear(&self) -> bool {
+        let failure = self.end.failure.as_ref();
+        failure.is_some_and(|failure| failure.kind == FailureKind::SpendingLimit)
+    }
+
+    fn hash(
+        &self,
+        messages: &[Message],
+        ending: Ending,
+        compaction: Option<&Compaction>,
+    ) -> ContentHash {
+        let parent = self.plan.parent_hash.as_ref().map_or("", |hash| hash.as_str());
+        let body = match compaction {
+            None => serde_json::to_vec(&(messages, ending)),
+            Some(one) => serde_json::to_vec(&(messages, ending, one)),
+        };
+        let body = body.expect("messages are plain JSON");
+        let mut hasher = ContentHasher::default();
+        hasher.part(parent.as_bytes()).part(&body).finish()
+    }
+}
+
+/// The end of a compaction: its text is all that it adds, and without one it adds nothing.
+fn summed_up(
+    plan: &CompactionPlan,
+    (ending, why): (Ending, Why),
+    said: Option<&str>,
+) -> (Ending, Vec<Message>, Option<Compaction>) {
+    let said = said.map(str::trim).filter(|text| !text.is_empty());
+    match (ending, said) {
+        (Ending::Done, Some(summary)) => {
+            let message = summary_message(summary);
+            let tokens = plan.tokens_kept.saturating_add(tokens::of_messages([&message]));
+            let compaction = Compaction {
+                summary: summary.to_owned(),
+                summarized_through: plan.summarized_through.clone(),
+                first_kept: plan.first_kept.clone(),
+                tokens_before: plan.tokens_before,
+                tokens_after: tokens,
+            };
+            (Ending::Done, vec![message], Some(compaction))
+        }
+        (Ending::ModelFailed | Ending::Cancelled, _) => (ending, Vec::new(), None),
+        // It would have cost too much.
+        (Ending::LimitReached, _) if why == Why::Unanswered => (ending, Vec::new(), None),
+        (Ending::Done | Ending::Failed | Ending::Denied | Ending::LimitReached, _) => {
+            (Ending::Failed, Vec::new(), None)
+        }
+    }
+}

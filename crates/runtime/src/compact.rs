@@ -1,0 +1,193 @@
+//! Makes room: cuts old outputs, or sums up older turns in a turn of their own.
+//!
+//! A compaction is a turn like any other: it is planned, recorded and driven the same way, and the head moves
+//! to it when it is over. What is decided here is decided by the kernel.
+//!
+//! Must never: begin a turn that stands for nothing, or ask a model for what is recorded already.
+
+use agentry_kernel::charter::Charter;
+use agentry_kernel::compaction::{
+    self, BranchTurn, Compact, Kind, Limits, Plan, Question, Stuck, Trigger,
+};
+use agentry_kernel::prompt::Moment;
+use agentry_kernel::tokens;
+use agentry_kernel::turn::Turn;
+use agentry_protocol::TurnId;
+use agentry_protocol::context::CompactionPlan;
+use agentry_protocol::envelope::About;
+use agentry_protocol::event::{Ending, Event, TurnPlan};
+use agentry_protocol::message::Message;
+
+use crate::error::Error;
+use crate::hidden;
+use crate::history::Branch;
+use crate::plan::{self, COMPACT, FOCUS};
+use crate::run::{Order, Outcome, Runner, Underway};
+use crate::session::{Left, halted};
+use crate::step::{Ended, finish};
+
+/// What came of making room for a turn.
+pub(crate) enum Room {
+    /// The turn can begin, and is shown this.
+    Made(Vec<Message>),
+    /// A compaction did not come to its end.
+    Left(Ended),
+    /// What must be sent does not get shorter.
+    Stuck(Stuck),
+}
+
+/// A compaction that is to be made.
+struct Summing {
+    compact: Compact,
+    trigger: Trigger,
+    focus: Option<String>,
+    prompt: String,
+}
+
+impl Runner<'_> {
+    /// Sums up the older turns of a session because somebody asks for it. None means that there is nothing
+    /// that a summary could stand for; then nothing is recorded.
+    pub fn compact(
+        &self,
+        order: Order,
+        focus: Option<&str>,
+        accepted: &mut dyn FnMut(&About),
+    ) -> Result<Option<Outcome>, Error> {
+        let order = hidden::order(&self.host.redactor, order);
+        let mut plan = plan::of_order(self.definitions, &order)?;
+        for step in &mut plan.steps {
+            COMPACT.clone_into(&mut step.uses);
+        }
+        if let Some(focus) = focus {
+            plan.given.inputs.insert(FOCUS.to_owned(), self.host.redactor.hide(focus));
+        }
+        let key = order.session.as_ref();
+        let found = key.map(|key| self.host.ledger.session_named(key, &order.agent)).transpose()?;
+        let head = found.flatten().and_then(|row| row.head);
+        let branch = Branch::read(&self.host.ledger, head.as_ref())?;
+        let limits = Limits::of_window(self.host.window(&plan.asked.model));
+        let moment = Moment { session: None, turn: None };
+        let terms = plan::terms(&plan, 0);
+        let charter = self.definitions.charter(&order.agent, None, &terms, &moment)?;
+        match asked(&branch, &limits, beside(&charter))? {
+            Some(_) => self.begin(order, plan, accepted).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The step of a run that only sums up.
+    pub(crate) fn compact_asked(&self, underway: &mut Underway, at: usize) -> Result<Ended, Error> {
+        let ledger = &self.host.ledger;
+        let head = ledger.session(&underway.session)?.and_then(|row| row.head);
+        let branch = Branch::read(ledger, head.as_ref())?;
+        let limits = Limits::of_window(self.host.window(&underway.plan.asked.model));
+        let charter = self.charter(underway, at, &TurnId::from_number((self.host.new_number)()))?;
+        let Some(compact) = asked(&branch, &limits, beside(&charter))? else {
+            return Ok((Left::Over(Ending::Done), None));
+        };
+        let focus = underway.plan.given.inputs.get(FOCUS).cloned();
+        let turns = branch.view();
+        let prompt =
+            compaction::request(&turns, &compact, &branch.pruned, focus.as_deref(), &limits);
+        self.sum_up(underway, at, Summing { compact, trigger: Trigger::Asked, focus, prompt })
+    }
+
+    /// Makes room for a turn, and writes into its plan where it begins and what is cut.
+    pub(crate) fn make_room(
+        &self,
+        underway: &mut Underway,
+        (id, charter): (&TurnId, &Charter),
+        plan: &mut TurnPlan,
+        trigger: Trigger,
+    ) -> Result<Room, Error> {
+        let limits = Limits::of_window(self.host.window(&underway.plan.asked.model));
+        let other_tokens = beside(charter);
+        let said = [Message::User { content: plan.prompt.clone(), images: plan.images.clone() }];
+        let begun = BranchTurn { id, kind: Kind::UnderWay, tokens: None, messages: &said };
+        let mut trigger = trigger;
+        loop {
+            let row = self.host.ledger.session(&underway.session)?;
+            plan.parent = row.and_then(|row| row.head);
+            let mut branch = Branch::read(&self.host.ledger, plan.parent.as_ref())?;
+            let mut turns = branch.view();
+            turns.push(begun);
+            let question =
+                Question { branch: &turns, pruned: &branch.pruned, other_tokens, trigger };
+            match compaction::plan(&question, &limits) {
+                Ok(Plan::Nothing) => {}
+                Ok(Plan::PruneOnly { pruning } | Plan::OneGiantTurn { truncate: pruning }) => {
+                    plan.pruned = pruning;
+                }
+                Ok(Plan::Compact(compact)) => {
+                    let prompt =
+                        compaction::request(&turns, &compact, &branch.pruned, None, &limits);
+                    let at = plan.step as usize;
+                    let summing = Summing { compact, trigger, focus: None, prompt };
+                    match self.sum_up(underway, at, summing)? {
+                        (Left::Over(Ending::Done), _) => trigger = Trigger::Request,
+                        ended => return Ok(Room::Left(ended)),
+                    }
+                    continue;
+                }
+                Err(Stuck::Broken(broken)) => return Err(Error::Halted(broken.to_string())),
+                // Our count is a guess: before it is asked, nobody knows what the provider takes.
+                Err(Stuck::TooLarge { .. }) if trigger == Trigger::Request => {}
+                Err(stuck) => return Ok(Room::Stuck(stuck)),
+            }
+            branch.pruned.add(&plan.pruned);
+            return Ok(Room::Made(branch.shown()?));
+        }
+    }
+
+    /// Runs a compaction as a turn under the head.
+    fn sum_up(&self, underway: &mut Underway, at: usize, summing: Summing) -> Result<Ended, Error> {
+        let Summing { compact, trigger, focus, prompt } = summing;
+        let id = TurnId::from_number((self.host.new_number)());
+        let charter = self.charter(underway, at, &id)?.for_compaction();
+        let parent = self.host.ledger.session(&underway.session)?.and_then(|row| row.head);
+        let plan = TurnPlan {
+            parent_hash: self.hash_of(parent.as_ref())?,
+            parent,
+            history_from: None,
+            pruned: Default::default(),
+            compaction: Some(Box::new(CompactionPlan {
+                reason: trigger.reason(),
+                focus,
+                summarized_through: compact.summarized_through,
+                first_kept: compact.first_kept,
+                tokens_before: compact.tokens_before,
+                tokens_kept: compact.tokens_kept,
+            })),
+            step: u32::try_from(at).unwrap_or(u32::MAX),
+            prompt: self.host.redactor.hide(&prompt),
+            images: Vec::new(),
+            charter: serde_json::to_value(&charter).expect("a charter is plain JSON"),
+            standing: Default::default(),
+        };
+        let (mut turn, moves) = Turn::begin(charter, &plan, Vec::new()).map_err(halted)?;
+        let mut session = self.session(underway, &id, at)?;
+        session.workers.confine(&turn.charter().authority.confinement);
+        session.workers.quiet = true;
+        let started = Event::TurnStarted(Box::new(plan));
+        session.record_and_perform(&mut turn, Some(started), None, moves)?;
+        finish(session, &mut turn, underway)
+    }
+}
+
+/// What is summed up when somebody asks for it, if there is something.
+fn asked(branch: &Branch, limits: &Limits, other_tokens: u64) -> Result<Option<Compact>, Error> {
+    let turns = branch.view();
+    let trigger = Trigger::Asked;
+    let question = Question { branch: &turns, pruned: &branch.pruned, other_tokens, trigger };
+    match compaction::plan(&question, limits) {
+        Ok(Plan::Compact(compact)) => Ok(Some(compact)),
+        Ok(Plan::Nothing | Plan::PruneOnly { .. } | Plan::OneGiantTurn { .. }) => Ok(None),
+        Err(stuck) => Err(Error::Halted(stuck.to_string())),
+    }
+}
+
+/// What is sent beside the talk: the system prompt and the tools.
+fn beside(charter: &Charter) -> u64 {
+    let tools = serde_json::to_string(&charter.tools).expect("tools are plain JSON");
+    (tokens::estimate(&charter.system) + tokens::estimate(&tools)) as u64
+}

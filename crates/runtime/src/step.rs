@@ -1,0 +1,318 @@
+//! One step of a run: room is made, a turn runs, and once it may be tried again with less to read.
+//!
+//! Must never: begin a turn that another one of the session is not over for, or try one a second time for
+//! anything but its length.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use agentry_kernel::charter::Charter;
+use agentry_kernel::compaction::{Stuck, Trigger};
+use agentry_kernel::prompt::Moment;
+use agentry_kernel::turn::Turn;
+use agentry_protocol::approval::Reach;
+use agentry_protocol::envelope::{About, Envelope};
+use agentry_protocol::event::{Ending, Event, TurnPlan};
+use agentry_protocol::{ApprovalId, ContentHash, SessionId, TurnId};
+use agentry_store::{CallStatus, Filter, TurnStatus};
+
+use crate::compact::Room;
+use crate::error::Error;
+use crate::history;
+use crate::limits::{RETOLD_CALL_CHARS_MAX, RETOLD_CALLS_MAX, TURN_ENTRIES_MAX};
+use crate::perform::Workers;
+use crate::plan;
+use crate::rebuild;
+use crate::run::{Runner, Underway};
+use crate::session::{Left, News, Session, halted, is_for_turn};
+
+/// How a turn left the loop, and why in words.
+pub(crate) type Ended = (Left, Option<String>);
+
+/// What came of a turn.
+enum Tried {
+    /// It is over, or waits.
+    Ended(Ended),
+    /// It ended because its request was too long.
+    TooLong(Ended),
+    /// It did not begin: what must be sent does not get shorter.
+    Stuck(Stuck),
+}
+
+/// What came of a turn that another process left.
+pub(crate) enum Resumed {
+    /// Older turns were summed up; the turn of the step comes now.
+    Room,
+    /// The turn of the step.
+    Step(Left, Option<String>),
+}
+
+impl Runner<'_> {
+    /// One step: one turn, and before it what makes room for it.
+    pub(crate) fn step(&self, underway: &mut Underway, at: usize) -> Result<Ended, Error> {
+        let index = u32::try_from(at).unwrap_or(u32::MAX);
+        self.record(&underway.about(), vec![Event::StepStarted { index }])?;
+        if underway.is_compaction(at) {
+            return self.compact_asked(underway, at);
+        }
+        let tried = self.turn(underway, at, Trigger::Request)?;
+        self.settle(underway, at, tried)
+    }
+
+    /// Tries a turn once more that was too long, and says how the step ends.
+    fn settle(&self, underway: &mut Underway, at: usize, tried: Tried) -> Result<Ended, Error> {
+        let too_long = match tried {
+            Tried::Ended(ended) => return Ok(ended),
+            Tried::Stuck(stuck) => return Ok(stopped(&stuck)),
+            Tried::TooLong(ended) => ended,
+        };
+        let again = std::mem::replace(&mut underway.retried, true);
+        match self.turn(underway, at, Trigger::Overflow { again })? {
+            // There is nothing to make shorter, so what the provider said stands.
+            Tried::Stuck(Stuck::TooLarge { .. }) => Ok(too_long),
+            tried @ (Tried::Ended(_) | Tried::TooLong(_) | Tried::Stuck(_)) => {
+                self.settle(underway, at, tried)
+            }
+        }
+    }
+
+    /// The turn of a step.
+    fn turn(&self, underway: &mut Underway, at: usize, trigger: Trigger) -> Result<Tried, Error> {
+        let id = TurnId::from_number((self.host.new_number)());
+        let task = plan::task(self.definitions, &underway.plan)?;
+        let charter = self.charter(underway, at, &id)?;
+        let mut prompt = plan::prompt(&underway.plan, task, at);
+        if underway.retried {
+            prompt.push_str(&self.retold(underway, at)?);
+        }
+        let mut plan = TurnPlan {
+            parent: None,
+            parent_hash: None,
+            history_from: None,
+            pruned: Default::default(),
+            compaction: None,
+            step: u32::try_from(at).unwrap_or(u32::MAX),
+            prompt: self.host.redactor.hide(&prompt),
+            images: if at == 0 { underway.plan.given.images.clone() } else { Vec::new() },
+            charter: serde_json::to_value(&charter).expect("a charter is plain JSON"),
+            standing: self.standing(&underway.session)?,
+        };
+        let history = match self.make_room(underway, (&id, &charter), &mut plan, trigger)? {
+            Room::Made(history) => history,
+            Room::Left(ended) => return Ok(Tried::Ended(ended)),
+            Room::Stuck(stuck) => return Ok(Tried::Stuck(stuck)),
+        };
+        plan.parent_hash = self.hash_of(plan.parent.as_ref())?;
+        let (mut turn, moves) = Turn::begin(charter, &plan, history).map_err(halted)?;
+        let mut session = self.session(underway, &id, at)?;
+        session.workers.confine(&turn.charter().authority.confinement);
+        let early = self.early(underway, plan.parent.as_ref())?;
+        session.record_and_perform(
+            &mut turn,
+            Some(Event::TurnStarted(Box::new(plan))),
+            None,
+            moves,
+        )?;
+        for input in early {
+            self.post.sender.send(News::Input(Box::new(input))).unwrap_or_default();
+        }
+        let ended = finish(session, &mut turn, underway)?;
+        Ok(if turn.overflowed() { Tried::TooLong(ended) } else { Tried::Ended(ended) })
+    }
+
+    /// A turn that another process left, from its record.
+    pub(crate) fn go_on(
+        &self,
+        underway: &mut Underway,
+        id: &TurnId,
+        at: usize,
+    ) -> Result<Resumed, Error> {
+        let ledger = &self.host.ledger;
+        let (mut turn, taken) =
+            rebuild::rebuild(ledger, (&underway.id, id), self.definitions.level)?;
+        let mut session = self.session(underway, id, at)?;
+        session.taken = taken;
+        session.workers.confine(&turn.charter().authority.confinement);
+        session.workers.quiet = turn.is_compaction();
+        let since = ledger.turn(id)?.map_or(0, |row| row.started_seq);
+        for input in self.untaken(&underway.session, since, &session.taken)? {
+            self.post.sender.send(News::Input(Box::new(input))).unwrap_or_default();
+        }
+        session.take_up(&mut turn)?;
+        let ended = finish(session, &mut turn, underway)?;
+        let makes_room = turn.is_compaction() && !underway.is_compaction(at);
+        let (left, trouble) = match ended {
+            (Left::Over(Ending::Done), _) if makes_room => return Ok(Resumed::Room),
+            ended if turn.overflowed() && !turn.is_compaction() => {
+                self.settle(underway, at, Tried::TooLong(ended))?
+            }
+            ended => ended,
+        };
+        Ok(Resumed::Step(left, trouble))
+    }
+
+    /// What a turn of a step is given.
+    pub(crate) fn charter(
+        &self,
+        underway: &Underway,
+        at: usize,
+        turn: &TurnId,
+    ) -> Result<Charter, Error> {
+        let task = plan::task(self.definitions, &underway.plan)?;
+        let agent = &underway.plan.steps[at].agent;
+        let moment = Moment { session: Some(underway.session.as_str()), turn: Some(turn.as_str()) };
+        let terms = plan::terms(&underway.plan, at);
+        self.definitions.charter(agent, task.map(|task| (task, at)), &terms, &moment)
+    }
+
+    /// The hash of a turn that is over.
+    pub(crate) fn hash_of(&self, turn: Option<&TurnId>) -> Result<Option<ContentHash>, Error> {
+        let row = turn.map(|turn| self.host.ledger.turn(turn)).transpose()?.flatten();
+        Ok(row.and_then(|row| row.hash))
+    }
+
+    /// What came in while the compaction before a turn was under way.
+    fn early(&self, underway: &Underway, parent: Option<&TurnId>) -> Result<Vec<Envelope>, Error> {
+        let parent = parent.map(|parent| self.host.ledger.turn(parent)).transpose()?.flatten();
+        match parent.filter(|row| row.run.as_ref() == Some(&underway.id)) {
+            Some(row) if history::is_compaction(&self.host.ledger, &row)? => {
+                self.untaken(&underway.session, row.started_seq, &BTreeSet::new())
+            }
+            Some(_) | None => Ok(Vec::new()),
+        }
+    }
+
+    /// What came in for turns since an entry and was not taken.
+    fn untaken(
+        &self,
+        session: &SessionId,
+        since: u64,
+        taken: &BTreeSet<u64>,
+    ) -> Result<Vec<Envelope>, Error> {
+        let filter = Filter { session: Some(session.clone()), ..Filter::default() };
+        let entries = self.host.ledger.read_from(since, &filter, TURN_ENTRIES_MAX)?;
+        let pointed = entries.iter().filter_map(|one| {
+            if let Event::InputTaken { input } = one.event { Some(input) } else { None }
+        });
+        let taken: BTreeSet<u64> = pointed.chain(taken.iter().copied()).collect();
+        let wanted = |one: &Envelope| is_for_turn(&one.event) && !taken.contains(&one.seq);
+        Ok(entries.into_iter().filter(wanted).collect())
+    }
+
+    /// What the turn did that is tried again, so that it is not done twice unknowingly.
+    fn retold(&self, underway: &Underway, at: usize) -> Result<String, Error> {
+        let ledger = &self.host.ledger;
+        let turns = ledger.turns_of_run(&underway.id)?;
+        let is_tried = |status| status == TurnStatus::Ended(Ending::ModelFailed);
+        let tried = turns.iter().rfind(|row| row.step as usize == at && is_tried(row.status));
+        let Some(tried) = tried else { return Ok(String::new()) };
+        let calls = ledger.calls_of_run(&underway.id)?.into_iter();
+        let calls = calls.filter(|row| row.turn.as_ref() == Some(&tried.id));
+        let made = calls.filter(|row| row.started_seq.is_some());
+        let mut text = String::new();
+        for row in made.take(RETOLD_CALLS_MAX) {
+            let proposed = ledger.entry(row.proposed_seq)?.map(|entry| entry.event);
+            let Some(Event::CallProposed { call, .. }) = proposed else { continue };
+            let outcome = match row.status {
+                CallStatus::Finished(status) => format!("{status:?}").to_lowercase(),
+                CallStatus::Proposed | CallStatus::Started | CallStatus::Stopping => {
+                    "uncertain".to_owned()
+                }
+            };
+            let call: String = format!("{} {}", call.tool, call.input)
+                .chars()
+                .take(RETOLD_CALL_CHARS_MAX)
+                .collect();
+            write!(text, "\n- {call}: {outcome}").expect("a string takes everything");
+        }
+        if !text.is_empty() {
+            text = format!(
+                "\n\n[This was begun before and broke off because the talk became too long. These calls \
+                 were made then:{text}\nLook before you make one of them again.]"
+            );
+        }
+        for said in self.said_meanwhile(&tried.id)? {
+            write!(text, "\n\n{said}").expect("a string takes everything");
+        }
+        Ok(text)
+    }
+
+    /// What people said to a turn while it was under way.
+    fn said_meanwhile(&self, turn: &TurnId) -> Result<Vec<String>, Error> {
+        let ledger = &self.host.ledger;
+        let filter = Filter { turn: Some(turn.clone()), ..Filter::default() };
+        let mut said = Vec::new();
+        for entry in ledger.read_from(0, &filter, TURN_ENTRIES_MAX)? {
+            let Event::InputTaken { input } = entry.event else { continue };
+            let taken = ledger.entry(input)?.map(|entry| entry.event);
+            if let Some(Event::SteerReceived { content, .. }) = taken {
+                said.push(content);
+            }
+        }
+        Ok(said)
+    }
+
+    /// A turn with all that it needs to go on.
+    pub(crate) fn session<'b>(
+        &'b self,
+        underway: &Underway,
+        turn: &TurnId,
+        at: usize,
+    ) -> Result<Session<'b>, Error> {
+        let about = About { turn: Some(turn.clone()), ..underway.about() };
+        // A turn that goes on has what it was told; a definition that is gone takes only its skills along.
+        let task = plan::task(self.definitions, &underway.plan).ok().flatten();
+        let agent = &underway.plan.steps[at].agent;
+        let skills = self.definitions.loadable(agent, task.map(|task| (task, at)));
+        let skills = skills.unwrap_or_default();
+        let mut workers = Workers::new(
+            self.host.clone(),
+            (underway.model.clone(), underway.workspace.clone()),
+            skills,
+            (self.witness.clone(), self.post.sender.clone()),
+            about,
+        );
+        workers.fallbacks.clone_from(&underway.plan.asked.fallbacks);
+        Ok(Session {
+            ledger: &self.host.ledger,
+            definitions: self.definitions,
+            workers,
+            inbox: &self.post.receiver,
+            attendance: self.attendance,
+            asked_before: underway.asked,
+            taken: BTreeSet::new(),
+        })
+    }
+
+    /// What people allowed for the whole session.
+    fn standing(&self, session: &SessionId) -> Result<BTreeMap<String, ApprovalId>, Error> {
+        let rows = self.host.ledger.approvals_allowed(session)?;
+        let lasting = rows.into_iter().filter(|row| {
+            row.answer.as_ref().is_some_and(|one| one.allow && one.reach == Reach::Session)
+        });
+        Ok(lasting.map(|row| (row.approval.digest.to_string(), row.approval.id)).collect())
+    }
+}
+
+impl Underway {
+    /// Whether a step only sums up older turns.
+    pub(crate) fn is_compaction(&self, at: usize) -> bool {
+        self.plan.steps.get(at).is_some_and(|step| step.uses == plan::COMPACT)
+    }
+}
+
+/// Brings a turn as far as it goes, and counts its requests for the turns after it.
+pub(crate) fn finish(
+    mut session: Session<'_>,
+    turn: &mut Turn,
+    underway: &mut Underway,
+) -> Result<Ended, Error> {
+    let left = session.drive(turn)?;
+    underway.asked += u64::from(turn.steps());
+    Ok((left, turn.trouble()))
+}
+
+/// The session cannot be made shorter, and so the run goes no further.
+fn stopped(stuck: &Stuck) -> Ended {
+    (Left::Over(Ending::LimitReached), Some(stuck.to_string()))
+}
