@@ -20,6 +20,7 @@ use crate::schema::{self, FileKind};
 use crate::source::{Origin, Source, Sourced, Span};
 use crate::toml;
 
+pub mod channels;
 mod environment;
 pub(crate) mod said;
 mod spending;
@@ -132,6 +133,7 @@ impl Settings {
         let Some(mut node) = toml::parse(source, findings) else { return };
         if speaker != Speaker::Operator {
             refuse_secrets(source, &mut node, findings);
+            channels::refuse(source, &mut node, findings);
         }
         schema::check(FileKind::Config, source, &mut node, findings);
         match speaker {
@@ -163,6 +165,7 @@ impl Settings {
             request.keep_within(&self.config.sandbox, findings);
         }
         self.sandbox.requests.retain(|request| !request.is_silent());
+        channels::check(self, findings);
         for (id, provider) in &self.config.providers {
             if provider.model_allowlist.is_empty() {
                 let text =
