@@ -143,7 +143,7 @@ impl<'a> Cutter<'a> {
         let room = self.limit - open.chars().count() - fence.close.chars().count();
         let far = after_chars(self.text, at, room);
         let body = at.max(fence.body);
-        let newline = (body + 1 <= far)
+        let newline = (body < far)
             .then(|| self.text.as_bytes()[body + 1..=far].iter().rposition(|byte| *byte == b'\n'))
             .flatten();
         let (end, next) = match newline {

@@ -7,8 +7,10 @@
 
 pub mod agents;
 mod canonical;
+pub mod channel;
 mod confine;
 mod define;
+pub mod delivery;
 mod enforcer;
 mod error;
 mod hidden;

@@ -1,0 +1,37 @@
+//! One tick each minute, whoever makes it.
+
+use std::sync::Arc;
+
+use agentry_protocol::inbound::Direction;
+use agentry_runtime::channel::timer::{Timer, tick};
+
+use super::scene::{Kept, Still};
+
+#[test]
+fn a_minute_has_one_tick() {
+    let one = tick(120_000);
+    assert_eq!(one.event_id.as_str(), "timer:tick:2");
+    assert_eq!(tick(179_999), one);
+    assert_eq!(tick(180_000).event_id.as_str(), "timer:tick:3");
+    assert_eq!(one.sender.sender_id, "timer");
+    assert_eq!(one.event_type.as_deref(), Some("timer_tick"));
+    assert_eq!((one.body.content.as_str(), one.direction), ("", Direction::Received));
+    assert_eq!(one.check(), Ok(()));
+}
+
+#[test]
+fn each_minute_begins_with_a_tick_and_two_timers_make_one() {
+    let (sink, clock) = (Arc::new(Kept::default()), Arc::new(Still::default()));
+    clock.advance(90_000);
+    let first = Timer::start(sink.clone(), clock.clone()).unwrap();
+    let second = Timer::start(sink.clone(), clock.clone()).unwrap();
+    clock.await_wait(30_000);
+    clock.pass(30_000);
+    clock.pass(60_000);
+    clock.await_wait(60_000);
+    sink.await_count(3);
+    first.stop();
+    second.stop();
+    let ids: Vec<String> = sink.await_count(3).iter().map(|one| one.event_id.to_string()).collect();
+    assert_eq!(ids, ["timer:tick:1", "timer:tick:2", "timer:tick:3"]);
+}
