@@ -46,11 +46,14 @@ impl Adapter {
             ended: Arc::default(),
             state: Mutex::default(),
         });
+        let first = life::born(&shared, child);
         let supervised = Arc::clone(&shared);
         let thread = thread::Builder::new().name(format!("channel {channel}"));
-        let spawned = thread.spawn(move || life::supervise(&supervised, child));
-        // The child ends with the pipes that went with the closure.
-        spawned.map_err(|error| StartError::Thread { channel, error })?;
+        let spawned = thread.spawn(move || life::supervise(&supervised, first));
+        spawned.map_err(|error| {
+            shared.end_group();
+            StartError::Thread { channel, error }
+        })?;
         Ok(Self { shared })
     }
 

@@ -43,12 +43,32 @@ pub(super) fn spawn(config: &Config) -> Result<Child, StartError> {
     })
 }
 
+/// A process that runs and can be told something.
+pub(super) struct Born {
+    child: Child,
+    group: Pid,
+    life: u64,
+    lines: SyncSender<String>,
+    told: Receiver<String>,
+}
+
+/// Lets others see that a process runs.
+pub(super) fn born(shared: &Shared, child: Child) -> Born {
+    let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let group = group.expect("the system gives processes such numbers");
+    let (lines, told) = sync_channel(ADAPTER_LINES_WAITING_MAX);
+    let life = shared.begin(group, lines.clone());
+    Born { child, group, life, lines, told }
+}
+
 /// Lets one process follow the other until it is to end.
-pub(super) fn supervise(shared: &Arc<Shared>, first: Child) {
+pub(super) fn supervise(shared: &Arc<Shared>, first: Born) {
     let mut next = Some(first);
     loop {
-        match next.take().map_or_else(|| spawn(&shared.config), Ok) {
-            Ok(child) => live(shared, child),
+        let process =
+            next.take().map_or_else(|| spawn(&shared.config).map(|child| born(shared, child)), Ok);
+        match process {
+            Ok(process) => live(shared, process),
             Err(error) => shared.end(&error.to_string()),
         }
         if shared.stop.is_rung() || !shared.back_off() {
@@ -59,11 +79,8 @@ pub(super) fn supervise(shared: &Arc<Shared>, first: Child) {
 }
 
 /// From the start of a process to its end.
-fn live(shared: &Arc<Shared>, mut child: Child) {
-    let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    let group = group.expect("the system gives processes such numbers");
-    let (lines, told) = sync_channel(ADAPTER_LINES_WAITING_MAX);
-    let life = shared.begin(group, lines.clone());
+fn live(shared: &Arc<Shared>, process: Born) {
+    let Born { mut child, group, life, lines, told } = process;
     let hearing = Arc::new(Hearing::default());
     if let Some(stdin) = child.stdin.take() {
         on_thread(shared, move |_| tell(stdin, &told));
