@@ -246,10 +246,9 @@ mod tests {
     }
 
     fn taken(line: &str) -> Inbound {
-        match read(line.as_bytes(), &own(), 5).unwrap() {
-            Said::Event(inbound) => *inbound,
-            other => panic!("{other:?}"),
-        }
+        let said = read(line.as_bytes(), &own(), 5).expect("it can be read");
+        let Said::Event(inbound) = said else { panic!("{said:?}") };
+        *inbound
     }
 
     /// An event with one more part.

@@ -33,13 +33,14 @@ fn outgoing(id: &str, content: &str) -> Outgoing {
 /// A pipe with a name; who has it open for writing keeps its reader waiting.
 fn fifo(scene: &Scene) -> PathBuf {
     let path = scene.path().join("alive");
-    mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("it can be made");
     path
 }
 
 fn wait_until_nobody_holds(path: PathBuf) {
     let mut rest = String::new();
-    File::open(path).unwrap().read_to_string(&mut rest).unwrap();
+    let mut alive = File::open(path).expect("it can be opened");
+    alive.read_to_string(&mut rest).expect("it can be read");
 }
 
 #[test]

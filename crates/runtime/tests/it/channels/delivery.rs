@@ -19,8 +19,9 @@ struct Told {
 
 impl Way for Told {
     fn send(&self, outgoing: &Outgoing) -> Result<SentChunk, DeliveryError> {
-        self.sent.lock().unwrap().push(outgoing.clone());
-        let answer = self.answers.lock().unwrap().pop_front().unwrap_or(Ok(()));
+        self.sent.lock().expect("no other thread failed").push(outgoing.clone());
+        let answer =
+            self.answers.lock().expect("no other thread failed").pop_front().unwrap_or(Ok(()));
         answer.map(|()| SentChunk { message_id: Some(format!("m-{}", outgoing.content)) })
     }
 }
@@ -35,7 +36,7 @@ impl Clock for Noted {
     }
 
     fn wait(&self, ms: u64, bell: &Arc<Bell>) -> bool {
-        self.0.lock().unwrap().push(ms);
+        self.0.lock().expect("no other thread failed").push(ms);
         bell.is_rung()
     }
 }
@@ -83,7 +84,7 @@ fn sent_until(
     let clock = Noted::default();
     let recorded = RefCell::new(Vec::new());
     let answer = Answer {
-        event: &EventId::of("chat", "7").unwrap(),
+        event: &EventId::of("chat", "7").expect("it is an id"),
         text: &text(),
         to: &place(),
         capabilities: &Capabilities { text_limit: Some(40), ..Capabilities::default() },
@@ -96,19 +97,19 @@ fn sent_until(
         &mut |went: WentOut<'_>| {
             // What went out is recorded before the next is tried.
             assert_eq!(
-                way.sent.lock().unwrap().last().unwrap().id,
+                way.sent.lock().expect("no other thread failed").last().expect("it was sent").id,
                 format!("chat:7#{}", went.chunk)
             );
             recorded.borrow_mut().push(went.chunk);
             Ok(())
         },
     );
-    let sent = way.sent.into_inner().unwrap();
+    let sent = way.sent.into_inner().expect("no other thread failed");
     Outcome {
-        delivered: delivered.unwrap(),
+        delivered: delivered.expect("recording works"),
         tried: sent.iter().map(|one| (one.content.clone(), one.to.reply_to_id.clone())).collect(),
         ids: sent.iter().map(|one| one.id.clone()).collect(),
-        waits: clock.0.into_inner().unwrap(),
+        waits: clock.0.into_inner().expect("no other thread failed"),
         recorded: recorded.into_inner(),
     }
 }

@@ -14,8 +14,8 @@ use super::scene::Kept;
 const GUIDE: &str = include_str!("../../../../../docs/guide/channels.md");
 
 fn program() -> &'static str {
-    let (_, rest) = GUIDE.split_once("```python file=folder.py\n").unwrap();
-    rest.split_once("\n```").unwrap().0
+    let (_, rest) = GUIDE.split_once("```python file=folder.py\n").expect("the guide has it");
+    rest.split_once("\n```").expect("it ends").0
 }
 
 #[test]

@@ -17,10 +17,13 @@ use tempfile::TempDir;
 /// A test that waits longer has failed; nothing is ever waited for this long.
 const PATIENCE: Duration = Duration::from_secs(120);
 
+/// The time, and who waits: how long, until when, for which bell.
+type Hands = (u64, Vec<(u64, u64, Arc<Bell>)>);
+
 /// A clock that only goes when it is told to.
 #[derive(Default)]
 pub(super) struct Still {
-    state: Mutex<(u64, Vec<(u64, u64, Arc<Bell>)>)>,
+    state: Mutex<Hands>,
     changed: Condvar,
 }
 
@@ -28,18 +31,19 @@ impl Still {
     /// Blocks until somebody waits exactly so long.
     #[track_caller]
     pub(super) fn await_wait(&self, ms: u64) {
-        let state = self.state.lock().unwrap();
-        let is_absent = |state: &mut (u64, Vec<(u64, u64, Arc<Bell>)>)| {
-            state.1.iter().all(|(wait, _, _)| *wait != ms)
-        };
-        let (state, out) = self.changed.wait_timeout_while(state, PATIENCE, is_absent).unwrap();
+        let state = self.state.lock().expect("no other thread failed");
+        let is_absent = |state: &mut Hands| state.1.iter().all(|(wait, _, _)| *wait != ms);
+        let (state, out) = self
+            .changed
+            .wait_timeout_while(state, PATIENCE, is_absent)
+            .expect("no other thread failed");
         let waits: Vec<u64> = state.1.iter().map(|(wait, _, _)| *wait).collect();
         assert!(!out.timed_out(), "nobody waits {ms} ms, but {waits:?}");
     }
 
     pub(super) fn advance(&self, ms: u64) {
         let bells: Vec<Arc<Bell>> = {
-            let mut state = self.state.lock().unwrap();
+            let mut state = self.state.lock().expect("no other thread failed");
             state.0 += ms;
             state.1.iter().map(|(_, _, bell)| Arc::clone(bell)).collect()
         };
@@ -56,21 +60,21 @@ impl Still {
 
 impl Clock for Still {
     fn now_ms(&self) -> u64 {
-        self.state.lock().unwrap().0
+        self.state.lock().expect("no other thread failed").0
     }
 
     fn wait(&self, ms: u64, bell: &Arc<Bell>) -> bool {
         let until = {
-            let mut state = self.state.lock().unwrap();
+            let mut state = self.state.lock().expect("no other thread failed");
             let until = state.0 + ms;
             state.1.push((ms, until, Arc::clone(bell)));
             until
         };
         self.changed.notify_all();
         let rang = bell.wait_while(|| self.now_ms() < until);
-        let mut state = self.state.lock().unwrap();
+        let mut state = self.state.lock().expect("no other thread failed");
         let own = state.1.iter().position(|(_, at, own)| *at == until && Arc::ptr_eq(own, bell));
-        state.1.swap_remove(own.unwrap());
+        state.1.swap_remove(own.expect("it was put there"));
         rang
     }
 }
@@ -100,16 +104,18 @@ impl Kept {
     }
 
     pub(super) fn make_room(&self, room: usize) {
-        *self.room.lock().unwrap() = room;
+        *self.room.lock().expect("no other thread failed") = room;
         self.changed.notify_all();
     }
 
     /// Blocks until so many came in.
     #[track_caller]
     pub(super) fn await_count(&self, count: usize) -> Vec<Inbound> {
-        let all = self.all.lock().unwrap();
-        let (all, out) =
-            self.changed.wait_timeout_while(all, PATIENCE, |all| all.len() < count).unwrap();
+        let all = self.all.lock().expect("no other thread failed");
+        let (all, out) = self
+            .changed
+            .wait_timeout_while(all, PATIENCE, |all| all.len() < count)
+            .expect("no other thread failed");
         assert!(!out.timed_out(), "only {:?} came in", contents(&all));
         all.clone()
     }
@@ -117,15 +123,17 @@ impl Kept {
     /// Blocks until something with this content came in.
     #[track_caller]
     pub(super) fn await_content(&self, part: &str) -> String {
-        let all = self.all.lock().unwrap();
+        let all = self.all.lock().expect("no other thread failed");
         let has = |all: &Vec<Inbound>| contents(all).into_iter().find(|one| one.contains(part));
-        let (all, _) =
-            self.changed.wait_timeout_while(all, PATIENCE, |all| has(all).is_none()).unwrap();
+        let (all, _) = self
+            .changed
+            .wait_timeout_while(all, PATIENCE, |all| has(all).is_none())
+            .expect("no other thread failed");
         has(&all).unwrap_or_else(|| panic!("only {:?} came in", contents(&all)))
     }
 
     pub(super) fn contents(&self) -> Vec<String> {
-        contents(&self.all.lock().unwrap())
+        contents(&self.all.lock().expect("no other thread failed"))
     }
 }
 
@@ -135,14 +143,14 @@ fn contents(all: &[Inbound]) -> Vec<String> {
 
 impl Sink for Kept {
     fn take(&self, inbound: Inbound) -> Result<Taken, Refused> {
-        if let Some(why) = self.refuses.lock().unwrap().clone()
+        if let Some(why) = self.refuses.lock().expect("no other thread failed").clone()
             && inbound.body.content == "unwanted"
         {
             return Err(Refused { why });
         }
-        let mut all = self.all.lock().unwrap();
-        while all.len() >= *self.room.lock().unwrap() {
-            all = self.changed.wait(all).unwrap();
+        let mut all = self.all.lock().expect("no other thread failed");
+        while all.len() >= *self.room.lock().expect("no other thread failed") {
+            all = self.changed.wait(all).expect("no other thread failed");
         }
         if all.iter().any(|one| one.event_id == inbound.event_id) {
             return Ok(Taken::Repeated);
@@ -184,8 +192,9 @@ impl Scene {
     }
 
     pub(super) fn with(sink: Kept, script: &str) -> Self {
-        let directory = TempDir::new().unwrap();
-        fs::write(directory.path().join("adapter.sh"), format!("{BEGIN}{script}")).unwrap();
+        let directory = TempDir::new().expect("there is room");
+        fs::write(directory.path().join("adapter.sh"), format!("{BEGIN}{script}"))
+            .expect("there is room");
         let command = Words::Several(vec!["/bin/sh".to_owned(), "adapter.sh".to_owned()]);
         Self {
             directory,
@@ -228,6 +237,6 @@ impl Scene {
 
     #[track_caller]
     pub(super) fn start(&self) -> Adapter {
-        self.try_start().unwrap()
+        self.try_start().expect("it starts")
     }
 }
