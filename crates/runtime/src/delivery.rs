@@ -110,7 +110,7 @@ fn try_again_and_again(outgoing: &Outgoing, means: &Means<'_>) -> Result<SentChu
 
 /// How long to wait before another try; none if there is to be none.
 fn wait_after(error: &DeliveryError, retries: u32) -> Option<u64> {
-    if retries >= DELIVERY_RETRIES_MAX || !error.is_worth_another_try() {
+    if retries >= DELIVERY_RETRIES_MAX {
         return None;
     }
     let usual = DELIVERY_RETRY_MS.saturating_mul(1 << retries).min(DELIVERY_RETRY_MS_MAX);

@@ -108,7 +108,7 @@ fn a_line_that_cannot_be_taken_is_refused_and_the_program_goes_on() {
 
 #[test]
 fn filters_keep_out_and_what_they_keep_out_is_acknowledged() {
-    let mut scene = Scene::new("event 1 '!cmd'; event 2 'hi bot'; event 3 hi; tell_back");
+    let mut scene = Scene::new("event 1 '!bot'; event 2 'hi bot'; event 3 hi; tell_back");
     let filter = |kind, pattern: &str| Filter {
         kind,
         field: FilterField::Content,
