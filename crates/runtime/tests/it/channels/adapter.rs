@@ -10,9 +10,8 @@ use agentry_agentfile::manifest::config::Words;
 use agentry_protocol::inbound::{PeerKind, Place};
 use agentry_protocol::intake::DeliveryError;
 use agentry_runtime::channel::{Outgoing, SentChunk};
-use rustix::fs::{CWD, FileType, Mode, mknodat};
 
-use super::scene::Scene;
+use super::scene::{Scene, fifo};
 
 fn place() -> Place {
     Place {
@@ -28,13 +27,6 @@ fn place() -> Place {
 
 fn outgoing(id: &str, content: &str) -> Outgoing {
     Outgoing { id: id.to_owned(), to: place(), content: content.to_owned() }
-}
-
-/// A pipe with a name; who has it open for writing keeps its reader waiting.
-fn fifo(scene: &Scene) -> PathBuf {
-    let path = scene.path().join("alive");
-    mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("it can be made");
-    path
 }
 
 fn wait_until_nobody_holds(path: PathBuf) {
@@ -176,8 +168,10 @@ fn health_and_capabilities_are_as_the_program_says_and_settings_win() {
         echo '{"type":"health","connected":false,"error":"no network"}'
         echo '{"type":"log","level":"warn","message":"hm"}'
         event 1 down
-        read -r line
+        read -r ack
+        read -r send
         echo '{"type":"health","connected":true}'
+        echo '{"type":"sent","id":"go"}'
         event 2 up
         tell_back
         "#,
@@ -193,7 +187,7 @@ fn health_and_capabilities_are_as_the_program_says_and_settings_win() {
     let capabilities = adapter.capabilities();
     assert_eq!((capabilities.limit(), capabilities.markdown()), (100, Markdown::None));
     assert!(capabilities.features.supports_threads);
-    scene.sink.await_content("up");
+    assert_eq!(adapter.send(&outgoing("go", "on")), Ok(SentChunk::default()));
     let health = adapter.health();
     assert!(health.connected && health.error.is_none(), "{health:?}");
 }

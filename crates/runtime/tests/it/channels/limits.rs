@@ -1,12 +1,13 @@
 //! How much a channel's program may make us hold.
 
+use std::fs::File;
 use std::sync::mpsc::channel;
 use std::thread;
 
 use agentry_protocol::intake::DeliveryError;
 use agentry_runtime::channel::Outgoing;
 
-use super::scene::{Kept, Scene};
+use super::scene::{Kept, Scene, fifo};
 
 #[test]
 fn while_the_sink_waits_nothing_more_is_read() {
@@ -75,10 +76,20 @@ fn only_the_last_complaints_are_kept_and_none_is_long() {
 
 #[test]
 fn a_process_that_left_the_group_with_the_output_is_not_waited_for() {
-    let scene = Scene::new("setsid sleep 5 2>/dev/null & event 1 ready; exit 1");
+    let scene = Scene::new(
+        r#"
+        event 1 ready > line
+        setsid sh -c 'cat line; exec cat alive' 2>/dev/null &
+        read -r ack
+        exit 1
+        "#,
+    );
+    let alive = fifo(&scene);
     let adapter = scene.start();
     scene.sink.await_count(1);
     scene.clock.pass(5_000);
     scene.clock.await_wait(1_000);
     assert!(adapter.health().error.is_some());
+    // Lets the process end that nobody waits for.
+    drop(File::options().write(true).open(alive).unwrap());
 }

@@ -1,7 +1,7 @@
 //! A clock that stands still, a sink that keeps, and programs in `sh`.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
@@ -12,6 +12,7 @@ use agentry_runtime::channel::{
     Adapter, Bell, Clock, Config, Refused, Sink, StartError, Surroundings, Taken,
 };
 use agentry_runtime::secret::{Secret, Secrets, variable};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tempfile::TempDir;
 
 /// A test that waits longer has failed; nothing is ever waited for this long.
@@ -239,4 +240,11 @@ impl Scene {
     pub(super) fn start(&self) -> Adapter {
         self.try_start().expect("it starts")
     }
+}
+
+/// A pipe with a name; who has it open for writing keeps its reader waiting.
+pub(super) fn fifo(scene: &Scene) -> PathBuf {
+    let path = scene.path().join("alive");
+    mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("it can be made");
+    path
 }
