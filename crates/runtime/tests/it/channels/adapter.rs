@@ -290,7 +290,7 @@ fn a_minute_of_health_lets_the_waits_begin_anew() {
 
 #[test]
 fn stopping_ends_every_process_of_the_program() {
-    let scene = Scene::new("sleep 1000 > alive & event 1 ready; wait");
+    let scene = Scene::new("exec 9> alive; sleep 1000 & event 1 ready; wait");
     let alive = fifo(&scene);
     let adapter = scene.start();
     let held = thread::spawn(|| wait_until_nobody_holds(alive));
@@ -302,8 +302,9 @@ fn stopping_ends_every_process_of_the_program() {
 
 #[test]
 fn a_program_that_does_not_want_to_end_is_killed() {
-    let scene =
-        Scene::new("trap '' TERM; sleep 1000 > alive & event 1 ready; while :; do wait; done");
+    let scene = Scene::new(
+        "trap '' TERM; exec 9> alive; sleep 1000 & event 1 ready; while :; do wait; done",
+    );
     let alive = fifo(&scene);
     let adapter = scene.start();
     let held = thread::spawn(|| wait_until_nobody_holds(alive));
@@ -318,7 +319,7 @@ fn a_program_that_does_not_want_to_end_is_killed() {
 
 #[test]
 fn a_program_that_ends_leaves_no_process_behind() {
-    let scene = Scene::new("sleep 1000 > alive & event 1 ready; exit 0");
+    let scene = Scene::new("exec 9> alive; sleep 1000 & event 1 ready; exit 0");
     let alive = fifo(&scene);
     let adapter = scene.start();
     wait_until_nobody_holds(alive);

@@ -87,8 +87,8 @@ fn a_process_that_left_the_group_with_the_output_is_not_waited_for() {
     let alive = fifo(&scene);
     let adapter = scene.start();
     scene.sink.await_count(1);
-    scene.clock.pass(5_000);
-    scene.clock.await_wait(1_000);
+    // Under load it may look as if the sink still took something, which is waited for.
+    scene.clock.pass_until(5_000, 1_000);
     assert!(adapter.health().error.is_some());
     // Lets the process end that nobody waits for.
     drop(File::options().write(true).open(alive).unwrap());

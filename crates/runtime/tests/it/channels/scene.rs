@@ -51,6 +51,24 @@ impl Still {
         bells.iter().for_each(|bell| bell.nudge());
     }
 
+    /// Lets waits of one length pass until somebody waits another.
+    pub(super) fn pass_until(&self, ms: u64, other: u64) {
+        loop {
+            let state = self.state.lock().expect("no other thread failed");
+            let has = |state: &Hands, ms| state.1.iter().any(|(wait, _, _)| *wait == ms);
+            let (state, out) = self
+                .changed
+                .wait_timeout_while(state, PATIENCE, |state| !has(state, ms) && !has(state, other))
+                .expect("no other thread failed");
+            assert!(!out.timed_out(), "nobody waits {ms} ms or {other} ms");
+            if has(&state, other) {
+                return;
+            }
+            drop(state);
+            self.advance(ms);
+        }
+    }
+
     /// Lets a wait pass that is under way.
     #[track_caller]
     pub(super) fn pass(&self, ms: u64) {
