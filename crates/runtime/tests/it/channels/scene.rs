@@ -46,7 +46,11 @@ impl Still {
         let bells: Vec<Arc<Bell>> = {
             let mut state = self.state.lock().expect("no other thread failed");
             state.0 += ms;
-            state.1.iter().map(|(_, _, bell)| Arc::clone(bell)).collect()
+            let bells = state.1.iter().map(|(_, _, bell)| Arc::clone(bell)).collect();
+            // A wait that is over is not seen again, even before its thread goes on.
+            let now = state.0;
+            state.1.retain(|(_, until, _)| *until > now);
+            bells
         };
         bells.iter().for_each(|bell| bell.nudge());
     }
@@ -93,7 +97,7 @@ impl Clock for Still {
         let rang = bell.wait_while(|| self.now_ms() < until);
         let mut state = self.state.lock().expect("no other thread failed");
         let own = state.1.iter().position(|(_, at, own)| *at == until && Arc::ptr_eq(own, bell));
-        state.1.swap_remove(own.expect("it was put there"));
+        own.map(|own| state.1.swap_remove(own));
         rang
     }
 }
