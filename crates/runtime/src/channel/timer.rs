@@ -67,12 +67,14 @@ impl Drop for Timer {
 
 fn run(sink: &dyn Sink, clock: &dyn Clock, stop: &Arc<Bell>) {
     while !stop.is_rung() {
-        match sink.take(tick(clock.now_ms())) {
+        let now_ms = clock.now_ms();
+        match sink.take(tick(now_ms)) {
             // A tick that was not kept is not handed in again: the next minute has one of its own.
             Ok(Taken::New | Taken::Repeated) | Err(_) => {}
         }
-        let left = TIMER_TICK_MS - clock.now_ms() % TIMER_TICK_MS;
-        if clock.wait(left, stop) {
+        // The sink may have let us wait into the next minute, which must not go without a tick.
+        let next_ms = (now_ms / TIMER_TICK_MS + 1) * TIMER_TICK_MS;
+        if clock.wait(next_ms.saturating_sub(clock.now_ms()), stop) {
             return;
         }
     }

@@ -168,6 +168,7 @@ fn health_and_capabilities_are_as_the_program_says_and_settings_win() {
         echo '{"type":"health","connected":false,"error":"no network"}'
         echo '{"type":"log","level":"warn","message":"hm"}'
         event 1 down
+        read -r refused
         read -r ack
         read -r send
         echo '{"type":"health","connected":true}'

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use agentry_protocol::inbound::Direction;
+use agentry_protocol::inbound::{Direction, Inbound};
 use agentry_runtime::channel::timer::{Timer, tick};
+use agentry_runtime::channel::{Refused, Sink, Taken};
 
 use super::scene::{Kept, Still};
 
@@ -34,4 +35,25 @@ fn each_minute_begins_with_a_tick_and_two_timers_make_one() {
     second.stop();
     let ids: Vec<String> = sink.await_count(3).iter().map(|one| one.event_id.to_string()).collect();
     assert_eq!(ids, ["timer:tick:1", "timer:tick:2", "timer:tick:3"]);
+}
+
+/// Lets a minute pass while it takes something.
+struct Slow(Arc<Kept>, Arc<Still>);
+
+impl Sink for Slow {
+    fn take(&self, inbound: Inbound) -> Result<Taken, Refused> {
+        self.1.advance(if inbound.event_id.as_str() == "timer:tick:0" { 60_000 } else { 0 });
+        self.0.take(inbound)
+    }
+}
+
+#[test]
+fn a_sink_that_is_slow_over_the_end_of_a_minute_costs_no_tick() {
+    let (sink, clock) = (Arc::new(Kept::default()), Arc::new(Still::default()));
+    let slow = Arc::new(Slow(sink.clone(), clock.clone()));
+    let timer = Timer::start(slow, clock.clone()).unwrap();
+    clock.await_wait(60_000);
+    timer.stop();
+    let ids: Vec<String> = sink.await_count(2).iter().map(|one| one.event_id.to_string()).collect();
+    assert_eq!(ids, ["timer:tick:0", "timer:tick:1"]);
 }
