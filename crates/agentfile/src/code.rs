@@ -166,6 +166,8 @@ codes! {
     VariableNotPassed = "E0907", Error, "A variable is never passed to commands.";
     DomainForm = "E0908", Error, "An allowed domain is not the name of a host.";
     SharedSecrets = "E0909", Error, "A project says who gets a secret.";
+    SharedChannels = "E0910", Error, "A project says how others reach agents.";
+    ChannelForm = "E0911", Error, "A channel or a webhook cannot be used as it is written.";
 
     AccessTime = "E1001", Error, "A time of an access policy cannot be read.";
     SessionKeyForm = "E1002", Error, "The session key of an access policy cannot be used.";

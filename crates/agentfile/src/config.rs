@@ -20,6 +20,7 @@ use crate::schema::{self, FileKind};
 use crate::source::{Origin, Source, Sourced, Span};
 use crate::toml;
 
+pub mod channels;
 mod environment;
 pub(crate) mod said;
 mod spending;
@@ -145,6 +146,7 @@ impl Settings {
         if speaker != Speaker::Operator {
             refuse_secrets(source, &mut node, findings);
             refuse_timezone(source, &mut node, findings);
+            channels::refuse(source, &mut node, findings);
         }
         schema::check(FileKind::Config, source, &mut node, findings);
         match speaker {
@@ -176,6 +178,7 @@ impl Settings {
             request.keep_within(&self.config.sandbox, findings);
         }
         self.sandbox.requests.retain(|request| !request.is_silent());
+        channels::check(self, findings);
         for (id, provider) in &self.config.providers {
             if provider.model_allowlist.is_empty() {
                 let text =

@@ -9,6 +9,7 @@ pub mod access;
 pub mod agent_md;
 pub mod agent_yml;
 pub mod approvals;
+pub mod channels;
 pub mod config;
 pub mod names;
 pub mod skill_md;

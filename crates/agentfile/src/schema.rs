@@ -273,8 +273,9 @@ fn is_whole(float: f64) -> bool {
 fn bound_whole_numbers(schema: &mut Value) {
     match schema {
         Value::Object(map) => {
-            let signed = map.get("format").and_then(Value::as_str) == Some("int64");
-            if signed || map.get("format").and_then(Value::as_str) == Some("uint64") {
+            let format = map.get("format").and_then(Value::as_str);
+            let signed = format == Some("int64");
+            if signed || matches!(format, Some("uint64" | "uint")) {
                 map.entry("maximum").or_insert(WHOLE_NUMBER_MAX.into());
                 if signed {
                     map.entry("minimum").or_insert((-(WHOLE_NUMBER_MAX as i64)).into());

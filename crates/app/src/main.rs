@@ -3,6 +3,7 @@
 //! Must never: hold logic. What a verb does stands in its file; what is decided stands in the kernel.
 
 mod access;
+mod channels;
 mod chat;
 mod choice;
 mod enforce;

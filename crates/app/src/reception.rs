@@ -144,9 +144,11 @@ impl Office for Reception {
         })
     }
 
-    fn answers(&self, _channel: &str) -> Result<AgentId, Error> {
+    fn answers(&self, channel: &str) -> Result<AgentId, Error> {
         let loaded = self.read()?.loaded.clone();
-        let agent = choose_agent(&loaded, self.asked.agent.as_deref());
+        let channels = &loaded.library.settings.config.channels;
+        let named = channels.get(channel).and_then(|channel| channel.agent.as_deref());
+        let agent = choose_agent(&loaded, named.or(self.asked.agent.as_deref()));
         agent.map(|agent| agent.id.clone()).map_err(|fault| Error::Definition(fault.to_string()))
     }
 
@@ -154,8 +156,11 @@ impl Office for Reception {
         self.zone.local(now)
     }
 
-    fn wishes(&self, _channel: &str) -> (Wish, Wish) {
-        (Wish::default(), Wish::default())
+    fn wishes(&self, channel: &str) -> Result<(Wish, Wish), Error> {
+        let loaded = self.read()?.loaded.clone();
+        let config = &loaded.library.settings.config;
+        let own = config.channels.get(channel).and_then(|channel| channel.queue);
+        Ok((own.unwrap_or_default(), config.queue.wish()))
     }
 
     fn project(&self) -> String {

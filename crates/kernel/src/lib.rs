@@ -8,6 +8,7 @@ pub mod access;
 pub mod approval;
 pub mod authority;
 pub mod charter;
+pub mod chunk;
 pub mod compaction;
 pub mod confine;
 pub mod danger;

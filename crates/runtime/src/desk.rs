@@ -58,6 +58,8 @@ pub struct Furniture {
     pub limits: Limits,
     /// What sends answers back.
     pub replies: Replies,
+    /// That nobody else has a desk for this home.
+    pub sole: SoleIntake,
 }
 
 /// What the desk is told.
@@ -129,10 +131,9 @@ struct Rest {
 }
 
 impl Desk {
-    /// A desk for this home; there is only one at a time.
+    /// A desk for a home.
     pub fn open(furniture: Furniture, scope: Scope) -> Result<Self, Error> {
-        let Furniture { host, office, witness, say, limits, replies } = furniture;
-        let sole = host.ledger.own_intake()?;
+        let Furniture { host, office, witness, say, limits, replies, sole } = furniture;
         let words = mpsc::channel();
         let tools = host.tools.specs().map(|spec| spec.name.clone()).collect();
         let intake = Intake::new(host.ledger.clone(), office.clone(), tools, host.new_number)?;
@@ -166,8 +167,8 @@ impl Desk {
             for session in live::unfinished(&self.host.ledger)? {
                 self.with(&session, Input::Ticked)?;
             }
-            self.worker.replies.take_up(&self.host, &self.say)?;
         }
+        self.worker.replies.begin(&self.host, &self.say)?;
         loop {
             self.take_in()?;
             self.start_what_may();
@@ -251,6 +252,7 @@ impl Desk {
             }
             Word::Over(session, outcome) => self.over(&session, outcome),
             Word::Stop => {
+                self.worker.replies.stop();
                 self.rest.stopping = true;
                 Ok(())
             }

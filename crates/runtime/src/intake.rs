@@ -48,7 +48,7 @@ pub trait Office: Send + Sync {
     fn local_time(&self, now: u64) -> LocalTime;
 
     /// How messages of a channel wait, and those of all channels.
-    fn wishes(&self, channel: &str) -> (Wish, Wish);
+    fn wishes(&self, channel: &str) -> Result<(Wish, Wish), Error>;
 
     /// The directory of the definitions.
     fn project(&self) -> String;
@@ -222,7 +222,7 @@ impl Intake {
             }
         }
         let sender = route::sender(inbound, principal, &decision);
-        let (channel, global) = self.office.wishes(&inbound.place.channel);
+        let (channel, global) = self.office.wishes(&inbound.place.channel)?;
         let levels = Levels {
             inline: Wish::default(),
             session: self.ledger.queue_wish(&session)?.unwrap_or_default(),

@@ -7,9 +7,11 @@
 
 pub mod agents;
 mod canonical;
+pub mod channel;
 mod compact;
 mod confine;
 mod define;
+pub mod delivery;
 pub mod desk;
 mod enforcer;
 mod error;

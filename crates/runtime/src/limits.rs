@@ -66,3 +66,41 @@ pub const BUSY_SESSION_WAIT_MS: u64 = 1_000;
 pub const BUSY_SESSION_WAIT_MS_MAX: u64 = 60_000;
 /// How long the desk waits when nothing is due; it is woken earlier by whatever happens.
 pub const DESK_WAIT_MAX: Duration = Duration::from_secs(60);
+/// The longest line that a channel's program may write, in bytes.
+pub const ADAPTER_LINE_BYTES_MAX: usize = 1024 * 1024;
+/// How many lines wait for a channel's program to read them.
+pub const ADAPTER_LINES_WAITING_MAX: usize = 256;
+/// How many lines that a channel's program complained in are kept.
+pub const ADAPTER_COMPLAINTS_MAX: usize = 20;
+/// The longest of them, in bytes.
+pub const ADAPTER_COMPLAINT_BYTES_MAX: usize = 2 * 1024;
+/// How long a channel's program is given to end by itself, in milliseconds.
+pub const ADAPTER_END_MS_MAX: u64 = 5_000;
+/// How long the last complaints of a channel's program are waited for, in milliseconds.
+pub const ADAPTER_COMPLAINTS_MS_MAX: u64 = 3_000;
+/// How long a channel's program is given to say whether a message went out, in milliseconds.
+pub const ADAPTER_ANSWER_MS_MAX: u64 = 30_000;
+/// How long the first wait before a channel's program is started again is, in milliseconds; each next is twice as long.
+pub const ADAPTER_RESTART_MS: u64 = 1_000;
+/// The longest such wait, in milliseconds.
+pub const ADAPTER_RESTART_MS_MAX: u64 = 60_000;
+/// How long a channel must have been connected for the waits to begin anew, in milliseconds.
+pub const ADAPTER_HEALTHY_MS: u64 = 60_000;
+/// The longest message of a channel that does not say, in characters.
+pub const TEXT_LIMIT_CHARS: usize = 4_000;
+/// The smallest limit that a channel may name, in characters.
+pub const TEXT_LIMIT_CHARS_MIN: usize = 40;
+/// How long it is from one tick of the timer to the next, in milliseconds.
+pub const TIMER_TICK_MS: u64 = 60_000;
+/// The largest body of a webhook, in bytes.
+pub const WEBHOOK_BODY_BYTES_MAX: usize = 1024 * 1024;
+/// The longest header of a webhook that is kept, in bytes.
+pub const WEBHOOK_HEADER_BYTES_MAX: usize = 1024;
+/// How often a piece of an answer is tried again.
+pub const DELIVERY_RETRIES_MAX: u32 = 3;
+/// How long the first wait before another try is, in milliseconds; each next is twice as long.
+pub const DELIVERY_RETRY_MS: u64 = 1_000;
+/// The longest such wait, in milliseconds.
+pub const DELIVERY_RETRY_MS_MAX: u64 = 30_000;
+/// The longest wait that a channel may ask for before another try, in milliseconds.
+pub const DELIVERY_RETRY_AFTER_MS_MAX: u64 = 10 * 60 * 1_000;

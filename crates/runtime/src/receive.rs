@@ -2,41 +2,59 @@
 //!
 //! Must never: say that something is accepted before it is on disk.
 
+use std::sync::Arc;
+
 use agentry_protocol::envelope::{About, Draft};
 use agentry_protocol::event::Event;
 use agentry_protocol::inbound::Inbound;
 use agentry_protocol::intake::Intake as Stage;
 use agentry_store::Ledger;
 
+use crate::channel::{Refused, Sink, Taken};
 use crate::error::Error;
 use crate::redact::Redactor;
 
-/// What became of something that was handed in.
+/// Something that stands in the ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Taken {
-    /// It is on disk, as this entry.
-    New(u64),
-    /// The same came in before, as this entry.
-    Repeated(u64),
-}
-
-impl Taken {
+pub struct Received {
+    /// Whether it is new there.
+    pub taken: Taken,
     /// The entry.
-    pub fn seq(self) -> u64 {
-        match self {
-            Self::New(seq) | Self::Repeated(seq) => seq,
-        }
-    }
+    pub seq: u64,
 }
 
 /// Takes something in. Values of secrets are taken out of it first.
-pub fn receive(ledger: &Ledger, redactor: &Redactor, mut inbound: Inbound) -> Result<Taken, Error> {
+pub fn receive(
+    ledger: &Ledger,
+    redactor: &Redactor,
+    mut inbound: Inbound,
+) -> Result<Received, Error> {
     inbound.check().map_err(|wrong| Error::Definition(wrong.to_string()))?;
     inbound.body.content = redactor.hide(&inbound.body.content);
     let event = Event::Intake(Stage::Received { inbound: Box::new(inbound) });
     match ledger.append(vec![Draft { cause: None, about: About::default(), event }]) {
-        Ok(recorded) => Ok(Taken::New(recorded.first().map_or(0, |envelope| envelope.seq))),
-        Err(agentry_store::Error::Repeated { seq, .. }) => Ok(Taken::Repeated(seq)),
+        Ok(recorded) => {
+            let seq = recorded.first().map_or(0, |envelope| envelope.seq);
+            Ok(Received { taken: Taken::New, seq })
+        }
+        Err(agentry_store::Error::Repeated { seq, .. }) => {
+            Ok(Received { taken: Taken::Repeated, seq })
+        }
         Err(error) => Err(error.into()),
+    }
+}
+
+/// Hands what channels bring to the ledger.
+pub struct Inlet {
+    /// The ledger.
+    pub ledger: Ledger,
+    /// Takes values of secrets out.
+    pub redactor: Arc<Redactor>,
+}
+
+impl Sink for Inlet {
+    fn take(&self, inbound: Inbound) -> Result<Taken, Refused> {
+        let received = receive(&self.ledger, &self.redactor, inbound);
+        received.map(|received| received.taken).map_err(|error| Refused { why: error.to_string() })
     }
 }

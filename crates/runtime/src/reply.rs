@@ -1,90 +1,310 @@
 //! Sends the answer of a run back to where its question came from, and records that.
 //!
+//! What a client of this home asked stands in the ledger, where it reads it. What came from another channel
+//! is sent by that channel's program, one answer after the other, in a thread of its own: a channel that is
+//! slow holds up no session and no other channel. What is not sent when the process ends is sent by the next.
+//!
 //! Must never: send to another place than the one that the question came from, or forget an answer.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::Duration;
 
 use agentry_kernel::identity::LOCAL;
 use agentry_protocol::RunId;
 use agentry_protocol::envelope::{About, Draft};
 use agentry_protocol::event::{Ending, Event};
-use agentry_protocol::inbound::{Body, Direction, EventId, Inbound, PeerKind, Sender};
+use agentry_protocol::inbound::{EventId, Inbound, PeerKind, Place};
 use agentry_protocol::intake::{Delivered, DeliveryError, Intake as Stage};
-use agentry_store::{DeliveryStatus, InboundRow, TurnStatus};
-use serde_json::{Map, json};
+use agentry_store::{DeliveryStatus, Filter, InboundRow, TurnStatus};
+use serde_json::{Map, Value, json};
 
+use crate::channel::{Adapter, Bell, Capabilities, Clock, Outgoing, SentChunk, SystemClock, Way};
+use crate::delivery::{Answer, Means, deliver};
 use crate::desk::Say;
 use crate::error::Error;
-use crate::host::{Host, SharedHost};
-use crate::limits::INTAKE_EVENTS_MAX;
+use crate::host::SharedHost;
+use crate::limits::{INTAKE_EVENTS_MAX, TURN_ENTRIES_MAX};
 
 /// What sends answers back.
-#[derive(Clone, Default)]
-pub struct Replies;
+#[derive(Clone)]
+pub struct Replies(Arc<Outbox>);
+
+struct Outbox {
+    channels: BTreeMap<String, Arc<Adapter>>,
+    /// Whether a channel that is not there now may be there in another process.
+    is_whole: bool,
+    clock: Arc<dyn Clock>,
+    stop: Arc<Bell>,
+    /// The line of each channel, and of what is held back for a while.
+    lines: OnceLock<Lines>,
+}
+
+struct Lines {
+    channels: BTreeMap<String, Sender<EventId>>,
+    later: Sender<(u64, EventId)>,
+}
 
 impl Replies {
-    /// Sends what an earlier process left unsent.
-    pub(crate) fn take_up(&self, host: &SharedHost, say: &Say) -> Result<(), Error> {
-        loop {
-            let rows = host.ledger.inbounds_undelivered(INTAKE_EVENTS_MAX)?;
-            if rows.is_empty() {
-                return Ok(());
-            }
-            for row in rows {
-                if let Err(error) = self.send(host, &row) {
-                    say(&format!("the answer to {} cannot be sent: {error}", row.id));
-                    return Err(error);
-                }
-            }
-        }
+    /// Answers for clients of this home only; what came from elsewhere is left for a server.
+    pub fn here() -> Self {
+        Self::of(BTreeMap::new(), false)
     }
 
-    /// Sends the answer of a run that is over.
-    pub(crate) fn answer(&self, host: &SharedHost, run: &RunId) -> Result<(), Error> {
-        let pending = |row: &InboundRow| {
-            row.delivery.is_some_and(|delivery| delivery.status == DeliveryStatus::Pending)
-        };
-        for row in host.ledger.inbounds_of_run(run)?.iter().filter(|row| pending(row)) {
-            self.send(host, row)?;
+    /// Answers for clients of this home and for these channels; there are no others.
+    pub fn with(channels: BTreeMap<String, Arc<Adapter>>) -> Self {
+        Self::of(channels, true)
+    }
+
+    fn of(channels: BTreeMap<String, Arc<Adapter>>, is_whole: bool) -> Self {
+        let (clock, stop, lines) = (Arc::new(SystemClock), Arc::default(), OnceLock::new());
+        Self(Arc::new(Outbox { channels, is_whole, clock, stop, lines }))
+    }
+
+    /// Begins: starts a thread for each channel, and puts in line what an earlier process left unsent.
+    pub(crate) fn begin(&self, host: &SharedHost, say: &Say) -> Result<(), Error> {
+        let mut channels = BTreeMap::new();
+        for name in self.0.channels.keys() {
+            let (line, waiting) = mpsc::channel();
+            channels.insert(name.clone(), line);
+            let (replies, host, say) = (self.clone(), host.clone(), say.clone());
+            spawn(format!("answers {name}"), move || {
+                for event in waiting {
+                    replies.send_or_say(&host, &event, &say);
+                }
+            })?;
+        }
+        let (later, waiting) = mpsc::channel();
+        let (replies, host_later, say_later) = (self.clone(), host.clone(), say.clone());
+        spawn("answers held back".to_owned(), move || {
+            replies.hold_back(&host_later, &waiting, &say_later);
+        })?;
+        // Nobody else begins it: the desk does, once.
+        self.0.lines.set(Lines { channels, later }).unwrap_or_default();
+        if self.0.is_whole {
+            for row in host.ledger.inbounds_undelivered(INTAKE_EVENTS_MAX)? {
+                self.put(host, &row)?;
+            }
         }
         Ok(())
     }
 
-    fn send(&self, host: &Host, row: &InboundRow) -> Result<(), Error> {
+    /// Sends the answer of a run that is over, or puts it in line.
+    pub(crate) fn answer(&self, host: &SharedHost, run: &RunId) -> Result<(), Error> {
+        for row in host.ledger.inbounds_of_run(run)?.iter().filter(|row| is_pending(row)) {
+            self.put(host, row)?;
+        }
+        Ok(())
+    }
+
+    /// Lets no more be tried.
+    pub(crate) fn stop(&self) {
+        self.0.stop.ring();
+    }
+
+    fn put(&self, host: &SharedHost, row: &InboundRow) -> Result<(), Error> {
+        let after = host.ledger.inbound_routed(row)?.and_then(|routed| routed.answer_after);
+        let now = host.ledger.now();
+        if let (Some(after), Some(lines)) = (after.filter(|after| *after > now), self.0.lines.get())
+        {
+            // The thread lives as long as the line.
+            lines.later.send((after, row.id.clone())).unwrap_or_default();
+            return Ok(());
+        }
+        self.pass_on(host, row)
+    }
+
+    /// Sends at once what a client here reads; the rest goes to its channel's line.
+    fn pass_on(&self, host: &SharedHost, row: &InboundRow) -> Result<(), Error> {
         let asked = host.ledger.inbound_received(row)?;
-        let said = said(host, row, &asked)?;
-        let event = asked.event_id.clone();
-        let total_chars = said.as_ref().map_or(0, |text| text.chars().count() as u64);
-        let is_local = LOCAL.contains(&asked.place.channel.as_str());
-        let (error, sent) = match said {
-            None => (None, None),
-            Some(_) if !is_local => {
-                let target = asked.place.channel.clone();
-                (Some(DeliveryError::NotFound { target }), None)
+        let channel = asked.place.channel.as_str();
+        let line = self.0.lines.get().and_then(|lines| lines.channels.get(channel));
+        match line {
+            Some(line) => line.send(row.id.clone()).map_err(|_| {
+                Error::Halted(format!("the thread that answers on `{channel}` is gone"))
+            }),
+            None if LOCAL.contains(&channel) => self.send(host, row, &asked, &Here),
+            None if self.0.is_whole => self.send(host, row, &asked, &Nowhere),
+            // A server of this home has the channel.
+            None => Ok(()),
+        }
+    }
+
+    fn hold_back(&self, host: &SharedHost, waiting: &Receiver<(u64, EventId)>, say: &Say) {
+        let mut due = std::collections::BTreeSet::new();
+        loop {
+            let now = host.ledger.now();
+            while due.first().is_some_and(|(at, _)| *at <= now) {
+                let Some((_, event)) = due.pop_first() else { break };
+                let row = host.ledger.inbound(&event);
+                let passed = row.map_err(Error::from).and_then(|row| match row {
+                    Some(row) if is_pending(&row) => self.pass_on(host, &row),
+                    Some(_) | None => Ok(()),
+                });
+                if let Err(error) = passed {
+                    say(&format!("the answer to {event} is not sent: {error}"));
+                }
             }
-            Some(text) => (None, Some(Box::new(answer(host, row, &asked, text)?))),
-        };
-        let chunks = u32::from(total_chars > 0);
-        let delivered = Delivered {
-            event,
-            chunks,
-            chunks_sent: if error.is_none() { chunks } else { 0 },
-            message_ids: Vec::new(),
-            total_chars,
-            error,
-            sent,
-        };
+            let next = due.first().map(|(at, _): &(u64, EventId)| at.saturating_sub(now));
+            let came = match next {
+                Some(ms) => waiting.recv_timeout(Duration::from_millis(ms.max(1))),
+                None => waiting.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            match came {
+                Ok(later) => {
+                    due.insert(later);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+
+    fn send_or_say(&self, host: &SharedHost, event: &EventId, say: &Say) {
+        let sent = host.ledger.inbound(event).map_err(Error::from).and_then(|row| {
+            let Some(row) = row.filter(is_pending) else { return Ok(()) };
+            let asked = host.ledger.inbound_received(&row)?;
+            match self.0.channels.get(&asked.place.channel) {
+                Some(adapter) => self.send(host, &row, &asked, &**adapter),
+                None => Ok(()),
+            }
+        });
+        if let Err(error) = sent {
+            say(&format!("the answer to {event} is not sent: {error}"));
+        }
+    }
+
+    fn send(
+        &self,
+        host: &SharedHost,
+        row: &InboundRow,
+        asked: &Inbound,
+        way: &dyn Way,
+    ) -> Result<(), Error> {
         let about = About {
             session: row.routed.as_ref().map(|routed| routed.session.clone()),
             run: row.run.clone(),
             turn: row.turn.clone(),
         };
-        let event = Event::Intake(Stage::Delivered(Box::new(delivered)));
-        host.ledger.append(vec![Draft { cause: Some(row.seq), about, event }])?;
+        let record = |stage: Stage| {
+            let (cause, about) = (Some(row.seq), about.clone());
+            let draft = Draft { cause, about, event: Event::Intake(stage) };
+            host.ledger.append(vec![draft]).map(drop)
+        };
+        let Some(text) = said(host, row, asked)? else {
+            record(Stage::Delivered(Box::new(nothing(&asked.event_id))))?;
+            return Ok(());
+        };
+        let adapter = self.0.channels.get(&asked.place.channel);
+        let capabilities = adapter.map_or_else(unlimited, |adapter| adapter.capabilities());
+        let to = place(asked);
+        let answer = Answer {
+            event: &asked.event_id,
+            text: &text,
+            to: &to,
+            capabilities: &capabilities,
+            before: &before(host, row)?,
+            metadata: metadata(host, row)?,
+        };
+        let means = Means { way, clock: &*self.0.clock, stop: &self.0.stop };
+        let delivered = deliver(&answer, &means, &mut |out| match adapter {
+            // What a client here reads goes out when it is recorded as a whole.
+            None => Ok(()),
+            Some(_) => record(Stage::ChunkSent {
+                event: asked.event_id.clone(),
+                chunk: out.chunk,
+                message_id: out.message_id.map(str::to_owned),
+            }),
+        })?;
+        if delivered.error.is_some() && self.0.stop.is_rung() {
+            // It was not given the time; the next process sends the rest.
+            return Ok(());
+        }
+        record(Stage::Delivered(Box::new(delivered)))?;
         Ok(())
     }
 }
 
+/// Who asked here reads the answer in the ledger.
+struct Here;
+
+impl Way for Here {
+    fn send(&self, _: &Outgoing) -> Result<SentChunk, DeliveryError> {
+        Ok(SentChunk { message_id: None })
+    }
+}
+
+/// There is no such channel.
+struct Nowhere;
+
+impl Way for Nowhere {
+    fn send(&self, outgoing: &Outgoing) -> Result<SentChunk, DeliveryError> {
+        Err(DeliveryError::NotFound { target: outgoing.to.channel.clone() })
+    }
+}
+
+fn spawn(name: String, work: impl FnOnce() + Send + 'static) -> Result<(), Error> {
+    let spawned = thread::Builder::new().name(name).spawn(work);
+    spawned
+        .map(drop)
+        .map_err(|error| Error::Halted(format!("the machine gives no more threads: {error}")))
+}
+
+fn unlimited() -> Capabilities {
+    Capabilities { text_limit: Some(u64::MAX), ..Capabilities::default() }
+}
+
+fn is_pending(row: &InboundRow) -> bool {
+    row.delivery.is_some_and(|delivery| delivery.status == DeliveryStatus::Pending)
+}
+
+fn nothing(event: &EventId) -> Delivered {
+    Delivered {
+        event: event.clone(),
+        chunks: 0,
+        chunks_sent: 0,
+        message_ids: Vec::new(),
+        total_chars: 0,
+        error: None,
+        sent: None,
+    }
+}
+
+/// Where the answer goes: to where the question came from, as a reply to it.
+fn place(asked: &Inbound) -> Place {
+    let (_, source) = asked.event_id.as_str().split_once(':').unwrap_or_default();
+    Place { reply_to_id: Some(source.to_owned()), ..asked.place.clone() }
+}
+
+/// What the channel calls the pieces that went out before.
+fn before(host: &SharedHost, row: &InboundRow) -> Result<Vec<Option<String>>, Error> {
+    if row.delivery.is_none_or(|delivery| delivery.chunks_sent == 0) {
+        return Ok(Vec::new());
+    }
+    let filter = Filter { run: row.run.clone(), ..Filter::default() };
+    let entries = host.ledger.read_from(0, &filter, TURN_ENTRIES_MAX)?;
+    let sent = entries.into_iter().filter_map(|entry| {
+        if let Event::Intake(Stage::ChunkSent { event, message_id, .. }) = entry.event {
+            (event == row.id).then_some(message_id)
+        } else {
+            None
+        }
+    });
+    Ok(sent.collect())
+}
+
+fn metadata(host: &SharedHost, row: &InboundRow) -> Result<Map<String, Value>, Error> {
+    let persona = host.ledger.inbound_routed(row)?.and_then(|routed| routed.persona);
+    let mut metadata = Map::new();
+    metadata.insert("turn_id".to_owned(), json!(row.turn));
+    metadata.insert("persona".to_owned(), json!(persona));
+    Ok(metadata)
+}
+
 /// What is said back; nothing where there is nothing to say.
-fn said(host: &Host, row: &InboundRow, asked: &Inbound) -> Result<Option<String>, Error> {
+fn said(host: &SharedHost, row: &InboundRow, asked: &Inbound) -> Result<Option<String>, Error> {
     let Some(turn) = &row.turn else {
         let run = row.run.as_ref().map(|run| host.ledger.run(run)).transpose()?.flatten();
         let ending = run.and_then(|run| run.ending).unwrap_or(Ending::Failed);
@@ -116,35 +336,4 @@ fn short_error(asked: &Inbound, ending: Ending) -> Option<String> {
         Ending::ModelFailed => "the model did not answer",
     };
     Some(format!("[No answer: {why}.]"))
-}
-
-/// The answer as an event of its own. It comes from us, so it starts nothing.
-fn answer(
-    host: &Host,
-    row: &InboundRow,
-    asked: &Inbound,
-    content: String,
-) -> Result<Inbound, Error> {
-    let source = format!("reply:{}", row.run.as_ref().map_or("none", |run| run.as_str()));
-    let event_id = EventId::of(&asked.place.channel, &source)
-        .map_err(|wrong| Error::Halted(format!("an answer has no id: {wrong}")))?;
-    let persona = host.ledger.inbound_routed(row)?.and_then(|routed| routed.persona);
-    let mut metadata = Map::new();
-    metadata.insert("in_reply_to".to_owned(), json!(asked.event_id));
-    metadata.insert("turn_id".to_owned(), json!(row.turn));
-    metadata.insert("persona".to_owned(), json!(persona));
-    let mut place = asked.place.clone();
-    place.reply_to_id = Some(asked.event_id.as_str().to_owned());
-    Ok(Inbound {
-        event_id,
-        timestamp: host.ledger.now(),
-        body: Body { content, ..Body::default() },
-        place,
-        sender: Sender { sender_id: "agentry".to_owned(), sender_name: None },
-        metadata,
-        direction: Direction::Sent,
-        backfill: false,
-        hook_id: None,
-        event_type: None,
-    })
 }

@@ -66,6 +66,11 @@ impl Secrets {
         self.of(&Receiver::Provider(provider.to_owned()))
     }
 
+    /// The secret with this name, for what the operator's own settings give it to by name.
+    pub fn named(&self, name: &str) -> Option<&Secret> {
+        self.all.iter().find(|secret| secret.name == name)
+    }
+
     /// Knows every value, whoever may have it.
     pub fn redactor(&self) -> Redactor {
         let all = self.all.iter().map(|secret| (secret.name.clone(), secret.value.clone()));

@@ -10,6 +10,7 @@ use agentry_protocol::confinement::{Git, Reading};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::channels::{Channel, Queue, Webhook};
 use crate::limits::SPENDING_DOLLARS_MAX;
 
 /// The file `agentry.toml`.
@@ -37,6 +38,12 @@ pub struct Config {
     pub limits: Limits,
     /// Who may talk to which agent.
     pub access: Access,
+    /// Where else agents are reached, by a name of your choice; only in your own settings.
+    pub channels: BTreeMap<String, Channel>,
+    /// How messages wait, and how many turns run at once; only in your own settings.
+    pub queue: Queue,
+    /// Who may call in over HTTP, by a name of your choice; only in your own settings.
+    pub webhooks: BTreeMap<String, Webhook>,
     /// Which secrets there are, and who may have each; only in your own settings.
     pub secrets: Secrets,
 }

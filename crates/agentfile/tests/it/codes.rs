@@ -8,9 +8,10 @@ use regex::Regex;
 /// Codes that need a real directory, which the tests of `app` have, and those that the kernel finds.
 const ELSEWHERE: [&str; 6] = ["E0108", "E1012", "E1013", "E1014", "E1015", "E1016"];
 
-const SUITE: [(&str, &str); 17] = [
+const SUITE: [(&str, &str); 18] = [
     ("access", include_str!("access.rs")),
     ("agent_program", include_str!("agent_program.rs")),
+    ("channels", include_str!("channels.rs")),
     ("codes", ""),
     ("config", include_str!("config.rs")),
     ("custom_tools", include_str!("custom_tools.rs")),

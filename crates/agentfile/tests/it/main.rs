@@ -2,6 +2,7 @@
 
 mod access;
 mod agent_program;
+mod channels;
 mod codes;
 mod config;
 mod custom_tools;

@@ -12,18 +12,19 @@ use std::sync::Arc;
 
 use agentry_kernel::identity::LOCAL;
 use agentry_kernel::route::TARGET;
-use agentry_kernel::schedule::Limits;
 use agentry_protocol::inbound::{Body, EventId, Inbound, PeerKind, Place, Sender};
+use agentry_runtime::channel::Taken;
 use agentry_runtime::desk::{Desk, Furniture, Scope};
-use agentry_runtime::receive::{Taken, receive};
+use agentry_runtime::receive::receive;
 use agentry_runtime::redact::Redactor;
 use agentry_runtime::reply::Replies;
 use agentry_runtime::trace;
-use agentry_store::{DeliveryStatus, Filter, InboundRow, InboundStatus, Ledger};
+use agentry_store::{DeliveryStatus, Filter, InboundRow, InboundStatus, Ledger, SoleIntake};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
 use super::serve::{Unwatched, say};
+use crate::channels;
 use crate::engine::{self, new_number};
 use crate::fault::{Blame, Fault};
 use crate::host::Host;
@@ -115,8 +116,9 @@ pub(crate) fn run(host: &Host, options: Options) -> Result<ExitCode, Fault> {
     let ledger = engine::open_ledger(host)?;
     let inbound = inbound(&options, ledger.now())?;
     let event = inbound.event_id.clone();
-    let taken = receive(&ledger, &Redactor::default(), inbound).map_err(engine::fault)?;
-    if let Taken::Repeated(seq) = taken {
+    let received = receive(&ledger, &Redactor::default(), inbound).map_err(engine::fault)?;
+    let seq = received.seq;
+    if received.taken == Taken::Repeated {
         say(&format!("{event} came in before, as entry {seq}; this is what became of it"));
     }
     if options.no_wait {
@@ -126,20 +128,15 @@ pub(crate) fn run(host: &Host, options: Options) -> Result<ExitCode, Fault> {
         match ledger.own_intake() {
             // Nobody is there: this process answers.
             Ok(sole) => {
-                drop(sole);
                 if let Some(row) = settled(&ledger, &event)? {
                     return report(&ledger, &row, options.json);
                 }
-                match work(host, ledger.clone(), &event, &options) {
-                    Ok(()) => {}
-                    Err(Worked::Busy) => continue,
-                    Err(Worked::Fault(fault)) => return Err(fault),
-                }
+                work(host, (ledger.clone(), sole), &event, &options)?;
                 let row = known(&ledger, &event)?;
                 return report(&ledger, &row, options.json);
             }
             Err(agentry_store::Error::IntakeBusy { .. }) => {
-                if let Some(row) = wait(&ledger, &event, taken.seq())? {
+                if let Some(row) = wait(&ledger, &event, seq)? {
                     return report(&ledger, &row, options.json);
                 }
                 say("the process that answered is gone");
@@ -149,36 +146,30 @@ pub(crate) fn run(host: &Host, options: Options) -> Result<ExitCode, Fault> {
     }
 }
 
-/// Why this process did not answer itself.
-enum Worked {
-    /// Somebody else does now.
-    Busy,
-    Fault(Fault),
-}
-
-fn work(host: &Host, ledger: Ledger, event: &EventId, options: &Options) -> Result<(), Worked> {
-    let fault = Worked::Fault;
-    let model = options.model.as_deref().map(absolute_model).transpose().map_err(fault)?;
-    let engine = engine::engine(host, ledger, &options.dir, None).map_err(fault)?;
+/// Answers in this process.
+fn work(
+    host: &Host,
+    (ledger, sole): (Ledger, SoleIntake),
+    event: &EventId,
+    options: &Options,
+) -> Result<(), Fault> {
+    let model = options.model.as_deref().map(absolute_model).transpose()?;
+    let engine = engine::engine(host, ledger, &options.dir, None)?;
     let parts = engine.parts.clone();
+    let limits = channels::limits(&engine.loaded.library.settings.config.queue);
     let asked = Asked { agent: options.agent.clone(), model };
-    let reception = Reception::new(host, engine, asked).map_err(fault)?;
+    let reception = Reception::new(host, engine, asked)?;
     let furniture = Furniture {
         host: parts,
         office: Arc::new(reception),
         witness: Arc::new(Unwatched),
         say: Arc::new(say),
-        limits: Limits::default(),
-        replies: Replies,
+        limits,
+        replies: Replies::here(),
+        sole,
     };
     let desk = Desk::open(furniture, Scope::One(event.clone()));
-    match desk.and_then(Desk::work) {
-        Ok(()) => Ok(()),
-        Err(agentry_runtime::Error::Ledger(agentry_store::Error::IntakeBusy { .. })) => {
-            Err(Worked::Busy)
-        }
-        Err(error) => Err(fault(engine::fault(error))),
-    }
+    desk.and_then(Desk::work).map_err(engine::fault)
 }
 
 fn inbound(options: &Options, now: u64) -> Result<Inbound, Fault> {
@@ -319,12 +310,21 @@ fn answer(ledger: &Ledger, row: &InboundRow) -> Result<Option<String>, Fault> {
     let about = row.run.as_ref().map(|run| ledger.inbounds_of_run(run)).transpose();
     let about = about.map_err(engine::store_fault)?.unwrap_or_default();
     let delivered = about.iter().find_map(|one| one.delivery?.seq);
-    let Some(seq) = delivered else { return Ok(None) };
-    let entry = ledger.entry(seq).map_err(engine::store_fault)?;
-    Ok(match entry.map(|envelope| envelope.event) {
+    let entry = |seq: u64| ledger.entry(seq).map_err(engine::store_fault);
+    let sent = match delivered.map(entry).transpose()?.flatten().map(|envelope| envelope.event) {
         Some(Event::Intake(Intake::Delivered(delivered))) => {
             delivered.sent.map(|sent| sent.body.content)
         }
+        Some(_) | None => None,
+    };
+    if sent.is_some() {
+        return Ok(sent);
+    }
+    // What cannot be sent from here was said all the same.
+    let turn = row.turn.as_ref().map(|turn| ledger.turn(turn)).transpose();
+    let ended = turn.map_err(engine::store_fault)?.flatten().and_then(|turn| turn.ended_seq);
+    Ok(match ended.map(entry).transpose()?.flatten().map(|envelope| envelope.event) {
+        Some(Event::TurnEnded { result, .. }) => result,
         Some(_) | None => None,
     })
 }

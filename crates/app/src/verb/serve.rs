@@ -8,7 +8,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread;
 
-use agentry_kernel::schedule::Limits;
 use agentry_model::Delta;
 use agentry_protocol::envelope::{About, Envelope};
 use agentry_runtime::Witness;
@@ -18,6 +17,7 @@ use clap::Args;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use crate::channels;
 use crate::engine;
 use crate::fault::{Blame, Fault};
 use crate::host::Host;
@@ -47,19 +47,27 @@ pub(crate) fn run(host: &Host, options: Options) -> Result<ExitCode, Fault> {
     let ledger = engine::open_ledger(host)?;
     let engine = engine::engine(host, ledger, &options.dir, options.workspace.as_deref())?;
     let parts = engine.parts.clone();
+    let settings = engine.loaded.library.settings.config.clone();
+    let project = engine.project.clone();
     let reception = Reception::new(host, engine, Asked { agent: options.agent, model })?;
+    // There is only one desk, so no channel is started twice.
+    let sole = parts.ledger.own_intake().map_err(engine::store_fault)?;
+    let channels = channels::start(host, &parts, &settings, &project)?;
     let furniture = Furniture {
         host: parts.clone(),
         office: Arc::new(reception),
         witness: Arc::new(Unwatched),
         say: Arc::new(say),
-        limits: Limits::default(),
-        replies: Replies,
+        limits: channels::limits(&settings.queue),
+        replies: Replies::with(channels.adapters.clone()),
+        sole,
     };
     let desk = Desk::open(furniture, Scope::All).map_err(engine::fault)?;
     stop_on_signal(desk.bell())?;
     writeln!(anstream::stdout(), "ready, ledger in {}", parts.ledger.home().root().display())?;
-    desk.work().map_err(engine::fault)?;
+    let worked = desk.work().map_err(engine::fault);
+    channels.stop();
+    worked?;
     say("stopped");
     Ok(ExitCode::SUCCESS)
 }

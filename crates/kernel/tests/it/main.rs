@@ -6,6 +6,7 @@ mod access_random;
 mod access_reference;
 mod approval;
 mod authority;
+mod chunk;
 mod compaction;
 mod confine;
 mod mailbox;

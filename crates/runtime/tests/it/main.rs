@@ -1,3 +1,4 @@
 //! Room tests: real directories in, snapshots out.
 
 mod agents;
+mod channels;

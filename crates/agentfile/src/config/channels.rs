@@ -1,0 +1,84 @@
+//! Who else can reach agents: channels, webhooks, and how their messages wait.
+//!
+//! A channel starts a program of the operator's on the operator's machine with the operator's secrets.
+//!
+//! Must never: take any of it from a file that comes with a project.
+
+use agentry_protocol::inbound::EventId;
+
+use super::Settings;
+use crate::diagnostic::{Code, Findings, Text};
+use crate::manifest::config::Words;
+use crate::node::{Kind, Node, pointer_part};
+use crate::source::Source;
+
+/// Names of channels that are built in.
+pub const BUILT_IN: [&str; 6] = ["terminal", "stdio", "send", "timer", "webhook", "agent"];
+
+/// The sections, each with what it is about.
+const SECTIONS: [(&str, &str); 3] = [
+    ("channels", "start a channel's program"),
+    ("webhooks", "say who may call in"),
+    ("queue", "say how messages wait"),
+];
+
+/// Takes the sections out of a file that is shared with others, and says so.
+pub(super) fn refuse(source: &Source, node: &mut Node, findings: &mut Findings) {
+    for (section, what) in SECTIONS {
+        if let Some(pair) = node.pair(section) {
+            let text = Text::new(format!("a project may not {what}"))
+                .help("say it in your own settings, ~/.config/agentry/agentry.toml");
+            findings.at(Code::SharedChannels, source, pair.key_span, text);
+        }
+    }
+    if let Kind::Map(pairs) = &mut node.kind {
+        pairs.retain(|pair| SECTIONS.iter().all(|(section, _)| pair.key != *section));
+    }
+}
+
+/// Takes out what cannot be used, and says why.
+pub(super) fn check(settings: &mut Settings, findings: &mut Findings) {
+    let channels = std::mem::take(&mut settings.config.channels);
+    for (name, channel) in channels {
+        let pointer = format!("/channels/{}", pointer_part(&name));
+        let wrong = wrong_name("channel", &name)
+            .or_else(|| BUILT_IN.contains(&name.as_str()).then(|| taken(&name)))
+            .or_else(|| wrong_command(&name, channel.command.as_ref()));
+        match wrong {
+            Some(text) => settings.report(Code::ChannelForm, &pointer, text, findings),
+            None => drop(settings.config.channels.insert(name, channel)),
+        }
+    }
+    let webhooks = std::mem::take(&mut settings.config.webhooks);
+    for (name, webhook) in webhooks {
+        let pointer = format!("/webhooks/{}", pointer_part(&name));
+        match wrong_name("webhook", &name) {
+            Some(text) => settings.report(Code::ChannelForm, &pointer, text, findings),
+            None => drop(settings.config.webhooks.insert(name, webhook)),
+        }
+    }
+}
+
+fn wrong_name(what: &str, name: &str) -> Option<Text> {
+    EventId::of(name, "x").err().map(|_| {
+        Text::new(format!("a {what} cannot be called `{name}`"))
+            .help("use 1 to 64 lower-case letters, digits, `-` and `_`")
+    })
+}
+
+fn taken(name: &str) -> Text {
+    Text::new(format!("`{name}` is a channel that is built in"))
+        .help(format!("call yours otherwise, such as `my-{name}`"))
+}
+
+fn wrong_command(name: &str, command: Option<&Words>) -> Option<Text> {
+    let is_there = match command {
+        None => false,
+        Some(Words::One(program)) => !program.trim().is_empty(),
+        Some(Words::Several(words)) => words.first().is_some_and(|one| !one.trim().is_empty()),
+    };
+    (!is_there).then(|| {
+        Text::new(format!("the channel `{name}` has no program"))
+            .help("set `command`, such as command = [\"python3\", \"/path/of/adapter.py\"]")
+    })
+}

@@ -1,0 +1,72 @@
+//! Starts the channels that the operator's settings define, and the clock.
+//!
+//! Must never: start a program that only a project's file names.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use agentry_agentfile::manifest::channels::Queue;
+use agentry_agentfile::manifest::config::Config as Settings;
+use agentry_kernel::schedule::Limits;
+use agentry_runtime::Host as Parts;
+use agentry_runtime::channel::timer::Timer;
+use agentry_runtime::channel::{Adapter, Config, Sink, Surroundings, SystemClock};
+use agentry_runtime::receive::Inlet;
+
+use crate::fault::{Blame, Fault};
+use crate::host::Host;
+
+/// The channels under way.
+pub(crate) struct Channels {
+    /// Their programs, by name.
+    pub(crate) adapters: BTreeMap<String, Arc<Adapter>>,
+    timer: Timer,
+}
+
+impl Channels {
+    /// Ends all programs.
+    pub(crate) fn stop(&self) {
+        self.timer.stop();
+        self.adapters.values().for_each(|adapter| adapter.stop());
+    }
+}
+
+/// Starts all channels.
+pub(crate) fn start(
+    host: &Host,
+    parts: &Arc<Parts>,
+    settings: &Settings,
+    project: &Path,
+) -> Result<Channels, Fault> {
+    let inlet = Inlet { ledger: parts.ledger.clone(), redactor: parts.redactor.clone() };
+    let sink: Arc<dyn Sink> = Arc::new(inlet);
+    let clock = Arc::new(SystemClock);
+    let variable = |name: &str| host.environment.variable(name);
+    let around = Surroundings { directory: project, variable: &variable, secrets: &parts.secrets };
+    let mut adapters = BTreeMap::new();
+    for (name, channel) in &settings.channels {
+        let started = Config::of(name, channel, &around)
+            .and_then(|config| Adapter::start(config, sink.clone(), clock.clone()));
+        let adapter = started.map_err(|error| Fault::new(Blame::Caller, error.to_string()))?;
+        adapters.insert(name.clone(), Arc::new(adapter));
+    }
+    let timer = Timer::start(sink, clock).map_err(|error| {
+        Fault::new(Blame::Machine, format!("the clock does not start: {error}"))
+    })?;
+    Ok(Channels { adapters, timer })
+}
+
+/// How much may run and wait.
+pub(crate) fn limits(queue: &Queue) -> Limits {
+    let usual = Limits::default();
+    let or = |said: Option<u64>, usual: usize| {
+        said.map_or(usual, |said| usize::try_from(said).unwrap_or(usize::MAX))
+    };
+    Limits {
+        running: or(queue.turns, usual.running),
+        running_per_principal: or(queue.turns_per_principal, usual.running_per_principal),
+        waiting: or(queue.waiting, usual.waiting),
+        waiting_per_principal: or(queue.waiting, usual.waiting_per_principal),
+    }
+}

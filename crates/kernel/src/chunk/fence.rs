@@ -1,0 +1,63 @@
+//! Where the code fences of a Markdown text are, and how one is closed and opened again.
+//!
+//! Must never: take for a fence what a reader of Markdown does not.
+
+use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
+
+/// A fenced block of code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Fence {
+    /// The first byte of its first line.
+    pub(super) start: usize,
+    /// The first byte of the code.
+    pub(super) body: usize,
+    /// The byte behind its last sign.
+    pub(super) end: usize,
+    /// What opens it again.
+    pub(super) open: String,
+    /// What closes it.
+    pub(super) close: String,
+}
+
+impl Fence {
+    /// Whether it can be cut with at least one sign in each piece.
+    pub(super) fn fits(&self, limit: usize) -> bool {
+        let first_line = self.open.chars().count().max(self.body - self.start);
+        first_line + self.close.chars().count() < limit
+    }
+}
+
+/// All fences of a text, in order.
+pub(super) fn fences(text: &str) -> Vec<Fence> {
+    let mut all = Vec::new();
+    for (event, range) in Parser::new(text).into_offset_iter() {
+        if let Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(_))) = event {
+            all.extend(fence(text, range.start, range.end));
+        }
+    }
+    all
+}
+
+fn fence(text: &str, start: usize, end: usize) -> Option<Fence> {
+    let line = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
+    let start = start + (text[start..].len() - text[start..].trim_start_matches([' ', '\t']).len());
+    let sign = text[start..].chars().next().filter(|sign| ['`', '~'].contains(sign))?;
+    let rest = text[start..].trim_start_matches(sign);
+    let ticks = &text[start..text.len() - rest.len()];
+    let newline = start + text[start..].find('\n')?;
+    let info = text[start + ticks.len()..newline].trim();
+    // A list's sign stands on the first line only; below it the code is indented.
+    let prefix: String = text[line..start]
+        .chars()
+        .map(|sign| if sign == '>' || sign.is_whitespace() { sign } else { ' ' })
+        .collect();
+    let body = newline + 1;
+    let end = text[..end].trim_end().len();
+    (body < end).then(|| Fence {
+        start: line,
+        body,
+        end,
+        open: format!("{prefix}{ticks}{info}\n"),
+        close: format!("\n{prefix}{ticks}"),
+    })
+}

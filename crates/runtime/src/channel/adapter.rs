@@ -1,0 +1,389 @@
+//! A channel's program: started, watched, started again, and stopped.
+//!
+//! One thread starts it and waits for its end; three more carry its output, its complaints and what it
+//! is told. While the sink lets its caller wait, nothing more is read, so that the program waits too.
+//!
+//! Must never: leave a process of the program behind, or say that something went out before it did.
+
+use std::collections::HashMap;
+use std::sync::mpsc::{SyncSender, TrySendError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use agentry_protocol::intake::DeliveryError;
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use super::clock::{Bell, Clock};
+use super::complaints::{self, Complaints};
+use super::config::{Config, StartError};
+use super::wire::{self, Acked, Own, Said, Unread};
+use super::{Capabilities, Health, Outgoing, SentChunk, Sink, Taken, Way, filter, life};
+use crate::limits::{
+    ADAPTER_ANSWER_MS_MAX, ADAPTER_END_MS_MAX, ADAPTER_HEALTHY_MS, ADAPTER_RESTART_MS,
+    ADAPTER_RESTART_MS_MAX,
+};
+use crate::redact::Ends;
+
+/// A channel's program.
+pub struct Adapter {
+    shared: Arc<Shared>,
+}
+
+impl Adapter {
+    /// Starts it. What comes in later goes to the sink.
+    pub fn start(
+        config: Config,
+        sink: Arc<dyn Sink>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, StartError> {
+        let child = life::spawn(&config)?;
+        let channel = config.channel.clone();
+        let shared = Arc::new(Shared {
+            config,
+            sink,
+            clock,
+            stop: Arc::default(),
+            ended: Arc::default(),
+            state: Mutex::default(),
+        });
+        let first = life::born(&shared, child);
+        let supervised = Arc::clone(&shared);
+        let thread = thread::Builder::new().name(format!("channel {channel}"));
+        let spawned = thread.spawn(move || life::supervise(&supervised, first));
+        spawned.map_err(|error| {
+            shared.end_group();
+            StartError::Thread { channel, error }
+        })?;
+        Ok(Self { shared })
+    }
+
+    /// How it is.
+    pub fn health(&self) -> Health {
+        let state = self.shared.state();
+        Health { complaints: state.complaints.all(), ..state.health.clone() }
+    }
+
+    /// What the channel can show: what the settings say, else what the program said.
+    pub fn capabilities(&self) -> Capabilities {
+        let config = &self.shared.config;
+        let said = self.shared.state().capabilities.clone();
+        Capabilities {
+            text_limit: config.text_limit.or(said.text_limit),
+            markdown_flavor: config.markdown.or(said.markdown_flavor),
+            ..said
+        }
+    }
+
+    /// Sends one piece, and waits until the program says whether it went out.
+    pub fn send(&self, outgoing: &Outgoing) -> Result<SentChunk, DeliveryError> {
+        let waiting = self.shared.hand_over(outgoing)?;
+        self.shared.clock.wait(ADAPTER_ANSWER_MS_MAX, &waiting.bell);
+        self.shared.state().waiting.remove(&outgoing.id);
+        let answer = waiting.answer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        answer.unwrap_or_else(|| {
+            Err(DeliveryError::Unknown {
+                message: format!(
+                    "the program of the channel `{}` did not say within {ADAPTER_ANSWER_MS_MAX} ms \
+                     whether it was sent",
+                    self.shared.config.channel
+                ),
+            })
+        })
+    }
+
+    /// Ends it with all its processes: asked first, killed if that does not help.
+    pub fn stop(&self) {
+        let shared = &self.shared;
+        shared.stop.ring();
+        shared.signal(Signal::TERM);
+        if !shared.clock.wait(ADAPTER_END_MS_MAX, &shared.ended) {
+            shared.signal(Signal::KILL);
+            shared.clock.wait(ADAPTER_END_MS_MAX, &shared.ended);
+        }
+    }
+}
+
+impl Drop for Adapter {
+    fn drop(&mut self) {
+        if !self.shared.stop.is_rung() {
+            self.stop();
+        }
+    }
+}
+
+impl Way for Adapter {
+    fn send(&self, outgoing: &Outgoing) -> Result<SentChunk, DeliveryError> {
+        Adapter::send(self, outgoing)
+    }
+}
+
+/// What the threads of one adapter share.
+pub(super) struct Shared {
+    pub(super) config: Config,
+    pub(super) sink: Arc<dyn Sink>,
+    pub(super) clock: Arc<dyn Clock>,
+    /// Rings when it is to end.
+    pub(super) stop: Arc<Bell>,
+    /// Rings when its process has ended for good.
+    pub(super) ended: Arc<Bell>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    health: Health,
+    complaints: Complaints,
+    capabilities: Capabilities,
+    /// What was handed over and not answered, by id.
+    waiting: HashMap<String, Arc<Waiting>>,
+    /// The process that runs now.
+    now: Option<Now>,
+    /// How many processes there were.
+    lives: u64,
+    /// How often in a row it did not stay connected.
+    failures: u32,
+    /// Since when it is connected.
+    healthy_since: Option<u64>,
+}
+
+/// The process that runs now. It is not reaped while it stands here, so that its number is its own.
+struct Now {
+    group: Pid,
+    lines: SyncSender<String>,
+}
+
+/// Somebody waits to hear whether something went out.
+#[derive(Default)]
+struct Waiting {
+    bell: Arc<Bell>,
+    answer: Mutex<Option<Result<SentChunk, DeliveryError>>>,
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn signal(&self, signal: Signal) {
+        if let Some(now) = &self.state().now {
+            // An error means that the group is empty, which is what is wanted.
+            kill_process_group(now.group, signal).ok();
+        }
+    }
+
+    /// A process runs from now on; its number among all. If it is to end already, it is asked to.
+    pub(super) fn begin(&self, group: Pid, lines: SyncSender<String>) -> u64 {
+        let now_ms = self.clock.now_ms();
+        let mut state = self.state();
+        state.now = Some(Now { group, lines });
+        state.lives += 1;
+        state.health.connected = true;
+        state.health.next_try_ms = None;
+        state.health.restarts = state.lives - 1;
+        state.healthy_since = Some(now_ms);
+        let life = state.lives;
+        drop(state);
+        if self.stop.is_rung() {
+            self.signal(Signal::TERM);
+        }
+        life
+    }
+
+    pub(super) fn is_current(&self, life: u64) -> bool {
+        self.state().lives == life && !self.stop.is_rung()
+    }
+
+    /// The process has ended and is not reaped yet: whatever is left of its group ends too.
+    pub(super) fn end_group(&self) {
+        self.signal(Signal::KILL);
+        self.state().now = None;
+    }
+
+    /// Nobody will answer what was handed over to the process that ended, for this reason.
+    pub(super) fn end(&self, why: &str) {
+        let now_ms = self.clock.now_ms();
+        let mut state = self.state();
+        state.lose_health(now_ms);
+        state.failures = state.failures.saturating_add(1);
+        let last = state.complaints.last().map(|last| format!(": {last}")).unwrap_or_default();
+        state.health.error = Some(format!("{why}{last}"));
+        for (_, waiting) in state.waiting.drain() {
+            let message = "the channel's program ended before it said whether it was sent";
+            waiting.answer(Err(DeliveryError::Unknown { message: message.to_owned() }));
+        }
+    }
+
+    /// Waits before the next start; false if there is to be none.
+    pub(super) fn back_off(&self) -> bool {
+        let now_ms = self.clock.now_ms();
+        let wait = {
+            let mut state = self.state();
+            let wait = wait_before(state.failures);
+            state.health.next_try_ms = Some(now_ms.saturating_add(wait));
+            wait
+        };
+        !self.clock.wait(wait, &self.stop)
+    }
+
+    pub(super) fn complain(&self, line: &str, ends: Ends) {
+        let line = complaints::kept(&self.config.redactor, line, ends);
+        self.state().complaints.add(&line);
+    }
+
+    /// What a line asks for; the answer goes to the program.
+    pub(super) fn hear(&self, line: Result<&[u8], &str>, number: u64, lines: &SyncSender<String>) {
+        let own = Own {
+            channel: &self.config.channel,
+            account_id: self.config.account_id.as_deref(),
+            peer_kind: self.config.peer_kind,
+        };
+        let said = match line {
+            Ok(line) => wire::read(line, &own, self.clock.now_ms()),
+            Err(why) => Err(Unread { event_id: None, why: why.to_owned() }),
+        };
+        let answer = match said {
+            Ok(Said::Event(inbound)) => Some(self.take(*inbound)),
+            Ok(other) => {
+                self.note(other);
+                None
+            }
+            Err(unread) => Some(Err(unread)),
+        };
+        let answer = match answer {
+            None => return,
+            Some(Ok(line)) => line,
+            Some(Err(unread)) => {
+                let why = format!("line {number} was refused: {}", unread.why);
+                self.complain(&why, Ends::Whole);
+                self.state().health.refused += 1;
+                wire::refused(number, &unread)
+            }
+        };
+        // Nobody reads it when the program is about to end.
+        lines.send(answer).ok();
+    }
+
+    fn take(&self, inbound: agentry_protocol::inbound::Inbound) -> Result<String, Unread> {
+        let id = inbound.event_id.clone();
+        if !filter::lets_in(&self.config.filters, &inbound) {
+            self.state().health.filtered += 1;
+            return Ok(wire::ack(&id, Acked::Filtered));
+        }
+        let taken = self.sink.take(inbound);
+        let acked = match taken {
+            Ok(Taken::New) => Acked::New,
+            Ok(Taken::Repeated) => Acked::Repeated,
+            Err(refused) => {
+                return Err(Unread { event_id: Some(id.to_string()), why: refused.why });
+            }
+        };
+        let now_ms = self.clock.now_ms();
+        self.state().health.last_event_at = Some(now_ms);
+        Ok(wire::ack(&id, acked))
+    }
+
+    fn note(&self, said: Said) {
+        let now_ms = self.clock.now_ms();
+        let kept = |text: &str| complaints::kept(&self.config.redactor, text, Ends::Whole);
+        match said {
+            Said::Health { connected: true, error } => {
+                let mut state = self.state();
+                state.health.connected = true;
+                state.health.error = error.as_deref().map(kept);
+                state.healthy_since.get_or_insert(now_ms);
+            }
+            Said::Health { connected: false, error } => {
+                let mut state = self.state();
+                state.lose_health(now_ms);
+                state.health.error = error.as_deref().map(kept);
+            }
+            Said::Capabilities(capabilities) => self.state().capabilities = capabilities,
+            Said::Sent { id, message_id } => self.answer(&id, Ok(SentChunk { message_id })),
+            Said::Failed { id, error } => self.answer(&id, Err(redacted(error, kept))),
+            Said::Log { level, message } => {
+                self.complain(&format!("{level}: {message}"), Ends::Whole);
+            }
+            Said::Event(_) => {}
+        }
+    }
+
+    /// An answer for which nobody waits any more is of no use: the same id is handed over again.
+    fn answer(&self, id: &str, answer: Result<SentChunk, DeliveryError>) {
+        if let Some(waiting) = self.state().waiting.get(id) {
+            waiting.answer(answer);
+        }
+    }
+
+    fn hand_over(&self, outgoing: &Outgoing) -> Result<Arc<Waiting>, DeliveryError> {
+        let channel = &self.config.channel;
+        let cut_off = |what: &str| DeliveryError::Network {
+            message: format!("the program of the channel `{channel}` {what}"),
+        };
+        let mut state = self.state();
+        let Some(now) = &state.now else { return Err(cut_off("does not run")) };
+        if state.waiting.contains_key(&outgoing.id) {
+            let message = format!("`{}` is being sent already", outgoing.id);
+            return Err(DeliveryError::Unknown { message });
+        }
+        now.lines.try_send(wire::send(outgoing)).map_err(|error| match error {
+            TrySendError::Full(_) => cut_off("does not read what it is told"),
+            TrySendError::Disconnected(_) => cut_off("does not listen any more"),
+        })?;
+        let waiting = Arc::new(Waiting::default());
+        state.waiting.insert(outgoing.id.clone(), Arc::clone(&waiting));
+        Ok(waiting)
+    }
+}
+
+impl State {
+    fn lose_health(&mut self, now_ms: u64) {
+        self.health.connected = false;
+        let since = self.healthy_since.take();
+        if since.is_some_and(|since| now_ms.saturating_sub(since) >= ADAPTER_HEALTHY_MS) {
+            self.failures = 0;
+        }
+    }
+}
+
+impl Waiting {
+    fn answer(&self, answer: Result<SentChunk, DeliveryError>) {
+        let mut slot = self.answer.lock().unwrap_or_else(PoisonError::into_inner);
+        slot.get_or_insert(answer);
+        self.bell.ring();
+    }
+}
+
+/// How long to wait after so many failures in a row.
+fn wait_before(failures: u32) -> u64 {
+    let doublings = failures.saturating_sub(1).min(u64::BITS - 1);
+    ADAPTER_RESTART_MS.saturating_mul(1 << doublings).min(ADAPTER_RESTART_MS_MAX)
+}
+
+fn redacted(error: DeliveryError, kept: impl Fn(&str) -> String) -> DeliveryError {
+    match error {
+        DeliveryError::RateLimited { retry_after_ms } => {
+            DeliveryError::RateLimited { retry_after_ms }
+        }
+        DeliveryError::PermissionDenied { reason } => {
+            DeliveryError::PermissionDenied { reason: kept(&reason) }
+        }
+        DeliveryError::NotFound { target } => DeliveryError::NotFound { target: kept(&target) },
+        DeliveryError::ContentRejected { reason } => {
+            DeliveryError::ContentRejected { reason: kept(&reason) }
+        }
+        DeliveryError::Network { message } => DeliveryError::Network { message: kept(&message) },
+        DeliveryError::Unknown { message } => DeliveryError::Unknown { message: kept(&message) },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_wait_is_twice_the_one_before_up_to_a_minute() {
+        let waits: Vec<u64> = (1..=8).map(wait_before).collect();
+        assert_eq!(waits, [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
+        assert_eq!(wait_before(u32::MAX), 60_000);
+    }
+}
