@@ -16,6 +16,7 @@ pub mod mailbox;
 pub mod models;
 pub mod moves;
 pub mod prompt;
+pub mod request;
 pub mod schedule;
 pub mod shell;
 pub mod template;
