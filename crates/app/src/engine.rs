@@ -293,8 +293,10 @@ pub(crate) fn store_fault(error: agentry_store::Error) -> Fault {
         | Store::Ambiguous { .. }
         | Store::NotWaiting { .. }
         | Store::Busy { .. }
-        | Store::SessionExists { .. } => Blame::Caller,
-        Store::Unstorable { .. } | Store::HeadMoved { .. } => Blame::Us,
+        | Store::SessionExists { .. }
+        | Store::Repeated { .. }
+        | Store::IdentityTaken { .. } => Blame::Caller,
+        Store::Unstorable { .. } | Store::HeadMoved { .. } | Store::Handled { .. } => Blame::Us,
         Store::File { .. }
         | Store::Read { .. }
         | Store::Upgrade { .. }

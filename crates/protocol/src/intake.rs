@@ -250,10 +250,6 @@ pub struct Routed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Unrun {
-    /// It was brought in from the past.
-    Backfilled,
-    /// It tells of something that nobody said to an agent.
-    NotAMessage,
     /// No hook wanted it.
     NoHook,
     /// It was all about how later messages wait.
@@ -282,8 +278,6 @@ impl Unrun {
     /// The word, as it is written.
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Backfilled => "backfilled",
-            Self::NotAMessage => "not_a_message",
             Self::NoHook => "no_hook",
             Self::Directive => "directive",
             Self::Cap => "cap",
@@ -302,8 +296,6 @@ impl Unrun {
 impl fmt::Display for Unrun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Backfilled => "it is from the past; it is stored and not answered",
-            Self::NotAMessage => "nobody said it to an agent",
             Self::NoHook => "no hook wanted it",
             Self::Directive => "it only said how messages wait from now on",
             Self::Cap => "too many of this sender wait, and new ones are turned away",

@@ -6,13 +6,15 @@
 
 use agentry_protocol::envelope::{About, EVENT_VERSION, Envelope};
 use agentry_protocol::event::Event;
+use agentry_protocol::inbound::EventId;
+use agentry_protocol::intake::{AccessChange, Entity, Intake};
 use agentry_protocol::{SessionId, TurnId};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::anchor::Tip;
 use crate::chain::{self, GENESIS, Sealed};
 use crate::error::Error;
-use crate::view::{self, ApprovalStatus, Placed};
+use crate::view::{self, ApprovalStatus, InboundStatus, Placed};
 
 /// An entry that only lacks its place.
 pub(crate) struct Entry {
@@ -145,30 +147,93 @@ fn place_one(
 
 /// The events that the state of the ledger can forbid.
 fn may_be_refused(event: &Event) -> bool {
-    matches!(
-        event,
-        Event::ApprovalAnswered { .. } | Event::SessionOpened { .. } | Event::TurnStarted(_)
-    )
+    match event {
+        Event::ApprovalAnswered { .. }
+        | Event::SessionOpened { .. }
+        | Event::TurnStarted(_)
+        | Event::Intake(Intake::Received { .. } | Intake::Decided { .. } | Intake::Routed(_))
+        | Event::Access(AccessChange::EntityChanged { .. })
+        | Event::SteerReceived { event: Some(_), .. } => true,
+        Event::RunCreated(plan) => !plan.given.inbounds.is_empty(),
+        _ => false,
+    }
 }
 
 fn check(sql: &Connection, entry: &Entry) -> Result<(), Trouble> {
-    if let Event::ApprovalAnswered { approval, .. } = &entry.event {
-        let status = view::approval_status(sql, approval)?;
-        if status != Some(ApprovalStatus::Waiting) {
-            let approval = approval.clone();
-            return Err(Trouble::Refused(Error::NotWaiting { approval, status }));
+    match &entry.event {
+        Event::ApprovalAnswered { approval, .. } => {
+            let status = view::approval_status(sql, approval)?;
+            if status != Some(ApprovalStatus::Waiting) {
+                let approval = approval.clone();
+                return Err(Trouble::Refused(Error::NotWaiting { approval, status }));
+            }
         }
-    } else if let Event::SessionOpened { key, agent, .. } = &entry.event {
-        if let Some(session) = view::session_by_key(sql, key, agent)? {
-            let (key, agent) = (key.clone(), agent.clone());
-            return Err(Trouble::Refused(Error::SessionExists { key, agent, session }));
+        Event::SessionOpened { key, agent, .. } => {
+            if let Some(session) = view::session_by_key(sql, key, agent)? {
+                let (key, agent) = (key.clone(), agent.clone());
+                return Err(Trouble::Refused(Error::SessionExists { key, agent, session }));
+            }
         }
-    } else if let Event::TurnStarted(plan) = &entry.event
-        && let Some(session) = &entry.about.session
-    {
-        let (head, under_way) = view::session_place(sql, session)?;
-        if under_way.is_some() || head != plan.parent {
-            return Err(moved(session, plan.parent.clone(), head, under_way));
+        Event::TurnStarted(plan) => {
+            if let Some(session) = &entry.about.session {
+                let (head, under_way) = view::session_place(sql, session)?;
+                if under_way.is_some() || head != plan.parent {
+                    return Err(moved(session, plan.parent.clone(), head, under_way));
+                }
+            }
+        }
+        Event::Intake(intake) => check_intake(sql, intake)?,
+        // One event is answered by one run.
+        Event::RunCreated(plan) => {
+            for event in &plan.given.inbounds {
+                must_be(sql, event, InboundStatus::Waiting)?;
+            }
+        }
+        Event::SteerReceived { event: Some(event), .. } => {
+            must_be(sql, event, InboundStatus::Waiting)?;
+        }
+        Event::Access(AccessChange::EntityChanged { entity }) => free_identities(sql, entity)?,
+        _ => {}
+    }
+    Ok(())
+}
+
+fn check_intake(sql: &Connection, intake: &Intake) -> Result<(), Trouble> {
+    match intake {
+        Intake::Received { inbound } => match view::inbound_status(sql, &inbound.event_id)? {
+            None => Ok(()),
+            Some((_, seq)) => {
+                let event = inbound.event_id.clone();
+                Err(Trouble::Refused(Error::Repeated { event, seq }))
+            }
+        },
+        Intake::Decided { record } => match &record.event_id {
+            Some(event) => must_be(sql, event, InboundStatus::Received),
+            None => Ok(()),
+        },
+        Intake::Routed(routed) => must_be(sql, &routed.event, InboundStatus::Received),
+        Intake::Unrun { .. }
+        | Intake::ChunkSent { .. }
+        | Intake::Delivered(_)
+        | Intake::QueueSet { .. } => Ok(()),
+    }
+}
+
+fn must_be(sql: &Connection, event: &EventId, wanted: InboundStatus) -> Result<(), Trouble> {
+    let status = view::inbound_status(sql, event)?.map(|(status, _)| status);
+    if status == Some(wanted) {
+        return Ok(());
+    }
+    Err(Trouble::Refused(Error::Handled { event: event.clone(), status }))
+}
+
+fn free_identities(sql: &Connection, entity: &Entity) -> Result<(), Trouble> {
+    for identity in &entity.identities {
+        let owner = view::identity(sql, &identity.channel, &identity.identifier)?;
+        if let Some(other) = owner.filter(|owner| *owner != entity.id) {
+            let (channel, identifier) = (identity.channel.clone(), identity.identifier.clone());
+            let taken = Error::IdentityTaken { channel, identifier, entity: other };
+            return Err(Trouble::Refused(taken));
         }
     }
     Ok(())

@@ -8,10 +8,11 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use agentry_protocol::inbound::EventId;
 use agentry_protocol::{AgentId, ApprovalId, SessionId, SessionKey, TurnId};
 
 use crate::verify::Broken;
-use crate::view::ApprovalStatus;
+use crate::view::{ApprovalStatus, InboundStatus};
 
 /// What went wrong.
 #[derive(Debug, thiserror::Error)]
@@ -111,6 +112,32 @@ pub enum Error {
         approval: ApprovalId,
         /// How it stands; nothing if there is no such question.
         status: Option<ApprovalStatus>,
+    },
+    /// The same event came in before. Nothing was written.
+    #[error("the event {event} came in before, as entry {seq}")]
+    Repeated {
+        /// The event.
+        event: EventId,
+        /// The entry that it came in with.
+        seq: u64,
+    },
+    /// Something was to be done about an event that is further on its way, or that nobody knows. Nothing was written.
+    #[error("the event {event} is {}; read it again", further(*status))]
+    Handled {
+        /// The event.
+        event: EventId,
+        /// How far it is; nothing if there is no such event.
+        status: Option<InboundStatus>,
+    },
+    /// An identity belongs to one entity only. Nothing was written.
+    #[error("{channel}:{identifier} is {entity} already; unlink it there first")]
+    IdentityTaken {
+        /// The channel.
+        channel: String,
+        /// The channel's id.
+        identifier: String,
+        /// Whose it is.
+        entity: String,
     },
     /// Another process held the ledger for too long. Nothing was written.
     #[error("another process keeps {} locked; try again", path.display())]
@@ -220,4 +247,8 @@ fn by(pid: Option<u32>) -> String {
 fn listed(broken: &[Broken]) -> String {
     let lines: Vec<String> = broken.iter().map(ToString::to_string).collect();
     lines.join("; ")
+}
+
+fn further(status: Option<InboundStatus>) -> &'static str {
+    status.map_or("not known", InboundStatus::as_str)
 }

@@ -15,6 +15,7 @@ mod chain;
 mod connection;
 mod error;
 mod home;
+mod inbox;
 mod ledger;
 pub mod limits;
 mod lock;
@@ -23,6 +24,7 @@ mod spending;
 mod tail;
 mod verify;
 mod view;
+mod who;
 mod writer;
 
 use std::sync::Arc;
@@ -35,9 +37,11 @@ pub use spending::{Over, Reservation, Span, SpendingLimits, day_of};
 pub use tail::Tail;
 pub use verify::{Broken, Defect, Verified};
 pub use view::{
-    ApprovalRow, ApprovalStatus, Bill, CallRow, CallStatus, Payer, RunRow, RunStatus, SessionRow,
-    StepRow, TurnRow, TurnStatus,
+    ApprovalRow, ApprovalStatus, Bill, CallRow, CallStatus, DeliveryRow, DeliveryStatus,
+    GrantActivity, GrantActivityRow, InboundRow, InboundStatus, Payer, RoutedRow, RunRow,
+    RunStatus, SessionRow, StepRow, TurnRow, TurnStatus,
 };
+pub use who::{AuditFilter, AuditRow, PolicyPart};
 
 /// Says the time in milliseconds since 1970.
 pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;

@@ -188,18 +188,18 @@ impl Ledger {
         })
     }
 
-    fn entry_in(&self, sql: &Connection, seq: u64) -> Result<Envelope, Error> {
+    pub(crate) fn entry_in(&self, sql: &Connection, seq: u64) -> Result<Envelope, Error> {
         let entries = self.shared.entries(sql, seq.saturating_sub(1), &Filter::default(), 1)?;
         let found = entries.into_iter().find(|envelope| envelope.seq == seq);
         found.ok_or_else(|| self.not_the(seq, "entry"))
     }
 
-    fn not_the(&self, seq: u64, what: &str) -> Error {
+    pub(crate) fn not_the(&self, seq: u64, what: &str) -> Error {
         let why = format!("it is not the {what} that a view says it is");
         Error::Unreadable { path: self.shared.path.clone(), seq, why }
     }
 
-    fn find(
+    pub(crate) fn find(
         &self,
         what: &'static str,
         table: &str,

@@ -7,7 +7,10 @@
 //! Must never: be written by anything but the fold, or say no to an entry.
 
 mod approvals;
+mod audit;
 mod calls;
+mod grants;
+mod inbounds;
 mod runs;
 mod sessions;
 mod spending;
@@ -26,17 +29,22 @@ use crate::error::Error;
 
 pub use approvals::{ApprovalRow, ApprovalStatus};
 pub use calls::{CallRow, CallStatus};
+pub use grants::{GrantActivity, GrantActivityRow};
+pub use inbounds::{DeliveryRow, DeliveryStatus, InboundRow, InboundStatus, RoutedRow};
 pub use runs::{RunRow, RunStatus, StepRow};
 pub use sessions::SessionRow;
 pub use spending::{Bill, Payer};
 pub use turns::{TurnRow, TurnStatus};
 
 pub(crate) use approvals::{Found as FoundApproval, status as approval_status};
+pub(crate) use audit::effect_word;
+pub(crate) use grants::{FoundGrant, entities, identity};
+pub(crate) use inbounds::{status as inbound_status, wish as queue_wish};
 pub(crate) use sessions::{by_key as session_by_key, place as session_place};
 pub(crate) use spending::{bill, whole};
 
 /// The tables with the columns that order their rows, in the order of a dump.
-pub(crate) const TABLES: [(&str, &str); 7] = [
+pub(crate) const TABLES: [(&str, &str); 15] = [
     ("sessions", "id"),
     ("turns", "id"),
     ("runs", "id"),
@@ -44,9 +52,17 @@ pub(crate) const TABLES: [(&str, &str); 7] = [
     ("calls", "id"),
     ("approvals", "id"),
     ("spending", "seq"),
+    ("inbounds", "id"),
+    ("queues", "session"),
+    ("audit", "seq"),
+    ("audit_policies", "policy, seq"),
+    ("grants", "id"),
+    ("grant_log", "seq, grant_id"),
+    ("entities", "id"),
+    ("identities", "channel, identifier"),
 ];
 
-const TABLES_SQL: &str = include_str!("view/tables.sql");
+const TABLES_SQL: [&str; 2] = [include_str!("view/tables.sql"), include_str!("view/intake.sql")];
 
 /// An entry at its place, as the fold sees it.
 pub(crate) struct Placed<'a> {
@@ -74,10 +90,8 @@ impl Placed<'_> {
 pub(crate) fn fold(sql: &Connection, entry: &Placed<'_>) -> rusqlite::Result<()> {
     match entry.event {
         Event::PromptReceived { .. }
-        | Event::SteerReceived { .. }
         | Event::CancelReceived {}
         | Event::ToolAccessChanged { .. }
-        | Event::InputTaken { .. }
         | Event::ModelAsked { .. }
         | Event::ModelFailed { .. }
         | Event::ModelRetried { .. }
@@ -87,9 +101,14 @@ pub(crate) fn fold(sql: &Connection, entry: &Placed<'_>) -> rusqlite::Result<()>
         | Event::ConnectionEnded { .. }
         | Event::CheckStarted { .. }
         | Event::CheckFinished { .. }
-        | Event::IterationCounted { .. }
-        | Event::Intake(_)
-        | Event::Access(_) => Ok(()),
+        | Event::IterationCounted { .. } => Ok(()),
+        Event::Intake(intake) => inbounds::fold(sql, entry, intake),
+        Event::Access(change) => grants::fold(sql, entry, change),
+        Event::SteerReceived { event, .. } => match event {
+            Some(event) => inbounds::steered(sql, entry, event),
+            None => Ok(()),
+        },
+        Event::InputTaken { input } => inbounds::taken(sql, entry, *input),
         Event::ApprovalAnswered { approval, answer } => {
             approvals::answered(sql, entry, approval, answer)
         }
@@ -98,10 +117,22 @@ pub(crate) fn fold(sql: &Connection, entry: &Placed<'_>) -> rusqlite::Result<()>
         Event::SessionOpened { key, agent, head } => {
             sessions::opened(sql, entry, (key, agent), head.as_ref())
         }
-        Event::RunCreated(plan) => runs::created(sql, entry, plan),
-        Event::RunResumed {} => runs::resumed(sql, entry),
-        Event::RunPaused { .. } => runs::paused(sql, entry),
-        Event::RunEnded { ending, .. } => runs::ended(sql, entry, *ending),
+        Event::RunCreated(plan) => {
+            runs::created(sql, entry, plan)?;
+            inbounds::run_created(sql, entry, plan)
+        }
+        Event::RunResumed {} => {
+            runs::resumed(sql, entry)?;
+            inbounds::run_resumed(sql, entry)
+        }
+        Event::RunPaused { .. } => {
+            runs::paused(sql, entry)?;
+            inbounds::run_paused(sql, entry)
+        }
+        Event::RunEnded { ending, .. } => {
+            runs::ended(sql, entry, *ending)?;
+            inbounds::run_ended(sql, entry, *ending)
+        }
         Event::StepStarted { index } => runs::step_started(sql, entry, *index),
         Event::StepEnded { index, status } => runs::step_ended(sql, entry, *index, *status),
         Event::ModeReceived { mode, .. } => runs::mode_changed(sql, entry, *mode),
@@ -134,7 +165,7 @@ pub(crate) fn make_tables(sql: &Connection) -> rusqlite::Result<()> {
     for (table, _) in TABLES {
         sql.execute_batch(&format!("DROP TABLE IF EXISTS {table}"))?;
     }
-    sql.execute_batch(TABLES_SQL)
+    TABLES_SQL.iter().try_for_each(|text| sql.execute_batch(text))
 }
 
 /// Folds an envelope that was read.

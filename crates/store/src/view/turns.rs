@@ -6,7 +6,7 @@ use agentry_protocol::event::{Ending, TurnPlan};
 use agentry_protocol::{ContentHash, RunId, SessionId, TurnId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{Placed, approvals, ending_of, ending_word, run, runs, sessions, strange};
+use super::{Placed, approvals, ending_of, ending_word, inbounds, run, runs, sessions, strange};
 
 /// A turn as it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,6 +128,7 @@ pub(super) fn started(
         return Ok(());
     }
     sessions::touched(sql, entry)?;
+    inbounds::turn_started(sql, entry)?;
     runs::turn_started(sql, entry, plan.step)
 }
 
@@ -150,6 +151,7 @@ pub(super) fn ended(
     let Some((session, run, depth)) = ended else { return Ok(()) };
     if let Some(session) = session {
         sessions::moved(sql, &session, (turn, depth), entry.time)?;
+        inbounds::turn_ended(sql, &session)?;
     }
     approvals::withdrawn_of_turn(sql, turn)?;
     match run {

@@ -1,0 +1,213 @@
+//! Powers that were given for a time, what became of them, and who is known.
+//!
+//! Must never: forget that a power was taken back.
+
+use agentry_protocol::GrantId;
+use agentry_protocol::access::Grant;
+use agentry_protocol::intake::{AccessChange, Entity};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::{Placed, audit, run, strange};
+
+/// One thing that became of a grant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GrantActivityRow {
+    /// The entry that tells it.
+    pub seq: u64,
+    /// The grant.
+    pub grant: GrantId,
+    /// When, in milliseconds since 1970.
+    pub time: u64,
+    /// What.
+    pub activity: GrantActivity,
+    /// Who.
+    pub actor: Option<String>,
+    /// Why.
+    pub reason: Option<String>,
+    /// The decision that used it; not known any more when that is too old to be listed.
+    pub access: Option<String>,
+}
+
+/// What became of a grant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GrantActivity {
+    /// Somebody gave it.
+    Created,
+    /// A decision counted it.
+    Used,
+    /// Its time was over.
+    Expired,
+    /// Somebody took it back.
+    Revoked,
+}
+
+impl GrantActivity {
+    /// The word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Used => "used",
+            Self::Expired => "expired",
+            Self::Revoked => "revoked",
+        }
+    }
+
+    fn read(row: &Row<'_>, index: usize) -> rusqlite::Result<Self> {
+        let word: String = row.get(index)?;
+        let all = [Self::Created, Self::Used, Self::Expired, Self::Revoked];
+        let known = all.into_iter().find(|known| known.as_str() == word);
+        known.ok_or_else(|| strange(index, &word))
+    }
+}
+
+impl GrantActivityRow {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            seq: row.get::<_, i64>(0)?.cast_unsigned(),
+            grant: GrantId::new(row.get::<_, String>(1)?),
+            time: row.get::<_, i64>(2)?.cast_unsigned(),
+            activity: GrantActivity::read(row, 3)?,
+            actor: row.get(4)?,
+            reason: row.get(5)?,
+            access: row.get(6)?,
+        })
+    }
+
+    /// Of one grant or of all, since a time, oldest first.
+    pub(crate) fn all(
+        sql: &Connection,
+        grant: Option<&GrantId>,
+        since: u64,
+    ) -> rusqlite::Result<Vec<Self>> {
+        sql.prepare_cached(
+            "SELECT seq, grant_id, time, activity, actor, reason, access FROM grant_log
+             WHERE time >= ?1 AND (?2 IS NULL OR grant_id = ?2) ORDER BY seq, grant_id",
+        )?
+        .query_map(params![super::whole(since), grant.map(GrantId::as_str)], Self::read)?
+        .collect()
+    }
+}
+
+/// Where a grant stands, and whether and when it was taken back.
+pub(crate) struct FoundGrant {
+    pub(crate) seq: u64,
+    pub(crate) revoked: Option<u64>,
+}
+
+impl FoundGrant {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let revoked = row.get::<_, Option<i64>>(1)?.map(i64::cast_unsigned);
+        Ok(Self { seq: row.get::<_, i64>(0)?.cast_unsigned(), revoked })
+    }
+
+    pub(crate) fn by_id(sql: &Connection, id: &GrantId) -> rusqlite::Result<Option<Self>> {
+        sql.prepare_cached("SELECT seq, revoked FROM grants WHERE id = ?1")?
+            .query_row([id.as_str()], Self::read)
+            .optional()
+    }
+
+    /// All, or only those that nobody took back and whose time was not noted as over.
+    pub(crate) fn all(sql: &Connection, only_open: bool) -> rusqlite::Result<Vec<Self>> {
+        let open = "WHERE revoked IS NULL AND expired_seq IS NULL";
+        let text = format!(
+            "SELECT seq, revoked FROM grants {} ORDER BY seq",
+            if only_open { open } else { "" }
+        );
+        sql.prepare_cached(&text)?.query_map([], Self::read)?.collect()
+    }
+}
+
+/// The entries that say who is known now, by id.
+pub(crate) fn entities(sql: &Connection) -> rusqlite::Result<Vec<u64>> {
+    sql.prepare_cached("SELECT seq FROM entities ORDER BY id")?
+        .query_map([], |row| row.get::<_, i64>(0).map(i64::cast_unsigned))?
+        .collect()
+}
+
+/// Whose an identity is.
+pub(crate) fn identity(
+    sql: &Connection,
+    channel: &str,
+    identifier: &str,
+) -> rusqlite::Result<Option<String>> {
+    sql.prepare_cached("SELECT entity FROM identities WHERE channel = ?1 AND identifier = ?2")?
+        .query_row([channel, identifier], |row| row.get(0))
+        .optional()
+}
+
+pub(super) fn fold(
+    sql: &Connection,
+    entry: &Placed<'_>,
+    change: &AccessChange,
+) -> rusqlite::Result<()> {
+    match change {
+        AccessChange::GrantGiven { grant } => given(sql, entry, grant),
+        AccessChange::GrantRevoked { grant, by, reason } => {
+            let changed = run(
+                sql,
+                "UPDATE grants SET revoked = ?2 WHERE id = ?1 AND revoked IS NULL",
+                params![grant.as_str(), entry.time],
+            )?;
+            let log = (GrantActivity::Revoked, Some(by.as_str()), reason.as_deref());
+            if changed == 0 { Ok(()) } else { logged(sql, entry, grant, log) }
+        }
+        AccessChange::GrantExpired { grant } => {
+            let changed = run(
+                sql,
+                "UPDATE grants SET expired_seq = ?2 WHERE id = ?1 AND expired_seq IS NULL",
+                params![grant.as_str(), entry.seq],
+            )?;
+            let log = (GrantActivity::Expired, None, None);
+            if changed == 0 { Ok(()) } else { logged(sql, entry, grant, log) }
+        }
+        AccessChange::EntityChanged { entity } => entity_changed(sql, entry, entity),
+        AccessChange::EntityRemoved { entity } => {
+            run(sql, "DELETE FROM identities WHERE entity = ?1", [entity])?;
+            run(sql, "DELETE FROM entities WHERE id = ?1", [entity])?;
+            Ok(())
+        }
+        AccessChange::AuditTrimmed(trimmed) => audit::trimmed(sql, *trimmed),
+    }
+}
+
+fn given(sql: &Connection, entry: &Placed<'_>, grant: &Grant) -> rusqlite::Result<()> {
+    let made = run(
+        sql,
+        "INSERT OR IGNORE INTO grants (id, seq, expires) VALUES (?1, ?2, ?3)",
+        params![grant.id.as_str(), entry.seq, grant.expires_at.map(super::whole)],
+    )?;
+    let log = (GrantActivity::Created, Some(grant.granted_by.as_str()), grant.reason.as_deref());
+    if made == 0 { Ok(()) } else { logged(sql, entry, &grant.id, log) }
+}
+
+fn logged(
+    sql: &Connection,
+    entry: &Placed<'_>,
+    grant: &GrantId,
+    (activity, actor, reason): (GrantActivity, Option<&str>, Option<&str>),
+) -> rusqlite::Result<()> {
+    run(
+        sql,
+        "INSERT OR IGNORE INTO grant_log (seq, grant_id, time, activity, actor, reason)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        params![entry.seq, grant.as_str(), entry.time, activity.as_str(), actor, reason],
+    )?;
+    Ok(())
+}
+
+fn entity_changed(sql: &Connection, entry: &Placed<'_>, entity: &Entity) -> rusqlite::Result<()> {
+    run(
+        sql,
+        "INSERT OR REPLACE INTO entities (id, seq) VALUES (?1, ?2)",
+        params![entity.id, entry.seq],
+    )?;
+    run(sql, "DELETE FROM identities WHERE entity = ?1", [&entity.id])?;
+    for identity in &entity.identities {
+        run(
+            sql,
+            "INSERT OR IGNORE INTO identities (channel, identifier, entity) VALUES (?1, ?2, ?3)",
+            [&identity.channel, &identity.identifier, &entity.id],
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,468 @@
+//! What came in, and how far it is on its way.
+//!
+//! Must never: let something that came in be answered by two runs, or be lost between two stages.
+
+use agentry_protocol::access::{AccessRecord, Effect};
+use agentry_protocol::event::{Ending, RunPlan};
+use agentry_protocol::inbound::{Direction, EventId, Inbound};
+use agentry_protocol::intake::{Delivered, Intake, Routed, Unrun, Wish};
+use agentry_protocol::{AccessId, ContentHash, RunId, SessionId, TurnId};
+use rusqlite::{Connection, OptionalExtension, Params, Row, params};
+
+use super::{Placed, audit, run, strange};
+
+/// Something that came in, as it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InboundRow {
+    /// Its id.
+    pub id: EventId,
+    /// The entry that it came in with.
+    pub seq: u64,
+    /// How far it is.
+    pub status: InboundStatus,
+    /// The decision about it, and the entry that holds it.
+    pub decided: Option<(AccessId, u64)>,
+    /// Where it went.
+    pub routed: Option<RoutedRow>,
+    /// The run that answers it.
+    pub run: Option<RunId>,
+    /// The turn that answers it.
+    pub turn: Option<TurnId>,
+    /// Why it has no turn.
+    pub why: Option<String>,
+    /// The entry after which nothing more was done about it but sending.
+    pub settled_seq: Option<u64>,
+    /// How sending its answer stands.
+    pub delivery: Option<DeliveryRow>,
+}
+
+/// Where something went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoutedRow {
+    /// The session.
+    pub session: SessionId,
+    /// The hash of what its sender may do.
+    pub authority: ContentHash,
+    /// The entry that says so.
+    pub seq: u64,
+    /// The entry that told it to a running turn.
+    pub steer_seq: Option<u64>,
+}
+
+/// How sending an answer stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeliveryRow {
+    /// How.
+    pub status: DeliveryStatus,
+    /// How many pieces went out.
+    pub chunks_sent: u32,
+    /// The entry that tells how it ended.
+    pub seq: Option<u64>,
+}
+
+/// How far something that came in is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InboundStatus {
+    /// It is on disk, and nobody looked at it.
+    Received,
+    /// It is kept, and there is nothing to do about it.
+    Stored,
+    /// Its sender may not.
+    Denied,
+    /// It lies in a mailbox.
+    Waiting,
+    /// It was told to a running turn, which did not take it yet.
+    Steering,
+    /// A running turn took it.
+    Taken,
+    /// A run is about it.
+    Running,
+    /// Its run waits for a person.
+    Paused,
+    /// Its run did what it should.
+    Answered,
+    /// Its run did not.
+    Failed,
+    /// It has no turn.
+    Unrun,
+    /// We sent it.
+    Sent,
+}
+
+impl InboundStatus {
+    const ALL: [Self; 12] = [
+        Self::Received,
+        Self::Stored,
+        Self::Denied,
+        Self::Waiting,
+        Self::Steering,
+        Self::Taken,
+        Self::Running,
+        Self::Paused,
+        Self::Answered,
+        Self::Failed,
+        Self::Unrun,
+        Self::Sent,
+    ];
+
+    /// The word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Received => "received",
+            Self::Stored => "stored",
+            Self::Denied => "denied",
+            Self::Waiting => "waiting",
+            Self::Steering => "steering",
+            Self::Taken => "taken",
+            Self::Running => "running",
+            Self::Paused => "paused",
+            Self::Answered => "answered",
+            Self::Failed => "failed",
+            Self::Unrun => "unrun",
+            Self::Sent => "sent",
+        }
+    }
+
+    /// Whether nothing more becomes of it but that its answer is sent.
+    pub fn is_settled(self) -> bool {
+        match self {
+            Self::Stored
+            | Self::Denied
+            | Self::Answered
+            | Self::Failed
+            | Self::Unrun
+            | Self::Sent => true,
+            Self::Received
+            | Self::Waiting
+            | Self::Steering
+            | Self::Taken
+            | Self::Running
+            | Self::Paused => false,
+        }
+    }
+
+    fn read(row: &Row<'_>, index: usize) -> rusqlite::Result<Self> {
+        let word: String = row.get(index)?;
+        let known = Self::ALL.into_iter().find(|known| known.as_str() == word);
+        known.ok_or_else(|| strange(index, &word))
+    }
+}
+
+/// How sending an answer stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeliveryStatus {
+    /// It is to be sent, or half sent.
+    Pending,
+    /// All of it went out.
+    Done,
+    /// Some of it did not, and will not.
+    Failed,
+}
+
+impl DeliveryStatus {
+    /// The word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Done => "done",
+            Self::Failed => "failed",
+        }
+    }
+
+    fn read(row: &Row<'_>, index: usize) -> rusqlite::Result<Option<Self>> {
+        let Some(word) = row.get::<_, Option<String>>(index)? else { return Ok(None) };
+        let all = [Self::Pending, Self::Done, Self::Failed];
+        let known = all.into_iter().find(|known| known.as_str() == word);
+        known.map(Some).ok_or_else(|| strange(index, &word))
+    }
+}
+
+const COLUMNS: &str = "id, seq, status, access, decided_seq, session, authority, routed_seq, \
+     steer_seq, run, turn, why, settled_seq, delivery, chunks_sent, delivered_seq";
+
+impl InboundRow {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let text = |index| row.get::<_, Option<String>>(index);
+        let number =
+            |index| row.get::<_, Option<i64>>(index).map(|found| found.map(i64::cast_unsigned));
+        let id: String = row.get(0)?;
+        let routed = match (text(5)?, text(6)?, number(7)?) {
+            (Some(session), Some(authority), Some(seq)) => Some(RoutedRow {
+                session: SessionId::new(session),
+                authority: serde_json::from_value(authority.into())
+                    .expect("a hash is a transparent string"),
+                seq,
+                steer_seq: number(8)?,
+            }),
+            _ => None,
+        };
+        let delivery = DeliveryStatus::read(row, 13)?;
+        Ok(Self {
+            id: EventId::try_from(id.clone()).map_err(|_| strange(0, &id))?,
+            seq: row.get::<_, i64>(1)?.cast_unsigned(),
+            status: InboundStatus::read(row, 2)?,
+            decided: text(3)?.map(AccessId::new).zip(number(4)?),
+            routed,
+            run: text(9)?.map(RunId::new),
+            turn: text(10)?.map(TurnId::new),
+            why: text(11)?,
+            settled_seq: number(12)?,
+            delivery: match delivery {
+                None => None,
+                Some(status) => {
+                    Some(DeliveryRow { status, chunks_sent: row.get(14)?, seq: number(15)? })
+                }
+            },
+        })
+    }
+
+    pub(crate) fn by_id(sql: &Connection, id: &EventId) -> rusqlite::Result<Option<Self>> {
+        let text = format!("SELECT {COLUMNS} FROM inbounds WHERE id = ?1");
+        sql.prepare_cached(&text)?.query_row([id.as_str()], Self::read).optional()
+    }
+
+    pub(crate) fn all(
+        sql: &Connection,
+        of: &str,
+        params: impl Params,
+    ) -> rusqlite::Result<Vec<Self>> {
+        let text = format!("SELECT {COLUMNS} FROM inbounds WHERE {of}");
+        sql.prepare_cached(&text)?.query_map(params, Self::read)?.collect()
+    }
+}
+
+/// How far something is, if it ever came in, and the entry that it came in with.
+pub(crate) fn status(
+    sql: &Connection,
+    id: &EventId,
+) -> rusqlite::Result<Option<(InboundStatus, u64)>> {
+    sql.prepare_cached("SELECT status, seq FROM inbounds WHERE id = ?1")?
+        .query_row([id.as_str()], |row| {
+            Ok((InboundStatus::read(row, 0)?, row.get::<_, i64>(1)?.cast_unsigned()))
+        })
+        .optional()
+}
+
+/// What a session says about how messages wait.
+pub(crate) fn wish(sql: &Connection, session: &SessionId) -> rusqlite::Result<Option<Wish>> {
+    let text = sql
+        .prepare_cached("SELECT wish FROM queues WHERE session = ?1")?
+        .query_row([session.as_str()], |row| row.get::<_, String>(0))
+        .optional()?;
+    text.map(|text| serde_json::from_str(&text).map_err(|_| strange(0, &text))).transpose()
+}
+
+pub(super) fn fold(sql: &Connection, entry: &Placed<'_>, intake: &Intake) -> rusqlite::Result<()> {
+    match intake {
+        Intake::Received { inbound } => received(sql, entry, inbound),
+        Intake::Decided { record } => {
+            decided(sql, entry, record)?;
+            audit::decided(sql, entry, record)
+        }
+        Intake::Routed(routed) => put(sql, entry, routed),
+        Intake::Unrun { event, why, .. } => unrun(sql, entry, event, *why),
+        Intake::ChunkSent { event, chunk, .. } => {
+            run(
+                sql,
+                "UPDATE inbounds SET chunks_sent = MAX(chunks_sent, ?2 + 1) WHERE id = ?1",
+                params![event.as_str(), chunk],
+            )?;
+            Ok(())
+        }
+        Intake::Delivered(delivered) => sent(sql, entry, delivered),
+        Intake::QueueSet { wish } => queue_set(sql, entry, *wish),
+    }
+}
+
+fn received(sql: &Connection, entry: &Placed<'_>, inbound: &Inbound) -> rusqlite::Result<()> {
+    // What is from the past, and what nobody said to us, is kept and starts nothing.
+    let status = match (inbound.backfill, inbound.direction) {
+        (false, Direction::Received) => InboundStatus::Received,
+        (true, _)
+        | (
+            false,
+            Direction::Sent
+            | Direction::Observed
+            | Direction::Created
+            | Direction::Updated
+            | Direction::Deleted,
+        ) => InboundStatus::Stored,
+    };
+    insert(sql, entry, &inbound.event_id, status)
+}
+
+fn insert(
+    sql: &Connection,
+    entry: &Placed<'_>,
+    id: &EventId,
+    status: InboundStatus,
+) -> rusqlite::Result<()> {
+    run(
+        sql,
+        "INSERT OR IGNORE INTO inbounds (id, seq, time, status) VALUES (?1, ?2, ?3, ?4)",
+        params![id.as_str(), entry.seq, entry.time, status.as_str()],
+    )?;
+    Ok(())
+}
+
+fn decided(sql: &Connection, entry: &Placed<'_>, record: &AccessRecord) -> rusqlite::Result<()> {
+    let Some(event) = &record.event_id else { return Ok(()) };
+    let (status, settled) = match record.decision.effect {
+        Effect::Allow => (InboundStatus::Received, None),
+        Effect::Deny => (InboundStatus::Denied, Some(entry.seq)),
+    };
+    run(
+        sql,
+        "UPDATE inbounds SET access = ?2, decided_seq = ?3, status = ?4, settled_seq = ?5
+         WHERE id = ?1 AND status = 'received'",
+        params![event.as_str(), record.id.as_str(), entry.seq, status.as_str(), settled],
+    )?;
+    Ok(())
+}
+
+fn put(sql: &Connection, entry: &Placed<'_>, routed: &Routed) -> rusqlite::Result<()> {
+    run(
+        sql,
+        "UPDATE inbounds SET status = 'waiting', session = ?2, authority = ?3, routed_seq = ?4
+         WHERE id = ?1 AND status = 'received'",
+        params![routed.event.as_str(), entry.session(), routed.authority.as_str(), entry.seq],
+    )?;
+    Ok(())
+}
+
+fn unrun(
+    sql: &Connection,
+    entry: &Placed<'_>,
+    event: &EventId,
+    why: Unrun,
+) -> rusqlite::Result<()> {
+    run(
+        sql,
+        "UPDATE inbounds SET status = 'unrun', why = ?2, settled_seq = ?3
+         WHERE id = ?1 AND status IN ('received', 'waiting', 'steering')",
+        params![event.as_str(), why.as_str(), entry.seq],
+    )?;
+    Ok(())
+}
+
+fn sent(sql: &Connection, entry: &Placed<'_>, delivered: &Delivered) -> rusqlite::Result<()> {
+    let status =
+        if delivered.error.is_none() { DeliveryStatus::Done } else { DeliveryStatus::Failed };
+    run(
+        sql,
+        "UPDATE inbounds SET delivery = ?2, chunks_sent = ?3, delivered_seq = ?4 WHERE id = ?1",
+        params![delivered.event.as_str(), status.as_str(), delivered.chunks_sent, entry.seq],
+    )?;
+    match &delivered.sent {
+        Some(sent) => insert(sql, entry, &sent.event_id, InboundStatus::Sent),
+        None => Ok(()),
+    }
+}
+
+fn queue_set(sql: &Connection, entry: &Placed<'_>, wish: Option<Wish>) -> rusqlite::Result<()> {
+    let Some(session) = entry.session() else { return Ok(()) };
+    match wish {
+        None => run(sql, "DELETE FROM queues WHERE session = ?1", [session])?,
+        Some(wish) => {
+            let text = serde_json::to_string(&wish).expect("a wish is plain JSON");
+            let put = "INSERT OR REPLACE INTO queues (session, wish) VALUES (?1, ?2)";
+            run(sql, put, [session, &text])?
+        }
+    };
+    Ok(())
+}
+
+/// A run began for what waited; the last of it is what the answer goes to.
+pub(super) fn run_created(
+    sql: &Connection,
+    entry: &Placed<'_>,
+    plan: &RunPlan,
+) -> rusqlite::Result<()> {
+    let last = plan.given.inbounds.last();
+    for event in &plan.given.inbounds {
+        run(
+            sql,
+            "UPDATE inbounds SET status = 'running', run = ?2, replied = ?3
+             WHERE id = ?1 AND status = 'waiting'",
+            params![event.as_str(), entry.run(), Some(event) == last],
+        )?;
+    }
+    Ok(())
+}
+
+/// What came in was told to a turn that runs.
+pub(super) fn steered(sql: &Connection, entry: &Placed<'_>, id: &EventId) -> rusqlite::Result<()> {
+    run(
+        sql,
+        "UPDATE inbounds SET status = 'steering', steer_seq = ?2
+         WHERE id = ?1 AND status = 'waiting'",
+        params![id.as_str(), entry.seq],
+    )?;
+    Ok(())
+}
+
+/// A turn took notice of an entry.
+pub(super) fn taken(sql: &Connection, entry: &Placed<'_>, input: u64) -> rusqlite::Result<()> {
+    run(
+        sql,
+        "UPDATE inbounds SET status = 'taken', run = ?2, turn = ?3
+         WHERE steer_seq = ?1 AND status = 'steering'",
+        params![input.cast_signed(), entry.run(), entry.turn()],
+    )?;
+    Ok(())
+}
+
+pub(super) fn turn_started(sql: &Connection, entry: &Placed<'_>) -> rusqlite::Result<()> {
+    run(
+        sql,
+        "UPDATE inbounds SET turn = ?2 WHERE run = ?1 AND status = 'running'",
+        params![entry.run(), entry.turn()],
+    )?;
+    Ok(())
+}
+
+/// What the turn did not take by now, it will not take.
+pub(super) fn turn_ended(sql: &Connection, session: &str) -> rusqlite::Result<()> {
+    run(
+        sql,
+        "UPDATE inbounds SET status = 'waiting', steer_seq = NULL
+         WHERE session = ?1 AND status = 'steering'",
+        [session],
+    )?;
+    Ok(())
+}
+
+pub(super) fn run_paused(sql: &Connection, entry: &Placed<'_>) -> rusqlite::Result<()> {
+    let change = "UPDATE inbounds SET status = 'paused' WHERE run = ?1 AND status = 'running'";
+    run(sql, change, [entry.run()])?;
+    Ok(())
+}
+
+pub(super) fn run_resumed(sql: &Connection, entry: &Placed<'_>) -> rusqlite::Result<()> {
+    let change = "UPDATE inbounds SET status = 'running' WHERE run = ?1 AND status = 'paused'";
+    run(sql, change, [entry.run()])?;
+    Ok(())
+}
+
+pub(super) fn run_ended(
+    sql: &Connection,
+    entry: &Placed<'_>,
+    ending: Ending,
+) -> rusqlite::Result<()> {
+    let status = match ending {
+        Ending::Done => InboundStatus::Answered,
+        Ending::Failed
+        | Ending::Denied
+        | Ending::LimitReached
+        | Ending::ModelFailed
+        | Ending::Cancelled => InboundStatus::Failed,
+    };
+    run(
+        sql,
+        "UPDATE inbounds SET status = ?2, settled_seq = ?3,
+             delivery = CASE WHEN replied THEN 'pending' ELSE NULL END
+         WHERE run = ?1 AND status IN ('running', 'paused', 'taken')",
+        params![entry.run(), status.as_str(), entry.seq],
+    )?;
+    Ok(())
+}
