@@ -22,6 +22,7 @@ pub mod plan;
 mod rebuild;
 pub mod redact;
 pub mod replay;
+pub mod request;
 pub mod run;
 pub mod secret;
 mod session;

@@ -29,6 +29,7 @@ use crate::nobody::Nobody;
 use crate::perform::Workers;
 use crate::plan;
 use crate::rebuild;
+use crate::request;
 use crate::session::{
     Attendance, Following, Handle, Left, News, Session, follow, halted, is_for_turn,
 };
@@ -261,7 +262,7 @@ impl Runner<'_> {
             rebuild::rebuild(ledger, (&underway.id, id), self.definitions.level)?;
         let mut session = self.session(underway, id, at)?;
         session.taken = taken;
-        session.workers.confine(&turn.charter().authority.confinement);
+        session.workers.confine(&turn.charter().authority);
         for input in self.untaken(&underway.session, id, &session.taken)? {
             self.post.sender.send(News::Input(Box::new(input))).unwrap_or_default();
         }
@@ -327,12 +328,10 @@ impl Runner<'_> {
         let task = plan::task(self.definitions, &underway.plan)?;
         let agent = &underway.plan.steps[at].agent;
         let moment = Moment { session: Some(underway.session.as_str()), turn: Some(id.as_str()) };
-        let charter = self.definitions.charter(
-            agent,
-            task.map(|task| (task, at)),
-            &plan::terms(&underway.plan, at),
-            &moment,
-        )?;
+        let mut terms = plan::terms(&underway.plan, at);
+        terms.bounds = terms.bounds.map(|bounds| request::renewed(ledger, bounds)).transpose()?;
+        let step = task.map(|task| (task, at));
+        let charter = self.definitions.charter(agent, step, &terms, &moment)?;
         let plan = TurnPlan {
             parent_hash: head
                 .as_ref()
@@ -353,7 +352,7 @@ impl Runner<'_> {
         let started = Event::StepStarted { index: plan.step };
         self.record(&underway.about(), vec![started])?;
         let mut session = self.session(underway, &id, at)?;
-        session.workers.confine(&turn.charter().authority.confinement);
+        session.workers.confine(&turn.charter().authority);
         session.record_and_perform(
             &mut turn,
             Some(Event::TurnStarted(Box::new(plan))),

@@ -6,6 +6,7 @@ mod commit;
 mod lookup;
 mod ownership;
 mod processes;
+mod requests;
 mod round_trip;
 mod scene;
 mod spending;
