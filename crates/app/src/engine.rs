@@ -22,7 +22,7 @@ use agentry_protocol::event::{Ending, Mode, RunLimits};
 use agentry_runtime::run::{End, Outcome};
 use agentry_runtime::spend::Purse;
 use agentry_runtime::template::Renderer;
-use agentry_runtime::{Definitions, Enforcer, Error, Host as Parts, plan};
+use agentry_runtime::{Definitions, Enforcer, Error, Host as Parts, Mail, plan};
 use agentry_store::Ledger;
 use agentry_tools::{FetchRules, Toolset};
 
@@ -157,6 +157,7 @@ fn engine_with(
         env: passed(host, &loaded),
         secrets,
         redactor,
+        mail: Mail::default(),
         new_number,
     };
     Ok(Engine {
@@ -259,14 +260,19 @@ pub(crate) fn limits(loaded: &Loaded, iterations: Option<u32>) -> RunLimits {
 pub(crate) fn exit_code(outcome: &Outcome) -> u8 {
     match &outcome.end {
         End::Paused(_) => 4,
-        End::Ended { ending, .. } => match ending {
-            Ending::Done => 0,
-            Ending::Failed => 1,
-            Ending::Denied => 3,
-            Ending::LimitReached => 5,
-            Ending::ModelFailed => 6,
-            Ending::Cancelled => 7,
-        },
+        End::Ended { ending, .. } => ending_code(*ending),
+    }
+}
+
+/// The exit code of a run that is over.
+pub(crate) fn ending_code(ending: Ending) -> u8 {
+    match ending {
+        Ending::Done => 0,
+        Ending::Failed => 1,
+        Ending::Denied => 3,
+        Ending::LimitReached => 5,
+        Ending::ModelFailed => 6,
+        Ending::Cancelled => 7,
     }
 }
 
@@ -293,6 +299,7 @@ pub(crate) fn store_fault(error: agentry_store::Error) -> Fault {
         | Store::Ambiguous { .. }
         | Store::NotWaiting { .. }
         | Store::Busy { .. }
+        | Store::IntakeBusy { .. }
         | Store::SessionExists { .. }
         | Store::Repeated { .. }
         | Store::IdentityTaken { .. } => Blame::Caller,

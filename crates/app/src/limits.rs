@@ -2,6 +2,8 @@
 //!
 //! Must never: bound what is found; only what is shown of it, and what a run gets when nothing is said.
 
+use std::time::Duration;
+
 /// How much of one line an excerpt takes.
 pub(crate) const EXCERPT_BYTES_MAX: usize = 1024;
 /// Requests to the model in one turn, unless the settings say otherwise.
@@ -82,3 +84,10 @@ pub(crate) const CHAT_DIFF_BYTES_MAX: usize = 256 * 1024;
 pub(crate) const CHAT_THINKING_BYTES_MAX: usize = 4 * 1024;
 /// The longest payload of a call that a question shows on one line.
 pub(crate) const CHAT_PAYLOAD_LINE_BYTES_MAX: usize = 60;
+
+/// How long definitions are taken to be what they were when they were last read.
+pub(crate) const RELOAD_TIME_MIN: Duration = Duration::from_secs(1);
+/// How often a client looks whether the server is still there.
+pub(crate) const SERVER_LOOK_TIME: Duration = Duration::from_millis(500);
+/// How long what runs may take to come to its end when the server stops.
+pub(crate) const STOP_TIME_MAX: Duration = Duration::from_secs(10);

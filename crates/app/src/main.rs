@@ -15,6 +15,7 @@ mod limits;
 mod lines;
 mod progress;
 mod providers;
+mod reception;
 mod render;
 mod secret;
 mod stage;

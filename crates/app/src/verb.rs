@@ -30,13 +30,17 @@ mod run;
 mod sandbox;
 mod schema;
 mod secret;
+mod send;
+mod serve;
 mod show_agent;
 mod show_prompt;
 mod show_record;
 mod stdio;
+mod trace;
 
 pub(crate) use doctor::report as doctor_report;
 pub(crate) use run::{absolute_model, record_cancel, show_run};
+pub(crate) use show_agent::by_name as choose_agent;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -95,6 +99,12 @@ enum Verb {
     Run(run::Options),
     /// Talk with an agent in JSON lines
     Stdio(stdio::Options),
+    /// Take in what comes from all channels, and answer it
+    Serve(serve::Options),
+    /// Say something to an agent the way a channel does
+    Send(send::Options),
+    /// Show what became of an event, stage by stage
+    Trace(trace::Options),
     /// Say everything that is wrong with agents, skills, tasks and settings
     Check(check::Options),
     /// Take up runs that a process left
@@ -219,6 +229,9 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, Fault> {
         Verb::Init(options) => init::run(&host, options),
         Verb::Run(options) => run::run(&host, options),
         Verb::Stdio(options) => stdio::run(&host, &options),
+        Verb::Serve(options) => serve::run(&host, options),
+        Verb::Send(options) => send::run(&host, options),
+        Verb::Trace(options) => trace::run(&host, &options),
         Verb::Check(options) => check::run(&host, &options),
         Verb::Resume(options) => resume::run(&host, &options),
         Verb::Cancel(options) => cancel::run(&host, &options),

@@ -27,7 +27,7 @@ pub use difference::{Change, CredentialNames, Seen, difference};
 pub use examples::examples_that_fail;
 pub use findings::{Lint, findings};
 pub use grants::{applies, is_active};
-pub use key::{NoKey, session_key};
+pub use key::{NoKey, session_key, slug};
 pub use tools::{ToolAnswer, allows_tool, bounds_allow, pattern_matches, resolved};
 
 use index::Index;

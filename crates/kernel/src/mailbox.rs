@@ -112,6 +112,14 @@ impl Mailbox {
         &self.state
     }
 
+    /// Whether nothing runs, waits or is promised: then an empty one is the same.
+    pub fn is_idle(&self) -> bool {
+        self.state == State::Idle
+            && self.waiting.is_empty()
+            && self.steering.is_empty()
+            && self.notes.is_empty()
+    }
+
     /// What waits, oldest first.
     pub fn waiting(&self) -> impl ExactSizeIterator<Item = &Item> {
         self.waiting.iter().map(|waiting| &waiting.item)

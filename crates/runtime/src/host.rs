@@ -16,6 +16,7 @@ use agentry_tools::{FetchRules, ToolBounds, ToolContext, Toolset, Workspace};
 
 use crate::enforcer::Enforcer;
 use crate::hidden;
+use crate::mail::Mail;
 use crate::redact::Redactor;
 use crate::secret::Secrets;
 use crate::spend::Purse;
@@ -40,6 +41,8 @@ pub struct Host {
     pub secrets: Secrets,
     /// Takes all those values out of what is recorded or read.
     pub redactor: Arc<Redactor>,
+    /// Brings sessions under way what comes in for them.
+    pub mail: Mail,
     /// A number that nobody else has, later ones larger.
     pub new_number: fn() -> u128,
 }

@@ -47,3 +47,14 @@ pub const SECRET_DENSE_BYTES_MIN: usize = 12;
 pub const SECRET_BLANK_BYTES_MAX: usize = 16;
 /// How long an answer is taken to be at most, in tokens, where neither the request nor the table says it.
 pub const ANSWER_TOKENS_ASSUMED: u64 = 32_000;
+
+/// How many events are taken in at once.
+pub const INTAKE_EVENTS_MAX: usize = 256;
+/// How far ahead it is looked for the end of a time in which answers are held back, in minutes.
+pub const DELAY_LOOKAHEAD_MINUTES: u64 = 8 * 24 * 60;
+/// How long a session that another process works on is left alone before it is tried again, in milliseconds.
+pub const BUSY_SESSION_WAIT_MS: u64 = 1_000;
+/// The longest such wait, in milliseconds.
+pub const BUSY_SESSION_WAIT_MS_MAX: u64 = 60_000;
+/// How long the desk waits when nothing is due; it is woken earlier by whatever happens.
+pub const DESK_WAIT_MAX: Duration = Duration::from_secs(60);

@@ -68,7 +68,7 @@ pub(crate) fn of_order(definitions: &Definitions, order: &Order) -> Result<RunPl
         given: Given {
             images: order.images.clone(),
             inputs: inputs(task, &order.inputs)?,
-            inbounds: Vec::new(),
+            inbounds: order.inbounds.clone(),
             bounds: order.terms.bounds.clone().map(Box::new),
         },
         asked: AskedModels {

@@ -14,6 +14,7 @@ use agentry_model::Model;
 use agentry_protocol::approval::Reach;
 use agentry_protocol::envelope::{About, Draft, Envelope};
 use agentry_protocol::event::{Ending, Event, RunPlan, StepStatus, TurnPlan};
+use agentry_protocol::inbound::EventId;
 use agentry_protocol::message::Image;
 use agentry_protocol::{AgentId, ApprovalId, RunId, SessionId, SessionKey, TaskId, TurnId};
 use agentry_store::{Filter, Ledger, Ownership, RunRow, RunStatus};
@@ -25,14 +26,13 @@ use crate::hidden;
 use crate::history;
 use crate::host::{SharedHost, Witness};
 use crate::limits::TURN_ENTRIES_MAX;
+use crate::mail::Following;
 use crate::nobody::Nobody;
 use crate::perform::Workers;
 use crate::plan;
 use crate::rebuild;
 use crate::request;
-use crate::session::{
-    Attendance, Following, Handle, Left, News, Session, follow, halted, is_for_turn,
-};
+use crate::session::{Attendance, Handle, Left, News, Session, halted, is_for_turn};
 
 /// What is asked of a run.
 pub struct Order {
@@ -52,6 +52,8 @@ pub struct Order {
     pub session: Option<SessionKey>,
     /// The directory that the definitions came from.
     pub project: String,
+    /// What came in and is answered by it, all of one sender.
+    pub inbounds: Vec<EventId>,
 }
 
 /// How a run left this process.
@@ -154,13 +156,16 @@ impl Runner<'_> {
             let (key, agent) = (key, order.agent.clone());
             events.push(Event::SessionOpened { key, agent, head: None });
         }
-        events.push(Event::PromptReceived { content: order.prompt });
+        // What a channel brought stands in the ledger already.
+        if order.inbounds.is_empty() {
+            events.push(Event::PromptReceived { content: order.prompt });
+        }
         events.push(Event::RunCreated(Box::new(plan.clone())));
         events.extend(self.host.enforcer.event());
         let recorded = self.record(&about, events)?;
         accepted(&about);
         let seq = recorded.last().map_or(0, |envelope| envelope.seq);
-        let following = follow(ledger, &session, seq, self.post.sender.clone())?;
+        let following = self.host.mail.follow(ledger, &session, seq, self.post.sender.clone())?;
         let underway = Underway {
             id,
             session,
@@ -214,7 +219,7 @@ impl Runner<'_> {
         let resumed = [Event::RunResumed {}].into_iter().chain(self.host.enforcer.event());
         let recorded = self.record(&about, resumed.collect())?;
         let seq = recorded.last().map_or(0, |envelope| envelope.seq);
-        let following = follow(ledger, &session, seq, self.post.sender.clone())?;
+        let following = self.host.mail.follow(ledger, &session, seq, self.post.sender.clone())?;
         let workspace = open_workspace(&plan.workspace)?;
         let turns = ledger.turns_of_run(run)?;
         let steps = ledger.steps(run)?;

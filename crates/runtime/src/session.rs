@@ -6,24 +6,20 @@
 //! Must never: match on anything but news and moves. If it wants to, a concern is missing.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
-use std::thread;
 
 use agentry_agentfile::tool_access::Shell;
 use agentry_kernel::moves::Move;
 use agentry_kernel::turn::{Standing, Turn, Undone};
+use agentry_protocol::ApprovalId;
 use agentry_protocol::call::{OutcomeStatus, Repeat, ToolOutcome};
-use agentry_protocol::envelope::{Draft, Envelope, Stream};
+use agentry_protocol::envelope::{Draft, Envelope};
 use agentry_protocol::event::{Ending, Event};
-use agentry_protocol::{ApprovalId, SessionId};
-use agentry_store::{Filter, Ledger};
+use agentry_store::Ledger;
 use agentry_tools::ToolBounds;
 
 use crate::define::Definitions;
 use crate::error::Error;
-use crate::limits::TAIL_LOOK_TIME_MAX;
 use crate::perform::{Asking, Work, Workers};
 
 /// Something that the session must know.
@@ -239,47 +235,6 @@ impl Session<'_> {
             self.tell_recorded(turn, &envelope)?;
         }
         Ok(())
-    }
-}
-
-/// Follows the ledger for a session and passes on what comes in, until nobody listens.
-pub(crate) fn follow(
-    ledger: &Ledger,
-    session: &SessionId,
-    after_seq: u64,
-    news: Sender<News>,
-) -> Result<Following, Error> {
-    let stream = Some(Stream::World);
-    let filter = Filter { session: Some(session.clone()), stream, ..Filter::default() };
-    let mut tail = ledger.tail(after_seq, filter)?;
-    let over = Arc::new(AtomicBool::new(false));
-    let flag = over.clone();
-    let work = move || {
-        while !flag.load(Ordering::SeqCst) {
-            let sent = match tail.next(TAIL_LOOK_TIME_MAX) {
-                Ok(envelopes) => envelopes
-                    .into_iter()
-                    .try_for_each(|envelope| news.send(News::Input(Box::new(envelope)))),
-                Err(error) => news.send(News::Broken(error.to_string())),
-            };
-            if sent.is_err() {
-                return;
-            }
-        }
-    };
-    thread::Builder::new()
-        .name("inputs".to_owned())
-        .spawn(work)
-        .map_err(|error| Error::Halted(format!("the machine gives no more threads: {error}")))?;
-    Ok(Following(over))
-}
-
-/// Ends the following when it goes.
-pub(crate) struct Following(Arc<AtomicBool>);
-
-impl Drop for Following {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::SeqCst);
     }
 }
 

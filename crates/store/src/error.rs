@@ -155,6 +155,14 @@ pub enum Error {
         /// Since when, in milliseconds since 1970.
         since: Option<u64>,
     },
+    /// Somebody else takes in what comes.
+    #[error("another process takes in what comes{}", by(*pid))]
+    IntakeBusy {
+        /// The process, if it said.
+        pid: Option<u32>,
+        /// Since when, in milliseconds since 1970.
+        since: Option<u64>,
+    },
     /// No room is left. The ledger has to be opened again.
     #[error("the disk is full at {}: {outcome}; make room and start again", path.display())]
     DiskFull {

@@ -2,11 +2,12 @@
 //!
 //! Must never: read all that ever came in to answer a question about what is open.
 
+use agentry_protocol::access::AccessRecord;
 use agentry_protocol::envelope::Envelope;
 use agentry_protocol::inbound::EventId;
 use agentry_protocol::intake::{Intake, Routed, Wish};
 use agentry_protocol::{RunId, SessionId, event::Event, inbound::Inbound};
-use rusqlite::params;
+use rusqlite::{OptionalExtension, params};
 
 use crate::error::Error;
 use crate::ledger::Ledger;
@@ -39,6 +40,15 @@ impl Ledger {
         match self.entry(routed.seq)?.map(|envelope| envelope.event) {
             Some(Event::Intake(Intake::Routed(routed))) => Ok(Some(routed)),
             Some(_) | None => Err(self.not_the(routed.seq, "place")),
+        }
+    }
+
+    /// The decision that let something in, as the entry has it.
+    pub fn inbound_decided(&self, row: &InboundRow) -> Result<Option<Box<AccessRecord>>, Error> {
+        let Some((_, seq)) = &row.decided else { return Ok(None) };
+        match self.entry(*seq)?.map(|envelope| envelope.event) {
+            Some(Event::Intake(Intake::Decided { record })) => Ok(Some(record)),
+            Some(_) | None => Err(self.not_the(*seq, "decision")),
         }
     }
 
@@ -82,6 +92,18 @@ impl Ledger {
             )?
             .query_map([], |row| row.get::<_, String>(0).map(RunId::new))?
             .collect()
+        })
+    }
+
+    /// The run of a session about something that came in which is not over.
+    pub fn run_answering(&self, session: &SessionId) -> Result<Option<RunId>, Error> {
+        self.ask(|sql| {
+            sql.prepare_cached(
+                "SELECT run FROM inbounds WHERE session = ?1 AND status IN ('running', 'paused', 'taken')
+                 ORDER BY seq DESC LIMIT 1",
+            )?
+            .query_row([session.as_str()], |row| row.get::<_, String>(0).map(RunId::new))
+            .optional()
         })
     }
 

@@ -23,7 +23,7 @@ use crate::connection;
 use crate::error::Error;
 use crate::home::Home;
 use crate::limits::{QUEUE_APPENDS_MAX, READERS_MAX};
-use crate::lock::Ownership;
+use crate::lock::{Ownership, SoleIntake};
 use crate::view;
 use crate::writer::{Alone, Append, Order, Signal, Writer};
 
@@ -144,6 +144,12 @@ impl Ledger {
         // Whoever set money aside for it before is gone.
         self.release_session(session)?;
         Ok(owned)
+    }
+
+    /// Takes the way in for this process alone. It is free again on drop, and when the process ends.
+    pub fn own_intake(&self) -> Result<SoleIntake, Error> {
+        self.shared.refuse_if_poisoned()?;
+        SoleIntake::take(&self.shared.home, (self.shared.clock)())
     }
 
     /// How often the disk was waited for; many appends share one commit.

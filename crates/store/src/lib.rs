@@ -32,7 +32,7 @@ use std::sync::Arc;
 pub use error::{Error, Outcome};
 pub use home::Home;
 pub use ledger::{Filter, Ledger};
-pub use lock::Ownership;
+pub use lock::{Ownership, SoleIntake};
 pub use spending::{Over, Reservation, Span, SpendingLimits, day_of};
 pub use tail::Tail;
 pub use verify::{Broken, Defect, Verified};

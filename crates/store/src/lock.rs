@@ -1,4 +1,4 @@
-//! Who works on a session: one owner at a time, among all processes.
+//! Who works on a session or on the way in: one owner at a time, among all processes.
 //!
 //! The operating system holds the lock, so that it is free again however its owner ends.
 //!
@@ -6,7 +6,7 @@
 
 use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process;
 
 use agentry_protocol::SessionId;
@@ -30,20 +30,63 @@ impl Ownership {
 
     /// Takes the session, or says who has it.
     pub(crate) fn take(home: &Home, session: &SessionId, now: u64) -> Result<Self, Error> {
-        let path = lock_path(home, session)?;
-        let fault = |source| Error::File { path: path.clone(), doing: "lock", source };
-        let options = home::private_file().read(true).write(true).truncate(false).open(&path);
-        let mut file = options.map_err(fault)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(busy(session, file)),
-            Err(TryLockError::Error(source)) => return Err(fault(source)),
+        match locked(&lock_path(home, session)?, now)? {
+            Ok(file) => Ok(Self { session: session.clone(), _file: file }),
+            Err(Owner { pid, since }) => Err(Error::Busy { session: session.clone(), pid, since }),
         }
-        file.set_len(0)
-            .and_then(|()| file.rewind())
-            .and_then(|()| write!(file, "{} {now}", process::id()))
-            .map_err(fault)?;
-        Ok(Self { session: session.clone(), _file: file })
+    }
+}
+
+/// The way in that nobody else works on. It is given back on drop.
+#[derive(Debug)]
+pub struct SoleIntake {
+    // Held, never read: the lock lives as long as the file is open.
+    _file: File,
+}
+
+impl SoleIntake {
+    /// Takes the way in, or says who has it.
+    pub(crate) fn take(home: &Home, now: u64) -> Result<Self, Error> {
+        let path = home.locks().join("intake.lock");
+        match locked(&path, now)? {
+            Ok(file) => Ok(Self { _file: file }),
+            Err(Owner { pid, since }) => Err(Error::IntakeBusy { pid, since }),
+        }
+    }
+}
+
+/// Who has a lock; it may be about to write that, and then it is only known that there is one.
+struct Owner {
+    pid: Option<u32>,
+    since: Option<u64>,
+}
+
+/// Locks a file and writes who has it, or reads who has it.
+fn locked(path: &Path, now: u64) -> Result<Result<File, Owner>, Error> {
+    let fault = |source| Error::File { path: path.to_owned(), doing: "lock", source };
+    let options = home::private_file().read(true).write(true).truncate(false).open(path);
+    let mut file = options.map_err(fault)?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Ok(Err(owner(file))),
+        Err(TryLockError::Error(source)) => return Err(fault(source)),
+    }
+    file.set_len(0)
+        .and_then(|()| file.rewind())
+        .and_then(|()| write!(file, "{} {now}", process::id()))
+        .map_err(fault)?;
+    Ok(Ok(file))
+}
+
+fn owner(mut file: File) -> Owner {
+    let mut text = String::new();
+    match file.read_to_string(&mut text) {
+        Ok(_) => {
+            let mut words = text.split_whitespace();
+            let pid = words.next().and_then(|word| word.parse().ok());
+            Owner { pid, since: words.next().and_then(|word| word.parse().ok()) }
+        }
+        Err(_) => Owner { pid: None, since: None },
     }
 }
 
@@ -53,18 +96,4 @@ fn lock_path(home: &Home, session: &SessionId) -> Result<PathBuf, Error> {
         Ok(session) => Ok(home.locks().join(format!("{session}.lock"))),
         Err(_) => Err(Error::Unknown { what: "session", text: session.to_string() }),
     }
-}
-
-/// What the owner wrote. It may be about to write it; then it is only known that there is one.
-fn busy(session: &SessionId, mut file: File) -> Error {
-    let mut text = String::new();
-    let (pid, since) = match file.read_to_string(&mut text) {
-        Ok(_) => {
-            let mut words = text.split_whitespace();
-            let pid = words.next().and_then(|word| word.parse().ok());
-            (pid, words.next().and_then(|word| word.parse().ok()))
-        }
-        Err(_) => (None, None),
-    };
-    Error::Busy { session: session.clone(), pid, since }
 }

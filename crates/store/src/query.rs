@@ -114,6 +114,11 @@ impl Ledger {
         self.approvals_by(FoundApproval::waiting)
     }
 
+    /// The questions of a run that wait for an answer, the oldest first.
+    pub fn approvals_waiting_of(&self, run: &RunId) -> Result<Vec<ApprovalRow>, Error> {
+        self.approvals_by(|sql| FoundApproval::waiting_of(sql, run))
+    }
+
     /// The questions of a session that were answered with yes, the oldest first.
     pub fn approvals_allowed(&self, session: &SessionId) -> Result<Vec<ApprovalRow>, Error> {
         self.approvals_by(|sql| FoundApproval::allowed_in(sql, session))

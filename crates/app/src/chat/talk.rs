@@ -71,6 +71,7 @@ impl Talk {
             terms: self.terms.clone(),
             session: Some(self.key.clone()),
             project: self.engine.project.display().to_string(),
+            inbounds: Vec::new(),
         }
     }
 

@@ -17,7 +17,7 @@ use agentry_runtime::run::{Order, Post, Runner};
 use agentry_runtime::{Attendance, Error, Host as Parts, Terms, Witness};
 use clap::{Args, ValueEnum};
 
-use super::{Which, show_agent};
+use super::show_agent;
 use crate::choice;
 use crate::engine::{self, Engine};
 use crate::fault::{Blame, Fault};
@@ -172,6 +172,7 @@ pub(crate) fn run(host: &Host, options: Options) -> Result<ExitCode, Fault> {
         terms: terms(host, &engine, agent, &work, model.as_deref())?,
         session: work.session.as_deref().map(SessionKey::new),
         project: engine.project.display().to_string(),
+        inbounds: Vec::new(),
     };
     let look = look(json);
     let outcome = show(&engine, look, Vec::new(), |runner| {
@@ -233,8 +234,7 @@ pub(crate) fn choose<'a>(
     loaded: &'a Loaded,
     work: &Work,
 ) -> Result<Result<&'a Agent, Fault>, Fault> {
-    let which = Which { dir: PathBuf::from("."), agent: work.agent.clone() };
-    Ok(show_agent::choose(loaded, &which).map_err(Fault::in_a_definition))
+    Ok(show_agent::by_name(loaded, work.agent.as_deref()).map_err(Fault::in_a_definition))
 }
 
 fn task<'a>(

@@ -3,6 +3,7 @@
 //! Must never: show an agent that does not load as if it did.
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use agentry_agentfile::agent::{Agent, HookSwitch, ToolKind};
@@ -39,6 +40,11 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
         Format::Text => Page { out: &mut out }.write(&loaded.library, agent)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The agent of this id, or the only one or the default.
+pub(crate) fn by_name<'a>(loaded: &'a Loaded, agent: Option<&str>) -> Result<&'a Agent, Fault> {
+    choose(loaded, &Which { dir: PathBuf::from("."), agent: agent.map(str::to_owned) })
 }
 
 /// The agent that was asked for: by id, by its directory, as the default, or as the only one.

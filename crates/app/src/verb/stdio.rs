@@ -140,6 +140,7 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
             terms: desk.terms(&terms),
             session: Some(key.clone()),
             project: engine.project.display().to_string(),
+            inbounds: Vec::new(),
         };
         let outcome = runner.start(order, &mut |about| {
             interrupt::cancels(&engine.parts, about);

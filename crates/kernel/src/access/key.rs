@@ -73,6 +73,13 @@ fn value_of<'a>(variable: Variable, asked: &Asked<'a>) -> Option<&'a str> {
     }
 }
 
+/// An id as it stands in a key: it adds no level, and no two ids look alike.
+pub fn slug(id: &str) -> String {
+    let mut key = String::with_capacity(id.len());
+    push_id(&mut key, id);
+    key
+}
+
 /// A name as people read it: letters of any script, words joined by `-`.
 fn push_name(key: &mut String, name: &str) {
     for (at, word) in name.split_whitespace().enumerate() {

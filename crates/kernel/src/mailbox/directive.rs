@@ -90,7 +90,7 @@ fn read_queue(text: &str) -> Result<Plain, Unreadable> {
             false => Err(unreadable(word(after))),
         };
     }
-    if let Some(mode) = first.parse().ok() {
+    if let Ok(mode) = first.parse() {
         wish.mode = Some(mode);
         rest = rest[first.len()..].trim_start();
     } else if option(first, &mut wish)? != Took::Option {

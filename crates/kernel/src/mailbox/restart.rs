@@ -10,13 +10,12 @@ use agentry_protocol::TurnId;
 use super::{Act, Item, Mailbox, Sender, State, Waiting, Work};
 
 impl Mailbox {
-    /// The mailbox with what waited, oldest first, and the turn that goes on; tick it once to go on.
-    ///
-    /// `dropped` are those that the next prompt of their sender has a line about.
+    /// The mailbox with what waited, oldest first, and the turn that goes on, if it began; tick it once to
+    /// go on. `dropped` are those that the next prompt of their sender has a line about.
     pub fn restored(
         waiting: Vec<Item>,
         dropped: &[Item],
-        running: Option<(TurnId, Sender)>,
+        running: Option<(Option<TurnId>, Sender)>,
     ) -> (Self, Vec<Act>) {
         let mut mailbox = Self::default();
         let mut acts = Vec::new();
@@ -33,7 +32,10 @@ impl Mailbox {
         }
         if let Some((turn, sender)) = running {
             let work = Work { sender, stop: None };
-            mailbox.state = State::Running { turn, work, compacting: false };
+            mailbox.state = match turn {
+                Some(turn) => State::Running { turn, work, compacting: false },
+                None => State::Starting { work, note: None },
+            };
         }
         (mailbox, acts)
     }

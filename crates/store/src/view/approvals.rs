@@ -101,6 +101,16 @@ impl Found {
         .collect()
     }
 
+    /// Those of a run that wait, the oldest first.
+    pub(crate) fn waiting_of(sql: &Connection, run: &RunId) -> rusqlite::Result<Vec<Self>> {
+        sql.prepare_cached(
+            "SELECT asked_seq, answered_seq, status FROM approvals
+             WHERE run = ?1 AND status = 'waiting' ORDER BY asked_seq",
+        )?
+        .query_map([run.as_str()], Self::read)?
+        .collect()
+    }
+
     /// Those of a session that were answered with yes, the oldest first.
     pub(crate) fn allowed_in(sql: &Connection, session: &SessionId) -> rusqlite::Result<Vec<Self>> {
         sql.prepare_cached(

@@ -23,6 +23,7 @@ CREATE INDEX inbounds_received ON inbounds (seq) WHERE status = 'received';
 CREATE INDEX inbounds_waiting ON inbounds (session, routed_seq) WHERE status IN ('waiting', 'steering');
 CREATE INDEX inbounds_steering ON inbounds (steer_seq) WHERE status = 'steering';
 CREATE INDEX inbounds_under_way ON inbounds (run, seq) WHERE status IN ('running', 'paused', 'taken');
+CREATE INDEX inbounds_answering ON inbounds (session, seq) WHERE status IN ('running', 'paused', 'taken');
 CREATE INDEX inbounds_by_run ON inbounds (run) WHERE run IS NOT NULL;
 CREATE INDEX inbounds_undelivered ON inbounds (settled_seq) WHERE delivery = 'pending';
 CREATE INDEX inbounds_summarized ON inbounds (session, settled_seq) WHERE why = 'summarized';

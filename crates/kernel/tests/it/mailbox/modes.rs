@@ -409,7 +409,7 @@ fn after_a_restart_what_waited_waits_and_what_ran_goes_on() {
         kept("a5", &["collect"]),
     ];
     let dropped = [kept("a2", &["collect"])];
-    let running = Some((TurnId::from_number(0), sender("ann@tg")));
+    let running = Some((Some(TurnId::from_number(0)), sender("ann@tg")));
     let (mailbox, acts) = Mailbox::restored(waiting, &dropped, running);
     assert_eq!(said(&acts), ["repeated a4"]);
     let acts = Dialogue::new(mailbox).hold(

@@ -1,0 +1,229 @@
+//! Where an event goes that access let in: which session, how it waits, and what is said.
+//!
+//! Access chose the session. Only the owner may name another one; everybody else gets what was chosen, and a
+//! thread of the channel has a session of its own below it.
+//!
+//! Must never: let a value that a sender chose lead to a session that access did not choose.
+
+use agentry_protocol::access::{Decision, SessionChoice};
+use agentry_protocol::inbound::{Inbound, PeerKind};
+use agentry_protocol::intake::{Settings, Source, Unrun, Wish};
+use agentry_protocol::principal::{Principal, PrincipalKind};
+use agentry_protocol::{ContentHash, SessionKey, TurnId};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::access::slug;
+use crate::limits::SESSION_KEY_BYTES_MAX;
+use crate::mailbox::directive::{self, Directive};
+use crate::mailbox::settings::{Levels, settings};
+use crate::mailbox::{Place, Sender};
+
+/// The field of an event's metadata in which the owner may say where it goes.
+pub const TARGET: &str = "target";
+
+/// What becomes of an event.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Route {
+    /// It goes to a session.
+    To(Box<Destination>),
+    /// From now on messages of its session wait so; nothing said means as elsewhere.
+    Queue(Destination, Option<Wish>),
+    /// It has no turn.
+    Unrun(Unrun, String),
+}
+
+/// Where an event goes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Destination {
+    /// The session's name.
+    pub key: SessionKey,
+    /// The turn that a new session of this name begins with.
+    pub head: Option<TurnId>,
+    /// The persona or agent that answers.
+    pub persona: Option<String>,
+    /// What kind of sender it is from.
+    pub source: Source,
+    /// What is said.
+    pub text: String,
+    /// What the message itself says about how it waits.
+    pub inline: Wish,
+}
+
+/// Where the owner wants an event to go; one of these.
+enum Target {
+    Session(String),
+    Thread(String),
+    Persona(String),
+}
+
+/// Where an event goes that was let in.
+pub fn route(inbound: &Inbound, principal: &Principal, decision: &Decision) -> Route {
+    let source = match source(inbound, principal) {
+        Ok(source) => source,
+        Err(why) => return Route::Unrun(why, String::new()),
+    };
+    let plain = match directive::read(&inbound.body.content) {
+        Ok(plain) => plain,
+        Err(unreadable) => return Route::Unrun(Unrun::BadDirective, unreadable.to_string()),
+    };
+    let mut to = match destination(inbound, principal, decision.session.as_ref()) {
+        Ok((key, head, persona)) => {
+            Destination { key, head, persona, source, text: plain.text, inline: Wish::default() }
+        }
+        Err(why) => return Route::Unrun(Unrun::NoAgent, why),
+    };
+    match plain.directive {
+        None => Route::To(Box::new(to)),
+        Some(Directive::Message(wish)) => {
+            to.inline = wish;
+            Route::To(Box::new(to))
+        }
+        Some(Directive::Session(_) | Directive::Default) if is_shared(inbound, principal) => {
+            let why = "only the owner says how the messages of a group wait";
+            Route::Unrun(Unrun::BadDirective, why.to_owned())
+        }
+        Some(Directive::Session(wish)) => Route::Queue(to, Some(wish)),
+        Some(Directive::Default) => Route::Queue(to, None),
+    }
+}
+
+/// People and agents are answered; clocks and programs only where a hook wants it.
+fn source(inbound: &Inbound, principal: &Principal) -> Result<Source, Unrun> {
+    match principal.kind {
+        PrincipalKind::Owner | PrincipalKind::Known | PrincipalKind::Unknown => {
+            let wants = inbound.metadata.get("program").and_then(Value::as_bool);
+            Ok(if wants == Some(true) { Source::Program } else { Source::Person })
+        }
+        PrincipalKind::Agent => Ok(Source::Agent),
+        PrincipalKind::System | PrincipalKind::Webhook => Err(Unrun::NoHook),
+    }
+}
+
+fn is_shared(inbound: &Inbound, principal: &Principal) -> bool {
+    let group = matches!(inbound.place.peer_kind, Some(PeerKind::Group | PeerKind::Channel));
+    group && principal.kind != PrincipalKind::Owner
+}
+
+type Chosen = (SessionKey, Option<TurnId>, Option<String>);
+
+fn destination(
+    inbound: &Inbound,
+    principal: &Principal,
+    choice: Option<&SessionChoice>,
+) -> Result<Chosen, String> {
+    let persona = choice.and_then(|choice| choice.persona.as_deref()).map(str::to_owned);
+    match target(inbound)? {
+        Some(_) if principal.kind != PrincipalKind::Owner => {
+            return Err("only the owner says where a message goes".to_owned());
+        }
+        Some(Target::Session(key)) => return Ok((SessionKey::new(key), None, persona)),
+        Some(Target::Thread(turn)) => {
+            let key = SessionKey::new(format!("fork-{}", slug(inbound.event_id.as_str())));
+            return Ok((key, Some(TurnId::new(turn)), persona));
+        }
+        Some(Target::Persona(name)) => {
+            let key = SessionKey::new(format!("{}:main", slug(&name)));
+            return Ok((key, None, Some(name)));
+        }
+        None => {}
+    }
+    let Some(choice) = choice else {
+        return Err("no policy that lets it in says which session it goes to".to_owned());
+    };
+    let mut key = choice.key.clone();
+    if let Some(thread) = &inbound.place.thread_id {
+        key.push_str(":thread:");
+        key.push_str(&slug(thread));
+    }
+    if key.len() > SESSION_KEY_BYTES_MAX {
+        return Err(format!("the session key of `{}` comes out too long", choice.policy));
+    }
+    Ok((SessionKey::new(key), None, persona))
+}
+
+fn target(inbound: &Inbound) -> Result<Option<Target>, String> {
+    let Some(value) = inbound.metadata.get(TARGET) else { return Ok(None) };
+    let wrong = || format!("the target {value} is not one of session, thread or persona");
+    let fields = value.as_object().filter(|fields| fields.len() == 1).ok_or_else(wrong)?;
+    let (name, value) = fields.iter().next().ok_or_else(wrong)?;
+    let text = value.as_str().filter(|text| !text.is_empty()).ok_or_else(wrong)?.to_owned();
+    if text.len() > SESSION_KEY_BYTES_MAX || text.chars().any(char::is_control) {
+        return Err(wrong());
+    }
+    match name.as_str() {
+        "session" => Ok(Some(Target::Session(text))),
+        "thread" => Ok(Some(Target::Thread(text))),
+        "persona" => Ok(Some(Target::Persona(text))),
+        _ => Err(wrong()),
+    }
+}
+
+/// How an event waits. What a policy says holds before all that others say.
+pub fn waits(to: &Destination, decision: &Decision, levels: Levels) -> Settings {
+    let mut waits = settings(to.source, &Levels { inline: to.inline, ..levels });
+    if let Some(said) = &decision.modifiers.delivery {
+        waits.mode = said.value;
+    }
+    waits
+}
+
+/// Who speaks as far as a mailbox cares. Two people never are the same sender, also where they may the same.
+pub fn sender(inbound: &Inbound, principal: &Principal, decision: &Decision) -> Sender {
+    Sender { authority: authority(inbound, principal, decision), place: place(inbound) }
+}
+
+/// The hash of who speaks with which powers.
+pub fn authority(inbound: &Inbound, principal: &Principal, decision: &Decision) -> ContentHash {
+    #[derive(Serialize)]
+    struct Whole<'a> {
+        kind: PrincipalKind,
+        who: [Option<&'a str>; 4],
+        tools: &'a agentry_protocol::access::ToolBounds,
+        credentials: &'a agentry_protocol::access::Credentials,
+        data: &'a agentry_protocol::access::Level,
+        exec: &'a [agentry_protocol::access::Traced],
+    }
+    let stranger = principal.entity_id.is_none() && principal.kind == PrincipalKind::Unknown;
+    let who = [
+        principal.entity_id.as_deref(),
+        principal.source.as_deref(),
+        principal.agent_id.as_deref(),
+        stranger.then_some(inbound.sender.sender_id.as_str()),
+    ];
+    let whole = Whole {
+        kind: principal.kind,
+        who,
+        tools: &decision.tools,
+        credentials: &decision.credentials,
+        data: &decision.data,
+        exec: &decision.exec,
+    };
+    let bytes = serde_json::to_vec(&whole).expect("powers are plain JSON");
+    ContentHash::of(&bytes)
+}
+
+/// Where something came from and where its answer goes, as far as a mailbox cares.
+pub fn place(inbound: &Inbound) -> Place {
+    let text = |part: &Option<String>| part.clone().unwrap_or_default();
+    Place {
+        channel: inbound.place.channel.clone(),
+        account: text(&inbound.place.account_id),
+        peer: text(&inbound.place.peer_id),
+        thread: text(&inbound.place.thread_id),
+    }
+}
+
+/// What the agent is told about a message beside its words; nothing where the owner speaks in private.
+pub fn about(inbound: &Inbound, principal: &Principal) -> Option<String> {
+    let group = matches!(inbound.place.peer_kind, Some(PeerKind::Group | PeerKind::Channel));
+    if principal.kind == PrincipalKind::Owner && !group {
+        return None;
+    }
+    let name = principal.name.as_deref().unwrap_or("somebody");
+    // A name is somebody's own word: it must not look like more than one line of this.
+    let name: String = name.chars().filter(|sign| !sign.is_control()).take(80).collect();
+    let is = principal.relationship.as_deref().unwrap_or_else(|| principal.kind.as_str());
+    let kind = inbound.place.peer_kind.map_or_else(String::new, |kind| format!(", {kind}"));
+    Some(format!("[From {name} ({is}) on {}{kind}]", inbound.place.channel))
+}

@@ -1,0 +1,512 @@
+//! The desk: all mailboxes of this process, who may start next, and the runs under way.
+//!
+//! One thread owns the mailboxes. It is told what came in and what became of runs, asks the mailbox of the
+//! session, records what that wants, and does it. A session with nothing to do is a row in the ledger and
+//! nothing else; its mailbox is made again from there when something comes for it.
+//!
+//! Must never: hold something in memory only, or start a turn that the ledger does not say waits.
+
+mod live;
+mod work;
+
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::time::Duration;
+
+use agentry_kernel::mailbox::{Act, Input, Item, State, StopWhy};
+use agentry_kernel::schedule::{Limits, Next, Schedule, Wanted};
+use agentry_protocol::envelope::{About, Draft};
+use agentry_protocol::event::Event;
+use agentry_protocol::inbound::EventId;
+use agentry_protocol::intake::{Intake as Stage, Unrun};
+use agentry_protocol::{RunId, SessionId, TurnId};
+use agentry_store::{InboundStatus, SoleIntake};
+
+use crate::error::Error;
+use crate::host::{SharedHost, Witness};
+use crate::intake::{Arrival, Intake, Office};
+use crate::limits::{BUSY_SESSION_WAIT_MS, BUSY_SESSION_WAIT_MS_MAX, DESK_WAIT_MAX};
+use crate::reply::Replies;
+use crate::run::{End, Outcome};
+use live::Live;
+use work::{Job, Worker};
+
+/// What a desk is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// All that comes, until it is told to stop.
+    All,
+    /// One event, until it is settled.
+    One(EventId),
+}
+
+/// Somebody who is told what the operator should know.
+pub type Say = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// What a desk is made of.
+pub struct Furniture {
+    /// The parts.
+    pub host: Arc<crate::Host>,
+    /// The definitions, as they are now.
+    pub office: Arc<dyn Office>,
+    /// Who looks on.
+    pub witness: Arc<dyn Witness>,
+    /// Who is told what the operator should know.
+    pub say: Say,
+    /// How much may run and wait.
+    pub limits: Limits,
+    /// What sends answers back.
+    pub replies: Replies,
+}
+
+/// What the desk is told.
+pub(crate) enum Word {
+    /// Something came in.
+    Came(Came),
+    /// A run is on disk.
+    Began(SessionId, RunId),
+    /// A turn began.
+    TurnBegan(SessionId, TurnId),
+    /// A turn took notice of an entry.
+    Took(SessionId, u64),
+    /// A run left its thread.
+    Over(SessionId, Result<Outcome, Error>),
+    /// No more is to be begun.
+    Stop,
+}
+
+/// What of the world concerns the desk itself.
+#[derive(Default)]
+pub(crate) struct Came {
+    /// Whether somebody became known, or a power was given or taken.
+    pub(crate) access: bool,
+    /// Sessions for which somebody answered or asked for something.
+    pub(crate) touched: BTreeSet<SessionId>,
+}
+
+/// A way to tell a desk to stop.
+#[derive(Clone)]
+pub struct DeskBell(Sender<Word>);
+
+impl DeskBell {
+    /// No more is begun; what runs may come to its end for a while.
+    pub fn stop(&self) {
+        // A desk that is gone has stopped.
+        self.0.send(Word::Stop).unwrap_or_default();
+    }
+}
+
+/// The desk.
+pub struct Desk {
+    host: SharedHost,
+    intake: Intake,
+    worker: Worker,
+    say: Say,
+    scope: Scope,
+    words: (Sender<Word>, Receiver<Word>),
+    // Invariant: a session is here exactly while its mailbox is not idle or a run of it is known.
+    live: HashMap<SessionId, Live>,
+    schedule: Schedule,
+    jobs: HashMap<u64, Job>,
+    next_ticket: u64,
+    rest: Rest,
+    _sole: SoleIntake,
+}
+
+/// What is left for later.
+#[derive(Default)]
+struct Rest {
+    /// What is in the ledger and was not told to its mailbox yet.
+    arriving: HashSet<EventId>,
+    /// Turns that there was no room for in the schedule.
+    held: VecDeque<Wanted>,
+    /// When which session is looked at again.
+    wakes: BTreeSet<(u64, SessionId)>,
+    /// How long a session is left alone the next time it cannot begin.
+    waits: HashMap<SessionId, u64>,
+    stopping: bool,
+}
+
+impl Desk {
+    /// A desk for this home; there is only one at a time.
+    pub fn open(furniture: Furniture, scope: Scope) -> Result<Self, Error> {
+        let Furniture { host, office, witness, say, limits, replies } = furniture;
+        let sole = host.ledger.own_intake()?;
+        let words = mpsc::channel();
+        let tools = host.tools.specs().map(|spec| spec.name.clone()).collect();
+        let intake = Intake::new(host.ledger.clone(), office.clone(), tools, host.new_number)?;
+        let worker =
+            Worker { host: host.clone(), office, witness, replies, words: words.0.clone() };
+        Ok(Self {
+            host,
+            intake,
+            worker,
+            say,
+            scope,
+            words,
+            live: HashMap::new(),
+            schedule: Schedule::new(limits),
+            jobs: HashMap::new(),
+            next_ticket: 0,
+            rest: Rest::default(),
+            _sole: sole,
+        })
+    }
+
+    /// A way to tell it to stop.
+    pub fn bell(&self) -> DeskBell {
+        DeskBell(self.words.0.clone())
+    }
+
+    /// Works until it is told to stop and nothing runs, or until its one event is settled.
+    pub fn work(mut self) -> Result<(), Error> {
+        let _following = live::follow(&self.host.ledger, self.words.0.clone())?;
+        if self.scope == Scope::All {
+            for session in live::unfinished(&self.host.ledger)? {
+                self.with(&session, Input::Ticked)?;
+            }
+            self.worker.replies.take_up(&self.host, &self.say)?;
+        }
+        loop {
+            self.take_in()?;
+            self.start_what_may();
+            if self.is_done()? {
+                return Ok(());
+            }
+            match self.words.1.recv_timeout(self.time_to_wake()) {
+                Ok(word) => self.hear(word)?,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            }
+            while let Ok(word) = self.words.1.try_recv() {
+                self.hear(word)?;
+            }
+            self.wake()?;
+        }
+    }
+
+    fn is_done(&self) -> Result<bool, Error> {
+        match &self.scope {
+            Scope::All => Ok(self.rest.stopping && self.schedule.running() == 0),
+            Scope::One(_) if self.rest.stopping => Ok(self.schedule.running() == 0),
+            Scope::One(event) => {
+                let row = self.host.ledger.inbound(event)?;
+                let left = |status: InboundStatus| {
+                    status.is_settled()
+                        // Only a person can bring it on.
+                        || status == InboundStatus::Paused
+                };
+                let is_left = row.is_none_or(|row| left(row.status));
+                Ok(is_left && self.schedule.running() == 0)
+            }
+        }
+    }
+
+    /// Takes what came in, as long as there is room for it.
+    fn take_in(&mut self) -> Result<(), Error> {
+        while !self.rest.stopping && self.rest.held.is_empty() {
+            let only = match &self.scope {
+                Scope::All => None,
+                Scope::One(event) => Some(event),
+            };
+            let (arrivals, more) = self.intake.take(only)?;
+            self.rest.arriving = arrivals.iter().map(|arrival| arrival.item.id.clone()).collect();
+            for Arrival { session, item } in arrivals {
+                let id = item.id.clone();
+                self.with(&session, Input::Arrived(item))?;
+                self.rest.arriving.remove(&id);
+            }
+            if !more {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    fn hear(&mut self, word: Word) -> Result<(), Error> {
+        match word {
+            Word::Came(came) => {
+                if came.access {
+                    self.intake.look_who_is_known()?;
+                }
+                for session in came.touched {
+                    self.touched(&session);
+                }
+                Ok(())
+            }
+            Word::Began(session, run) => self.began(&session, run),
+            Word::TurnBegan(session, turn) => {
+                let Some(live) = self.live.get(&session) else { return Ok(()) };
+                let sender = live.sender();
+                self.with(&session, Input::TurnStarted { turn, sender })
+            }
+            Word::Took(session, seq) => {
+                let Some(live) = self.live.get_mut(&session) else { return Ok(()) };
+                let at = live.steers.iter().position(|(steer, _)| *steer == seq);
+                let taken = at.map(|at| live.steers.remove(at).1);
+                taken.map_or(Ok(()), |event| self.with(&session, Input::SteerTaken(event)))
+            }
+            Word::Over(session, outcome) => self.over(&session, outcome),
+            Word::Stop => {
+                self.rest.stopping = true;
+                Ok(())
+            }
+        }
+    }
+
+    /// Tells the mailbox of a session something, and does what it wants.
+    fn with(&mut self, session: &SessionId, input: Input) -> Result<(), Error> {
+        if !self.live.contains_key(session) {
+            let live = Live::load(&self.host.ledger, session, &self.rest.arriving)?;
+            let resume = live.run.clone().filter(|_| !live.is_paused);
+            self.live.insert(session.clone(), live);
+            if let Some(run) = resume {
+                self.put_in_line(session, Job::Resume(run));
+            }
+        }
+        let mut inputs = VecDeque::from([input]);
+        while let Some(input) = inputs.pop_front() {
+            let now = self.host.ledger.now();
+            let live = self.live.get_mut(session).expect("it was put there");
+            let acts = live.mailbox.tell(input, now);
+            for act in acts {
+                inputs.extend(self.act(session, act)?);
+            }
+        }
+        self.let_go_if_idle(session);
+        Ok(())
+    }
+
+    fn let_go_if_idle(&mut self, session: &SessionId) {
+        let idle = |live: &Live| live.mailbox.is_idle() && live.run.is_none();
+        if self.live.get(session).is_some_and(idle) {
+            self.live.remove(session);
+        }
+    }
+
+    /// Does what a mailbox wants; what came of it is told to the mailbox next.
+    fn act(&mut self, session: &SessionId, act: Act) -> Result<Option<Input>, Error> {
+        match act {
+            Act::Start { items, prompt, .. } => {
+                self.put_in_line(session, Job::Start { items, prompt });
+                Ok(None)
+            }
+            Act::Steer { item } => self.steer(session, item),
+            Act::Cancel { why } => self.cancel(session, why),
+            Act::Rejected { item, why } | Act::Dropped { item, why } => {
+                self.unrun(session, vec![item.id], why, None)?;
+                Ok(None)
+            }
+            // The ledger refused it before; it cannot come here twice.
+            Act::Repeated { .. } => Ok(None),
+            Act::WakeAt(at) => {
+                self.rest.wakes.insert((at, session.clone()));
+                Ok(None)
+            }
+        }
+    }
+
+    fn steer(&mut self, session: &SessionId, item: Item) -> Result<Option<Input>, Error> {
+        let live = self.live.get_mut(session).expect("its mailbox spoke");
+        let Some(run) = live.run.clone() else { return Ok(Some(Input::SteerFailed(item.id))) };
+        let event = Event::SteerReceived { content: item.text, event: Some(item.id.clone()) };
+        let about = About { session: Some(session.clone()), run: Some(run), turn: None };
+        match self.host.ledger.append(vec![Draft { cause: None, about, event }]) {
+            Ok(recorded) => {
+                live.steers.extend(recorded.iter().map(|envelope| (envelope.seq, item.id.clone())));
+                Ok(None)
+            }
+            Err(agentry_store::Error::Handled { .. }) => Ok(Some(Input::SteerFailed(item.id))),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn cancel(&mut self, session: &SessionId, why: StopWhy) -> Result<Option<Input>, Error> {
+        let live = self.live.get_mut(session).expect("its mailbox spoke");
+        if let Some(ticket) = live.ticket
+            && self.withdraw(session, ticket)
+        {
+            let Some(Job::Start { items, .. }) = self.jobs.remove(&ticket) else { return Ok(None) };
+            let why = match why {
+                StopWhy::Interrupt => Unrun::Interrupted,
+                StopWhy::Abort => Unrun::Aborted,
+            };
+            self.unrun(session, items.into_iter().map(|item| item.id).collect(), why, None)?;
+            return Ok(Some(Input::StartFailed));
+        }
+        let live = self.live.get_mut(session).expect("its mailbox spoke");
+        match live.run.clone() {
+            Some(run) if live.is_paused => {
+                live.is_paused = false;
+                self.put_in_line(session, Job::End(run));
+            }
+            Some(run) => self.ask_to_end(session, run)?,
+            None => live.is_unwanted = true,
+        }
+        Ok(None)
+    }
+
+    fn ask_to_end(&self, session: &SessionId, run: RunId) -> Result<(), Error> {
+        let about = About { session: Some(session.clone()), run: Some(run), turn: None };
+        let event = Event::CancelReceived {};
+        self.host.ledger.append(vec![Draft { cause: None, about, event }])?;
+        Ok(())
+    }
+
+    /// Takes a turn out of the line again.
+    fn withdraw(&mut self, session: &SessionId, ticket: u64) -> bool {
+        let held = self.rest.held.iter().position(|wanted| wanted.ticket == ticket);
+        if let Some(at) = held {
+            self.rest.held.remove(at);
+        }
+        let withdrawn = held.is_some() || self.schedule.withdraw(session, ticket);
+        if withdrawn && let Some(live) = self.live.get_mut(session) {
+            live.ticket = None;
+        }
+        withdrawn
+    }
+
+    fn unrun(
+        &self,
+        session: &SessionId,
+        events: Vec<EventId>,
+        why: Unrun,
+        detail: Option<&str>,
+    ) -> Result<(), Error> {
+        let about = About { session: Some(session.clone()), ..About::default() };
+        let draft = |event| {
+            let detail = detail.map(str::to_owned);
+            let event = Event::Intake(Stage::Unrun { event, why, detail });
+            Draft { cause: None, about: about.clone(), event }
+        };
+        self.host.ledger.append(events.into_iter().map(draft).collect())?;
+        Ok(())
+    }
+
+    fn put_in_line(&mut self, session: &SessionId, job: Job) {
+        let ticket = self.next_ticket;
+        self.next_ticket += 1;
+        let live = self.live.get_mut(session).expect("only what is known is put in line");
+        live.ticket = Some(ticket);
+        let principal = match &job {
+            Job::Start { items, .. } => {
+                items.first().map_or("", |item| item.sender.authority.as_str()).to_owned()
+            }
+            // They were let in before.
+            Job::Resume(run) | Job::End(run) => run.to_string(),
+        };
+        self.jobs.insert(ticket, job);
+        let wanted = Wanted { principal, session: session.clone(), ticket };
+        if let Err((wanted, _)) = self.schedule.want(wanted) {
+            self.rest.held.push_back(wanted);
+        }
+    }
+
+    fn start_what_may(&mut self) {
+        if self.rest.stopping {
+            return;
+        }
+        for _ in 0..self.rest.held.len() {
+            let Some(wanted) = self.rest.held.pop_front() else { break };
+            if let Err((wanted, _)) = self.schedule.want(wanted) {
+                self.rest.held.push_back(wanted);
+            }
+        }
+        while let Next::Start(Wanted { session, ticket, .. }) = self.schedule.take_next() {
+            let Some(job) = self.jobs.remove(&ticket) else { continue };
+            if let Some(live) = self.live.get_mut(&session) {
+                live.ticket = None;
+                self.worker.start(&session, job, live);
+            }
+        }
+    }
+
+    /// Somebody answered a question of a run that waits, or asked it to end.
+    fn touched(&mut self, session: &SessionId) {
+        let Some(live) = self.live.get_mut(session).filter(|live| live.is_paused) else { return };
+        let Some(run) = live.run.clone() else { return };
+        live.is_paused = false;
+        self.put_in_line(session, Job::Resume(run));
+    }
+
+    fn began(&mut self, session: &SessionId, run: RunId) -> Result<(), Error> {
+        self.rest.waits.remove(session);
+        let Some(live) = self.live.get_mut(session) else { return Ok(()) };
+        live.run = Some(run.clone());
+        if std::mem::take(&mut live.is_unwanted) {
+            self.ask_to_end(session, run)?;
+        }
+        Ok(())
+    }
+
+    fn over(&mut self, session: &SessionId, outcome: Result<Outcome, Error>) -> Result<(), Error> {
+        self.schedule.ended(session);
+        match outcome {
+            Ok(Outcome { end: End::Ended { .. }, .. }) => self.ended(session),
+            Ok(Outcome { run, end: End::Paused(_), .. }) => {
+                let Some(live) = self.live.get_mut(session) else { return Ok(()) };
+                live.run = Some(run.clone());
+                // The answer may have come while the run was let go.
+                live.is_paused = !self.host.ledger.approvals_waiting_of(&run)?.is_empty();
+                if !live.is_paused {
+                    self.put_in_line(session, Job::Resume(run));
+                }
+                Ok(())
+            }
+            Err(error) => self.failed(session, &error),
+        }
+    }
+
+    fn ended(&mut self, session: &SessionId) -> Result<(), Error> {
+        let Some(live) = self.live.get_mut(session) else { return Ok(()) };
+        live.run = None;
+        live.steers.clear();
+        let input = match live.mailbox.state() {
+            State::Running { turn, .. } => Input::TurnEnded(turn.clone()),
+            State::Starting { .. } | State::Idle | State::Compacting { .. } => Input::StartFailed,
+        };
+        self.with(session, input)
+    }
+
+    /// A run could not begin or go on. What it was for is told, or it is tried again later.
+    fn failed(&mut self, session: &SessionId, error: &Error) -> Result<(), Error> {
+        let began = self.live.get(session).is_some_and(|live| live.run.is_some());
+        let about_agent =
+            matches!(error, Error::Definition(_) | Error::Model(_) | Error::Workspace { .. });
+        if let (false, true) = (began, about_agent) {
+            // Trying again would not help, and whoever waits must be told.
+            let Some(live) = self.live.get_mut(session) else { return Ok(()) };
+            let events = std::mem::take(&mut live.starting);
+            (self.say)(&format!("{session}: {error}"));
+            self.unrun(session, events, Unrun::NoAgent, Some(&error.to_string()))?;
+            return self.ended(session);
+        }
+        let wait = self.rest.waits.entry(session.clone()).or_insert(BUSY_SESSION_WAIT_MS);
+        let at = self.host.ledger.now().saturating_add(*wait);
+        *wait = wait.saturating_mul(2).min(BUSY_SESSION_WAIT_MS_MAX);
+        (self.say)(&format!("{session}: {error}; tried again later"));
+        // What waits stands in the ledger; from there it is taken again.
+        self.live.remove(session);
+        self.rest.wakes.insert((at, session.clone()));
+        Ok(())
+    }
+
+    fn time_to_wake(&self) -> Duration {
+        let now = self.host.ledger.now();
+        let next = self.rest.wakes.first().map(|(at, _)| at.saturating_sub(now));
+        next.map_or(DESK_WAIT_MAX, |ms| Duration::from_millis(ms).min(DESK_WAIT_MAX))
+    }
+
+    fn wake(&mut self) -> Result<(), Error> {
+        let now = self.host.ledger.now();
+        while let Some((at, session)) = self.rest.wakes.first().cloned() {
+            if at > now {
+                return Ok(());
+            }
+            self.rest.wakes.remove(&(at, session.clone()));
+            self.with(&session, Input::Ticked)?;
+        }
+        Ok(())
+    }
+}

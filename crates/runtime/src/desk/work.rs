@@ -1,0 +1,167 @@
+//! Runs a run in a thread of its own, and tells the desk what becomes of it.
+//!
+//! Must never: end without telling the desk.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::thread;
+
+use agentry_kernel::mailbox::Item;
+use agentry_kernel::route;
+use agentry_model::Delta;
+use agentry_protocol::envelope::{About, Envelope};
+use agentry_protocol::event::Event;
+use agentry_protocol::{RunId, SessionId};
+
+use super::{Live, Word};
+use crate::error::Error;
+use crate::host::{SharedHost, Witness};
+use crate::intake::Office;
+use crate::reply::Replies;
+use crate::run::{End, Order, Outcome, Post, Runner};
+use crate::session::Attendance;
+
+/// What is to be done in a session.
+pub(super) enum Job {
+    /// A run about what waits.
+    Start { items: Vec<Item>, prompt: String },
+    /// A run that was left goes on.
+    Resume(RunId),
+    /// A run that waits comes to its end.
+    End(RunId),
+}
+
+/// What every run of the desk needs.
+#[derive(Clone)]
+pub(super) struct Worker {
+    pub(super) host: SharedHost,
+    pub(super) office: Arc<dyn Office>,
+    pub(super) witness: Arc<dyn Witness>,
+    pub(super) replies: Replies,
+    pub(super) words: Sender<Word>,
+}
+
+impl Worker {
+    /// Begins a job of a session.
+    pub(super) fn start(&self, session: &SessionId, job: Job, live: &mut Live) {
+        if let Job::Start { items, .. } = &job {
+            live.starting = items.iter().map(|item| item.id.clone()).collect();
+        }
+        let worker = self.clone();
+        let told = Told { session: session.clone(), words: self.words.clone(), said: None };
+        let spawned = thread::Builder::new().name(format!("run {session}")).spawn(move || {
+            let mut told = told;
+            told.said = Some(worker.work(&told.session, job));
+        });
+        // A thread that did not begin dropped what was to tell the desk, and so told it.
+        drop(spawned);
+    }
+
+    fn work(&self, session: &SessionId, job: Job) -> Result<Outcome, Error> {
+        let definitions = self.office.definitions()?;
+        let looking = Looking {
+            session: session.clone(),
+            words: self.words.clone(),
+            outer: self.witness.clone(),
+        };
+        let runner = Runner {
+            host: self.host.clone(),
+            definitions: &definitions,
+            witness: Arc::new(looking),
+            attendance: Attendance::Absent,
+            post: Post::default(),
+        };
+        let outcome = match job {
+            Job::Start { items, prompt } => {
+                runner.start(self.order(&runner, session, &items, prompt)?, &mut |_| {})
+            }
+            Job::Resume(run) => runner.resume(&run),
+            Job::End(run) => runner.cancel(&run),
+        }?;
+        if let End::Ended { .. } = outcome.end {
+            self.replies.answer(&self.host, &outcome.run)?;
+        }
+        Ok(outcome)
+    }
+
+    fn order(
+        &self,
+        runner: &Runner<'_>,
+        session: &SessionId,
+        items: &[Item],
+        prompt: String,
+    ) -> Result<Order, Error> {
+        let ledger = &self.host.ledger;
+        let unknown = || Error::Halted(format!("{session} or what waits in it is not recorded"));
+        let row = ledger.session(session)?.ok_or_else(unknown)?;
+        let last = items.last().ok_or_else(unknown)?;
+        let came = ledger.inbound(&last.id)?.ok_or_else(unknown)?;
+        let routed = ledger.inbound_routed(&came)?.ok_or_else(unknown)?;
+        let record = ledger.inbound_decided(&came)?.ok_or_else(unknown)?;
+        let inbound = ledger.inbound_received(&came)?;
+        let mut terms = self.office.terms(runner.definitions, &row.agent)?;
+        terms.persona = routed.persona.clone();
+        let prompt = match route::about(&inbound, &record.principal) {
+            Some(about) => format!("{prompt}\n\n{about}"),
+            None => prompt,
+        };
+        Ok(Order {
+            agent: row.agent,
+            task: None,
+            prompt,
+            images: Vec::new(),
+            inputs: BTreeMap::new(),
+            terms,
+            session: Some(row.key),
+            project: self.office.project(),
+            inbounds: items.iter().map(|item| item.id.clone()).collect(),
+        })
+    }
+}
+
+/// Tells the desk how a run left, also where its thread broke down.
+struct Told {
+    session: SessionId,
+    words: Sender<Word>,
+    said: Option<Result<Outcome, Error>>,
+}
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        let broke = || Err(Error::Halted("the thread of the run broke down".to_owned()));
+        let outcome = self.said.take().unwrap_or_else(broke);
+        // A desk that is gone needs to know nothing.
+        self.words.send(Word::Over(self.session.clone(), outcome)).unwrap_or_default();
+    }
+}
+
+/// Tells the desk what a mailbox needs to know, and passes everything on.
+struct Looking {
+    session: SessionId,
+    words: Sender<Word>,
+    outer: Arc<dyn Witness>,
+}
+
+impl Witness for Looking {
+    fn recorded(&self, envelope: &Envelope) {
+        let session = self.session.clone();
+        let word = if let Event::RunCreated(_) | Event::RunResumed {} = &envelope.event {
+            envelope.about.run.clone().map(|run| Word::Began(session, run))
+        } else if let Event::TurnStarted(_) = &envelope.event {
+            envelope.about.turn.clone().map(|turn| Word::TurnBegan(session, turn))
+        } else if let Event::InputTaken { input } = &envelope.event {
+            Some(Word::Took(session, *input))
+        } else {
+            None
+        };
+        if let Some(word) = word {
+            self.words.send(word).unwrap_or_default();
+        }
+        self.outer.recorded(envelope);
+    }
+
+    fn heard(&self, about: &About, asked: u64, delta: &Delta) {
+        self.outer.heard(about, asked, delta);
+    }
+}

@@ -1,0 +1,348 @@
+//! The way in, in order: who speaks, may they, where does it go, how does it wait.
+//!
+//! A channel puts an event into the ledger. From there it is taken here, stage after stage, and what came of
+//! all stages is recorded together: an event is either still to be looked at, or settled, or in a mailbox.
+//! What follows — the mailbox, the turn, the answer — is the desk's.
+//!
+//! Must never: let an event past that no policy let in, or look at one twice.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use agentry_agentfile::access::LocalTime;
+use agentry_kernel::access::{Access, Asked, resolved};
+use agentry_kernel::identity::People;
+use agentry_kernel::mailbox::settings::Levels;
+use agentry_kernel::mailbox::{Item, Sender};
+use agentry_kernel::route::{self, Destination, Route};
+use agentry_protocol::access::{AccessRecord, Decision, Effect, Grant};
+use agentry_protocol::envelope::{About, Draft};
+use agentry_protocol::event::Event;
+use agentry_protocol::inbound::{EventId, Inbound};
+use agentry_protocol::intake::{Intake as Stage, Routed, Settings, Unrun, Wish};
+use agentry_protocol::principal::Principal;
+use agentry_protocol::tool::ToolName;
+use agentry_protocol::{AccessId, AgentId, SessionId, SessionKey};
+use agentry_store::Ledger;
+
+use crate::define::{Definitions, Terms};
+use crate::error::Error;
+use crate::limits::{DELAY_LOOKAHEAD_MINUTES, INTAKE_EVENTS_MAX};
+
+/// What the way in must be told and that is not in the ledger: the definitions as they are now.
+pub trait Office: Send + Sync {
+    /// The policies.
+    fn access(&self) -> Result<Arc<Access>, Error>;
+
+    /// The agents.
+    fn definitions(&self) -> Result<Arc<Definitions>, Error>;
+
+    /// What holds for a run of an agent.
+    fn terms(&self, definitions: &Definitions, agent: &AgentId) -> Result<Terms, Error>;
+
+    /// Who answers on a channel where nobody is named.
+    fn answers(&self, channel: &str) -> Result<AgentId, Error>;
+
+    /// What the owner's clock shows.
+    fn local_time(&self, now: u64) -> LocalTime;
+
+    /// How messages of a channel wait, and those of all channels.
+    fn wishes(&self, channel: &str) -> (Wish, Wish);
+
+    /// The directory of the definitions.
+    fn project(&self) -> String;
+}
+
+/// The stages before the mailbox, with what they look up.
+pub(crate) struct Intake {
+    pub(crate) ledger: Ledger,
+    pub(crate) office: Arc<dyn Office>,
+    pub(crate) new_number: fn() -> u128,
+    tools: Vec<ToolName>,
+    people: People,
+    grants: Vec<Grant>,
+}
+
+/// An event that lies in the mailbox of a session.
+pub(crate) struct Arrival {
+    pub(crate) session: SessionId,
+    pub(crate) item: Item,
+}
+
+/// What came of looking at one event.
+struct Looked {
+    drafts: Vec<Draft>,
+    arrival: Option<Arrival>,
+}
+
+/// Sessions that this batch opens or found, by name and agent.
+type Opened = HashMap<(SessionKey, AgentId), SessionId>;
+
+impl Intake {
+    pub(crate) fn new(
+        ledger: Ledger,
+        office: Arc<dyn Office>,
+        tools: Vec<ToolName>,
+        new_number: fn() -> u128,
+    ) -> Result<Self, Error> {
+        let (people, grants) = (People::default(), Vec::new());
+        let mut intake = Self { ledger, office, new_number, tools, people, grants };
+        intake.look_who_is_known()?;
+        Ok(intake)
+    }
+
+    /// Somebody became known, or a power was given or taken.
+    pub(crate) fn look_who_is_known(&mut self) -> Result<(), Error> {
+        self.people = People::of(self.ledger.entities()?);
+        self.grants = self.ledger.grants(true)?;
+        Ok(())
+    }
+
+    /// Takes what came in, as much as there is at once; the bool tells whether there may be more.
+    pub(crate) fn take(&self, only: Option<&EventId>) -> Result<(Vec<Arrival>, bool), Error> {
+        let mut came = match only {
+            None => self.ledger.inbounds_received(INTAKE_EVENTS_MAX)?,
+            Some(event) => self.one(event)?,
+        };
+        let more = came.len() == INTAKE_EVENTS_MAX;
+        let access = self.office.access()?;
+        let mut opened = Opened::new();
+        let mut looked = Vec::with_capacity(came.len());
+        for (seq, inbound) in &came {
+            looked.push(self.look(*seq, inbound, &access, &mut opened)?);
+        }
+        let drafts: Vec<Draft> = looked.iter().flat_map(|one| one.drafts.clone()).collect();
+        match self.ledger.append(drafts) {
+            Ok(_) => {}
+            // Somebody else opened a session or took one of them; the others must not suffer for it.
+            Err(error) if came.len() > 1 && is_about_one(&error) => {
+                looked.clear();
+                for (seq, inbound) in came.drain(..) {
+                    let one = self.look(seq, &inbound, &access, &mut Opened::new())?;
+                    match self.ledger.append(one.drafts.clone()) {
+                        Ok(_) => looked.push(one),
+                        Err(error) if is_about_one(&error) => {}
+                        Err(error) => return Err(error.into()),
+                    }
+                }
+            }
+            Err(error) if is_about_one(&error) => return Ok((Vec::new(), true)),
+            Err(error) => return Err(error.into()),
+        }
+        Ok((looked.into_iter().filter_map(|one| one.arrival).collect(), more))
+    }
+
+    fn one(&self, event: &EventId) -> Result<Vec<(u64, Box<Inbound>)>, Error> {
+        let row = self.ledger.inbound(event)?;
+        let row = row.filter(|row| row.status == agentry_store::InboundStatus::Received);
+        match row {
+            Some(row) => Ok(vec![(row.seq, self.ledger.inbound_received(&row)?)]),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// All stages for one event.
+    fn look(
+        &self,
+        seq: u64,
+        inbound: &Inbound,
+        access: &Access,
+        opened: &mut Opened,
+    ) -> Result<Looked, Error> {
+        let begun = Instant::now();
+        let now = self.ledger.now();
+        let principal = self.people.principal(inbound);
+        let asked = Asked::of(&principal, inbound, self.office.local_time(now));
+        let decision = access.decide(&asked, &self.grants, now);
+        let mut record =
+            access.record(&asked, decision, AccessId::from_number((self.new_number)()));
+        record.timestamp = now;
+        record.event_id = Some(inbound.event_id.clone());
+        record.resolved = Some(resolved(&record.decision, &self.tools));
+        record.processing_time_ms = begun.elapsed().as_secs_f64() * 1000.0;
+        let stages = Stages { seq, drafts: Vec::new() };
+        match record.decision.effect {
+            Effect::Deny => Ok(stages.end(Stage::Decided { record: Box::new(record) }, None)),
+            Effect::Allow => self.route(stages, (inbound, &principal, record), access, opened),
+        }
+    }
+
+    fn route(
+        &self,
+        mut stages: Stages,
+        (inbound, principal, record): (&Inbound, &Principal, AccessRecord),
+        access: &Access,
+        opened: &mut Opened,
+    ) -> Result<Looked, Error> {
+        let (id, decision) = (record.id.clone(), record.decision.clone());
+        stages.add(Stage::Decided { record: Box::new(record) }, None);
+        let unrun = |stages: Stages, why, detail: String| {
+            let detail = (!detail.is_empty()).then_some(detail);
+            let event = inbound.event_id.clone();
+            Ok(stages.end(Stage::Unrun { event, why, detail }, None))
+        };
+        let (to, wish) = match route::route(inbound, principal, &decision) {
+            Route::Unrun(why, detail) => return unrun(stages, why, detail),
+            Route::To(to) => (*to, None),
+            Route::Queue(to, wish) => (to, Some(wish)),
+        };
+        let (agent, persona) = match self.who_answers(inbound, to.persona.as_deref())? {
+            Ok(found) => found,
+            Err(why) => return unrun(stages, Unrun::NoAgent, why),
+        };
+        let session = match self.session(&to, &agent, opened, &mut stages)? {
+            Ok(session) => session,
+            Err(why) => return unrun(stages, Unrun::NoAgent, why),
+        };
+        if let Some(wish) = wish {
+            stages.add(Stage::QueueSet { wish }, Some(&session));
+            return unrun(stages, Unrun::Directive, String::new());
+        }
+        let sender = route::sender(inbound, principal, &decision);
+        let (channel, global) = self.office.wishes(&inbound.place.channel);
+        let levels = Levels {
+            inline: Wish::default(),
+            session: self.ledger.queue_wish(&session)?.unwrap_or_default(),
+            channel,
+            global,
+        };
+        let settings = route::waits(&to, &decision, levels);
+        let routed = Routed {
+            event: inbound.event_id.clone(),
+            access: id,
+            agent,
+            persona,
+            source: to.source,
+            authority: sender.authority.clone(),
+            text: (to.text != inbound.body.content).then(|| to.text.clone()),
+            settings,
+            answer_after: self.answer_after(inbound, principal, &decision, access),
+        };
+        let item = item(inbound, sender, &to, settings);
+        let mut looked = stages.end(Stage::Routed(Box::new(routed)), Some(&session));
+        looked.arrival = Some(Arrival { session, item });
+        Ok(looked)
+    }
+
+    /// A persona that a policy or the owner names is an agent, or one of those of the channel's agent. There
+    /// is no other to fall back to.
+    fn who_answers(
+        &self,
+        inbound: &Inbound,
+        persona: Option<&str>,
+    ) -> Result<Result<(AgentId, Option<String>), String>, Error> {
+        let definitions = self.office.definitions()?;
+        if let Some(name) = persona.filter(|name| definitions.library.agents.contains_key(*name)) {
+            return Ok(Ok((AgentId::new(name), None)));
+        }
+        let agent = match self.office.answers(&inbound.place.channel) {
+            Ok(agent) => agent,
+            Err(Error::Definition(why)) => return Ok(Err(why)),
+            Err(error) => return Err(error),
+        };
+        let Some(name) = persona else { return Ok(Ok((agent, None))) };
+        let loaded = match definitions.agent(&agent) {
+            Ok(loaded) => loaded,
+            Err(error) => return Ok(Err(error.to_string())),
+        };
+        match loaded.personas.available.iter().any(|one| one.id.as_str() == name) {
+            true => Ok(Ok((agent, Some(name.to_owned())))),
+            false => Ok(Err(format!("`{name}` is no agent and no persona of `{agent}`"))),
+        }
+    }
+
+    fn session(
+        &self,
+        to: &Destination,
+        agent: &AgentId,
+        opened: &mut Opened,
+        stages: &mut Stages,
+    ) -> Result<Result<SessionId, String>, Error> {
+        let name = (to.key.clone(), agent.clone());
+        if let Some(session) = opened.get(&name) {
+            return Ok(Ok(session.clone()));
+        }
+        let session = match self.ledger.session_named(&to.key, agent)? {
+            Some(row) => row.id,
+            None => {
+                if let Some(head) = &to.head
+                    && self.ledger.turn(head)?.is_none_or(|turn| turn.ended_seq.is_none())
+                {
+                    return Ok(Err(format!("there is no turn `{head}` that is over")));
+                }
+                let session = SessionId::from_number((self.new_number)());
+                let (key, agent) = name.clone();
+                let event = Event::SessionOpened { key, agent, head: to.head.clone() };
+                stages.push(event, Some(&session));
+                session
+            }
+        };
+        opened.insert(name, session.clone());
+        Ok(Ok(session))
+    }
+
+    /// When an answer that is held back may go: as soon as no policy holds it back any more.
+    fn answer_after(
+        &self,
+        inbound: &Inbound,
+        principal: &Principal,
+        decision: &Decision,
+        access: &Access,
+    ) -> Option<u64> {
+        let is_held = |decision: &Decision| {
+            decision.modifiers.delay_response.as_ref().is_some_and(|said| said.value)
+        };
+        if !is_held(decision) {
+            return None;
+        }
+        let now = self.ledger.now();
+        let free = (1..=DELAY_LOOKAHEAD_MINUTES).map(|minute| now + minute * 60_000).find(|at| {
+            let asked = Asked::of(principal, inbound, self.office.local_time(*at));
+            !is_held(&access.decide(&asked, &self.grants, *at))
+        });
+        // A policy that always holds back would never let an answer go; then it goes at once.
+        free.map(|at| at - at % 60_000)
+    }
+}
+
+/// What is recorded of one event, in order.
+struct Stages {
+    seq: u64,
+    drafts: Vec<Draft>,
+}
+
+impl Stages {
+    fn push(&mut self, event: Event, session: Option<&SessionId>) {
+        let about = About { session: session.cloned(), ..About::default() };
+        self.drafts.push(Draft { cause: Some(self.seq), about, event });
+    }
+
+    fn add(&mut self, stage: Stage, session: Option<&SessionId>) {
+        self.push(Event::Intake(stage), session);
+    }
+
+    fn end(mut self, stage: Stage, session: Option<&SessionId>) -> Looked {
+        self.add(stage, session);
+        Looked { drafts: self.drafts, arrival: None }
+    }
+}
+
+fn item(inbound: &Inbound, sender: Sender, to: &Destination, settings: Settings) -> Item {
+    Item {
+        id: inbound.event_id.clone(),
+        sender,
+        source: to.source,
+        text: to.text.clone(),
+        settings,
+        received_ms: inbound.timestamp,
+    }
+}
+
+/// Whether an append was refused because of one event that somebody else got at.
+fn is_about_one(error: &agentry_store::Error) -> bool {
+    matches!(
+        error,
+        agentry_store::Error::Handled { .. } | agentry_store::Error::SessionExists { .. }
+    )
+}

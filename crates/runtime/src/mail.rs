@@ -1,0 +1,141 @@
+//! Brings what comes in to the sessions that are under way in this process.
+//!
+//! One thread follows the ledger for all of them, and only while there is one.
+//!
+//! Must never: bring an entry twice, out of order, or to another session.
+
+use std::collections::HashMap;
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread;
+
+use agentry_protocol::SessionId;
+use agentry_protocol::envelope::{Envelope, Stream};
+use agentry_store::{Filter, Ledger, Tail};
+
+use crate::error::Error;
+use crate::limits::{TAIL_LOOK_TIME_MAX, TURN_ENTRIES_MAX};
+use crate::session::News;
+
+/// Where sessions under way have their mail brought from.
+#[derive(Clone, Default)]
+pub struct Mail(Arc<Mutex<Round>>);
+
+/// Those who are brought their mail.
+#[derive(Default)]
+struct Round {
+    sessions: HashMap<SessionId, Place>,
+    /// Whether the thread goes round; it ends when it finds nobody.
+    goes: bool,
+    next_number: u64,
+    /// All up to here was brought.
+    after_seq: u64,
+}
+
+struct Place {
+    number: u64,
+    after_seq: u64,
+    news: Sender<News>,
+}
+
+/// Ends the following when it goes.
+pub(crate) struct Following {
+    mail: Mail,
+    session: SessionId,
+    number: u64,
+}
+
+impl Drop for Following {
+    fn drop(&mut self) {
+        let mut round = self.mail.round();
+        if round.sessions.get(&self.session).is_some_and(|one| one.number == self.number) {
+            round.sessions.remove(&self.session);
+        }
+    }
+}
+
+impl Mail {
+    /// From now on brings a session what comes in for it after an entry.
+    pub(crate) fn follow(
+        &self,
+        ledger: &Ledger,
+        session: &SessionId,
+        after_seq: u64,
+        news: Sender<News>,
+    ) -> Result<Following, Error> {
+        let mut round = self.round();
+        if !round.goes {
+            let filter = Filter { stream: Some(Stream::World), ..Filter::default() };
+            let tail = ledger.tail(after_seq, filter)?;
+            round.after_seq = after_seq;
+            self.start(tail)?;
+            round.goes = true;
+        }
+        // What the others were brought already.
+        let mut seen = after_seq;
+        if round.after_seq > after_seq {
+            let stream = Some(Stream::World);
+            let filter = Filter { session: Some(session.clone()), stream, ..Filter::default() };
+            for envelope in ledger.read_from(after_seq, &filter, TURN_ENTRIES_MAX)? {
+                seen = envelope.seq;
+                bring(&news, envelope);
+            }
+        }
+        let number = round.next_number;
+        round.next_number += 1;
+        let one = Place { number, after_seq: seen, news };
+        round.sessions.insert(session.clone(), one);
+        Ok(Following { mail: self.clone(), session: session.clone(), number })
+    }
+
+    fn start(&self, mut tail: Tail) -> Result<(), Error> {
+        let mail = self.clone();
+        let work = move || {
+            loop {
+                let came = tail.next(TAIL_LOOK_TIME_MAX);
+                let mut round = mail.round();
+                match came {
+                    Ok(envelopes) => {
+                        round.after_seq = tail.after_seq();
+                        envelopes.into_iter().for_each(|envelope| round.bring(envelope));
+                    }
+                    Err(error) => round.tell_all(&error.to_string()),
+                }
+                if round.sessions.is_empty() {
+                    round.goes = false;
+                    return;
+                }
+            }
+        };
+        let spawned = thread::Builder::new().name("inputs".to_owned()).spawn(work);
+        spawned
+            .map(drop)
+            .map_err(|error| Error::Halted(format!("the machine gives no more threads: {error}")))
+    }
+
+    fn round(&self) -> MutexGuard<'_, Round> {
+        self.0.lock().unwrap_or_else(|one| one.into_inner())
+    }
+}
+
+impl Round {
+    fn bring(&mut self, envelope: Envelope) {
+        let Some(session) = &envelope.about.session else { return };
+        let Some(one) = self.sessions.get(session) else { return };
+        if envelope.seq > one.after_seq {
+            bring(&one.news, envelope);
+        }
+    }
+
+    fn tell_all(&mut self, why: &str) {
+        // Who was told stops; nobody is brought anything after that.
+        for (_, one) in self.sessions.drain() {
+            one.news.send(News::Broken(why.to_owned())).unwrap_or_default();
+        }
+    }
+}
+
+/// The session may be over; then nobody wants it.
+fn bring(news: &Sender<News>, envelope: Envelope) {
+    news.send(News::Input(Box::new(envelope))).unwrap_or_default();
+}
