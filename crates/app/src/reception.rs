@@ -138,6 +138,7 @@ impl Office for Reception {
             limits: engine::limits(&loaded, None),
             check: None,
             persona: None,
+            bounds: None,
         })
     }
 

@@ -3,10 +3,11 @@
 //!
 //! Must never: answer for the owner, or answer twice.
 
+use agentry_agentfile::manifest::config::Requests;
 use agentry_kernel::limits::GRANT_DAY_MS;
 use agentry_kernel::request;
 use agentry_protocol::access::{
-    Bounds, Grant, GrantConditions, PrincipalQuery, RequestLimits, RequestRoom,
+    AccessRecord, Bounds, Grant, GrantConditions, PrincipalQuery, RequestLimits, RequestRoom,
 };
 use agentry_protocol::approval::{Answer, PermissionRequest, Reach};
 use agentry_protocol::envelope::{About, Draft, Envelope};
@@ -19,6 +20,8 @@ use agentry_tools::normalised;
 
 use crate::canonical::canonical;
 use crate::error::Error;
+
+const HOUR_MS: u64 = 60 * 60 * 1_000;
 
 /// Who gives what a request asked for.
 const OWNER: &str = "owner";
@@ -38,6 +41,28 @@ pub fn room(
         last_asked_ms: history.last_asked,
         denials_ms: history.denied,
     }))
+}
+
+/// How often others may ask, as the operator says.
+pub fn limits(said: &Requests) -> RequestLimits {
+    let usual = request::LIMITS;
+    let ms = |hours: u64| hours.saturating_mul(HOUR_MS);
+    RequestLimits {
+        pending_max: said.pending_max.unwrap_or(usual.pending_max),
+        cooldown_ms: said.cooldown_s.map_or(usual.cooldown_ms, |one| one.saturating_mul(1_000)),
+        denials_max: said.denials_max.unwrap_or(usual.denials_max),
+        block_ms: said.block_h.map_or(usual.block_ms, ms),
+        expires_ms: said.expires_h.map_or(usual.expires_ms, ms),
+    }
+}
+
+/// What binds the calls of a turn: a decision, and what its sender may still ask for.
+pub fn bounds(
+    ledger: &Ledger,
+    record: &AccessRecord,
+    limits: RequestLimits,
+) -> Result<Bounds, Error> {
+    Ok(Bounds::of(record, room(ledger, &record.principal, limits)?))
 }
 
 /// The bounds of a turn that begins now: what was asked for meanwhile counts.
