@@ -14,7 +14,7 @@ use std::thread::{self, JoinHandle};
 use agentry_model::Delta;
 use agentry_protocol::approval::{Answer, Approval, Reach};
 use agentry_protocol::confinement::Confinement;
-use agentry_protocol::envelope::{About, Draft, Envelope};
+use agentry_protocol::envelope::{About, Envelope};
 use agentry_protocol::event::Event;
 use agentry_runtime::redact::Ends;
 use agentry_runtime::request;
@@ -125,7 +125,7 @@ fn show_text(receiver: &Receiver<Shown>, desk: Option<&Desk>) -> io::Result<()> 
                     desk.look_at(&envelope.event);
                 }
                 if let (Some(desk), Event::ApprovalAsked(approval)) = (desk, &envelope.event) {
-                    desk.ask(approval, &envelope.about);
+                    desk.ask(approval);
                 }
             }
             Shown::Piece(_, _, delta) => progress.piece(&delta),
@@ -158,7 +158,7 @@ impl Desk {
         }
     }
 
-    fn ask(&self, approval: &Approval, about: &About) {
+    fn ask(&self, approval: &Approval) {
         let mut err = anstream::stderr().lock();
         let asked = self.show(approval, &mut err).and_then(|()| {
             let lasting = match approval.request() {

@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 
 use agentry_protocol::approval::{Answer, Approval, Reach};
 use agentry_protocol::confinement::Confinement;
-use agentry_protocol::envelope::About;
 use agentry_protocol::tool::ToolName;
 use agentry_runtime::Host as Parts;
 use agentry_runtime::redact::Ends;
@@ -23,8 +22,8 @@ use crate::limits::{CHAT_PAYLOAD_LINE_BYTES_MAX, CHAT_QUESTION_WAIT_MS};
 
 /// A question that waits.
 pub(crate) struct Question {
+    /// What is asked.
     pub(crate) approval: Approval,
-    pub(crate) about: About,
     /// Since when it can be read.
     shown: Option<Instant>,
 }
@@ -41,8 +40,8 @@ pub(crate) enum Said {
 }
 
 impl Question {
-    pub(crate) fn new(approval: Approval, about: About) -> Self {
-        Self { approval, about, shown: None }
+    pub(crate) fn new(approval: Approval) -> Self {
+        Self { approval, shown: None }
     }
 
     /// Whether it has been shown; from now on it has.

@@ -109,7 +109,7 @@ pub(crate) fn list(host: &Host, options: &ListOptions) -> Result<ExitCode, Fault
     Ok(ExitCode::SUCCESS)
 }
 
-fn as_json(row: &ApprovalRow) -> serde_json::Value {
+fn as_json(row: &ApprovalRow) -> Value {
     json!({
         "id": row.approval.id, "status": row.status.as_str(), "runId": row.run,
         "sessionId": row.session, "turnId": row.turn, "call": row.approval.call,

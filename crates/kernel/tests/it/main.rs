@@ -10,6 +10,7 @@ mod compaction;
 mod confine;
 mod mailbox;
 mod models;
+mod permission;
 mod schedule;
 mod shell;
 mod turn_explore;

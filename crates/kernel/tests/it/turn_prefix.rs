@@ -65,7 +65,7 @@ fn authority() -> Authority {
     of_agent(agent, &library, &[bash()], None, Confinement::nothing())
 }
 
-fn charter(mode: Mode) -> Charter {
+pub(crate) fn charter(mode: Mode) -> Charter {
     Charter {
         agent: AgentId::new("builder"),
         agent_hash: ContentHash::of(b"the files"),
