@@ -84,7 +84,7 @@ fn only_request(story: &Story) -> String {
 #[test]
 fn an_approved_request_resumes_the_very_same_call_once() {
     let story = family();
-    println!("{}", send(&story, "mom-1"));
+    send(&story, "mom-1");
     assert!(!story.path("made").exists());
     let id = only_request(&story);
     let shown = story.out(&format!("requests show {id}"));
@@ -104,7 +104,7 @@ fn an_approved_request_resumes_the_very_same_call_once() {
 #[test]
 fn a_yes_that_lasts_gives_a_grant_and_the_next_message_asks_nobody_for_it() {
     let story = family();
-    println!("{}", send(&story, "mom-1"));
+    send(&story, "mom-1");
     let id = only_request(&story);
     story.out(&format!("requests approve {id} --duration 24h"));
     let grants = story.json("grants list --json");
@@ -116,7 +116,7 @@ fn a_yes_that_lasts_gives_a_grant_and_the_next_message_asks_nobody_for_it() {
     assert_eq!(lasts.map(|(end, begin)| end - begin), Some(24 * 60 * 60 * 1_000));
     story.out("resume --last");
     // The permission is there; the agent's own rules still ask about the call.
-    println!("{}", send(&story, "mom-1"));
+    send(&story, "mom-1");
     assert_eq!(requests(&story, "").len(), 0);
     let waiting = story.json("approvals --format json");
     assert_eq!(waiting[0]["kind"], "tool_call", "{waiting}");
@@ -129,9 +129,9 @@ fn a_yes_that_lasts_gives_a_grant_and_the_next_message_asks_nobody_for_it() {
 #[test]
 fn a_denied_request_is_told_and_a_stranger_asks_nobody() {
     let story = family();
-    println!("{}", send(&story, "nobody-knows"));
+    send(&story, "nobody-knows");
     assert_eq!(requests(&story, "--all").len(), 0);
-    println!("{}", send(&story, "mom-1"));
+    send(&story, "mom-1");
     let id = only_request(&story);
     story.out(&format!("requests deny {id} --reason 'not today'"));
     let resumed = story.run("resume --last");
@@ -144,13 +144,7 @@ fn a_denied_request_is_told_and_a_stranger_asks_nobody() {
 #[test]
 fn a_request_that_nobody_answered_in_time_is_marked_and_cannot_be_answered() {
     let story = family();
-    story.write(
-        "
-        --- .gitignore
-        made
-        ",
-    );
-    println!("{}", send(&story, "mom-1"));
+    send(&story, "mom-1");
     let id = only_request(&story);
     let tomorrow = now() + 25 * 60 * 60 * 1_000;
     let late = ledger(&story, tomorrow);
@@ -174,7 +168,7 @@ fn grants_are_given_and_taken_back() {
     let id = grants[0]["id"].as_str().expect("it has an id").to_owned();
     let shown = story.out(&format!("grants show {id}"));
     assert!(shown.contains("gives: exec:touch *, tool:glob"), "{shown}");
-    println!("{}", send(&story, "mom-1"));
+    send(&story, "mom-1");
     assert_eq!(requests(&story, "--all").len(), 0, "the grant covers it");
     story.out(&format!("grants revoke {id} --reason 'that is enough'"));
     assert_eq!(story.json("grants list --json"), serde_json::json!([]));
@@ -195,7 +189,7 @@ fn grants_are_given_and_taken_back() {
 fn a_second_request_waits_for_the_cool_down_of_the_operator() {
     let story = family();
     script(&story, "s.jsonl", &[line("", &["touch made", "touch other"]), line("Over.", &[])]);
-    println!("{}", send(&story, "mom-1"));
+    send(&story, "mom-1");
     assert_eq!(requests(&story, "").len(), 1);
     let free = family();
     script(&free, "s.jsonl", &[line("", &["touch made", "touch other"]), line("Over.", &[])]);
@@ -203,6 +197,6 @@ fn a_second_request_waits_for_the_cool_down_of_the_operator() {
     std::fs::create_dir_all(&own).expect("it can be made");
     std::fs::write(own.join("agentry.toml"), "[requests]\ncooldown_s = 0\n")
         .expect("it is written");
-    println!("{}", send(&free, "mom-1"));
+    send(&free, "mom-1");
     assert_eq!(requests(&free, "").len(), 2);
 }
