@@ -84,6 +84,18 @@ fn refuse_timezone(source: &Source, node: &mut Node, findings: &mut Findings) {
     }
 }
 
+/// Whoever shares a file with others does not say how often their guests may ask.
+fn leave_out_requests(source: &Source, node: &mut Node, findings: &mut Findings) {
+    if let Some(pair) = node.pair("requests") {
+        let text = Text::new("only your own settings may say how often others may ask you")
+            .help("say it in ~/.config/agentry/agentry.toml");
+        findings.at(Code::OperatorOnly, source, pair.key_span, text);
+    }
+    if let Kind::Map(pairs) = &mut node.kind {
+        pairs.retain(|pair| pair.key != "requests");
+    }
+}
+
 /// Puts the layers on top of each other.
 pub fn layered(layers: &Layers, findings: &mut Findings) -> Settings {
     let mut settings = Settings { layers: layers.clone(), ..Settings::default() };
@@ -147,6 +159,7 @@ impl Settings {
             refuse_secrets(source, &mut node, findings);
             refuse_timezone(source, &mut node, findings);
             channels::refuse(source, &mut node, findings);
+            leave_out_requests(source, &mut node, findings);
         }
         schema::check(FileKind::Config, source, &mut node, findings);
         match speaker {

@@ -141,6 +141,7 @@ impl Office for Reception {
             limits: engine::limits(&loaded, None),
             check: None,
             persona: None,
+            bounds: None,
         })
     }
 

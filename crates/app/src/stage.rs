@@ -14,9 +14,10 @@ use std::thread::{self, JoinHandle};
 use agentry_model::Delta;
 use agentry_protocol::approval::{Answer, Approval, Reach};
 use agentry_protocol::confinement::Confinement;
-use agentry_protocol::envelope::{About, Draft, Envelope};
+use agentry_protocol::envelope::{About, Envelope};
 use agentry_protocol::event::Event;
 use agentry_runtime::redact::Ends;
+use agentry_runtime::request;
 use agentry_runtime::{Host as Parts, Witness};
 use agentry_tools::Workspace;
 
@@ -124,7 +125,7 @@ fn show_text(receiver: &Receiver<Shown>, desk: Option<&Desk>) -> io::Result<()> 
                     desk.look_at(&envelope.event);
                 }
                 if let (Some(desk), Event::ApprovalAsked(approval)) = (desk, &envelope.event) {
-                    desk.ask(approval, &envelope.about);
+                    desk.ask(approval);
                 }
             }
             Shown::Piece(_, _, delta) => progress.piece(&delta),
@@ -157,15 +158,20 @@ impl Desk {
         }
     }
 
-    fn ask(&self, approval: &Approval, about: &About) {
+    fn ask(&self, approval: &Approval) {
         let mut err = anstream::stderr().lock();
-        let asked = self.show(approval, &mut err).and_then(|()| read_answer(&mut err));
+        let asked = self.show(approval, &mut err).and_then(|()| {
+            let lasting = match approval.request() {
+                Some(_) => Lasting::Permission,
+                None => Lasting::Session,
+            };
+            read_answer(lasting, &mut err)
+        });
         drop(err);
         // Nobody answers: the question stays, and the run can be taken up again.
         let Ok(Some(answer)) = asked else { return };
-        let event = Event::ApprovalAnswered { approval: approval.id.clone(), answer };
-        let draft = Draft { cause: None, about: about.clone(), event };
-        if let Err(error) = self.parts.ledger.append(vec![draft]) {
+        let (ledger, new_number) = (&self.parts.ledger, self.parts.new_number);
+        if let Err(error) = request::answer(ledger, &approval.id, answer, new_number) {
             let mut err = anstream::stderr().lock();
             writeln!(err, "the answer was not taken: {error}").unwrap_or_default();
         }
@@ -176,6 +182,9 @@ impl Desk {
         let bold = anstyle::Style::new().bold();
         let call = &approval.call;
         writeln!(out, "\n{bold}May `{}` be called?{bold:#}  {}", call.tool, approval.id)?;
+        for line in approval.request().map(crate::verb::request_lines).unwrap_or_default() {
+            writeln!(out, "  {}", escaped(&line))?;
+        }
         let input = serde_json::to_string_pretty(&call.input).unwrap_or_default();
         let input = self.parts.redactor.hide(&unquoted(&call.input).unwrap_or(input));
         for line in escaped(&input).lines() {
@@ -206,11 +215,24 @@ fn unquoted(input: &serde_json::Value) -> Option<String> {
     (fields.len() == 1).then(|| format!("$ {command}"))
 }
 
+/// How a yes can last beyond the call.
+#[derive(Clone, Copy)]
+enum Lasting {
+    /// For the same call, in the session.
+    Session,
+    /// For the one who asks, for a day or always.
+    Permission,
+}
+
 /// `None` means that there is nobody to answer.
-fn read_answer(out: &mut dyn Write) -> io::Result<Option<Answer>> {
+fn read_answer(lasting: Lasting, out: &mut dyn Write) -> io::Result<Option<Answer>> {
     let mut input = io::stdin().lock();
     loop {
-        write!(out, "[y] once  [s] the same call for this session  [n] no: ")?;
+        let longer = match lasting {
+            Lasting::Session => "[s] the same call for this session",
+            Lasting::Permission => "[d] for a day  [a] always",
+        };
+        write!(out, "[y] once  {longer}  [n] no: ")?;
         out.flush()?;
         let mut line = String::new();
         if input.read_line(&mut line)? == 0 {
@@ -218,10 +240,12 @@ fn read_answer(out: &mut dyn Write) -> io::Result<Option<Answer>> {
         }
         let word = line.trim();
         let (letter, rest) = word.split_at(word.chars().next().map_or(0, char::len_utf8));
-        let answer = match letter {
-            "y" | "Y" => Answer { allow: true, reach: Reach::Once, reason: None },
-            "s" | "S" => Answer { allow: true, reach: Reach::Session, reason: None },
-            "n" | "N" => {
+        let answer = match (letter, lasting) {
+            ("y" | "Y", _) => Answer::yes(Reach::Once),
+            ("s" | "S", Lasting::Session) => Answer::yes(Reach::Session),
+            ("d" | "D", Lasting::Permission) => Answer::yes(Reach::Day),
+            ("a" | "A", Lasting::Permission) => Answer::yes(Reach::Always),
+            ("n" | "N", _) => {
                 let given = rest.trim_start_matches(['o', 'O', ':', ',']).trim();
                 let reason = match given {
                     "" => {
@@ -233,11 +257,7 @@ fn read_answer(out: &mut dyn Write) -> io::Result<Option<Answer>> {
                     }
                     given => given.to_owned(),
                 };
-                Answer {
-                    allow: false,
-                    reach: Reach::Once,
-                    reason: (!reason.is_empty()).then_some(reason),
-                }
+                Answer::no((!reason.is_empty()).then_some(reason))
             }
             _ => continue,
         };

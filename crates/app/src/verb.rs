@@ -23,12 +23,14 @@ mod doctor;
 mod entities;
 mod explain;
 mod fork;
+mod grants;
 mod init;
 mod ledger;
 mod models;
 mod policy;
 pub(crate) mod pull;
 mod replay;
+mod requests;
 mod resume;
 mod run;
 mod sandbox;
@@ -43,6 +45,7 @@ mod stdio;
 mod trace;
 
 pub(crate) use doctor::report as doctor_report;
+pub(crate) use requests::request_lines;
 pub(crate) use run::{absolute_model, record_cancel, show_run};
 pub(crate) use show_agent::by_name as choose_agent;
 
@@ -119,6 +122,12 @@ enum Verb {
     Approvals(answer::ListOptions),
     /// Answer an approval
     Answer(answer::Options),
+    /// See what others ask you for, and answer them
+    #[command(subcommand)]
+    Requests(requests::Requests),
+    /// Give others powers for a time, and take them back
+    #[command(subcommand)]
+    Grants(grants::Grants),
     /// Begin a new session from a turn
     Fork(fork::Options),
     /// Put the older turns of a session into one text
@@ -252,6 +261,8 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, Fault> {
         Verb::Cancel(options) => cancel::run(&host, &options),
         Verb::Approvals(options) => answer::list(&host, &options),
         Verb::Answer(options) => answer::run(&host, &options),
+        Verb::Requests(what) => requests::run(&host, &what),
+        Verb::Grants(what) => grants::run(&host, &what),
         Verb::Fork(options) => fork::run(&host, &options),
         Verb::Compact(options) => compact::run(&host, &options),
         Verb::Replay(options) => replay::run(&host, &options),

@@ -28,7 +28,7 @@ pub use examples::examples_that_fail;
 pub use findings::{Lint, findings};
 pub use grants::{applies, is_active};
 pub use key::{NoKey, session_key, slug};
-pub use tools::{ToolAnswer, allows_tool, pattern_matches, resolved};
+pub use tools::{ToolAnswer, allows_tool, bounds_allow, pattern_matches, resolved};
 
 use index::Index;
 use matching::Kinds;

@@ -1,5 +1,5 @@
-//! Authority for one call: is there such a tool, does its input fit, is it the agent's, is it switched on,
-//! do the approval rules let it go ahead, is it dangerous.
+//! Authority for one call: is there such a tool, does its input fit, may its sender have it made, is it the
+//! agent's, is it switched on, do the approval rules let it go ahead, is it dangerous.
 //!
 //! Each stage can only narrow what the one before it left. All that decides is one value, which is recorded
 //! with the turn: the same value and the same call give the same ruling.
@@ -20,6 +20,7 @@ use agentry_agentfile::source::Origin;
 use agentry_agentfile::task::Task;
 use agentry_agentfile::tool_access::ToolAccess;
 use agentry_protocol::SkillId;
+use agentry_protocol::access::Bounds;
 use agentry_protocol::call::{ToolCall, ToolSpec};
 use agentry_protocol::confinement::{Confinement, Level};
 use agentry_protocol::tool::ToolName;
@@ -32,8 +33,10 @@ use crate::danger;
 use crate::limits::INPUT_DEFECTS_MAX;
 use crate::shell::{self, Allowlist, Facts, Simple, Word};
 
+mod bounds;
 mod input;
 
+pub use bounds::allows_credential;
 use input::Schemas;
 
 /// Where a value comes from that nobody said.
@@ -63,6 +66,9 @@ pub struct Authority {
     /// What their processes may do. Turns from before there was a sandbox do not say, and had none.
     #[serde(default = "Confinement::off")]
     pub confinement: Confinement,
+    /// What access decided about the sender; nothing when the turn did not come through access.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bounds: Option<Bounds>,
     /// What is compiled from the rest when it is first needed; begin with the default.
     #[serde(skip)]
     pub prepared: Prepared,
@@ -132,6 +138,7 @@ pub fn of_agent(
         access: powers.access.clone(),
         place: Place::default(),
         confinement,
+        bounds: None,
         prepared: Prepared::default(),
     }
 }
@@ -199,9 +206,10 @@ impl Authority {
     }
 
     fn stages(&self, call: &ToolCall, active: &[SkillId]) -> Vec<Finding> {
-        let stages: [&dyn Fn() -> Option<Finding>; 6] = [
+        let stages: [&dyn Fn() -> Option<Finding>; 7] = [
             &|| Some(self.registered(&call.tool)),
             &|| self.input(call),
+            &|| self.access(call),
             &|| Some(self.scope(&call.tool, active)),
             &|| self.unconfined(),
             &|| Some(self.tool_access(call)),

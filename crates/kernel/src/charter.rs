@@ -60,6 +60,14 @@ impl Charter {
         }
     }
 
+    /// The mode that a turn begins with: with questions unless its sender may have everything done.
+    pub fn first_mode(&self) -> Mode {
+        match self.authority.may_be_autonomous() {
+            true => self.mode,
+            false => Mode::Supervised,
+        }
+    }
+
     /// What the processes of its calls may do.
     pub fn confinement(&self) -> &Confinement {
         &self.authority.confinement

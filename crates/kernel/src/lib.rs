@@ -18,6 +18,7 @@ pub mod mailbox;
 pub mod models;
 pub mod moves;
 pub mod prompt;
+pub mod request;
 pub mod route;
 pub mod schedule;
 pub mod shell;

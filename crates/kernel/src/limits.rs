@@ -87,3 +87,21 @@ pub const PRUNE_HEAD_CHARS: usize = 1_500;
 pub const PRUNE_TAIL_CHARS: usize = 1_500;
 /// How much there must be to prune before anything is pruned, in characters.
 pub const PRUNE_CHARS_MIN: usize = 50_000;
+/// How many requests for permission of one principal may wait unless somebody says otherwise.
+pub const REQUEST_PENDING_MAX: u32 = 5;
+/// How long somebody has to wait before they may ask again unless somebody says otherwise, in milliseconds.
+pub const REQUEST_COOLDOWN_MS: u64 = 60 * 1_000;
+/// So many denials within a day block somebody unless somebody says otherwise.
+pub const REQUEST_DENIALS_MAX: u32 = 5;
+/// The time within which denials count together, in milliseconds.
+pub const REQUEST_DENIALS_WITHIN_MS: u64 = 24 * 60 * 60 * 1_000;
+/// How long a block lasts unless somebody says otherwise, in milliseconds.
+pub const REQUEST_BLOCK_MS: u64 = 24 * 60 * 60 * 1_000;
+/// How long a request waits for its answer unless somebody says otherwise, in milliseconds.
+pub const REQUEST_EXPIRES_MS: u64 = 24 * 60 * 60 * 1_000;
+/// How long a yes for a day holds, in milliseconds.
+pub const GRANT_DAY_MS: u64 = 24 * 60 * 60 * 1_000;
+/// How much of the message behind a request is kept with it, in characters.
+pub const REQUEST_MESSAGE_CHARS_MAX: usize = 2_000;
+/// How much of changed arguments the model is told, in characters.
+pub const EDIT_CHARS_MAX: usize = 2_000;

@@ -7,7 +7,7 @@
 use agentry_protocol::approval::Approval;
 use agentry_protocol::call::ToolCall;
 use agentry_protocol::context::Context;
-use agentry_protocol::event::{Ending, Event, Permit, Under};
+use agentry_protocol::event::{Edited, Ending, Event, Permit, Under};
 use agentry_protocol::message::{Message, Usage};
 use agentry_protocol::verdict::Ruling;
 use agentry_protocol::{CallId, ContentHash};
@@ -43,6 +43,8 @@ pub enum Move {
         by: Permit,
         /// What it runs under.
         under: Under,
+        /// What a person put in the place of the proposed arguments; the call has them.
+        edited: Option<Box<Edited>>,
     },
     /// Refuse a call.
     Refuse {
@@ -94,7 +96,9 @@ impl Move {
             }
             Self::Propose { call, ruling } => Event::CallProposed { call, ruling },
             Self::AskApproval(approval) => Event::ApprovalAsked(approval),
-            Self::RunCall { call, by, under } => Event::CallStarted { call: call.id, by, under },
+            Self::RunCall { call, by, under, edited } => {
+                Event::CallStarted { call: call.id, by, under, edited }
+            }
             Self::Refuse { call, why } => Event::CallRefused { call, why },
             Self::StopCall { call } => Event::CallStopped { call },
             Self::RunCheck { iteration, command } => Event::CheckStarted { iteration, command },

@@ -6,6 +6,7 @@
 //!
 //! Must never: wait, look at a clock, or choose a move that the program did not choose.
 
+mod answer;
 mod budget;
 mod call;
 mod cancel;
@@ -27,10 +28,11 @@ use std::collections::BTreeMap;
 use agentry_agentfile::source::Origin;
 use agentry_agentfile::tool_access::ToolAccess;
 use agentry_bthread::{Halt, Lane, Program};
-use agentry_protocol::approval::{Answer, Reach};
+use agentry_protocol::access::RequestRoom;
+use agentry_protocol::approval::Answer;
 use agentry_protocol::call::{OutcomeStatus, ToolCall, ToolOutcome};
 use agentry_protocol::context::{CompactionPlan, Pruning};
-use agentry_protocol::event::{Ending, Event, TurnPlan, Under};
+use agentry_protocol::event::{Edited, Ending, Event, Mode, TurnPlan, Under};
 use agentry_protocol::message::{Message, ModelFailure, ModelReply, ModelRequest};
 use agentry_protocol::verdict::{Ruling, Verdict};
 use agentry_protocol::{ApprovalId, CallId, ContentHash, SkillId};
@@ -55,6 +57,8 @@ pub struct Turn {
     steers: Vec<String>,
     skills: Vec<SkillId>,
     spent: Spent,
+    // What its sender may still ask the owner for.
+    requests: Option<RequestRoom>,
     end: End,
 }
 
@@ -98,6 +102,8 @@ struct Plan {
     under: Under,
     pruned: Pruning,
     compaction: Option<Box<CompactionPlan>>,
+    // What was written, where a request to the owner may have to show it.
+    message: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,7 +120,9 @@ struct CallRecord {
     // A question that waits for its answer.
     asked: Option<ApprovalId>,
     answered: Option<ApprovalId>,
-    no: Option<String>,
+    no: Option<Answer>,
+    // What a person put in the place of the model's arguments; the call has them.
+    edited: Option<Box<Edited>>,
     running: bool,
     outcome: Option<ToolOutcome>,
     said: bool,
@@ -146,9 +154,11 @@ impl Turn {
     ) -> Result<(Self, Vec<Move>), Halt> {
         let mut talk = Talk::new(&charter, history);
         talk.say(Message::User { content: plan.prompt.clone(), images: plan.images.clone() });
+        let requests = charter.authority.bounds.as_ref().and_then(|one| one.requests.clone());
+        let message = requests.as_ref().map(|_| plan.prompt.clone()).unwrap_or_default();
         let mut turn = Self {
             program: Program::new(concerns(
-                charter.mode,
+                charter.first_mode(),
                 &charter.limits,
                 Confined::by(charter.confinement().level),
             )),
@@ -158,6 +168,7 @@ impl Turn {
                 under: Under::from(charter.confinement()),
                 pruned: plan.pruned.clone(),
                 compaction: plan.compaction.clone(),
+                message,
             },
             charter,
             talk,
@@ -166,10 +177,19 @@ impl Turn {
             steers: Vec::new(),
             skills: Vec::new(),
             spent: Spent::default(),
+            requests,
             end: End::default(),
         };
         let moves = turn.advance()?;
         Ok((turn, moves))
+    }
+
+    /// Tells the turn what came in, and when: the time of its entry in the ledger.
+    pub fn tell_at(&mut self, event: &Event, time_ms: u64) -> Result<Vec<Move>, Halt> {
+        if let Some(room) = &mut self.requests {
+            room.now_ms = room.now_ms.max(time_ms);
+        }
+        self.tell(event)
     }
 
     /// Tells the turn what happened. The moves are what it does about it, in order.
@@ -188,6 +208,9 @@ impl Turn {
                 self.program.offer(Lane::Normal, Signal::Steered);
             }
             Event::CancelReceived {} => self.program.offer(Lane::Urgent, Signal::Cancelled),
+            // Who may not have everything done does not work without questions.
+            Event::ModeReceived { mode: Mode::Autonomous, .. }
+                if !self.charter.authority.may_be_autonomous() => {}
             Event::ModeReceived { mode, max_iterations } => {
                 self.open.forget_checks();
                 self.program.offer(Lane::Normal, Signal::ModeWanted(*mode, *max_iterations));
@@ -313,7 +336,8 @@ impl Turn {
                 self.end.said(reply);
                 let first = self.calls.len();
                 for call in &reply.calls {
-                    self.calls.push(self.judged(call));
+                    let judged = self.judged(call);
+                    self.calls.push(judged);
                 }
                 let numbers = first..self.calls.len();
                 let subjects = numbers.map(|number| self.subject(number)).collect();
@@ -377,20 +401,6 @@ impl Turn {
             }
         };
         self.program.offer(Lane::Normal, Signal::Checked(u64::from(iteration), result));
-    }
-
-    fn hear_answer(&mut self, at: usize, approval: &ApprovalId, answer: &Answer) {
-        let record = &mut self.calls[at];
-        record.asked = None;
-        record.answered = Some(approval.clone());
-        if answer.allow {
-            if answer.reach == Reach::Session {
-                self.plan.standing.insert(record.digest.as_str().to_owned(), approval.clone());
-            }
-        } else {
-            record.no = Some(answer.reason.clone().unwrap_or_default());
-        }
-        self.program.offer(Lane::Normal, Signal::Decided(at as u64, answer.allow));
     }
 
     /// What is not allowed any more is not made; what is newly allowed still waits for its answer.

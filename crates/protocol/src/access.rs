@@ -14,9 +14,11 @@ use crate::id::{AccessId, GrantId};
 use crate::inbound::{EventId, PeerKind};
 use crate::principal::Principal;
 
+mod bounds;
 mod grant;
 mod words;
 
+pub use bounds::{Bounds, RequestLimits, RequestRoom};
 pub use grant::{Grant, GrantConditions, PrincipalQuery, Resource, WrongResource};
 pub use words::{DataLevel, Delivery, Effect, UnknownWord};
 

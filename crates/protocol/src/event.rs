@@ -186,6 +186,9 @@ pub enum Event {
         /// What it runs under. Records from before there was a sandbox do not say, and mean nothing.
         #[serde(default = "Under::nothing")]
         under: Under,
+        /// What a person put in the place of the proposed arguments, if anybody did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        edited: Option<Box<Edited>>,
     },
     /// What came of a call that was made.
     CallFinished {
@@ -322,6 +325,17 @@ impl From<&Confinement> for Under {
     }
 }
 
+/// Arguments that a person put in the place of the proposed ones.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Edited {
+    /// The arguments that the call is made with.
+    pub input: Value,
+    /// The hash of the tool and these arguments.
+    pub digest: ContentHash,
+    /// What the rules say about the changed call.
+    pub ruling: Ruling,
+}
+
 /// How a turn or a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -390,6 +404,7 @@ mod tests {
         let old = serde_json::json!({"type": "call_started", "call": id, "by": {"kind": "mode"}});
         let event: Event = serde_json::from_value(old).unwrap();
         let under = Under { level: Level::Off, hash: Confinement::off().hash() };
-        assert_eq!(event, Event::CallStarted { call: id, by: Permit::Mode {}, under });
+        let edited = None;
+        assert_eq!(event, Event::CallStarted { call: id, by: Permit::Mode {}, under, edited });
     }
 }

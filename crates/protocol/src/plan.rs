@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::access::Bounds;
 use crate::context::{CompactionPlan, Pruning};
 use crate::event::Mode;
 use crate::hash::ContentHash;
@@ -59,6 +60,9 @@ pub struct Given {
     /// What came in and is answered by it, all of one sender.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inbounds: Vec<EventId>,
+    /// What access decided about that sender; none for the one at the machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bounds: Option<Box<Bounds>>,
 }
 
 /// The models of a run.

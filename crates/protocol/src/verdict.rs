@@ -41,6 +41,8 @@ pub enum Stage {
     Registered,
     /// Do the arguments fit its schema?
     Input,
+    /// May the one who wrote to the agent have it made? Said only when somebody did.
+    Access,
     /// Do the agent, the skill and the task have it?
     Scope,
     /// Is it confined? Said only when it is not.
@@ -58,6 +60,7 @@ impl fmt::Display for Stage {
         f.write_str(match self {
             Self::Registered => "registered",
             Self::Input => "input",
+            Self::Access => "access",
             Self::Scope => "scope",
             Self::Sandbox => "sandbox",
             Self::ToolAccess => "tool access",

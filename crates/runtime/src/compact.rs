@@ -166,7 +166,7 @@ impl Runner<'_> {
         };
         let (mut turn, moves) = Turn::begin(charter, &plan, Vec::new()).map_err(halted)?;
         let mut session = self.session(underway, &id, at)?;
-        session.workers.confine(&turn.charter().authority.confinement);
+        session.workers.confine(&turn.charter().authority);
         session.workers.quiet = true;
         let started = Event::TurnStarted(Box::new(plan));
         session.record_and_perform(&mut turn, Some(started), None, moves)?;

@@ -21,6 +21,7 @@ use agentry_kernel::confine::Note;
 use agentry_kernel::prompt::{self, Material, Moment};
 use agentry_kernel::template::Outcome;
 use agentry_protocol::AgentId;
+use agentry_protocol::access::Bounds;
 use agentry_protocol::call::ToolSpec;
 use agentry_protocol::confinement::{Confinement, Level};
 use agentry_protocol::event::{Mode, RunLimits};
@@ -73,6 +74,8 @@ pub struct Terms {
     pub check: Option<String>,
     /// The persona that the agent wears; none means its own choice.
     pub persona: Option<String>,
+    /// What access decided about the sender; none for the one at the machine.
+    pub bounds: Option<Bounds>,
 }
 
 impl Definitions {
@@ -100,7 +103,8 @@ impl Definitions {
         let agent = self.agent(id)?;
         let skills = self.skills(agent, step);
         let (confinement, _) = self.confinement(agent)?;
-        let authority = self.authority(agent, step, &skills, confinement);
+        let mut authority = self.authority(agent, step, &skills, confinement);
+        authority.bounds.clone_from(&terms.bounds);
         let system = self.system_prompt(agent, &skills, (terms.persona.as_deref(), moment))?;
         let tools = offered(&authority);
         let charter = Charter {
@@ -111,8 +115,8 @@ impl Definitions {
             max_tokens: agent.models.max_tokens.as_ref().map(|one| one.value),
             system: system.into(),
             tools: tools.into(),
+            mode: if authority.may_be_autonomous() { terms.mode } else { Mode::Supervised },
             authority,
-            mode: terms.mode,
             limits: terms.limits,
             check: terms.check.clone(),
         };
@@ -255,11 +259,13 @@ impl Definitions {
     }
 }
 
-/// What a model sees: the tools of the agent, without those that a step leaves out.
+/// What a model sees: the tools of the agent, without those that a step leaves out or that the sender cannot
+/// have.
 fn offered(authority: &Authority) -> Vec<ToolSpec> {
     let list = authority.scope.as_ref().and_then(|scope| scope.tools.as_ref());
     let in_scope = |spec: &&ToolSpec| list.is_none_or(|names| names.contains(&spec.name));
-    authority.tools.iter().filter(in_scope).cloned().collect()
+    let in_bounds = |spec: &&ToolSpec| authority.is_offered(&spec.name);
+    authority.tools.iter().filter(in_scope).filter(in_bounds).cloned().collect()
 }
 
 /// An agent's own skills are its own words; loading one shows them to it.

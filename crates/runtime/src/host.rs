@@ -87,7 +87,7 @@ impl Host {
         let confining = self.enforcer.confining(confinement, workspace.path());
         let tool = ToolName::canonical("bash");
         let plain = self.env.iter().map(|(name, value)| (name.clone(), value.as_str().into()));
-        let env: Vec<_> = plain.chain(self.secrets.env_for(&tool)).collect();
+        let env: Vec<_> = plain.chain(self.secrets.env_for(&tool, None)).collect();
         let context = ToolContext {
             workspace,
             stop,

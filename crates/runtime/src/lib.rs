@@ -30,6 +30,7 @@ pub mod receive;
 pub mod redact;
 pub mod replay;
 pub mod reply;
+pub mod request;
 pub mod run;
 pub mod secret;
 mod session;

@@ -10,11 +10,12 @@ use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::Instant;
 
+use agentry_kernel::authority::Authority;
 use agentry_kernel::tokens;
 use agentry_model::{Answer, Model, Question, Trouble};
 use agentry_protocol::CallId;
+use agentry_protocol::access::Credentials;
 use agentry_protocol::call::{Measured, OutcomeStatus, ToolCall, ToolOutcome};
-use agentry_protocol::confinement::Confinement;
 use agentry_protocol::envelope::About;
 use agentry_protocol::event::{Event, Permit};
 use agentry_protocol::message::{ModelReply, ModelRequest, Sealed, Usage};
@@ -38,6 +39,8 @@ pub(crate) struct Workers {
     pub(crate) workspace: Arc<Workspace>,
     /// Where tools do their work; known when the turn is.
     confining: Confining,
+    /// Which credentials they may use; all, if nobody says.
+    credentials: Option<Credentials>,
     pub(crate) skills: Arc<Skills>,
     pub(crate) witness: Arc<dyn Witness>,
     pub(crate) news: Sender<News>,
@@ -88,6 +91,7 @@ impl Workers {
             model,
             workspace,
             confining,
+            credentials: None,
             skills,
             witness,
             news,
@@ -100,8 +104,10 @@ impl Workers {
     }
 
     /// From now on tools do their work within this.
-    pub(crate) fn confine(&mut self, confinement: &Confinement) {
-        self.confining = self.host.enforcer.confining(confinement, self.workspace.path());
+    pub(crate) fn confine(&mut self, authority: &Authority) {
+        let workspace = self.workspace.path();
+        self.confining = self.host.enforcer.confining(&authority.confinement, workspace);
+        self.credentials = authority.bounds.as_ref().map(|bounds| bounds.credentials.clone());
     }
 
     /// Asks, once there is money set aside for the dearest answer.
@@ -193,6 +199,7 @@ impl Workers {
             host: self.host.clone(),
             workspace: self.workspace.clone(),
             confining: self.confining.clone(),
+            credentials: self.credentials.clone(),
             news: self.news.clone(),
             stop,
             bounds,
@@ -272,6 +279,7 @@ struct Worker {
     host: SharedHost,
     workspace: Arc<Workspace>,
     confining: Confining,
+    credentials: Option<Credentials>,
     news: Sender<News>,
     stop: Stop,
     bounds: ToolBounds,
@@ -312,7 +320,8 @@ impl Worker {
             (Some(_) | None, _) => self.host.fetch.clone(),
         };
         let plain = self.host.env.iter().map(|(name, value)| (name.clone(), value.as_str().into()));
-        let env: Vec<_> = plain.chain(self.host.secrets.env_for(&call.tool)).collect();
+        let env: Vec<_> =
+            plain.chain(self.host.secrets.env_for(&call.tool, self.credentials.as_ref())).collect();
         let context = ToolContext {
             workspace: &self.workspace,
             stop: &self.stop,

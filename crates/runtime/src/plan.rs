@@ -74,6 +74,7 @@ pub(crate) fn of_order(definitions: &Definitions, order: &Order) -> Result<RunPl
             images: order.images.clone(),
             inputs: inputs(task, &order.inputs)?,
             inbounds: order.inbounds.clone(),
+            bounds: order.terms.bounds.clone().map(Box::new),
         },
         asked: AskedModels {
             model: order.terms.model.clone(),
@@ -130,6 +131,7 @@ pub(crate) fn terms(plan: &RunPlan, at: usize) -> Terms {
         limits: plan.limits,
         check: plan.check.clone(),
         persona: plan.steps.get(at).and_then(|step| step.persona.clone()),
+        bounds: plan.given.bounds.as_deref().cloned(),
     }
 }
 

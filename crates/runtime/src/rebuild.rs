@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use agentry_kernel::charter::Charter;
 use agentry_kernel::moves::{Move, Role, role};
 use agentry_kernel::turn::Turn;
+use agentry_protocol::access::Bounds;
 use agentry_protocol::confinement::Level;
 use agentry_protocol::envelope::Envelope;
 use agentry_protocol::event::{Event, TurnPlan};
@@ -49,6 +50,14 @@ pub(crate) fn charter(plan: &TurnPlan) -> Result<Charter, Error> {
     })
 }
 
+/// What access had decided about the sender of a turn.
+pub(crate) fn bounds(record: &Record) -> Result<Option<Bounds>, Error> {
+    let recorded = record.plan.charter.pointer("/authority/bounds").cloned();
+    serde_json::from_value(recorded.unwrap_or_default()).map_err(|error| {
+        Error::Halted(format!("the turn was recorded by another version of agentry: {error}"))
+    })
+}
+
 /// A difference between the record and the program.
 pub(crate) struct Difference {
     pub(crate) recorded: Option<Event>,
@@ -75,7 +84,7 @@ pub(crate) fn play(
     let mut played = Played { turn, moves: 0, taken: BTreeSet::new(), difference: None };
     let mut chosen: std::collections::VecDeque<Event> = moves.iter().map(Move::event).collect();
     for envelope in &record.entries {
-        let told = match role(&envelope.event) {
+        let (told, time) = match role(&envelope.event) {
             Role::Other => continue,
             Role::Chosen => {
                 let next = chosen.pop_front();
@@ -87,18 +96,23 @@ pub(crate) fn play(
                 played.difference = Some(Difference { recorded, chosen: next });
                 return Ok(played);
             }
-            Role::Told => envelope.event.clone(),
+            Role::Told => (envelope.event.clone(), None),
             Role::Pointer(input) => {
                 played.taken.insert(input);
                 let entry = ledger.entry(input)?;
-                entry.ok_or_else(|| Error::Halted(format!("entry {input} is gone")))?.event
+                let entry = entry.ok_or_else(|| Error::Halted(format!("entry {input} is gone")))?;
+                (entry.event, Some(entry.time))
             }
         };
         if let Some(next) = chosen.pop_front() {
             played.difference = Some(Difference { recorded: None, chosen: Some(next) });
             return Ok(played);
         }
-        let moves = played.turn.tell(&told).map_err(halted)?;
+        let moves = match time {
+            Some(time) => played.turn.tell_at(&told, time),
+            None => played.turn.tell(&told),
+        };
+        let moves = moves.map_err(halted)?;
         chosen.extend(moves.iter().map(Move::event));
     }
     if let Some(next) = chosen.pop_front() {

@@ -7,7 +7,7 @@ use agentry_protocol::RunId;
 use agentry_protocol::event::{Event, Permit};
 use agentry_store::Ledger;
 
-use crate::define::Definitions;
+use crate::define::{Definitions, Terms};
 use crate::error::Error;
 use crate::plan;
 use crate::rebuild;
@@ -42,12 +42,10 @@ pub fn replay(ledger: &Ledger, run: &RunId, definitions: &Definitions) -> Result
         let moment = Moment { session, turn: Some(row.id.as_str()) };
         let at = row.step as usize;
         let agent = &run_plan.steps.get(at).map_or(&run_plan.agent, |step| &step.agent);
-        let charter = definitions.charter(
-            agent,
-            task.map(|task| (task, at)),
-            &plan::terms(&run_plan, at),
-            &moment,
-        )?;
+        // What access decided is part of what happened; `access replay` looks at that.
+        let terms = Terms { bounds: rebuild::bounds(&record)?, ..plan::terms(&run_plan, at) };
+        let step = task.map(|task| (task, at));
+        let charter = definitions.charter(agent, step, &terms, &moment)?;
         let charter = match &record.plan.compaction {
             Some(_) => charter.for_compaction(),
             None => charter,

@@ -8,6 +8,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use agentry_kernel::authority::allows_credential;
+use agentry_protocol::access::Credentials;
 use agentry_protocol::tool::ToolName;
 use secrecy::SecretString;
 
@@ -51,9 +53,17 @@ impl Secrets {
         Self { all, hidden }
     }
 
-    /// What a tool gets in its environment.
-    pub fn env_for(&self, tool: &ToolName) -> Vec<(String, SecretString)> {
-        self.of(&Receiver::Tool(tool.clone()))
+    /// What a tool gets in its environment, within the credentials that may be used; none means all.
+    pub fn env_for(
+        &self,
+        tool: &ToolName,
+        credentials: Option<&Credentials>,
+    ) -> Vec<(String, SecretString)> {
+        let receiver = Receiver::Tool(tool.clone());
+        self.given(|secret| {
+            secret.receivers.contains(&receiver)
+                && credentials.is_none_or(|one| allows_credential(one, &secret.name))
+        })
     }
 
     /// What an MCP server gets in its environment.
@@ -78,7 +88,11 @@ impl Secrets {
     }
 
     fn of(&self, receiver: &Receiver) -> Vec<(String, SecretString)> {
-        let theirs = self.all.iter().filter(|secret| secret.receivers.contains(receiver));
+        self.given(|secret| secret.receivers.contains(receiver))
+    }
+
+    fn given(&self, may: impl Fn(&Secret) -> bool) -> Vec<(String, SecretString)> {
+        let theirs = self.all.iter().filter(|secret| may(secret));
         theirs.map(|secret| (secret.variable.clone(), secret.value.clone())).collect()
     }
 }
@@ -120,6 +134,7 @@ impl fmt::Display for Receiver {
 
 #[cfg(test)]
 mod tests {
+    use agentry_protocol::access::{Giver, Traced};
     use secrecy::ExposeSecret;
 
     use super::*;
@@ -147,13 +162,38 @@ mod tests {
             ],
             Vec::new(),
         );
-        let tool = |name: &str| shown(secrets.env_for(&ToolName::canonical(name)));
+        let tool = |name: &str| shown(secrets.env_for(&ToolName::canonical(name), None));
         assert_eq!(tool("bash"), ["GITHUB=ghp-123456"]);
         assert_eq!(tool("read_file"), [""; 0]);
         assert_eq!(tool("github"), [""; 0]);
         assert_eq!(shown(secrets.env_for_mcp("github")), ["GITHUB=ghp-123456"]);
         assert_eq!(shown(secrets.for_provider("anthropic")), ["MODEL_KEY=sk-123456"]);
         assert_eq!(shown(secrets.for_provider("openai")), [""; 0]);
+    }
+
+    #[test]
+    fn a_sender_who_may_use_some_credentials_gets_no_others() {
+        let secrets = Secrets::new(
+            vec![
+                secret("github", "ghp-123456", &["tool:bash"]),
+                secret("deploy", "dep-123456", &["tool:bash"]),
+                secret("other", "oth-123456", &["tool:fetch"]),
+            ],
+            Vec::new(),
+        );
+        let from = Giver::Policy("work".into());
+        let named = |names: &[&str]| {
+            let traced = |name: &&str| Traced { name: (*name).into(), from: from.clone() };
+            Credentials::Named(names.iter().map(traced).collect())
+        };
+        let bash = ToolName::canonical("bash");
+        let given = |credentials: &Credentials| shown(secrets.env_for(&bash, Some(credentials)));
+        assert_eq!(given(&named(&[])), [""; 0]);
+        // The name must be the secret's, and the secret must be for the tool.
+        assert_eq!(given(&named(&["github", "other", "DEPLOY"])), ["GITHUB=ghp-123456"]);
+        let all = ["GITHUB=ghp-123456", "DEPLOY=dep-123456"];
+        assert_eq!(given(&Credentials::All(from.clone())), all);
+        assert_eq!(shown(secrets.env_for(&bash, None)), all);
     }
 
     #[test]

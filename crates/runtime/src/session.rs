@@ -138,7 +138,7 @@ impl Session<'_> {
 
     /// Tells the turn something that stands in the ledger already; from here on it counts.
     fn tell_recorded(&mut self, turn: &mut Turn, envelope: &Envelope) -> Result<(), Error> {
-        let moves = turn.tell(&envelope.event).map_err(halted)?;
+        let moves = turn.tell_at(&envelope.event, envelope.time).map_err(halted)?;
         let taken = Event::InputTaken { input: envelope.seq };
         self.record_and_perform(turn, Some(taken), Some(envelope.seq), moves)
     }

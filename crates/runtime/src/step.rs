@@ -23,6 +23,7 @@ use crate::limits::{RETOLD_CALL_CHARS_MAX, RETOLD_CALLS_MAX, TURN_ENTRIES_MAX};
 use crate::perform::Workers;
 use crate::plan;
 use crate::rebuild;
+use crate::request;
 use crate::run::{Runner, Underway};
 use crate::session::{Left, News, Session, halted, is_for_turn};
 
@@ -105,7 +106,7 @@ impl Runner<'_> {
         plan.parent_hash = self.hash_of(plan.parent.as_ref())?;
         let (mut turn, moves) = Turn::begin(charter, &plan, history).map_err(halted)?;
         let mut session = self.session(underway, &id, at)?;
-        session.workers.confine(&turn.charter().authority.confinement);
+        session.workers.confine(&turn.charter().authority);
         let early = self.early(underway, plan.parent.as_ref())?;
         session.record_and_perform(
             &mut turn,
@@ -132,7 +133,7 @@ impl Runner<'_> {
             rebuild::rebuild(ledger, (&underway.id, id), self.definitions.level)?;
         let mut session = self.session(underway, id, at)?;
         session.taken = taken;
-        session.workers.confine(&turn.charter().authority.confinement);
+        session.workers.confine(&turn.charter().authority);
         session.workers.quiet = turn.is_compaction();
         let since = ledger.turn(id)?.map_or(0, |row| row.started_seq);
         for input in self.untaken(&underway.session, since, &session.taken)? {
@@ -161,7 +162,9 @@ impl Runner<'_> {
         let task = plan::task(self.definitions, &underway.plan)?;
         let agent = &underway.plan.steps[at].agent;
         let moment = Moment { session: Some(underway.session.as_str()), turn: Some(turn.as_str()) };
-        let terms = plan::terms(&underway.plan, at);
+        let mut terms = plan::terms(&underway.plan, at);
+        let ledger = &self.host.ledger;
+        terms.bounds = terms.bounds.map(|bounds| request::renewed(ledger, bounds)).transpose()?;
         self.definitions.charter(agent, task.map(|task| (task, at)), &terms, &moment)
     }
 

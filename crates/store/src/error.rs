@@ -245,6 +245,7 @@ fn standing(status: Option<ApprovalStatus>) -> &'static str {
         Some(ApprovalStatus::Yes) => "it was answered with yes",
         Some(ApprovalStatus::No) => "it was answered with no",
         Some(ApprovalStatus::Withdrawn) => "its turn is over",
+        Some(ApprovalStatus::Expired) => "nobody answered in time",
     }
 }
 

@@ -40,8 +40,8 @@ pub use tail::Tail;
 pub use verify::{Broken, Defect, Verified};
 pub use view::{
     ApprovalRow, ApprovalStatus, Bill, CallRow, CallStatus, DeliveryRow, DeliveryStatus,
-    GrantActivity, GrantActivityRow, InboundRow, InboundStatus, Payer, RoutedRow, RunRow,
-    RunStatus, SessionRow, StepRow, TurnRow, TurnStatus,
+    GrantActivity, GrantActivityRow, InboundRow, InboundStatus, Payer, RequestHistory, RoutedRow,
+    RunRow, RunStatus, SessionRow, StepRow, TurnRow, TurnStatus,
 };
 pub use who::{AuditFilter, AuditRow, PolicyPart};
 

@@ -13,7 +13,8 @@ use crate::error::Error;
 use crate::ledger::{Filter, Ledger};
 use crate::limits::CANDIDATES_MAX;
 use crate::view::{
-    ApprovalRow, CallRow, FoundApproval, RunRow, SessionRow, StepRow, TurnRow, session_by_key,
+    ApprovalRow, CallRow, FoundApproval, RequestHistory, RunRow, SessionRow, StepRow, TurnRow,
+    session_by_key,
 };
 
 impl Ledger {
@@ -121,6 +122,25 @@ impl Ledger {
     /// The questions of a session that were answered with yes, the oldest first.
     pub fn approvals_allowed(&self, session: &SessionId) -> Result<Vec<ApprovalRow>, Error> {
         self.approvals_by(|sql| FoundApproval::allowed_in(sql, session))
+    }
+
+    /// The requests for permission, the oldest first: all, or those that wait.
+    pub fn requests(&self, only_waiting: bool) -> Result<Vec<ApprovalRow>, Error> {
+        self.approvals_by(|sql| FoundApproval::requests(sql, only_waiting))
+    }
+
+    /// The requests that wait although their time is over, the oldest first.
+    pub fn requests_due(&self, now: u64) -> Result<Vec<ApprovalRow>, Error> {
+        self.approvals_by(|sql| FoundApproval::due(sql, now))
+    }
+
+    /// What somebody asked the owner for so far, with at most so many denials.
+    pub fn request_history(
+        &self,
+        requester: &str,
+        denials_max: u32,
+    ) -> Result<RequestHistory, Error> {
+        self.ask(|sql| RequestHistory::of(sql, requester, denials_max))
     }
 
     /// The session that a name, an id or a part of an id means.

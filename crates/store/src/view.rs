@@ -27,7 +27,7 @@ use crate::artifact::Artifacts;
 use crate::chain::{COLUMNS, Row};
 use crate::error::Error;
 
-pub use approvals::{ApprovalRow, ApprovalStatus};
+pub use approvals::{ApprovalRow, ApprovalStatus, RequestHistory};
 pub use calls::{CallRow, CallStatus};
 pub use grants::{GrantActivity, GrantActivityRow};
 pub use inbounds::{DeliveryRow, DeliveryStatus, InboundRow, InboundStatus, RoutedRow};
@@ -142,7 +142,7 @@ pub(crate) fn fold(sql: &Connection, entry: &Placed<'_>) -> rusqlite::Result<()>
             turns::ended(sql, entry, (*ending, is_head), hash)
         }
         Event::CallProposed { call, .. } => calls::proposed(sql, entry, call),
-        Event::CallStarted { call, by, under } => calls::started(sql, entry, call, (by, under)),
+        Event::CallStarted { call, by, under, .. } => calls::started(sql, entry, call, (by, under)),
         Event::CallFinished { call, outcome } => calls::finished(sql, entry, call, outcome.status),
         Event::CallRefused { call, .. } => calls::refused(sql, entry, call),
         Event::CallStopped { call } => calls::stopped(sql, call),

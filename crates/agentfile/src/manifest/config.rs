@@ -44,6 +44,8 @@ pub struct Config {
     pub queue: Queue,
     /// Who may call in over HTTP, by a name of your choice; only in your own settings.
     pub webhooks: BTreeMap<String, Webhook>,
+    /// How often others may ask you for permission; only in your own settings.
+    pub requests: Requests,
     /// Which secrets there are, and who may have each; only in your own settings.
     pub secrets: Secrets,
 }
@@ -381,6 +383,27 @@ impl JsonSchema for Dollars {
 pub struct Access {
     /// The folder of access policies.
     pub policies: Option<String>,
+}
+
+/// `[requests]`; only your own settings say it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Requests {
+    /// How many requests of one principal may wait; 5 when absent.
+    #[schemars(range(max = 1000))]
+    pub pending_max: Option<u32>,
+    /// How long one principal waits before asking again, in seconds; 60 when absent.
+    #[schemars(range(max = 31536000))]
+    pub cooldown_s: Option<u64>,
+    /// So many denials within a day block a principal; 5 when absent, and 0 blocks nobody.
+    #[schemars(range(max = 1000))]
+    pub denials_max: Option<u32>,
+    /// How long such a block lasts, in hours; 24 when absent.
+    #[schemars(range(max = 8760))]
+    pub block_h: Option<u64>,
+    /// How long a request waits for your answer, in hours; 24 when absent.
+    #[schemars(range(min = 1, max = 8760))]
+    pub expires_h: Option<u64>,
 }
 
 /// `[secrets]`; never in a project's file.

@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use agentry_protocol::approval::{Answer, Reach};
+use agentry_protocol::approval::Answer;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::complete::{self, Known, Offer, Offers};
@@ -77,14 +77,11 @@ impl Chat<'_> {
     }
 
     fn prompt_key(&mut self, key: KeyEvent, control: bool) {
-        let answers = self.typed.edit.is_empty()
-            && self
-                .turn
-                .as_ref()
-                .and_then(|turn| turn.questions.front())
-                .is_some_and(|one| one.is_open());
-        if answers {
-            match question::said(key) {
+        let first = self.turn.as_ref().and_then(|turn| turn.questions.front());
+        let open = first.filter(|one| self.typed.edit.is_empty() && one.is_open());
+        let permission = open.map(|one| one.approval.request().is_some());
+        if let Some(permission) = permission {
+            match question::said(key, permission) {
                 Said::Answer(answer) => return self.answer(answer),
                 Said::Reason => {
                     self.typed.typing = Typing::Reason;
@@ -214,7 +211,7 @@ impl Chat<'_> {
         if let Some(reason) = reason {
             self.typed.typing = Typing::Prompt;
             let reason = (!reason.is_empty()).then_some(reason);
-            self.answer(Answer { allow: false, reach: Reach::Once, reason });
+            self.answer(Answer::no(reason));
         }
     }
 

@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 
 use agentry_protocol::approval::{Answer, Approval, Reach};
 use agentry_protocol::confinement::Confinement;
-use agentry_protocol::envelope::About;
 use agentry_protocol::tool::ToolName;
 use agentry_runtime::Host as Parts;
 use agentry_runtime::redact::Ends;
@@ -23,8 +22,8 @@ use crate::limits::{CHAT_PAYLOAD_LINE_BYTES_MAX, CHAT_QUESTION_WAIT_MS};
 
 /// A question that waits.
 pub(crate) struct Question {
+    /// What is asked.
     pub(crate) approval: Approval,
-    pub(crate) about: About,
     /// Since when it can be read.
     shown: Option<Instant>,
 }
@@ -41,8 +40,8 @@ pub(crate) enum Said {
 }
 
 impl Question {
-    pub(crate) fn new(approval: Approval, about: About) -> Self {
-        Self { approval, about, shown: None }
+    pub(crate) fn new(approval: Approval) -> Self {
+        Self { approval, shown: None }
     }
 
     /// Whether it has been shown; from now on it has.
@@ -66,6 +65,11 @@ impl Question {
             span(format!("May {} be called?", approval.call.tool), BOLD),
             span(format!("  {}", approval.id), DIM),
         ])];
+        if let Some(request) = approval.request() {
+            for line in crate::verb::request_lines(request) {
+                rows.extend(wrapped(&row(format!("  {line}"), Style::new()), columns, 4));
+            }
+        }
         for line in input.lines() {
             rows.extend(indented(&row(line, Style::new()), columns));
         }
@@ -89,29 +93,31 @@ impl Question {
             (true, _) => row("A question waits: send or clear your text to answer it", WARN),
             (false, false) => row("…", DIM),
             (false, true) => {
-                let all = [
-                    key("y", "once"),
-                    key("s", "this session"),
-                    key("n", "no, because"),
-                    key("Esc", "no"),
-                ];
-                joined(all.into_iter().flatten())
+                let lasting = match self.approval.request() {
+                    Some(_) => vec![key("d", "a day"), key("a", "always")],
+                    None => vec![key("s", "this session")],
+                };
+                let no = [key("n", "no, because"), key("Esc", "no")];
+                let all = [key("y", "once")].into_iter().chain(lasting).chain(no);
+                joined(all.flatten())
             }
         }
     }
 }
 
 /// What a key means to a question that is open.
-pub(crate) fn said(key: KeyEvent) -> Said {
-    let answer = |allow, reach| Said::Answer(Answer { allow, reach, reason: None });
+pub(crate) fn said(key: KeyEvent, permission: bool) -> Said {
+    let yes = |reach| Said::Answer(Answer::yes(reach));
     if !key.modifiers.difference(ratatui::crossterm::event::KeyModifiers::SHIFT).is_empty() {
         return Said::Nothing;
     }
     match key.code {
-        KeyCode::Char('y' | 'Y') => answer(true, Reach::Once),
-        KeyCode::Char('s' | 'S' | 'a' | 'A') => answer(true, Reach::Session),
+        KeyCode::Char('y' | 'Y') => yes(Reach::Once),
+        KeyCode::Char('a' | 'A') if permission => yes(Reach::Always),
+        KeyCode::Char('d' | 'D') if permission => yes(Reach::Day),
+        KeyCode::Char('s' | 'S' | 'a' | 'A') if !permission => yes(Reach::Session),
         KeyCode::Char('n' | 'N') => Said::Reason,
-        KeyCode::Esc => answer(false, Reach::Once),
+        KeyCode::Esc => Said::Answer(Answer::no(None)),
         _ => Said::Nothing,
     }
 }
@@ -123,6 +129,8 @@ pub(crate) fn answered(tool: &ToolName, answer: &Answer) -> Row {
         (true, Reach::Session, _) => {
             row(format!("  yes to {tool}, for the same call in this session"), GOOD)
         }
+        (true, Reach::Day, _) => row(format!("  yes to {tool}, for a day"), GOOD),
+        (true, Reach::Always, _) => row(format!("  yes to {tool}, always"), GOOD),
         (false, _, Some(reason)) => row(format!("  no to {tool}: {reason}"), BAD),
         (false, _, None) => row(format!("  no to {tool}"), BAD),
     }
@@ -187,18 +195,29 @@ mod tests {
     use ratatui::crossterm::event::KeyModifiers;
 
     fn key(code: KeyCode, modifiers: KeyModifiers) -> Said {
-        said(KeyEvent::new(code, modifiers))
+        said(KeyEvent::new(code, modifiers), false)
     }
 
     #[test]
     fn only_plain_keys_answer() {
-        let yes = Answer { allow: true, reach: Reach::Once, reason: None };
+        let yes = Answer::yes(Reach::Once);
         assert_eq!(key(KeyCode::Char('y'), KeyModifiers::NONE), Said::Answer(yes));
         assert_eq!(key(KeyCode::Char('y'), KeyModifiers::CONTROL), Said::Nothing);
         assert_eq!(key(KeyCode::Char('y'), KeyModifiers::ALT), Said::Nothing);
         assert_eq!(key(KeyCode::Enter, KeyModifiers::NONE), Said::Nothing);
         assert_eq!(key(KeyCode::Char('n'), KeyModifiers::NONE), Said::Reason);
-        let no = Answer { allow: false, reach: Reach::Once, reason: None };
-        assert_eq!(key(KeyCode::Esc, KeyModifiers::NONE), Said::Answer(no));
+        assert_eq!(key(KeyCode::Esc, KeyModifiers::NONE), Said::Answer(Answer::no(None)));
+    }
+
+    #[test]
+    fn a_request_for_permission_is_answered_for_a_day_or_always_and_not_for_the_session() {
+        let key = |letter, permission| {
+            said(KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE), permission)
+        };
+        assert_eq!(key('d', true), Said::Answer(Answer::yes(Reach::Day)));
+        assert_eq!(key('a', true), Said::Answer(Answer::yes(Reach::Always)));
+        assert_eq!(key('s', true), Said::Nothing);
+        assert_eq!(key('d', false), Said::Nothing);
+        assert_eq!(key('a', false), Said::Answer(Answer::yes(Reach::Session)));
     }
 }

@@ -180,7 +180,7 @@ impl Turn {
                     found.begun = Some(Instant::now());
                 }
             }
-            Event::ApprovalAsked(approval) => self.asked(approval, &envelope.about),
+            Event::ApprovalAsked(approval) => self.asked(approval),
             Event::CallFinished { call, outcome } => {
                 news.past = self.over(call, outcome.clone(), scroll, columns);
             }
@@ -269,8 +269,8 @@ impl Turn {
         scroll.end_answer();
     }
 
-    fn asked(&mut self, approval: &Approval, about: &About) {
-        self.questions.push_back(Question::new(approval.clone(), about.clone()));
+    fn asked(&mut self, approval: &Approval) {
+        self.questions.push_back(Question::new(approval.clone()));
     }
 
     /// The question about a call is settled, if it waits; says which it was.

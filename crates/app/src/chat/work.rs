@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use agentry_protocol::approval::Answer;
 use agentry_protocol::envelope::{Draft, Envelope};
 use agentry_protocol::event::Event;
+use agentry_runtime::request;
 use agentry_runtime::run::{End, Outcome};
 use agentry_store::Filter;
 use ratatui::style::Style;
@@ -127,10 +128,9 @@ impl Chat<'_> {
         let Some(turn) = &mut self.turn else { return };
         let Some(question) = turn.questions.pop_front() else { return };
         let row = question::answered(&question.approval.call.tool, &answer);
-        let approval = question.approval.id;
-        let event = Event::ApprovalAnswered { approval, answer };
-        let draft = Draft { cause: None, about: question.about, event };
-        match self.talk.engine.parts.ledger.append(vec![draft]) {
+        let parts = &self.talk.engine.parts;
+        let id = &question.approval.id;
+        match request::answer(&parts.ledger, id, answer, parts.new_number) {
             Ok(_) => self.scroll.attach(row, columns),
             Err(error) => self.note(&format!("The answer was not taken: {error}"), BAD),
         }

@@ -6,11 +6,10 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use agentry_protocol::approval::{Answer, Reach};
-use agentry_protocol::envelope::{About, Draft};
-use agentry_protocol::event::Event;
-use agentry_store::{ApprovalRow, RunStatus};
+use agentry_runtime::request;
+use agentry_store::ApprovalRow;
 use clap::{Args, ValueEnum};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Format;
 use crate::engine;
@@ -31,6 +30,9 @@ pub(crate) struct Options {
     /// A yes holds for the same call for the rest of the session
     #[arg(long)]
     session: bool,
+    /// Arguments, as JSON, that take the place of those of the call
+    #[arg(long, value_name = "JSON")]
+    edit: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -60,23 +62,31 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     }
     let ledger = engine::open_ledger(host)?;
     let id = ledger.find_approval(&options.approval).map_err(engine::store_fault)?;
-    let row = ledger.approval(&id).map_err(engine::store_fault)?;
-    let row =
-        row.ok_or_else(|| Fault::new(Blame::Caller, format!("there is no approval `{id}`")))?;
     let reach = if options.session { Reach::Session } else { Reach::Once };
-    let answer = Answer { allow, reach, reason: options.reason.clone() };
-    let about = About { session: row.session, run: row.run.clone(), turn: row.turn };
-    let event = Event::ApprovalAnswered { approval: id.clone(), answer };
-    ledger.append(vec![Draft { cause: None, about, event }]).map_err(engine::store_fault)?;
+    let edit = options.edit.as_deref().map(edited).transpose()?;
+    let reason = options.reason.clone();
+    let answer = Answer { allow, reach, reason, edit, expired: false };
+    let answered = request::answer(&ledger, &id, answer, engine::new_number);
+    let answered = answered.map_err(engine::fault)?;
     let mut out = anstream::stdout().lock();
     writeln!(out, "{id}: {}", if allow { "yes" } else { "no" })?;
-    if let Some(run) = row.run
-        && let Some(run) = ledger.run(&run).map_err(engine::store_fault)?
-        && run.status == RunStatus::PausedForApproval
-    {
-        writeln!(out, "  agentry resume {}", run.id)?;
-    }
+    super::requests::say_what_next(&ledger, &answered.row, &mut out)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The arguments that take the place of those of a call.
+fn edited(text: &str) -> Result<Value, Fault> {
+    let wrong = |why: String| {
+        Fault::new(Blame::Caller, format!("--edit takes the arguments as a JSON object: {why}"))
+            .hint("write --edit '{\"command\": \"ls\"}'")
+    };
+    let value: Value = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
+    match value {
+        Value::Object(_) => Ok(value),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            Err(wrong(format!("`{value}` is none")))
+        }
+    }
 }
 
 pub(crate) fn list(host: &Host, options: &ListOptions) -> Result<ExitCode, Fault> {
@@ -99,12 +109,12 @@ pub(crate) fn list(host: &Host, options: &ListOptions) -> Result<ExitCode, Fault
     Ok(ExitCode::SUCCESS)
 }
 
-fn as_json(row: &ApprovalRow) -> serde_json::Value {
+fn as_json(row: &ApprovalRow) -> Value {
     json!({
         "id": row.approval.id, "status": row.status.as_str(), "runId": row.run,
         "sessionId": row.session, "turnId": row.turn, "call": row.approval.call,
         "ruling": row.approval.ruling, "digest": row.approval.digest, "answer": row.answer,
-        "asked": row.asked,
+        "asked": row.asked, "kind": row.approval.kind,
     })
 }
 

@@ -53,6 +53,7 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
         limits: recorded.limits,
         check: None,
         persona,
+        bounds: None,
     };
     if let Some(model) = &model {
         let agent = engine.definitions.agent(&session.agent).map_err(engine::fault)?;

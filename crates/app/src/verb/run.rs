@@ -266,6 +266,7 @@ pub(crate) fn terms(
         limits: engine::limits(loaded, work.max_iterations),
         check: work.check.clone(),
         persona: None,
+        bounds: None,
     })
 }
 

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use agentry_protocol::approval::Answer;
+use agentry_protocol::approval::{Answer, Reach};
 use agentry_protocol::call::ToolOutcome;
 use agentry_protocol::confinement::Connection;
 use agentry_protocol::envelope::Envelope;
@@ -158,7 +158,14 @@ fn write_entries(out: &mut dyn Write, entries: &[Envelope], format: Format) -> R
 }
 
 fn answered(approval: &ApprovalId, answer: &Answer) -> String {
-    let word = if answer.allow { "yes" } else { "no" };
+    let word = match (answer.expired, answer.allow, answer.reach) {
+        (true, _, _) => "nobody, in time".to_owned(),
+        (false, true, Reach::Once) => "yes".to_owned(),
+        (false, true, reach) => format!("yes, {}", reach.as_str()),
+        (false, false, _) => "no".to_owned(),
+    };
+    let edit = answer.edit.as_ref().map_or_else(String::new, |to| format!(", changed to {to}"));
+    let word = word + &edit;
     let reason = answer.reason.as_ref().map_or_else(String::new, |why| format!(": {why}"));
     format!("{approval} answered: {word}{reason}")
 }
@@ -237,9 +244,10 @@ fn in_one_line(event: &Event) -> String {
         Event::ApprovalAsked(approval) => {
             format!("{} asked about {}", approval.id, approval.call.tool)
         }
-        Event::CallStarted { call, by, under } => {
+        Event::CallStarted { call, by, under, edited } => {
             let by = serde_json::to_string(by).unwrap_or_default();
-            format!("{call} is made under {}: {by}", under.level)
+            let edited = edited.as_ref().map(|one| format!(", changed to {}", one.input));
+            format!("{call} is made under {}: {by}{}", under.level, edited.unwrap_or_default())
         }
         Event::CallFinished { call, outcome } => {
             format!("{call} {}: {}", status(outcome), outcome.text)
@@ -426,12 +434,19 @@ fn tool_calls<'a>(entries: impl Iterator<Item = &'a Envelope> + Clone) -> Vec<Va
                 _ => None,
             });
             let started = entries.clone().find_map(|one| match &one.event {
-                Event::CallStarted { call: id, by, under } if *id == call.id => Some((by, under)),
+                Event::CallStarted { call: id, by, under, edited } if *id == call.id => {
+                    Some(((by, under), edited))
+                }
                 _ => None,
             });
+            let (started, edited) = started.unzip();
             let (by, under) = started.unzip();
-            json!({ "id": call.id, "tool": call.tool, "input": call.input, "ruling": ruling,
-                    "permit": by, "under": under, "outcome": outcome })
+            let mut value = json!({ "id": call.id, "tool": call.tool, "input": call.input,
+                    "ruling": ruling, "permit": by, "under": under, "outcome": outcome });
+            if let Some(Some(edited)) = edited {
+                value["edited"] = json!(edited);
+            }
+            value
         })
         .collect()
 }

@@ -17,6 +17,7 @@ use agentry_protocol::envelope::{About, Draft};
 use agentry_protocol::event::{Event, Mode};
 use agentry_protocol::message::Image;
 use agentry_protocol::{ApprovalId, RunId, SessionKey};
+use agentry_runtime::request;
 use agentry_runtime::run::{Order, Post, Runner};
 use agentry_runtime::{Attendance, Handle, Host as Parts, Terms, Witness};
 use clap::Args;
@@ -286,8 +287,11 @@ impl Desk {
                 let approval: ApprovalId =
                     gate_id.parse().map_err(|error| format!("gateId `{gate_id}` is {error}"))?;
                 let reach = if session { Reach::Session } else { Reach::Once };
-                let answer = Answer { allow, reach, reason };
-                self.record(Event::ApprovalAnswered { approval, answer })
+                let answer = if allow { Answer::yes(reach) } else { Answer::no(reason) };
+                self.under_way().ok_or("no run is under way")?;
+                let (ledger, new_number) = (&self.parts.ledger, self.parts.new_number);
+                let answered = request::answer(ledger, &approval, answer, new_number);
+                answered.map(|_| ()).map_err(|error| error.to_string())
             }
             Inbound::Cancel {} => self.record(Event::CancelReceived {}),
             Inbound::SetMode { new_mode, max_iterations } => {

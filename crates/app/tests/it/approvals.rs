@@ -182,3 +182,80 @@ fn a_question_shows_control_characters_as_escapes() {
     let shown = story.out("approvals");
     assert!(!shown.contains('\u{1b}') && !shown.contains('\u{202e}'), "{shown:?}");
 }
+
+#[test]
+fn a_person_may_change_the_arguments_and_the_record_has_both() {
+    let (story, approval) = waits();
+    story.out(&format!("answer {approval} yes --edit '{{\"command\": \"touch other\"}}'"));
+    insta::assert_snapshot!(ids(&story.run("resume --last")), @"
+    exit 0
+    --- stdout
+    Over.
+    --- stderr
+    run_1: resumed
+      ✓ [no output]
+    ");
+    assert!(story.path("other").exists() && !story.path("made").exists());
+    let record = story.json(&format!("show run {} --format json", latest(&story)));
+    let call = &record["steps"][0]["tool_calls"][0];
+    assert_eq!(call["input"]["command"], "touch made");
+    assert_eq!(call["edited"]["input"]["command"], "touch other");
+    assert_eq!(call["permit"]["approval"], approval.as_str());
+    all_is_recorded(&story);
+}
+
+#[test]
+fn changed_arguments_that_are_dangerous_are_refused() {
+    let (story, approval) = waits();
+    story.out(&format!("answer {approval} yes --edit '{{\"command\": \"rm -rf /\"}}'"));
+    insta::assert_snapshot!(ids(&story.run("resume --last")), @r#"
+    exit 0
+    --- stdout
+    Over.
+    --- stderr
+    run_1: resumed
+      ✗ [A person changed the arguments of this call to {"command":"rm -rf /"}]
+    Refused: it reaches everything on the machine
+    "#);
+    all_is_recorded(&story);
+}
+
+#[test]
+fn changed_arguments_go_with_a_plain_yes() {
+    let (story, approval) = waits();
+    let all: Vec<String> = [
+        format!("answer {approval} no --edit '{{}}'"),
+        format!("answer {approval} yes --session --edit '{{}}'"),
+        format!("answer {approval} yes --edit '[1]'"),
+        format!("answer {approval} yes --edit '{{'"),
+        format!("requests approve {approval}"),
+    ]
+    .iter()
+    .map(|command| story.run(command))
+    .collect();
+    insta::assert_snapshot!(ids(&all.join("\n")), @r#"
+    exit 2
+    --- stderr
+    error: changed arguments go with a yes
+
+    exit 2
+    --- stderr
+    error: changed arguments go with a yes for this call only
+
+    exit 2
+    --- stderr
+    error: --edit takes the arguments as a JSON object: `[1]` is none
+     help: write --edit '{"command": "ls"}'
+
+    exit 2
+    --- stderr
+    error: --edit takes the arguments as a JSON object: EOF while parsing an object at line 1 column 1
+     help: write --edit '{"command": "ls"}'
+
+    exit 2
+    --- stderr
+    error: `apr_1` is about the agent's own call, not a request for permission
+     help: agentry answer apr_1 yes|no
+    "#);
+    assert_eq!(waiting(&story), [approval]);
+}

@@ -25,11 +25,16 @@ fn help_ends_with_examples() {
       chat         Talk with an agent in the terminal; `agentry` alone does the same
       run          Run a task or a prompt to its end
       stdio        Talk with an agent in JSON lines
+      serve        Take in what comes from all channels, and answer it
+      send         Say something to an agent the way a channel does
+      trace        Show what became of an event, stage by stage
       check        Say everything that is wrong with agents, skills, tasks and settings
       resume       Take up runs that a process left
       cancel       Ask a run to end
       approvals    List what waits for an answer
       answer       Answer an approval
+      requests     See what others ask you for, and answer them
+      grants       Give others powers for a time, and take them back
       fork         Begin a new session from a turn
       compact      Put the older turns of a session into one text
       replay       Play a recorded run to today's program and files

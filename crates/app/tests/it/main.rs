@@ -30,6 +30,7 @@ mod policy;
 mod pull;
 mod record;
 mod replay;
+mod requests;
 mod resume;
 mod run;
 mod sandbox;

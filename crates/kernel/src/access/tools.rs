@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use agentry_protocol::access::{Decision, Effect, Giver, NameList, ResolvedTools};
+use agentry_protocol::access::{Decision, Effect, Giver, NameList, ResolvedTools, ToolBounds};
 use agentry_protocol::tool::{self, ToolName};
 
 /// What a decision says about one tool.
@@ -38,7 +38,18 @@ pub enum ToolAnswer<'a> {
     NotAllowed,
 }
 
-impl ToolAnswer<'_> {
+impl<'a> ToolAnswer<'a> {
+    /// Who says so; nobody where nobody said anything.
+    pub fn giver(self) -> Option<&'a Giver> {
+        match self {
+            Self::Allowed { by, .. }
+            | Self::DeniedByName { by, .. }
+            | Self::NotAmongOnly { by }
+            | Self::AboveCeiling { by } => Some(by),
+            Self::NotAllowed => None,
+        }
+    }
+
     /// Whether it may be called.
     pub fn is_allowed(self) -> bool {
         match self {
@@ -68,7 +79,11 @@ pub fn allows_tool<'a>(decision: &'a Decision, name: &ToolName) -> ToolAnswer<'a
     if decision.effect == Effect::Deny {
         return ToolAnswer::NotAllowed;
     }
-    let bounds = &decision.tools;
+    bounds_allow(&decision.tools, name)
+}
+
+/// Whether a tool may be called within the bounds of a decision that allows, and who says so.
+pub fn bounds_allow<'a>(bounds: &'a ToolBounds, name: &ToolName) -> ToolAnswer<'a> {
     let name = name.as_str();
     // Looked up once: the dictionary is long, and there may be many lists.
     let others = tool::known(name).map(|known| known.aliases).unwrap_or_default();

@@ -2,8 +2,8 @@
 //!
 //! Closed from the start: every call is held back until it is on the list of those that may. In the
 //! autonomous mode a call that would be asked about goes on the list at once; a call that the rules deny
-//! never does, in either mode. Where no sandbox holds the calls, a person is asked about each, whatever the
-//! rules, earlier answers and the mode say.
+//! never does, in either mode. Where no sandbox holds the calls, or the one who wrote lacks the permission, a
+//! person is asked about each, whatever the rules, earlier answers and the mode say.
 //!
 //! Must never: open because it does not know a call.
 
@@ -23,6 +23,8 @@ pub struct Gate {
     mode: Mode,
     confined: Confined,
     calls: BTreeMap<u64, Pass>,
+    // Calls whose sender lacks the permission: no mode waives the question.
+    lacking: BTreeSet<u64>,
 }
 
 /// Whether a sandbox holds the calls.
@@ -62,7 +64,7 @@ impl Confined {
 impl Gate {
     /// The gate at the beginning of a turn.
     pub fn new(mode: Mode, confined: Confined) -> Self {
-        Self { mode, confined, calls: BTreeMap::new() }
+        Self { mode, confined, calls: BTreeMap::new(), lacking: BTreeSet::new() }
     }
 
     pub(super) fn bid(&self) -> Bid<Signal> {
@@ -97,6 +99,9 @@ impl Gate {
         match signal {
             Signal::Propose(subject) => {
                 self.calls.insert(subject.call, self.first(subject));
+                if subject.permission {
+                    self.lacking.insert(subject.call);
+                }
             }
             Signal::Ask(call) => self.set(*call, Pass::Waiting),
             Signal::Decided(call, true) => self.set(*call, Pass::Granted),
@@ -104,10 +109,14 @@ impl Gate {
             Signal::Forbidden(call) => self.set(*call, Pass::Denied(Refusal::Rules)),
             Signal::Settle(call) | Signal::Reject(call, _) => {
                 self.calls.remove(call);
+                self.lacking.remove(call);
             }
             Signal::ModeWanted(mode, _) => self.switch(*mode),
             // Nobody is asked about a call that will not be made.
-            Signal::Stop(_) => self.calls.clear(),
+            Signal::Stop(_) => {
+                self.calls.clear();
+                self.lacking.clear();
+            }
             Signal::Cancelled
             | Signal::Steered
             | Signal::Replied(..)
@@ -132,6 +141,7 @@ impl Gate {
             (Verdict::Deny, _, _) => Pass::Denied(Refusal::Rules),
             (Verdict::Allow | Verdict::Ask, Confined::No, _) => Pass::Asking,
             (Verdict::Allow, Confined::Yes, _) => Pass::Granted,
+            (Verdict::Ask, Confined::Yes, _) if subject.permission => Pass::Asking,
             (Verdict::Ask, Confined::Yes, _) if subject.standing => Pass::Granted,
             (Verdict::Ask, Confined::Yes, Mode::Supervised) => Pass::Asking,
             (Verdict::Ask, Confined::Yes, Mode::Autonomous) => Pass::Trusted,
@@ -150,7 +160,8 @@ impl Gate {
         if self.confined == Confined::No {
             return;
         }
-        for pass in self.calls.values_mut() {
+        let lacking = &self.lacking;
+        for (_, pass) in self.calls.iter_mut().filter(|(call, _)| !lacking.contains(*call)) {
             *pass = match (mode, *pass) {
                 (Mode::Autonomous, Pass::Asking) => Pass::Trusted,
                 (Mode::Autonomous, Pass::Waiting) => Pass::Waived,

@@ -3,27 +3,55 @@
 //! Must never: choose; it only says what is known of the call.
 
 use agentry_protocol::call::{Repeat, ToolCall};
+use agentry_protocol::verdict::{Finding, Ruling, Stage, Verdict};
 
 use super::ledger_form::digest;
 use super::signal::Subject;
 use super::{CallRecord, Turn};
+use crate::request;
 
 impl Turn {
     /// A call as it comes, with what the rules and the guard say about it.
-    pub(super) fn judged(&self, call: &ToolCall) -> CallRecord {
+    pub(super) fn judged(&mut self, call: &ToolCall) -> CallRecord {
         let authority = &self.charter.authority;
+        let ruling = authority.rule(call, &self.skills);
+        let danger = authority.danger(call).map(|finding| finding.why);
+        // Nobody is asked about what is refused anyway.
+        let ruling = if danger.is_some() { ruling } else { self.within_room(ruling) };
         CallRecord {
-            ruling: authority.rule(call, &self.skills),
-            danger: authority.danger(call).map(|finding| finding.why),
+            ruling,
+            danger,
             digest: digest(call),
             call: call.clone(),
             asked: None,
             answered: None,
             no: None,
+            edited: None,
             running: false,
             outcome: None,
             said: false,
         }
+    }
+
+    /// A call that lacks permission becomes a request, if its sender may still make one; else it is refused.
+    fn within_room(&mut self, ruling: Ruling) -> Ruling {
+        let Some(why) = request::lacking(&ruling) else { return ruling };
+        // Without room nobody was to be asked; that is refused by the authority already.
+        let Some(room) = &mut self.requests else { return ruling };
+        let full = match request::room_for_one(room) {
+            Ok(()) => {
+                request::asked(room);
+                return ruling;
+            }
+            Err(full) => full,
+        };
+        let why = format!("{why}; {full}");
+        let mut findings = ruling.findings;
+        findings.truncate(
+            findings.iter().position(|one| one.stage == Stage::Access).unwrap_or(findings.len()),
+        );
+        findings.push(Finding { stage: Stage::Access, verdict: Verdict::Deny, why, rule: None });
+        Ruling { verdict: Verdict::Deny, findings }
     }
 
     /// What the concerns are told of a call.
@@ -32,6 +60,7 @@ impl Turn {
         Subject {
             call: number as u64,
             verdict: record.ruling.verdict,
+            permission: request::lacking(&record.ruling).is_some(),
             standing: !self.charter.authority.is_unconfined()
                 && self.plan.standing.contains_key(record.digest.as_str()),
             dangerous: record.danger.is_some(),

@@ -2,15 +2,16 @@
 //!
 //! Must never: choose.
 
-use agentry_protocol::approval::Approval;
+use agentry_protocol::approval::Answer;
 use agentry_protocol::call::{OutcomeStatus, ToolCall, ToolOutcome};
-use agentry_protocol::event::Permit;
+use agentry_protocol::event::{Edited, Permit};
 use agentry_protocol::message::{Message, ModelReply};
 use agentry_protocol::verdict::Verdict;
 use agentry_protocol::{ApprovalId, ContentHash, ContentHasher, SkillId};
 
 use super::signal::{Refusal, Subject};
 use super::{Asked, CHECK_QUESTION, CallRecord, Turn};
+use crate::limits::EDIT_CHARS_MAX;
 use crate::moves::Move;
 
 /// The tool by which a model loads a skill.
@@ -48,15 +49,6 @@ impl Turn {
         Move::RunCheck { iteration, command }
     }
 
-    pub(super) fn ask_person(&mut self, number: u64) -> Move {
-        let record = self.record(number);
-        let id = approval_id(&record.call);
-        record.asked = Some(id.clone());
-        let (call, ruling) = (record.call.clone(), record.ruling.clone());
-        let digest = record.digest.clone();
-        Move::AskApproval(Box::new(Approval { id, call, ruling, digest }))
-    }
-
     pub(super) fn run_call(&mut self, subject: &Subject) -> Move {
         let (standing, under) = (self.plan.standing.clone(), self.plan.under.clone());
         let record = self.record(subject.call);
@@ -64,6 +56,9 @@ impl Turn {
         record.asked = None;
         let earlier = standing.get(record.digest.as_str());
         let by = match (record.ruling.verdict, &record.answered, earlier) {
+            (_, Some(approval), _) if record.edited.is_some() => {
+                Permit::Approval { approval: approval.clone() }
+            }
             (Verdict::Allow, _, _) => {
                 let rule = record.ruling.deciding().and_then(|finding| finding.rule.clone());
                 Permit::Rule { rule: rule.unwrap_or_else(|| "built-in".to_owned()) }
@@ -76,7 +71,7 @@ impl Turn {
             }
             (Verdict::Ask | Verdict::Deny, None, _) => Permit::Mode {},
         };
-        Move::RunCall { call: record.call.clone(), by, under }
+        Move::RunCall { call: record.call.clone(), by, under, edited: record.edited.clone() }
     }
 
     pub(super) fn refuse(&mut self, number: u64, refusal: Refusal) -> Move {
@@ -84,10 +79,16 @@ impl Turn {
         let why = match refusal {
             Refusal::Rules => {
                 let why = record.ruling.deciding().map(|finding| finding.why.as_str());
-                format!("Refused: {}", why.unwrap_or("the rules do not allow it"))
+                let why = why.unwrap_or("the rules do not allow it");
+                format!("{}Refused: {why}", edit_note(record.edited.as_deref()))
             }
-            Refusal::Person => match record.no.as_deref() {
-                Some(reason) if !reason.is_empty() => format!("A person said no: {reason}"),
+            Refusal::Person => match &record.no {
+                Some(answer) if answer.expired => {
+                    "Refused: nobody answered the request for permission in time.".to_owned()
+                }
+                Some(Answer { reason: Some(reason), .. }) if !reason.is_empty() => {
+                    format!("A person said no: {reason}")
+                }
                 Some(_) | None => "A person said no.".to_owned(),
             },
             Refusal::Danger => {
@@ -120,13 +121,30 @@ impl Turn {
         for record in self.calls.iter_mut().filter(|record| !record.said) {
             let Some(outcome) = &record.outcome else { continue };
             record.said = true;
+            // A refusal says so itself.
+            let note = match outcome.status {
+                OutcomeStatus::Refused => String::new(),
+                OutcomeStatus::Done
+                | OutcomeStatus::Failed
+                | OutcomeStatus::Stopped
+                | OutcomeStatus::Uncertain => edit_note(record.edited.as_deref()),
+            };
             self.talk.say(Message::Tool {
                 call: record.call.id.clone(),
-                content: outcome.text.clone(),
+                content: note + &outcome.text,
                 ok: outcome.status == OutcomeStatus::Done,
             });
         }
     }
+}
+
+/// What the model is told when a person changed the arguments; its own call stays as it wrote it.
+fn edit_note(edited: Option<&Edited>) -> String {
+    let Some(edited) = edited else { return String::new() };
+    let input = edited.input.to_string();
+    let shown: String = input.chars().take(EDIT_CHARS_MAX).collect();
+    let cut = if shown.len() < input.len() { "…" } else { "" };
+    format!("[A person changed the arguments of this call to {shown}{cut}]\n")
 }
 
 /// The model's reply as a message.
@@ -146,7 +164,7 @@ pub(super) fn digest(call: &ToolCall) -> ContentHash {
 }
 
 /// The same call gives the same question in every replay.
-fn approval_id(call: &ToolCall) -> ApprovalId {
+pub(super) fn approval_id(call: &ToolCall) -> ApprovalId {
     let hash = ContentHash::of(call.id.as_str().as_bytes());
     let hex = hash.as_str().trim_start_matches("blake3:").get(..32).unwrap_or_default();
     ApprovalId::from_number(u128::from_str_radix(hex, 16).unwrap_or_default())

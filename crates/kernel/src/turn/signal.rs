@@ -19,6 +19,8 @@ pub struct Subject {
     pub verdict: Verdict,
     /// Whether a person allowed the very same call earlier in the session.
     pub standing: bool,
+    /// Whether the one who wrote lacks the permission, so that only a person can let it go ahead.
+    pub permission: bool,
     /// Whether the guard against dangerous acts refuses it.
     pub dangerous: bool,
     /// Whether it changes something, and is not made beside another that does.

@@ -11,6 +11,7 @@ mod compaction;
 mod confine;
 mod mailbox;
 mod models;
+mod permission;
 mod schedule;
 mod shell;
 mod turn_compaction;

@@ -28,6 +28,7 @@ const COUNTED: &str = "every autonomous iteration is counted";
 const LIMIT: &str = "limits hold";
 const ALONE: &str = "what changes something is done one by one";
 const OFF: &str = "without a sandbox no act without an approval of that call";
+const LACKING: &str = "who lacks the permission needs an approval of that call, in every mode";
 const NAMED: &str = "a turn waits for something named";
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -163,6 +164,9 @@ impl Outside {
         if self.confined == Confined::No && seen.answer != Some(true) {
             return broken(OFF, format!("call {} is made", subject.call));
         }
+        if subject.permission && seen.answer != Some(true) {
+            return broken(LACKING, format!("call {} is made", subject.call));
+        }
         seen.state = CallState::Running;
         self.executed += 1;
         if self.executed > self.plan.limits.1 {
@@ -233,19 +237,21 @@ impl Outside {
 }
 
 /// Allowed, asked about, dangerous although allowed, denied, dangerous although allowed earlier; and, in
-/// some walks, allowed earlier.
-const KINDS: [(Verdict, bool, bool); 6] = [
-    (Verdict::Allow, false, false),
-    (Verdict::Ask, false, false),
-    (Verdict::Allow, false, true),
-    (Verdict::Deny, false, false),
-    (Verdict::Ask, true, true),
-    (Verdict::Ask, true, false),
+/// some walks, allowed earlier, asked about for somebody who lacks the permission, also allowed earlier.
+const KINDS: [(Verdict, bool, bool, bool); 8] = [
+    (Verdict::Allow, false, false, false),
+    (Verdict::Ask, false, false, false),
+    (Verdict::Allow, false, true, false),
+    (Verdict::Deny, false, false, false),
+    (Verdict::Ask, true, true, false),
+    (Verdict::Ask, true, false, false),
+    (Verdict::Ask, false, false, true),
+    (Verdict::Ask, true, false, true),
 ];
 
 fn subject(call: u64, kind: usize) -> Subject {
-    let (verdict, standing, dangerous) = KINDS[kind];
-    Subject { call, verdict, standing, dangerous, changes: true }
+    let (verdict, standing, dangerous, permission) = KINDS[kind];
+    Subject { call, verdict, standing, permission, dangerous, changes: true }
 }
 
 impl World<Concern> for Outside {
@@ -524,6 +530,23 @@ fn without_a_sandbox_every_act_is_approved() {
         let wrong = concerns(mode, &limits(&SMALL), Confined::Yes);
         let found = walk(wrong, (mode, Confined::No), &SMALL);
         assert!(found.violation(OFF).is_some(), "{mode:?}: {found}");
+    }
+}
+
+#[test]
+fn who_lacks_permission_needs_an_approval_in_every_mode() {
+    let all = Plan { replies: 1, calls: 2, kinds: KINDS.len(), limits: (2, 2, 1), ..NOTHING };
+    let switched = Plan { modes: 1, ..all.clone() };
+    let to_and_fro = Plan { modes: 2, calls: 1, cancels: 1, ..all.clone() };
+    let withdrawn = Plan { forbids: 1, unasked: 1, ..all };
+    for (name, plan) in
+        [("switched", switched), ("to and fro", to_and_fro), ("withdrawn", withdrawn)]
+    {
+        for mode in [Mode::Supervised, Mode::Autonomous] {
+            let found = full(mode, &plan);
+            println!("permission, {name}, {}: {} states", mode.as_str(), found.states);
+            assert!(found.complete && found.broken.is_empty(), "{name}, {mode:?}: {found}");
+        }
     }
 }
 

@@ -148,7 +148,7 @@ impl World {
             Move::AskApproval(approval) => {
                 self.answered += 1;
                 let allow = self.answered.is_multiple_of(2);
-                let answer = Answer { allow, reach: Reach::Once, reason: None };
+                let answer = if allow { Answer::yes(Reach::Once) } else { Answer::no(None) };
                 vec![Event::ApprovalAnswered { approval: approval.id.clone(), answer }]
             }
             Move::RunCall { call, .. } => {

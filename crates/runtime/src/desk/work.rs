@@ -19,6 +19,7 @@ use crate::error::Error;
 use crate::host::{SharedHost, Witness};
 use crate::intake::Office;
 use crate::reply::Replies;
+use crate::request;
 use crate::run::{End, Order, Outcome, Post, Runner};
 use crate::session::Attendance;
 
@@ -102,6 +103,8 @@ impl Worker {
         let inbound = ledger.inbound_received(&came)?;
         let mut terms = self.office.terms(runner.definitions, &row.agent)?;
         terms.persona = routed.persona.clone();
+        let limits = request::limits(&runner.definitions.library.settings.config.requests);
+        terms.bounds = Some(request::bounds(ledger, &record, limits)?);
         let prompt = match route::about(&inbound, &record.principal) {
             Some(about) => format!("{prompt}\n\n{about}"),
             None => prompt,

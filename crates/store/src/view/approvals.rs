@@ -44,10 +44,12 @@ pub enum ApprovalStatus {
     No,
     /// Its turn ended before anybody answered.
     Withdrawn,
+    /// Its time was over before anybody answered.
+    Expired,
 }
 
 impl ApprovalStatus {
-    const ALL: [Self; 4] = [Self::Waiting, Self::Yes, Self::No, Self::Withdrawn];
+    const ALL: [Self; 5] = [Self::Waiting, Self::Yes, Self::No, Self::Withdrawn, Self::Expired];
 
     /// The word.
     pub fn as_str(self) -> &'static str {
@@ -56,6 +58,7 @@ impl ApprovalStatus {
             Self::Yes => "yes",
             Self::No => "no",
             Self::Withdrawn => "withdrawn",
+            Self::Expired => "expired",
         }
     }
 
@@ -118,6 +121,26 @@ impl Found {
         .collect()
     }
 
+    /// Requests for permission, the oldest first.
+    pub(crate) fn requests(sql: &Connection, only_waiting: bool) -> rusqlite::Result<Vec<Self>> {
+        sql.prepare_cached(
+            "SELECT asked_seq, answered_seq, status FROM approvals
+             WHERE kind = 'permission' AND (?1 = 0 OR status = 'waiting') ORDER BY asked_seq",
+        )?
+        .query_map([only_waiting], Self::read)?
+        .collect()
+    }
+
+    /// Those that wait and whose time is over, the oldest first.
+    pub(crate) fn due(sql: &Connection, now: u64) -> rusqlite::Result<Vec<Self>> {
+        sql.prepare_cached(
+            "SELECT asked_seq, answered_seq, status FROM approvals
+             WHERE status = 'waiting' AND expires <= ?1 ORDER BY asked_seq",
+        )?
+        .query_map([super::whole(now)], Self::read)?
+        .collect()
+    }
+
     /// All, the oldest first.
     pub(crate) fn all(sql: &Connection) -> rusqlite::Result<Vec<Self>> {
         sql.prepare_cached(
@@ -125,6 +148,48 @@ impl Found {
         )?
         .query_map([], Self::read)?
         .collect()
+    }
+}
+
+/// What somebody asked the owner for so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RequestHistory {
+    /// How many requests wait for an answer.
+    pub pending: u32,
+    /// When the last one was made, in milliseconds since 1970.
+    pub last_asked: Option<u64>,
+    /// When the last ones were denied, the newest first.
+    pub denied: Vec<u64>,
+}
+
+impl RequestHistory {
+    /// The history of one principal, with at most so many denials.
+    pub(crate) fn of(
+        sql: &Connection,
+        requester: &str,
+        denials_max: u32,
+    ) -> rusqlite::Result<Self> {
+        let whole = |row: &Row<'_>| row.get::<_, Option<i64>>(0);
+        let pending = sql
+            .prepare_cached(
+                "SELECT count(*) FROM approvals WHERE requester = ?1 AND status = 'waiting'",
+            )?
+            .query_row([requester], |row| row.get(0))?;
+        let last = sql
+            .prepare_cached("SELECT max(asked) FROM approvals WHERE requester = ?1")?
+            .query_row([requester], whole)?;
+        let denied = sql
+            .prepare_cached(
+                "SELECT answered FROM approvals WHERE requester = ?1 AND status = 'no'
+                 ORDER BY answered DESC LIMIT ?2",
+            )?
+            .query_map(params![requester, denials_max], whole)?
+            .collect::<rusqlite::Result<Vec<Option<i64>>>>()?;
+        Ok(Self {
+            pending,
+            last_asked: last.map(i64::cast_unsigned),
+            denied: denied.into_iter().flatten().map(i64::cast_unsigned).collect(),
+        })
     }
 }
 
@@ -143,11 +208,12 @@ pub(super) fn asked(
     entry: &Placed<'_>,
     approval: &Approval,
 ) -> rusqlite::Result<()> {
+    let request = approval.request();
     let made = run(
         sql,
         "INSERT OR IGNORE INTO approvals
-             (id, run, turn, session, call, tool, status, asked_seq)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+             (id, run, turn, session, call, tool, status, asked_seq, kind, requester, asked, expires)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
         params![
             approval.id.as_str(),
             entry.run(),
@@ -157,6 +223,10 @@ pub(super) fn asked(
             approval.call.tool.as_str(),
             ApprovalStatus::Waiting.as_str(),
             entry.seq,
+            approval.kind.as_str(),
+            request.and_then(|request| request.requester.entity_id.as_deref()),
+            entry.time,
+            request.map(|request| super::whole(request.expires_at)),
         ],
     )?;
     match entry.run() {
@@ -171,13 +241,17 @@ pub(super) fn answered(
     approval: &ApprovalId,
     answer: &Answer,
 ) -> rusqlite::Result<()> {
-    let status = if answer.allow { ApprovalStatus::Yes } else { ApprovalStatus::No };
+    let status = match (answer.expired, answer.allow) {
+        (true, _) => ApprovalStatus::Expired,
+        (false, true) => ApprovalStatus::Yes,
+        (false, false) => ApprovalStatus::No,
+    };
     let run = sql
         .prepare_cached(
-            "UPDATE approvals SET status = ?2, answered_seq = ?3
+            "UPDATE approvals SET status = ?2, answered_seq = ?3, answered = ?4
              WHERE id = ?1 AND status = 'waiting' RETURNING run",
         )?
-        .query_row(params![approval.as_str(), status.as_str(), entry.seq], |row| {
+        .query_row(params![approval.as_str(), status.as_str(), entry.seq, entry.time], |row| {
             row.get::<_, Option<String>>(0)
         })
         .optional()?;

@@ -79,6 +79,11 @@ CREATE TABLE approvals (
     call TEXT NOT NULL,
     tool TEXT NOT NULL,
     status TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    requester TEXT,
+    asked INTEGER NOT NULL,
+    expires INTEGER,
+    answered INTEGER,
     asked_seq INTEGER NOT NULL,
     answered_seq INTEGER
 ) WITHOUT ROWID;
@@ -86,6 +91,10 @@ CREATE INDEX approvals_by_age ON approvals (asked_seq);
 CREATE INDEX approvals_waiting ON approvals (asked_seq) WHERE status = 'waiting';
 CREATE INDEX approvals_waiting_of_run ON approvals (run) WHERE status = 'waiting';
 CREATE INDEX approvals_allowed_in ON approvals (session, asked_seq) WHERE status = 'yes';
+CREATE INDEX approvals_of_requester ON approvals (requester, status, asked) WHERE requester IS NOT NULL;
+CREATE INDEX approvals_denied ON approvals (requester, answered) WHERE requester IS NOT NULL AND status = 'no';
+CREATE INDEX approvals_requests ON approvals (asked_seq) WHERE kind = 'permission';
+CREATE INDEX approvals_due ON approvals (expires) WHERE status = 'waiting' AND expires IS NOT NULL;
 CREATE INDEX approvals_waiting_of_turn ON approvals (turn) WHERE status = 'waiting';
 
 CREATE TABLE spending (

@@ -7,6 +7,7 @@ mod lookup;
 mod ownership;
 mod past;
 mod processes;
+mod requests;
 mod round_trip;
 mod scene;
 mod spending;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use agentry_protocol::approval::{Answer, Approval, Reach};
+use agentry_protocol::approval::{Answer, Approval, ApprovalKind, Reach};
 use agentry_protocol::call::ToolCall;
 use agentry_protocol::confinement::Confinement;
 use agentry_protocol::envelope::{About, Draft, Envelope};
@@ -194,11 +194,12 @@ pub(crate) fn asks(approval: u128, about_call: u128) -> Event {
         call: tool_call(about_call, json!({"command": "ls"})),
         ruling: Ruling { verdict: Verdict::Ask, findings: Vec::new() },
         digest: ContentHash::of(b"ls"),
+        kind: ApprovalKind::ToolCall,
     }))
 }
 
 pub(crate) fn answers(approval: u128, allow: bool) -> Event {
-    let answer = Answer { allow, reach: Reach::Once, reason: None };
+    let answer = if allow { Answer::yes(Reach::Once) } else { Answer::no(None) };
     Event::ApprovalAnswered { approval: apr(approval), answer }
 }
 

@@ -184,7 +184,10 @@ fn a_call_is_proposed_started_and_settled_once() {
     // Nothing stops that has not started.
     scene.add(&about(1), Event::CallStopped { call: call(1) });
     assert_eq!(row(1).status, CallStatus::Proposed);
-    scene.add(&about(1), Event::CallStarted { call: call(1), by: by.clone(), under: under() });
+    scene.add(
+        &about(1),
+        Event::CallStarted { call: call(1), by: by.clone(), under: under(), edited: None },
+    );
     assert_eq!(row(1).under, Some(under()));
     assert_eq!((row(1).status, row(1).permit), (CallStatus::Started, Some(by)));
     scene.add(&about(1), Event::CallStopped { call: call(1) });

@@ -1,5 +1,6 @@
 //! After any history, likely or not, the views are what a rebuild makes of it.
 
+use agentry_protocol::approval::Answer;
 use agentry_protocol::call::{OutcomeStatus, ToolOutcome};
 use agentry_protocol::envelope::{About, Draft};
 use agentry_protocol::event::{Ending, Event, Mode, Permit, StepStatus};
@@ -8,6 +9,7 @@ use agentry_store::Error;
 use proptest::prelude::*;
 use serde_json::json;
 
+use crate::requests::asks_for;
 use crate::scene::{
     Scene, answers, apr, asks, call, draft, ends, opened, plan, prompt, run, ses, starts,
     tool_call, trn, under,
@@ -50,10 +52,16 @@ fn calls() -> impl Strategy<Value = Event> {
         }),
         (number(), number()).prop_map(|(approval, call)| asks(approval, call)),
         (number(), any::<bool>()).prop_map(|(approval, allow)| answers(approval, allow)),
+        number().prop_map(|number| asks_for(number, "mom", 1_000)),
+        number().prop_map(|number| Event::ApprovalAnswered {
+            approval: apr(number),
+            answer: Answer::expired(),
+        }),
         number().prop_map(|id| Event::CallStarted {
             call: call(id),
             by: Permit::Mode {},
             under: under(),
+            edited: None,
         }),
         number().prop_map(|id| Event::CallFinished {
             call: call(id),

@@ -1,0 +1,128 @@
+//! Whether the one who wrote to the agent may have a call made: what access decided, call by call.
+//!
+//! A turn that did not come through access is not looked at here.
+//!
+//! Must never: widen what access decided, or ask for what a policy denies by name.
+
+use agentry_agentfile::scope::{COMMAND, SHELL};
+use agentry_protocol::access::{Bounds, Credentials, DataLevel, NameList, Traced};
+use agentry_protocol::call::ToolCall;
+use agentry_protocol::tool::ToolName;
+use agentry_protocol::verdict::{Finding, Stage, Verdict};
+use serde_json::Value;
+
+use super::Authority;
+use crate::access::{ToolAnswer, bounds_allow, pattern_matches};
+use crate::request;
+use crate::shell;
+
+/// The pattern that every name fits.
+const EVERYTHING: &str = "*";
+
+impl Authority {
+    /// What access decided about the sender says about a call.
+    pub(super) fn access(&self, call: &ToolCall) -> Option<Finding> {
+        let bounds = self.bounds.as_ref()?;
+        let (tool, who) = (&call.tool, request::name_of(&bounds.principal));
+        let answer = bounds_allow(&bounds.tools, tool);
+        let finding = |verdict, why: String, rule: Option<String>| Finding {
+            stage: Stage::Access,
+            verdict,
+            why,
+            rule,
+        };
+        let giver = answer.giver().map(ToString::to_string);
+        let verdict = match answer {
+            ToolAnswer::Allowed { .. } => {
+                let why = format!("{who} may have `{tool}` called: {answer}");
+                return Some(finding(Verdict::Allow, why, giver));
+            }
+            ToolAnswer::DeniedByName { .. } => Verdict::Deny,
+            ToolAnswer::NotAmongOnly { .. }
+            | ToolAnswer::AboveCeiling { .. }
+            | ToolAnswer::NotAllowed => {
+                if let Some(grant) = granted_command(bounds, call) {
+                    let (from, pattern) = (&grant.from, &grant.name);
+                    let why =
+                        format!("{who} may have this command run: allowed by {from} ({pattern})");
+                    return Some(finding(Verdict::Allow, why, Some(from.to_string())));
+                }
+                match request::may_ask(bounds) {
+                    true => Verdict::Ask,
+                    false => Verdict::Deny,
+                }
+            }
+        };
+        let why = format!("{who} has no permission for `{tool}`: {answer}");
+        Some(finding(verdict, why, giver))
+    }
+
+    /// Whether a model is shown a tool: not what is denied by name, and not what nobody could get.
+    pub fn is_offered(&self, tool: &ToolName) -> bool {
+        let Some(bounds) = &self.bounds else { return true };
+        match bounds_allow(&bounds.tools, tool) {
+            ToolAnswer::Allowed { .. } => true,
+            ToolAnswer::DeniedByName { .. } => false,
+            ToolAnswer::NotAmongOnly { .. }
+            | ToolAnswer::AboveCeiling { .. }
+            | ToolAnswer::NotAllowed => {
+                let some_commands = tool.as_str() == SHELL && !bounds.exec.is_empty();
+                some_commands || request::may_ask(bounds)
+            }
+        }
+    }
+
+    /// Whether work without questions is open: to the one at the machine, and to whom nothing is withheld.
+    pub fn may_be_autonomous(&self) -> bool {
+        self.bounds.as_ref().is_none_or(is_full)
+    }
+}
+
+/// Whether a credential may be used.
+pub fn allows_credential(credentials: &Credentials, name: &str) -> bool {
+    match credentials {
+        Credentials::All(_) => true,
+        Credentials::Named(named) => named.iter().any(|one| &*one.name == name),
+    }
+}
+
+/// Whether all tools and all data are open.
+fn is_full(bounds: &Bounds) -> bool {
+    let tools = &bounds.tools;
+    let all = |list: &NameList| list.names.iter().any(|name| &**name == EVERYTHING);
+    tools.deny.is_empty()
+        && tools.only.iter().chain(&tools.ceilings).all(|list| all(list))
+        && tools.allow.iter().chain(&tools.granted).any(|list| all(list))
+        && bounds.data.level == DataLevel::Full
+}
+
+/// The grant that lets a command run although its sender may not use the shell.
+fn granted_command<'a>(bounds: &'a Bounds, call: &ToolCall) -> Option<&'a Traced> {
+    if call.tool.as_str() != SHELL || bounds.exec.is_empty() {
+        return None;
+    }
+    let command = call.input.get(COMMAND).and_then(Value::as_str)?.trim();
+    let exact =
+        bounds.exec.iter().find(|one| request::is_exact(&one.name) && &*one.name == command);
+    if exact.is_some() {
+        return exact;
+    }
+    // A pattern is compared with each command of the text, never with the text: `git *` must not let
+    // `git status; rm x` run.
+    let facts = shell::read(command);
+    if facts.opaque.is_some() {
+        return None;
+    }
+    let mut first = None;
+    for simple in &facts.commands {
+        let plain = simple.wrappers.is_empty()
+            && simple.assigns.is_empty()
+            && simple.writes.is_empty()
+            && simple.reads.is_empty()
+            && simple.words.iter().all(|word| word.literal().is_some());
+        let text = simple.to_string();
+        let found = bounds.exec.iter().find(|one| plain && pattern_matches(&one.name, &text))?;
+        first = first.or(Some(found));
+    }
+    first
+}

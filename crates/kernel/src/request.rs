@@ -1,0 +1,228 @@
+//! Requests for permission: who may ask the owner for more, how often, and for what.
+//!
+//! The room is what is known when a turn begins; the turn keeps it up to date.
+//!
+//! Must never: ask for somebody who is not known, or look at a clock; the time is handed in.
+
+use std::fmt;
+use std::time::Duration;
+
+use agentry_agentfile::scope::{COMMAND, SHELL};
+use agentry_protocol::access::{Bounds, RequestLimits, RequestRoom, Resource};
+use agentry_protocol::approval::{Answer, Approval, ApprovalKind, Reach};
+use agentry_protocol::call::ToolCall;
+use agentry_protocol::principal::{Principal, PrincipalKind};
+use agentry_protocol::verdict::{Ruling, Stage, Verdict};
+use serde_json::Value;
+
+use crate::limits::{
+    REQUEST_BLOCK_MS, REQUEST_COOLDOWN_MS, REQUEST_DENIALS_MAX, REQUEST_DENIALS_WITHIN_MS,
+    REQUEST_EXPIRES_MS, REQUEST_PENDING_MAX,
+};
+
+/// The limits when nobody says otherwise.
+pub const LIMITS: RequestLimits = RequestLimits {
+    pending_max: REQUEST_PENDING_MAX,
+    cooldown_ms: REQUEST_COOLDOWN_MS,
+    denials_max: REQUEST_DENIALS_MAX,
+    block_ms: REQUEST_BLOCK_MS,
+    expires_ms: REQUEST_EXPIRES_MS,
+};
+
+/// Whether the sender of a turn may ask the owner for what it lacks.
+pub fn may_ask(bounds: &Bounds) -> bool {
+    bounds.requests.is_some() && requester(&bounds.principal).is_some()
+}
+
+/// Under which id somebody asks; nobody else may ask at all.
+pub fn requester(principal: &Principal) -> Option<&str> {
+    match principal.kind {
+        PrincipalKind::Owner | PrincipalKind::Known => principal.entity_id.as_deref(),
+        PrincipalKind::Unknown
+        | PrincipalKind::System
+        | PrincipalKind::Webhook
+        | PrincipalKind::Agent => None,
+    }
+}
+
+/// What people call somebody.
+pub fn name_of(principal: &Principal) -> String {
+    let name = principal.name.as_deref().or(principal.entity_id.as_deref());
+    let name = name.or(principal.source.as_deref()).or(principal.agent_id.as_deref());
+    match (name, principal.relationship.as_deref()) {
+        (Some(name), Some(relationship)) => format!("{name} ({relationship})"),
+        (Some(name), None) => name.to_owned(),
+        (None, _) => format!("the sender ({})", principal.kind),
+    }
+}
+
+/// Why nothing more is asked now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoRoom {
+    /// As many requests wait as may.
+    Pending {
+        /// How many.
+        max: u32,
+    },
+    /// The last request was a moment ago.
+    CoolingDown {
+        /// How long it is until the next one.
+        left_ms: u64,
+    },
+    /// Too many requests were denied.
+    Blocked {
+        /// How many.
+        denials: u32,
+        /// How long it is until the next one.
+        left_ms: u64,
+    },
+}
+
+impl fmt::Display for NoRoom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pending { max } => write!(
+                f,
+                "the owner is not asked, since {max} requests wait already; once one of them is answered, \
+                 it can be asked for again"
+            ),
+            Self::CoolingDown { left_ms } => write!(
+                f,
+                "the owner is not asked, since the last request was a moment ago; it can be asked for again \
+                 in {}",
+                span(*left_ms)
+            ),
+            Self::Blocked { denials, left_ms } => write!(
+                f,
+                "the owner is not asked, since {denials} requests were denied within a day; it can be asked \
+                 for again in {}",
+                span(*left_ms)
+            ),
+        }
+    }
+}
+
+/// A time for people: its two largest parts.
+fn span(ms: u64) -> String {
+    let seconds = Duration::from_millis(ms).as_secs() + u64::from(!ms.is_multiple_of(1_000));
+    let (hours, minutes) = (seconds / 3_600, seconds / 60 % 60);
+    match (hours, minutes, seconds % 60) {
+        (0, 0, seconds) => format!("{seconds} s"),
+        (0, minutes, seconds) => format!("{minutes} min {seconds} s"),
+        (hours, minutes, _) => format!("{hours} h {minutes} min"),
+    }
+}
+
+/// Whether one more request may be made now.
+pub fn room_for_one(room: &RequestRoom) -> Result<(), NoRoom> {
+    let RequestLimits { pending_max, cooldown_ms, denials_max, block_ms, .. } = room.limits;
+    let left = |until: u64| until.checked_sub(room.now_ms).filter(|left| *left > 0);
+    let last = usize::try_from(denials_max).unwrap_or(usize::MAX).checked_sub(1);
+    if let (Some(newest), Some(oldest)) =
+        (room.denials_ms.first(), last.and_then(|last| room.denials_ms.get(last)))
+        && newest.saturating_sub(*oldest) <= REQUEST_DENIALS_WITHIN_MS
+        && let Some(left_ms) = left(newest.saturating_add(block_ms))
+    {
+        return Err(NoRoom::Blocked { denials: denials_max, left_ms });
+    }
+    if room.pending >= pending_max {
+        return Err(NoRoom::Pending { max: pending_max });
+    }
+    let again = room.last_asked_ms.map(|asked| asked.saturating_add(cooldown_ms));
+    match again.and_then(left) {
+        Some(left_ms) => Err(NoRoom::CoolingDown { left_ms }),
+        None => Ok(()),
+    }
+}
+
+/// Counts a request that is made now.
+pub fn asked(room: &mut RequestRoom) {
+    room.pending = room.pending.saturating_add(1);
+    room.last_asked_ms = Some(room.now_ms);
+}
+
+/// Counts what came of a request.
+pub fn answered(room: &mut RequestRoom, answer: &Answer) {
+    room.pending = room.pending.saturating_sub(1);
+    if !answer.allow && !answer.expired {
+        room.denials_ms.insert(0, room.now_ms);
+        room.denials_ms.truncate(usize::try_from(room.limits.denials_max).unwrap_or(usize::MAX));
+    }
+}
+
+/// Why the sender lacks permission, if that is what a person would be asked about.
+pub fn lacking(ruling: &Ruling) -> Option<&str> {
+    let mut findings = ruling.findings.iter();
+    let found = findings.find(|one| one.stage == Stage::Access && one.verdict == Verdict::Ask)?;
+    (ruling.verdict == Verdict::Ask).then_some(found.why.as_str())
+}
+
+/// What a yes that lasts would give: for the shell the very command, where a grant can name it.
+pub fn resources(call: &ToolCall) -> Vec<Resource> {
+    let tool = || Resource::Tool(call.tool.as_str().to_owned());
+    if call.tool.as_str() != SHELL {
+        return vec![tool()];
+    }
+    let command = call.input.get(COMMAND).and_then(Value::as_str).unwrap_or_default().trim();
+    let exec = format!("exec:{command}").parse::<Resource>();
+    match exec {
+        Ok(exec) if is_exact(command) => vec![exec],
+        Ok(_) | Err(_) => vec![tool()],
+    }
+}
+
+/// Whether a pattern fits itself only.
+pub(crate) fn is_exact(pattern: &str) -> bool {
+    !pattern.contains(['*', '?'])
+}
+
+/// What is wrong with an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WrongAnswer {
+    /// A reach that only requests for permission have.
+    ForPermission(Reach),
+    /// A reach that requests for permission do not have.
+    NotForPermission,
+    /// Changed arguments with a no.
+    EditWithNo,
+    /// Changed arguments with a yes that reaches beyond this call.
+    EditBeyondCall,
+}
+
+impl fmt::Display for WrongAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ForPermission(reach) => write!(
+                f,
+                "a yes for `{}` is for requests for permission; this is about the agent's own call: answer \
+                 once, or for the session",
+                reach.as_str()
+            ),
+            Self::NotForPermission => f.write_str(
+                "a request for permission is answered once, for a day or always, not for the session",
+            ),
+            Self::EditWithNo => f.write_str("changed arguments go with a yes"),
+            Self::EditBeyondCall => {
+                f.write_str("changed arguments go with a yes for this call only")
+            }
+        }
+    }
+}
+
+/// Whether an answer fits its question.
+pub fn check_answer(approval: &Approval, answer: &Answer) -> Result<(), WrongAnswer> {
+    if answer.edit.is_some() && !answer.allow {
+        return Err(WrongAnswer::EditWithNo);
+    }
+    match (&approval.kind, answer.reach) {
+        (ApprovalKind::ToolCall, reach @ (Reach::Day | Reach::Always)) => {
+            Err(WrongAnswer::ForPermission(reach))
+        }
+        (ApprovalKind::Permission(_), Reach::Session) => Err(WrongAnswer::NotForPermission),
+        (_, Reach::Session | Reach::Day | Reach::Always) if answer.edit.is_some() => {
+            Err(WrongAnswer::EditBeyondCall)
+        }
+        (ApprovalKind::ToolCall, Reach::Once | Reach::Session)
+        | (ApprovalKind::Permission(_), Reach::Once | Reach::Day | Reach::Always) => Ok(()),
+    }
+}

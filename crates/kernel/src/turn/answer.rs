@@ -1,0 +1,102 @@
+//! What a turn makes of a person's answer: a yes, a no, or a yes with other arguments.
+//!
+//! Changed arguments are judged like those of a model. What is refused stays refused, whoever wrote it; what
+//! a person would be asked about is covered by the answer.
+//!
+//! Must never: let an answer reach further than it says.
+
+use agentry_bthread::Lane;
+use agentry_protocol::ApprovalId;
+use agentry_protocol::approval::{Answer, Approval, ApprovalKind, PermissionRequest, Reach};
+use agentry_protocol::call::ToolCall;
+use agentry_protocol::event::Edited;
+use agentry_protocol::verdict::Verdict;
+use serde_json::Value;
+
+use super::Turn;
+use super::ledger_form::{approval_id, digest};
+use super::signal::Signal;
+use crate::limits::REQUEST_MESSAGE_CHARS_MAX;
+use crate::moves::Move;
+use crate::request;
+
+impl Turn {
+    /// Asks a person about a call: whether it may be made, or whether its sender may have it made.
+    pub(super) fn ask_person(&mut self, number: u64) -> Move {
+        let kind = self.kind_of(number);
+        let record = self.record(number);
+        let id = approval_id(&record.call);
+        record.asked = Some(id.clone());
+        let (call, ruling) = (record.call.clone(), record.ruling.clone());
+        let digest = record.digest.clone();
+        Move::AskApproval(Box::new(Approval { id, call, ruling, digest, kind }))
+    }
+
+    fn kind_of(&mut self, number: u64) -> ApprovalKind {
+        let record = self.record(number);
+        let Some(reason) = request::lacking(&record.ruling).map(str::to_owned) else {
+            return ApprovalKind::ToolCall;
+        };
+        let resources = request::resources(&record.call);
+        let (Some(bounds), Some(room)) = (&self.charter.authority.bounds, &self.requests) else {
+            return ApprovalKind::ToolCall;
+        };
+        ApprovalKind::Permission(Box::new(PermissionRequest {
+            requester: bounds.principal.clone(),
+            requester_channel: bounds.channel.clone(),
+            resources,
+            reason,
+            original_message: self.plan.message.chars().take(REQUEST_MESSAGE_CHARS_MAX).collect(),
+            created_at: room.now_ms,
+            expires_at: room.now_ms.saturating_add(room.limits.expires_ms),
+        }))
+    }
+
+    pub(super) fn hear_answer(&mut self, at: usize, approval: &ApprovalId, answer: &Answer) {
+        let permission = request::lacking(&self.calls[at].ruling).is_some();
+        if let Some(room) = self.requests.as_mut().filter(|_| permission) {
+            request::answered(room, answer);
+        }
+        let record = &mut self.calls[at];
+        record.asked = None;
+        record.answered = Some(approval.clone());
+        if !answer.allow {
+            record.no = Some(answer.clone());
+        } else if let Some(input) = &answer.edit {
+            return self.hear_edit(at, input);
+        } else if answer.reach == Reach::Session && !permission {
+            self.plan.standing.insert(record.digest.as_str().to_owned(), approval.clone());
+        }
+        self.program.offer(Lane::Normal, Signal::Decided(at as u64, answer.allow));
+    }
+
+    /// The call has these arguments from now on.
+    fn hear_edit(&mut self, at: usize, input: &Value) {
+        let call = ToolCall { input: input.clone(), ..self.calls[at].call.clone() };
+        let authority = &self.charter.authority;
+        let mut ruling = authority.rule(&call, &self.skills);
+        if ruling.verdict < Verdict::Deny
+            && let Some(danger) = authority.danger(&call)
+        {
+            ruling.verdict = Verdict::Deny;
+            ruling.findings.push(danger);
+        }
+        let digest = digest(&call);
+        let verdict = ruling.verdict;
+        let record = &mut self.calls[at];
+        record.edited = Some(Box::new(Edited {
+            input: input.clone(),
+            digest: digest.clone(),
+            ruling: ruling.clone(),
+        }));
+        (record.call, record.digest, record.ruling) = (call, digest, ruling);
+        let number = at as u64;
+        self.program.offer(
+            Lane::Normal,
+            match verdict {
+                Verdict::Allow | Verdict::Ask => Signal::Decided(number, true),
+                Verdict::Deny => Signal::Forbidden(number),
+            },
+        );
+    }
+}
