@@ -69,7 +69,14 @@ pub(crate) enum Word {
     /// A run is on disk.
     Began(SessionId, RunId),
     /// A turn began.
-    TurnBegan(SessionId, TurnId),
+    TurnBegan {
+        session: SessionId,
+        turn: TurnId,
+        /// Whether it only makes room for the one after it.
+        compacts: bool,
+    },
+    /// Such a turn is over.
+    Compacted(SessionId),
     /// A turn took notice of an entry.
     Took(SessionId, u64),
     /// A run left its thread.
@@ -238,12 +245,17 @@ impl Desk {
                 Ok(())
             }
             Word::Began(session, run) => self.began(&session, run),
-            Word::TurnBegan(session, turn) => {
+            Word::TurnBegan { session, turn, compacts } => {
                 self.rest.waits.remove(&session);
                 let Some(live) = self.live.get(&session) else { return Ok(()) };
                 let sender = live.sender();
-                self.with(&session, Input::TurnStarted { turn, sender })
+                self.with(&session, Input::TurnStarted { turn, sender })?;
+                match compacts {
+                    true => self.with(&session, Input::CompactionStarted),
+                    false => Ok(()),
+                }
             }
+            Word::Compacted(session) => self.with(&session, Input::CompactionEnded),
             Word::Took(session, seq) => {
                 let Some(live) = self.live.get_mut(&session) else { return Ok(()) };
                 let at = live.steers.iter().position(|(steer, _)| *steer == seq);

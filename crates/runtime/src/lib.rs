@@ -8,6 +8,7 @@
 pub mod agents;
 mod canonical;
 pub mod channel;
+pub mod chores;
 mod compact;
 mod confine;
 mod define;

@@ -104,3 +104,10 @@ pub const DELIVERY_RETRY_MS: u64 = 1_000;
 pub const DELIVERY_RETRY_MS_MAX: u64 = 30_000;
 /// The longest wait that a channel may ask for before another try, in milliseconds.
 pub const DELIVERY_RETRY_AFTER_MS_MAX: u64 = 10 * 60 * 1_000;
+
+/// How long it is from one time that what is due is noted to the next, in milliseconds.
+pub const CHORES_MS: u64 = 60_000;
+/// How long decisions are listed in the audit, in milliseconds: 90 days.
+pub const AUDIT_ACCESS_MS: u64 = 90 * 24 * 60 * 60 * 1_000;
+/// How long what became of grants is listed, in milliseconds: 365 days.
+pub const AUDIT_GRANTS_MS: u64 = 365 * 24 * 60 * 60 * 1_000;

@@ -4,7 +4,7 @@
 
 use agentry_protocol::access::{AccessRecord, Effect, Grant};
 use agentry_protocol::event::Event;
-use agentry_protocol::intake::{AccessChange, Entity, Intake};
+use agentry_protocol::intake::{AccessChange, Entity, Intake, Trimmed};
 use agentry_protocol::{AccessId, GrantId};
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params_from_iter};
@@ -112,6 +112,18 @@ impl Ledger {
             sql.prepare_cached(&text)?
                 .query_map(params_from_iter(values), AuditRow::read)?
                 .collect()
+        })
+    }
+
+    /// Whether something is listed that is older than this.
+    pub fn has_audit_before(&self, trimmed: Trimmed) -> Result<bool, Error> {
+        let times = [whole(trimmed.access_before), whole(trimmed.grants_before)];
+        self.ask(|sql| {
+            sql.prepare_cached(
+                "SELECT EXISTS (SELECT 1 FROM audit WHERE time < ?1)
+                 OR EXISTS (SELECT 1 FROM grant_log WHERE time < ?2)",
+            )?
+            .query_row(times, |row| row.get(0))
         })
     }
 

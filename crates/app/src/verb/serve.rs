@@ -11,6 +11,8 @@ use std::thread;
 use agentry_model::Delta;
 use agentry_protocol::envelope::{About, Envelope};
 use agentry_runtime::Witness;
+use agentry_runtime::channel::SystemClock;
+use agentry_runtime::chores::Chores;
 use agentry_runtime::desk::{Desk, DeskBell, Furniture, Scope};
 use agentry_runtime::reply::Replies;
 use clap::Args;
@@ -63,6 +65,8 @@ pub(crate) fn run(host: &Host, options: Options) -> Result<ExitCode, Fault> {
         sole,
     };
     let desk = Desk::open(furniture, Scope::All).map_err(engine::fault)?;
+    let clock = Arc::new(SystemClock);
+    let _chores = Chores::start(parts.ledger.clone(), clock, Arc::new(say)).map_err(engine::fault)?;
     stop_on_signal(desk.bell())?;
     writeln!(anstream::stdout(), "ready, ledger in {}", parts.ledger.home().root().display())?;
     let worked = desk.work().map_err(engine::fault);

@@ -22,6 +22,7 @@ mod guide;
 mod init;
 mod init_from;
 mod intake;
+mod intake_channels;
 mod intake_crash;
 mod loud;
 mod models;

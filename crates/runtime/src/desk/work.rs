@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::thread;
 
@@ -65,6 +66,7 @@ impl Worker {
             session: session.clone(),
             words: self.words.clone(),
             outer: self.witness.clone(),
+            compacts: AtomicBool::new(false),
         };
         let runner = Runner {
             host: self.host.clone(),
@@ -144,6 +146,8 @@ struct Looking {
     session: SessionId,
     words: Sender<Word>,
     outer: Arc<dyn Witness>,
+    /// Whether the turn under way only makes room for the one after it.
+    compacts: AtomicBool,
 }
 
 impl Witness for Looking {
@@ -151,8 +155,14 @@ impl Witness for Looking {
         let session = self.session.clone();
         let word = if let Event::RunCreated(_) | Event::RunResumed {} = &envelope.event {
             envelope.about.run.clone().map(|run| Word::Began(session, run))
-        } else if let Event::TurnStarted(_) = &envelope.event {
-            envelope.about.turn.clone().map(|turn| Word::TurnBegan(session, turn))
+        } else if let Event::TurnStarted(plan) = &envelope.event {
+            self.compacts.store(plan.compaction.is_some(), Ordering::SeqCst);
+            envelope.about.turn.clone().map(|turn| {
+                let compacts = plan.compaction.is_some();
+                Word::TurnBegan { session, turn, compacts }
+            })
+        } else if let Event::TurnEnded { .. } = &envelope.event {
+            self.compacts.swap(false, Ordering::SeqCst).then_some(Word::Compacted(session))
         } else if let Event::InputTaken { input } = &envelope.event {
             Some(Word::Took(session, *input))
         } else {

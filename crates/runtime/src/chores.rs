@@ -1,0 +1,73 @@
+//! What is done each minute, whether or not anything comes: what nobody answered in time is marked, powers
+//! whose time is over are noted, and audit records that are too old are not listed any more.
+//!
+//! Must never: delete an entry of the ledger; only what lists show becomes less.
+
+use std::sync::Arc;
+use std::thread;
+
+use agentry_protocol::GrantId;
+use agentry_protocol::envelope::{About, Draft};
+use agentry_protocol::event::Event;
+use agentry_protocol::intake::{AccessChange, Trimmed};
+use agentry_store::Ledger;
+
+use crate::channel::{Bell, Clock};
+use crate::desk::Say;
+use crate::error::Error;
+use crate::limits::{AUDIT_ACCESS_MS, AUDIT_GRANTS_MS, CHORES_MS};
+use crate::request;
+
+/// The thread that does them.
+pub struct Chores {
+    stop: Arc<Bell>,
+}
+
+impl Chores {
+    /// Does them now, and then each minute.
+    pub fn start(ledger: Ledger, clock: Arc<dyn Clock>, say: Say) -> Result<Self, Error> {
+        let stop: Arc<Bell> = Arc::default();
+        let bell = stop.clone();
+        let work = move || {
+            while !bell.is_rung() {
+                if let Err(error) = once(&ledger, clock.now_ms()) {
+                    say(&format!("what is due cannot be noted: {error}"));
+                }
+                clock.wait(CHORES_MS, &bell);
+            }
+        };
+        let spawned = thread::Builder::new().name("chores".to_owned()).spawn(work);
+        let no_thread = |error| Error::Halted(format!("the machine gives no more threads: {error}"));
+        spawned.map_err(no_thread)?;
+        Ok(Self { stop })
+    }
+}
+
+impl Drop for Chores {
+    fn drop(&mut self) {
+        self.stop.ring();
+    }
+}
+
+/// Does them once. To do them again changes nothing.
+pub fn once(ledger: &Ledger, now: u64) -> Result<(), Error> {
+    request::expire_requests(ledger, now)?;
+    let over: Vec<GrantId> = ledger
+        .grants(true)?
+        .into_iter()
+        .filter(|grant| grant.expires_at.is_some_and(|at| at <= now))
+        .map(|grant| grant.id)
+        .collect();
+    let mut changes: Vec<AccessChange> =
+        over.into_iter().map(|grant| AccessChange::GrantExpired { grant }).collect();
+    let trimmed = Trimmed {
+        access_before: now.saturating_sub(AUDIT_ACCESS_MS),
+        grants_before: now.saturating_sub(AUDIT_GRANTS_MS),
+    };
+    if ledger.has_audit_before(trimmed)? {
+        changes.push(AccessChange::AuditTrimmed(trimmed));
+    }
+    let draft = |change| Draft { cause: None, about: About::default(), event: Event::Access(change) };
+    ledger.append(changes.into_iter().map(draft).collect())?;
+    Ok(())
+}
