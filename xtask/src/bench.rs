@@ -8,6 +8,7 @@
 pub(crate) mod agents;
 mod check;
 mod corpus;
+pub(crate) mod intake;
 mod local;
 mod measure;
 mod project;
@@ -36,9 +37,10 @@ enum Part {
     Agent,
     Local,
     Replay,
+    Intake,
 }
 
-const PARTS: [(&str, Part); 9] = [
+const PARTS: [(&str, Part); 10] = [
     ("check", Part::Check),
     ("run", Part::Run),
     ("ledger", Part::Ledger),
@@ -48,6 +50,7 @@ const PARTS: [(&str, Part); 9] = [
     ("agent", Part::Agent),
     ("local", Part::Local),
     ("replay", Part::Replay),
+    ("intake", Part::Intake),
 ];
 
 pub(crate) fn run(root: &Path, options: &[&str]) -> Result<(), Failure> {
@@ -63,6 +66,7 @@ pub(crate) fn run(root: &Path, options: &[&str]) -> Result<(), Failure> {
             Part::Sandbox => bench_target(root, "agentry-tools", &["sandbox"])?,
             Part::Local => local::run(root)?,
             Part::Replay => replay::run(root, &child::build_agentry(root)?)?,
+            Part::Intake => intake::run(root, &child::build_agentry(root)?)?,
         }
     }
     println!("\n{} cores; load {}.", measure::cores(), measure::load());

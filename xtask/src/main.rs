@@ -33,7 +33,8 @@ Commands:
   check-macos        See that the code for macOS compiles; it is not run.
   bench [part…] [--sizes 100,1000,10000]
                      Measure, side by side in one run. Parts: check (also beside the reference
-                     validator of skills), run, ledger, session, program, sandbox, agent.
+                     validator of skills), run, ledger, session, program, sandbox, agent, local,
+                     replay, intake.
   crash [--short] [--kills 500] [--seed N] [--binary FILE]
                      Kill the binary at random moments, fill and break its disk, and let several
                      race; see that nothing is lost and nothing is done twice.";
@@ -63,6 +64,8 @@ fn run(arguments: &[OsString]) -> Result<(), Failure> {
         ["bench", options @ ..] => bench::run(&root()?, options),
         // What `bench agent` measures beside; not for people.
         ["null-agent", address] => bench::agents::null::run(address),
+        // The channel of `bench intake`; not for people either.
+        ["bench-channel", options @ ..] => bench::intake::channel(options),
         ["crash", options @ ..] => crash::run(&root()?, options),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");

@@ -37,7 +37,8 @@ impl Chores {
             }
         };
         let spawned = thread::Builder::new().name("chores".to_owned()).spawn(work);
-        let no_thread = |error| Error::Halted(format!("the machine gives no more threads: {error}"));
+        let no_thread =
+            |error| Error::Halted(format!("the machine gives no more threads: {error}"));
         spawned.map_err(no_thread)?;
         Ok(Self { stop })
     }
@@ -67,7 +68,8 @@ pub fn once(ledger: &Ledger, now: u64) -> Result<(), Error> {
     if ledger.has_audit_before(trimmed)? {
         changes.push(AccessChange::AuditTrimmed(trimmed));
     }
-    let draft = |change| Draft { cause: None, about: About::default(), event: Event::Access(change) };
+    let draft =
+        |change| Draft { cause: None, about: About::default(), event: Event::Access(change) };
     ledger.append(changes.into_iter().map(draft).collect())?;
     Ok(())
 }

@@ -13,6 +13,7 @@ use tempfile::TempDir;
 
 use crate::{
     bench::usage::{Usage, usage},
+    child,
     failure::Failure,
 };
 
@@ -72,6 +73,23 @@ impl Project {
         let mut command = Command::new(&self.binary);
         command.args(arguments).current_dir(self.dir.path()).env("AGENTRY_HOME", home);
         self.usage(&mut command)
+    }
+
+    pub(crate) fn binary(&self) -> &Path {
+        &self.binary
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// The JSON that `agentry` prints.
+    pub(crate) fn json_at(&self, home: &Path, arguments: &[&str]) -> Result<Value, Failure> {
+        let mut command = Command::new(&self.binary);
+        command.args(arguments).current_dir(self.dir.path()).env("AGENTRY_HOME", home);
+        let out = child::stdout_of(&mut command)?;
+        serde_json::from_slice(&out)
+            .map_err(|error| Failure::new(format!("`agentry` did not print JSON: {error}.")))
     }
 
     pub(crate) fn usage(&self, command: &mut Command) -> Result<Usage, Failure> {

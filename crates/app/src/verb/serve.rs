@@ -66,7 +66,8 @@ pub(crate) fn run(host: &Host, options: Options) -> Result<ExitCode, Fault> {
     };
     let desk = Desk::open(furniture, Scope::All).map_err(engine::fault)?;
     let clock = Arc::new(SystemClock);
-    let _chores = Chores::start(parts.ledger.clone(), clock, Arc::new(say)).map_err(engine::fault)?;
+    let _chores =
+        Chores::start(parts.ledger.clone(), clock, Arc::new(say)).map_err(engine::fault)?;
     stop_on_signal(desk.bell())?;
     writeln!(anstream::stdout(), "ready, ledger in {}", parts.ledger.home().root().display())?;
     let worked = desk.work().map_err(engine::fault);

@@ -114,7 +114,10 @@ fn an_event_of_a_channel_is_acknowledged_and_answered_in_pieces() {
     let sent = told(&story, "send");
     let pieces: Vec<&str> = sent.iter().filter_map(|one| one["content"].as_str()).collect();
     assert_eq!(pieces.join(" "), answer);
-    assert!(pieces.len() > 1 && pieces.iter().all(|piece| piece.chars().count() <= 40), "{pieces:?}");
+    assert!(
+        pieces.len() > 1 && pieces.iter().all(|piece| piece.chars().count() <= 40),
+        "{pieces:?}"
+    );
     assert_eq!(sent[0]["to"]["peer_id"], "ann");
     assert_eq!(sent[0]["to"]["reply_to_id"], "1");
     assert_eq!(sent[1]["to"]["reply_to_id"], Value::Null);

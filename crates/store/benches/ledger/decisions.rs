@@ -27,10 +27,13 @@ const PEOPLE: u64 = 50;
 const EVALUATED: u64 = 12;
 
 /// Leaves the ledger in `home`, if one is named.
-pub(crate) fn measure(home: Option<PathBuf>) -> Result<(), Box<dyn std::error::Error>> {
+pub(crate) fn measure(
+    home: Option<PathBuf>,
+    events: Option<u64>,
+) -> Result<(), Box<dyn std::error::Error>> {
     let scratch = tempfile::tempdir()?;
     let home = home.unwrap_or_else(|| scratch.path().to_owned());
-    write(&home)?;
+    write(&home, events.unwrap_or(EVENTS))?;
     let ledger = crate::open(&home)?;
     let mut count = 0_u32;
     let begun = Instant::now();
@@ -43,11 +46,11 @@ pub(crate) fn measure(home: Option<PathBuf>) -> Result<(), Box<dyn std::error::E
     Ok(())
 }
 
-fn write(home: &Path) -> Result<(), Error> {
+fn write(home: &Path, events: u64) -> Result<(), Error> {
     let ledger = crate::open(home)?;
     let now = ledger.now();
-    for first in (0..EVENTS).step_by(usize::try_from(EVENTS_PER_APPEND).unwrap_or(1)) {
-        let numbers = first..(first + EVENTS_PER_APPEND).min(EVENTS);
+    for first in (0..events).step_by(usize::try_from(EVENTS_PER_APPEND).unwrap_or(1)) {
+        let numbers = first..(first + EVENTS_PER_APPEND).min(events);
         ledger.append(numbers.flat_map(|number| event(number, now)).collect())?;
     }
     Ok(())

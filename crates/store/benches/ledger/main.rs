@@ -1,4 +1,4 @@
-//! `cargo bench --package agentry-store --bench ledger -- append | session [home] | decisions [home]`: what the ledger costs.
+//! `cargo bench --package agentry-store --bench ledger -- append | session [home] | decisions [home [events]]`: what the ledger costs.
 //!
 //! Numbers are printed beside a measure taken in the same run, never asserted: machines differ.
 //!
@@ -22,18 +22,23 @@ fn main() {
         [] => {
             append::measure().expect("the ledger takes entries");
             session::measure(None).expect("the ledger keeps sessions");
-            decisions::measure(None).expect("the ledger keeps decisions");
+            decisions::measure(None, None).expect("the ledger keeps decisions");
         }
         ["append"] => append::measure().expect("the ledger takes entries"),
         ["session"] => session::measure(None).expect("the ledger keeps sessions"),
         ["session", home] => {
             session::measure(Some(PathBuf::from(home))).expect("the ledger keeps sessions");
         }
-        ["decisions"] => decisions::measure(None).expect("the ledger keeps decisions"),
+        ["decisions"] => decisions::measure(None, None).expect("the ledger keeps decisions"),
         ["decisions", home] => {
-            decisions::measure(Some(PathBuf::from(home))).expect("the ledger keeps decisions");
+            let home = Some(PathBuf::from(home));
+            decisions::measure(home, None).expect("the ledger keeps decisions");
         }
-        [..] => println!("There is `append`, `session [home]` and `decisions [home]`."),
+        ["decisions", home, events] => {
+            let (home, events) = (Some(PathBuf::from(home)), events.parse().ok());
+            decisions::measure(home, events).expect("the ledger keeps decisions");
+        }
+        [..] => println!("There is `append`, `session [home]` and `decisions [home [events]]`."),
     }
 }
 

@@ -1,0 +1,268 @@
+//! The server under many sessions: what waits cost, and what one event costs beside a long past.
+//!
+//! This program is the channel: it hands in one message for each session, spread over a minute, and takes
+//! the answers. The model takes a second. Everything is read from the kernel's own figures of the server's
+//! process and from the ledger.
+//!
+//! Must never: count the channel's work as the server's.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Write, stdin, stdout},
+    path::Path,
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+use crate::{
+    bench::{bench_target, project::Project, scratch},
+    failure::Failure,
+};
+
+const SESSIONS: usize = 10_000;
+const MINUTE: Duration = Duration::from_secs(60);
+/// How long after the last message the server is surely idle again.
+const REST: Duration = Duration::from_secs(10);
+const EVENTS_IN_A_PAST: [&str; 2] = ["1000", "1000000"];
+const EVENTS_ON_TOP: usize = 2_000;
+/// Each past is measured so often, in turns.
+const ROUNDS: usize = 3;
+/// `/proc` counts in these.
+const TICKS_PER_SECOND: f64 = 100.0;
+
+const OPEN: &str = "policies:
+  - name: open
+    match: { principal: { unknown: true } }
+    effect: allow
+    permissions: { tools: [] }
+    session: { key: 'room:{peer_id}' }
+    priority: 50
+";
+
+pub(crate) fn run(root: &Path, binary: &Path) -> Result<(), Failure> {
+    many_sessions(binary)?;
+    long_past(root, binary)
+}
+
+/// One message a minute in each of many sessions, for two minutes.
+fn many_sessions(binary: &Path) -> Result<(), Failure> {
+    let project = Project::write(binary)?;
+    project.file(".agentry/access/open.yml", OPEN)?;
+    project.file("wait.jsonl", &format!("{}\n", json!({ "text": "Heard.", "delay_ms": 1_000 })))?;
+    let home = project.path("home");
+    let channel = Channel { count: SESSIONS, over: MINUTE, rounds: 2 };
+    let mut server = Server::start(&project, &home, "wait.jsonl", &channel)?;
+    let empty = server.figures()?;
+    thread::sleep(MINUTE + REST);
+    let opened = server.figures()?;
+    thread::sleep(MINUTE);
+    let busy = server.figures()?;
+    thread::sleep(REST);
+    let idle = server.figures()?;
+    server.stop()?;
+    let stats = project.json_at(&home, &["trace", "--stats", "--last", "10000", "--json"])?;
+    let waited = &stats["waited_ms"];
+    let per_session = (idle.memory_kib - empty.memory_kib) / SESSIONS as f64;
+    let cpu = (busy.cpu_s - opened.cpu_s) / MINUTE.as_secs_f64() * 100.0;
+    println!("\n{SESSIONS} sessions, one message each in a minute, a model that takes a second\n");
+    println!("{:<44} {:>10.1} MiB", "memory of the server, no session", empty.memory_kib / 1024.0);
+    println!("{:<44} {:>10.1} MiB", "memory, all sessions idle", idle.memory_kib / 1024.0);
+    println!("{:<44} {per_session:>10.2} KiB", "for each idle session");
+    println!("{:<44} {cpu:>10.1} % of a core", "processor in the second minute");
+    println!("{:<44} {:>10} ms", "from the ledger to the turn, half", waited["p50"]);
+    println!("{:<44} {:>10} ms", "from the ledger to the turn, 99 of 100", waited["p99"]);
+    println!("{:<44} {:>10}", "events with a turn among the last 10,000", stats["events"]);
+    Ok(())
+}
+
+/// The same events on top of a short and a long past.
+fn long_past(root: &Path, binary: &Path) -> Result<(), Failure> {
+    let homes = scratch()?;
+    let mut cpu: [Vec<f64>; 2] = [Vec::new(), Vec::new()];
+    for events in EVENTS_IN_A_PAST {
+        let home = homes.path().join(events);
+        let place = home.to_string_lossy();
+        bench_target(root, "agentry-store", &["ledger", "--", "decisions", &place, events])?;
+    }
+    for round in 0..ROUNDS {
+        for (events, cpu) in EVENTS_IN_A_PAST.iter().zip(&mut cpu) {
+            let project = Project::write(binary)?;
+            project.file(".agentry/access/open.yml", OPEN)?;
+            project.file("say.jsonl", &format!("{}\n", json!({ "text": "Heard." })))?;
+            let over = Duration::from_secs(20);
+            let channel = Channel { count: EVENTS_ON_TOP, over, rounds: 1 };
+            let mut server =
+                Server::named(&project, &homes.path().join(events), "say.jsonl", &channel, round)?;
+            let before = server.figures()?;
+            thread::sleep(over + Duration::from_secs(5));
+            let after = server.figures()?;
+            server.stop()?;
+            cpu.push((after.cpu_s - before.cpu_s) / EVENTS_ON_TOP as f64 * 1_000.0);
+        }
+    }
+    println!(
+        "\none event from the channel to its answer, {EVENTS_ON_TOP} of them, the median of {ROUNDS}\n"
+    );
+    println!("{:<24} {:>14}", "events in the ledger", "cpu ms");
+    for (events, cpu) in EVENTS_IN_A_PAST.iter().zip(cpu) {
+        println!("{events:<24} {:>14.2}", super::usage::median(cpu));
+    }
+    Ok(())
+}
+
+/// What the channel does.
+struct Channel {
+    count: usize,
+    over: Duration,
+    rounds: usize,
+}
+
+struct Server {
+    child: Child,
+}
+
+/// What the kernel says of a process.
+struct Figures {
+    memory_kib: f64,
+    cpu_s: f64,
+}
+
+impl Server {
+    fn start(
+        project: &Project,
+        home: &Path,
+        script: &str,
+        channel: &Channel,
+    ) -> Result<Self, Failure> {
+        Self::named(project, home, script, channel, 0)
+    }
+
+    /// The number makes the ids of the messages new.
+    fn named(
+        project: &Project,
+        home: &Path,
+        script: &str,
+        channel: &Channel,
+        number: usize,
+    ) -> Result<Self, Failure> {
+        let own = std::env::current_exe().map_err(|error| {
+            Failure::new(format!("This program does not find itself: {error}."))
+        })?;
+        let words = json!([
+            own.to_string_lossy(),
+            "bench-channel",
+            number.to_string(),
+            channel.count.to_string(),
+            channel.over.as_millis().to_string(),
+            channel.rounds.to_string(),
+        ]);
+        let settings = format!(
+            "[channels.load]\ncommand = {words}\n\n[queue]\nturns = 2000\nmode = \"followup\"\n"
+        );
+        project.file("config/agentry/agentry.toml", &settings)?;
+        let mut command = Command::new(project.binary());
+        command
+            .args(["serve", "--model", &format!("scripted:{script}")])
+            .current_dir(project.path(""))
+            .env("AGENTRY_HOME", home)
+            .env("XDG_CONFIG_HOME", project.path("config"))
+            .stdout(Stdio::piped());
+        let mut child = command
+            .spawn()
+            .map_err(|error| Failure::new(format!("The server does not start: {error}.")))?;
+        let out = child.stdout.take().ok_or_else(|| Failure::new("The server has no output."))?;
+        let mut line = String::new();
+        let read = BufReader::new(out).read_line(&mut line);
+        match read {
+            Ok(_) if line.starts_with("ready") => Ok(Self { child }),
+            Ok(_) | Err(_) => {
+                child.kill().and_then(|()| child.wait()).map(drop).unwrap_or_default();
+                Err(Failure::new(format!("The server is not ready: `{}`.", line.trim())))
+            }
+        }
+    }
+
+    fn figures(&self) -> Result<Figures, Failure> {
+        let place = format!("/proc/{}", self.child.id());
+        let read = |name: &str| {
+            let path = format!("{place}/{name}");
+            fs::read_to_string(&path)
+                .map_err(|error| Failure::file("read", Path::new(&path), &error))
+        };
+        let status = read("status")?;
+        let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let resident = resident.and_then(|text| text.split_whitespace().next()?.parse().ok());
+        let stat = read("stat")?;
+        // The name of the program may hold blanks; what follows it does not.
+        let rest = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+        let ticks = rest.split_whitespace().skip(11).take(2);
+        let ticks: f64 = ticks.filter_map(|one| one.parse::<f64>().ok()).sum();
+        let memory_kib = resident.ok_or_else(|| Failure::new("The server shows no memory."))?;
+        Ok(Figures { memory_kib, cpu_s: ticks / TICKS_PER_SECOND })
+    }
+
+    fn stop(&mut self) -> Result<(), Failure> {
+        let pid = i32::try_from(self.child.id()).ok().and_then(rustix::process::Pid::from_raw);
+        let pid = pid.ok_or_else(|| Failure::new("The server has no number."))?;
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM)
+            .map_err(|error| Failure::new(format!("The server cannot be stopped: {error}.")))?;
+        let status = self.child.wait();
+        let status =
+            status.map_err(|error| Failure::new(format!("The server does not end: {error}.")))?;
+        match status.success() {
+            true => Ok(()),
+            false => Err(Failure::new(format!("The server ended with {status}."))),
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // One that ended is none to kill.
+        self.child.kill().and_then(|()| self.child.wait()).map(drop).unwrap_or_default();
+    }
+}
+
+/// The channel's program: hands in messages at an even pace, and says of each answer that it was sent.
+pub(crate) fn channel(arguments: &[&str]) -> Result<(), Failure> {
+    let numbers: Vec<u64> = arguments.iter().filter_map(|word| word.parse().ok()).collect();
+    let [name, count, over_ms, rounds] = numbers[..] else {
+        return Err(Failure::new("The channel of the benchmark is not for people."));
+    };
+    thread::spawn(move || {
+        for round in 0..rounds {
+            let begun = Instant::now();
+            for number in 0..count {
+                let due = Duration::from_millis(over_ms)
+                    * u32::try_from(number).unwrap_or(u32::MAX)
+                    / u32::try_from(count).unwrap_or(1);
+                thread::sleep(due.saturating_sub(begun.elapsed()));
+                let event = json!({
+                    "type": "event",
+                    "source_id": format!("{name}-{round}-{number}"),
+                    "sender_id": format!("p{number}"),
+                    "peer_id": format!("r{number}"),
+                    "peer_kind": "dm",
+                    "content": "How are you?",
+                });
+                // A server that is gone needs no more of it.
+                if writeln!(stdout().lock(), "{event}").is_err() {
+                    return;
+                }
+            }
+            thread::sleep((Duration::from_millis(over_ms) + REST).saturating_sub(begun.elapsed()));
+        }
+    });
+    for line in stdin().lock().lines().map_while(Result::ok) {
+        let told: Value = serde_json::from_str(&line).unwrap_or_default();
+        if told["type"] == "send" {
+            let sent = json!({ "type": "sent", "id": told["id"], "message_id": told["id"] });
+            writeln!(stdout().lock(), "{sent}")
+                .map_err(|error| Failure::new(format!("The server does not listen: {error}.")))?;
+        }
+    }
+    Ok(())
+}
