@@ -16,7 +16,7 @@ use agentry_protocol::access::{
 use agentry_protocol::envelope::{About, Draft};
 use agentry_protocol::event::Event;
 use agentry_protocol::inbound::{EventId, Inbound, PeerKind, Place, Sender};
-use agentry_protocol::intake::Intake;
+use agentry_protocol::intake::{Intake, Unrun};
 use agentry_protocol::principal::{Principal, PrincipalKind};
 use agentry_store::Error;
 
@@ -56,7 +56,8 @@ fn write(home: &Path, events: u64) -> Result<(), Error> {
     Ok(())
 }
 
-fn event(number: u64, now: u64) -> [Draft; 2] {
+/// What came in, the decision, and that no hook wanted it: nothing is left to do about it.
+fn event(number: u64, now: u64) -> [Draft; 3] {
     let who = number % PEOPLE;
     let place = Place {
         channel: "discord".to_owned(),
@@ -73,8 +74,10 @@ fn event(number: u64, now: u64) -> [Draft; 2] {
     inbound.body.content = "Could you have a look at the weather for tomorrow? ".repeat(4);
     let record = record(number, &inbound.event_id, now);
     let of = |intake| Draft { cause: None, about: About::default(), event: Event::Intake(intake) };
+    let event = inbound.event_id.clone();
     let received = Intake::Received { inbound: Box::new(inbound) };
-    [of(received), of(Intake::Decided { record: Box::new(record) })]
+    let unrun = Intake::Unrun { event, why: Unrun::NoHook, detail: None };
+    [of(received), of(Intake::Decided { record: Box::new(record) }), of(unrun)]
 }
 
 fn record(number: u64, event: &EventId, now: u64) -> AccessRecord {
