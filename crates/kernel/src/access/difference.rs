@@ -142,6 +142,7 @@ fn names(credentials: &Credentials) -> CredentialNames {
         Credentials::Named(named) => {
             let mut names: Vec<String> = named.iter().map(|one| one.name.to_string()).collect();
             names.sort_unstable();
+            names.dedup();
             Some(names)
         }
     }
