@@ -391,3 +391,26 @@ fn an_amount_is_a_number_of_dollars_that_is_not_below_nothing() {
         ",
     );
 }
+
+#[test]
+fn only_the_operator_says_how_often_others_may_ask() {
+    let given = given("--- agentry.toml\n[requests]\npending_max = 100\ncooldown_s = 0\n")
+        .user_settings("[requests]\npending_max = 2\n")
+        .flag("requests.block_h=1");
+    given.check("E0906 warning agentry.toml:1:2");
+    let (library, _) = given.read();
+    let requests = &library.settings.config.requests;
+    assert_eq!(requests.pending_max, Some(2));
+    assert_eq!(requests.cooldown_s, None);
+    assert_eq!(requests.block_h, Some(1));
+}
+
+#[test]
+fn the_limits_of_requests_have_bounds() {
+    let given = given("--- agentry.toml\n").user_settings(
+        "[requests]\nexpires_h = 0\npending_max = 1001\nblock_h = 8761\ncooldown_s = -1\n",
+    );
+    let (library, findings) = given.read();
+    assert_eq!(findings.len(), 4, "{findings:?}");
+    assert_eq!(library.settings.config.requests, Default::default());
+}

@@ -81,7 +81,8 @@ fn check(bounds: Bounds, command: &str, verdict: Verdict, why: &str, offered: bo
     authority.bounds = Some(bounds);
     let call = bash_call(1, command);
     let ruling = authority.rule(&call, &[]);
-    let found = ruling.findings.iter().find(|one| one.stage == Stage::Access).unwrap();
+    let found = ruling.findings.iter().find(|one| one.stage == Stage::Access);
+    let found = found.expect("access has its say");
     assert_eq!((found.verdict, found.why.as_str()), (verdict, why));
     assert_eq!(authority.is_offered(&call.tool), offered);
 }
@@ -286,7 +287,7 @@ impl Talk {
     fn begin(mode: Mode, bounds: Bounds) -> Self {
         let mut charter = charter(mode);
         charter.authority.bounds = Some(bounds);
-        let recorded = serde_json::to_value(&charter).unwrap();
+        let recorded = serde_json::to_value(&charter).expect("a charter is plain JSON");
         let plan = TurnPlan {
             parent: None,
             parent_hash: None,
@@ -300,13 +301,13 @@ impl Talk {
             standing: Default::default(),
         };
         // As it is read again.
-        let charter = serde_json::from_value(recorded).unwrap();
-        let (turn, moves) = Turn::begin(charter, &plan, Vec::new()).unwrap();
+        let charter = serde_json::from_value(recorded).expect("it is read as it was written");
+        let (turn, moves) = Turn::begin(charter, &plan, Vec::new()).expect("the turn begins");
         Self { turn, step: 0, calls: 0, moves }
     }
 
     fn tell(&mut self, event: &Event) {
-        self.moves = self.turn.tell(event).unwrap();
+        self.moves = self.turn.tell(event).expect("the turn goes on");
     }
 
     /// The model replies with these commands.
@@ -333,7 +334,7 @@ impl Talk {
     fn answer(&mut self, answer: Answer, time: u64) {
         let approval = self.asked().id.clone();
         let event = Event::ApprovalAnswered { approval, answer };
-        self.moves = self.turn.tell_at(&event, time).unwrap();
+        self.moves = self.turn.tell_at(&event, time).expect("the turn goes on");
     }
 
     /// The command that is run, with what allows it.
@@ -364,7 +365,7 @@ impl Talk {
             Message::Tool { content, .. } => Some(content.clone()),
             _ => None,
         });
-        found.unwrap()
+        found.expect("the model was told something")
     }
 }
 

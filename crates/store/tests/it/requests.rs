@@ -6,7 +6,7 @@ use agentry_protocol::event::Event;
 use agentry_protocol::principal::{Principal, PrincipalKind};
 use agentry_store::{ApprovalStatus, Error, RequestHistory};
 
-use crate::scene::{Scene, about, apr, asks, begun, draft, ends};
+use crate::scene::{Scene, WORKS, about, apr, asks, begun, draft, ends};
 
 pub(crate) fn asks_for(number: u128, who: &str, expires_at: u64) -> Event {
     let Event::ApprovalAsked(approval) = asks(number, number) else { unreachable!() };
@@ -34,8 +34,8 @@ fn answer(scene: &Scene, number: u128, answer: Answer) {
 }
 
 fn times(scene: &Scene) -> Vec<(u64, Option<u64>)> {
-    let rows = scene.ledger.requests(false).unwrap();
-    let time = |seq: u64| scene.ledger.entry(seq).unwrap().unwrap().time;
+    let rows = scene.ledger.requests(false).expect(WORKS);
+    let time = |seq: u64| scene.ledger.entry(seq).expect(WORKS).expect(WORKS).time;
     rows.iter().map(|row| (row.asked, row.answered_seq.map(time))).collect()
 }
 
