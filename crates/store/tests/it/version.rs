@@ -60,9 +60,9 @@ fn nothing_is_appended_after_what_a_newer_program_wrote_meanwhile() {
         Err(Error::FromTheFuture { what: found, .. }) => assert_eq!(found, what),
         other => panic!("{other:?}"),
     };
-    sql.execute_batch("PRAGMA user_version = 5").unwrap();
+    sql.execute_batch("PRAGMA user_version = 6").unwrap();
     refused("layout");
-    sql.execute_batch("PRAGMA user_version = 4").unwrap();
+    sql.execute_batch("PRAGMA user_version = 5").unwrap();
     scene.add(&about(1), prompt("fine"));
     sql.execute_batch(&NEWER_ENTRY.replace("SELECT 5", "SELECT 6")).unwrap();
     refused("event");
