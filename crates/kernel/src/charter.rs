@@ -5,6 +5,7 @@
 //!
 //! Must never: change while a turn is under way, but for what tool-access.json says.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use agentry_protocol::call::ToolSpec;
@@ -13,7 +14,7 @@ use agentry_protocol::event::{Mode, RunLimits};
 use agentry_protocol::{AgentId, ContentHash};
 use serde::{Deserialize, Serialize};
 
-use crate::authority::Authority;
+use crate::authority::{Authority, Prepared};
 use crate::compaction;
 
 /// What a turn is given.
@@ -50,7 +51,17 @@ impl Charter {
     /// The same for a turn that sums up others: one question, and nothing to call.
     #[must_use]
     pub fn for_compaction(self) -> Self {
+        // A text that is summed up may talk the model into a call that the agent itself could make.
+        let authority = Authority {
+            tools: Vec::new(),
+            off: Vec::new(),
+            agent_rules: Vec::new(),
+            skills: BTreeMap::new(),
+            prepared: Prepared::default(),
+            ..self.authority
+        };
         Self {
+            authority,
             system: compaction::SYSTEM.into(),
             tools: Arc::from([]),
             mode: Mode::Supervised,

@@ -295,6 +295,21 @@ fn a_summary_that_nobody_wrote_changes_nothing() {
 }
 
 #[test]
+fn who_sums_up_can_call_nothing() {
+    let mut all = answers(1..=5);
+    all.extend([call(r#"{"path":"notes.md"}"#), text("never said")]);
+    let server = Served::new(all);
+    let story = story(&server);
+    (1..=5).for_each(|number| say(&story, number));
+    let ran = story.ran_in("", &format!("{SMALL} compact desk"));
+    assert_eq!(ran.code, Some(1), "{}", ran.err);
+    let all = entries(&story, "session", "desk");
+    assert!(!all.iter().any(|entry| entry["event"]["type"] == "call_started"));
+    assert_eq!(server.asked().len(), 6);
+    all_is_recorded(&story);
+}
+
+#[test]
 fn a_failed_turn_leaves_the_head_where_it_was() {
     let server = Served::new(vec![
         text("answer-1"),

@@ -90,7 +90,7 @@ impl Turn {
         self.end.ended = Some((ending, why));
         let hash = self.hash(&messages, ending, compaction.as_ref());
         let context = Box::new(Context {
-            tokens: self.spent.counted(&messages).filter(|_| compaction.is_none()),
+            tokens: self.spent.counted(&messages).filter(|_| self.plan.compaction.is_none()),
             pruned: self.plan.pruned.clone(),
             compaction,
         });

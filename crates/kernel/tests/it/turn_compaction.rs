@@ -89,7 +89,8 @@ fn a_compaction_without_a_text_adds_nothing() {
     let call = ToolCall {
         id: CallId::from_number(1),
         tool: ToolName::canonical("bash"),
-        input: json!({ "command": "ls" }),
+        // The agent itself would not even be asked about it.
+        input: json!({ "command": "echo hi" }),
     };
     let calls =
         ModelReply { calls: vec![call], text: "First I look.".to_owned(), ..ModelReply::default() };
