@@ -171,7 +171,7 @@ codes! {
 
     AccessTime = "E1001", Error, "A time of an access policy cannot be read.";
     SessionKeyForm = "E1002", Error, "The session key of an access policy cannot be used.";
-    AccessDataLevel = "E1003", Error, "A data level is not one of the four.";
+    AccessOpenness = "E1003", Error, "A data level is not one of the four.";
     PolicyTwice = "E1004", Error, "Two access policies have the same name.";
     DenyWithPowers = "E1005", Error, "An access policy that denies also gives something.";
     OnlyModifies = "E1006", Note, "An access policy only modifies, and so lets nobody in.";

@@ -20,7 +20,7 @@ mod words;
 
 pub use bounds::{Bounds, RequestLimits, RequestRoom};
 pub use grant::{Grant, GrantConditions, PrincipalQuery, Resource, WrongResource};
-pub use words::{DataLevel, Delivery, Effect, UnknownWord};
+pub use words::{Delivery, Effect, Openness, UnknownWord};
 
 /// What was decided about one event.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -168,7 +168,7 @@ pub enum Credentials {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Level {
     /// How much.
-    pub level: DataLevel,
+    pub level: Openness,
     /// Who says so.
     pub from: Giver,
 }

@@ -7,6 +7,7 @@
 //! Must never: hold something in memory only, or start a turn that the ledger does not say waits.
 
 mod live;
+mod over;
 mod work;
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
@@ -14,10 +15,10 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
-use agentry_kernel::mailbox::{Act, Input, Item, State, StopWhy};
+use agentry_kernel::mailbox::{Act, Input, Item, StopWhy};
 use agentry_kernel::schedule::{Limits, Next, Schedule, Wanted};
 use agentry_protocol::envelope::{About, Draft};
-use agentry_protocol::event::{Ending, Event};
+use agentry_protocol::event::Event;
 use agentry_protocol::inbound::EventId;
 use agentry_protocol::intake::{Intake as Stage, Unrun};
 use agentry_protocol::{RunId, SessionId, TurnId};
@@ -26,9 +27,9 @@ use agentry_store::{InboundStatus, SoleIntake};
 use crate::error::Error;
 use crate::host::{SharedHost, Witness};
 use crate::intake::{Intake, Office};
-use crate::limits::{BUSY_SESSION_WAIT_MS, BUSY_SESSION_WAIT_MS_MAX, DESK_WAIT_MAX};
+use crate::limits::DESK_WAIT_MAX;
 use crate::reply::Replies;
-use crate::run::{End, Outcome};
+use crate::run::Outcome;
 use live::Live;
 use work::{Job, Worker};
 
@@ -453,69 +454,6 @@ impl Desk {
             self.ask_to_end(session, run)?;
         }
         Ok(())
-    }
-
-    fn over(&mut self, session: &SessionId, outcome: Result<Outcome, Error>) -> Result<(), Error> {
-        self.schedule.ended(session);
-        match outcome {
-            Ok(Outcome { end: End::Ended { .. }, .. }) => self.ended(session),
-            Ok(Outcome { run, end: End::Paused(_), .. }) => {
-                let Some(live) = self.live.get_mut(session) else { return Ok(()) };
-                live.run = Some(run.clone());
-                // The answer may have come while the run was let go.
-                live.is_paused = !self.host.ledger.approvals_waiting_of(&run)?.is_empty();
-                if !live.is_paused {
-                    self.put_in_line(session, Job::Resume(run));
-                }
-                Ok(())
-            }
-            Err(error) => self.failed(session, &error),
-        }
-    }
-
-    fn ended(&mut self, session: &SessionId) -> Result<(), Error> {
-        let Some(live) = self.live.get_mut(session) else { return Ok(()) };
-        live.run = None;
-        live.steers.clear();
-        let input = match live.mailbox.state() {
-            State::Running { turn, .. } => Input::TurnEnded(turn.clone()),
-            State::Starting { .. } | State::Idle | State::Compacting { .. } => Input::StartFailed,
-        };
-        self.with(session, input)
-    }
-
-    /// A run could not begin or go on. What it was for is told, or it is tried again later.
-    fn failed(&mut self, session: &SessionId, error: &Error) -> Result<(), Error> {
-        let about_agent =
-            matches!(error, Error::Definition(_) | Error::Model(_) | Error::Workspace { .. });
-        if about_agent && self.host.ledger.turn_under_way(session)?.is_none() {
-            // Trying again would not help, and whoever waits must be told.
-            let Some(live) = self.live.get_mut(session) else { return Ok(()) };
-            let (events, run) = (std::mem::take(&mut live.starting), live.run.clone());
-            (self.say)(&format!("{session}: {error}"));
-            match run {
-                None => self.unrun(session, events, Unrun::NoAgent, Some(&error.to_string()))?,
-                Some(run) => self.give_up(session, run, error)?,
-            }
-            return self.ended(session);
-        }
-        let wait = self.rest.waits.entry(session.clone()).or_insert(BUSY_SESSION_WAIT_MS);
-        let at = self.host.ledger.now().saturating_add(*wait);
-        *wait = wait.saturating_mul(2).min(BUSY_SESSION_WAIT_MS_MAX);
-        (self.say)(&format!("{session}: {error}; tried again later"));
-        // What waits stands in the ledger; from there it is taken again.
-        self.live.remove(session);
-        self.rest.wakes.insert((at, session.clone()));
-        Ok(())
-    }
-
-    /// Ends a run whose turn cannot begin.
-    fn give_up(&self, session: &SessionId, run: RunId, error: &Error) -> Result<(), Error> {
-        let about = About { session: Some(session.clone()), run: Some(run.clone()), turn: None };
-        let message = Some(self.host.redactor.hide(&error.to_string()));
-        let event = Event::RunEnded { ending: Ending::Failed, message };
-        self.host.ledger.append(vec![Draft { cause: None, about, event }])?;
-        self.worker.replies.answer(&self.host, &run)
     }
 
     fn time_to_wake(&self) -> Duration {

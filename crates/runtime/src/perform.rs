@@ -37,10 +37,8 @@ pub(crate) struct Workers {
     pub(crate) host: SharedHost,
     pub(crate) model: Arc<dyn Model>,
     pub(crate) workspace: Arc<Workspace>,
-    /// Where tools do their work; known when the turn is.
-    confining: Confining,
-    /// Which credentials they may use; all, if nobody says.
-    credentials: Option<Credentials>,
+    /// What tools may do; known when the turn is.
+    powers: Powers,
     pub(crate) skills: Arc<Skills>,
     pub(crate) witness: Arc<dyn Witness>,
     pub(crate) news: Sender<News>,
@@ -51,6 +49,15 @@ pub(crate) struct Workers {
     pub(crate) quiet: bool,
     under_way: HashMap<Work, Stop>,
     held: HashMap<Work, Held>,
+}
+
+/// What the tools of a turn may do.
+#[derive(Clone)]
+struct Powers {
+    /// Where they do their work.
+    confining: Confining,
+    /// Which credentials they may use; all, if nobody says.
+    credentials: Option<Credentials>,
 }
 
 /// Something under way.
@@ -86,12 +93,12 @@ impl Workers {
         let skills = Arc::new(skills);
         let (under_way, held, fallbacks) = (HashMap::new(), HashMap::new(), Vec::new());
         let confining = Confining::Missing("the turn has not begun".into());
+        let powers = Powers { confining, credentials: None };
         Self {
             host,
             model,
             workspace,
-            confining,
-            credentials: None,
+            powers,
             skills,
             witness,
             news,
@@ -106,8 +113,9 @@ impl Workers {
     /// From now on tools do their work within this.
     pub(crate) fn confine(&mut self, authority: &Authority) {
         let workspace = self.workspace.path();
-        self.confining = self.host.enforcer.confining(&authority.confinement, workspace);
-        self.credentials = authority.bounds.as_ref().map(|bounds| bounds.credentials.clone());
+        let confining = self.host.enforcer.confining(&authority.confinement, workspace);
+        let credentials = authority.bounds.as_ref().map(|bounds| bounds.credentials.clone());
+        self.powers = Powers { confining, credentials };
     }
 
     /// Asks, once there is money set aside for the dearest answer.
@@ -198,8 +206,7 @@ impl Workers {
         Worker {
             host: self.host.clone(),
             workspace: self.workspace.clone(),
-            confining: self.confining.clone(),
-            credentials: self.credentials.clone(),
+            powers: self.powers.clone(),
             news: self.news.clone(),
             stop,
             bounds,
@@ -278,8 +285,7 @@ fn is_of_a_person(by: &Permit) -> bool {
 struct Worker {
     host: SharedHost,
     workspace: Arc<Workspace>,
-    confining: Confining,
-    credentials: Option<Credentials>,
+    powers: Powers,
     news: Sender<News>,
     stop: Stop,
     bounds: ToolBounds,
@@ -291,7 +297,7 @@ impl Worker {
     /// secrets are taken out: a half of a secret is not known for one.
     fn told(&self, call: &ToolCall, outcome: ToolOutcome) -> ToolOutcome {
         let mut outcome = hidden::outcome(&self.host.redactor, outcome);
-        let Confining::In(confined) = &self.confining else { return outcome };
+        let Confining::In(confined) = &self.powers.confining else { return outcome };
         if call.tool.as_str() != "bash" || outcome.status != OutcomeStatus::Failed {
             return outcome;
         }
@@ -306,7 +312,7 @@ impl Worker {
     }
 
     fn run(&self, call: &ToolCall) -> ToolOutcome {
-        let confining = self.confining.telling(|| {
+        let confining = self.powers.confining.telling(|| {
             let (news, call, host) = (self.news.clone(), call.id.clone(), self.host.clone());
             Arc::new(move |connection| {
                 let connection = hidden::connection(&host.redactor, connection);
@@ -320,8 +326,9 @@ impl Worker {
             (Some(_) | None, _) => self.host.fetch.clone(),
         };
         let plain = self.host.env.iter().map(|(name, value)| (name.clone(), value.as_str().into()));
-        let env: Vec<_> =
-            plain.chain(self.host.secrets.env_for(&call.tool, self.credentials.as_ref())).collect();
+        let env: Vec<_> = plain
+            .chain(self.host.secrets.env_for(&call.tool, self.powers.credentials.as_ref()))
+            .collect();
         let context = ToolContext {
             workspace: &self.workspace,
             stop: &self.stop,

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use agentry_protocol::access::{DataLevel, Delivery, Effect};
+use agentry_protocol::access::{Delivery, Effect, Openness};
 use agentry_protocol::principal::{Principal, PrincipalKind};
 use agentry_protocol::tool::ToolName;
 
@@ -186,7 +186,7 @@ impl Reading<'_> {
         }
     }
 
-    fn data(&mut self, word: &str) -> Option<DataLevel> {
+    fn data(&mut self, word: &str) -> Option<Openness> {
         let level = word.parse().ok();
         if level.is_none() {
             let text = Text::new(format!("`{word}` is not a data level"));
@@ -196,7 +196,7 @@ impl Reading<'_> {
                 ),
                 _ => text.help("write none, minimal, contextual or full"),
             };
-            self.report(Code::AccessDataLevel, "/permissions/data", text);
+            self.report(Code::AccessOpenness, "/permissions/data", text);
         }
         level
     }

@@ -5,7 +5,7 @@ use agentry_agentfile::code::Code;
 use agentry_agentfile::diagnostic::{Findings, Text};
 use agentry_agentfile::schema::FileKind;
 use agentry_agentfile::source::Source;
-use agentry_protocol::access::{DataLevel, Delivery, Effect};
+use agentry_protocol::access::{Delivery, Effect, Openness};
 use agentry_protocol::inbound::PeerKind;
 use agentry_protocol::principal::PrincipalKind;
 
@@ -104,7 +104,7 @@ fn every_field_is_read() {
     assert_eq!((text(&tools.deny).as_str(), tools.deny_the_rest), ("bash credentials_*", true));
     let listed = vec!["github".into(), "jira".into()];
     assert_eq!(policy.permissions.credentials, Some(Names::Listed(listed)));
-    assert_eq!(policy.permissions.data, Some(DataLevel::Contextual));
+    assert_eq!(policy.permissions.data, Some(Openness::Contextual));
     assert!(policy.permissions.ceiling);
     let session = policy.session.as_ref().unwrap();
     assert_eq!(session.key, KeyTemplate::parse("family:{principal.name}:{channel}").unwrap());

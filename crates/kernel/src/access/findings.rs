@@ -10,7 +10,7 @@ use agentry_agentfile::access::{
 };
 use agentry_agentfile::code::Code;
 use agentry_agentfile::source::Origin;
-use agentry_protocol::access::DataLevel;
+use agentry_protocol::access::Openness;
 use agentry_protocol::principal::PrincipalKind;
 use agentry_protocol::tool::ToolName;
 
@@ -203,7 +203,7 @@ fn bounds_nothing(policy: &Policy) -> bool {
     permissions.ceiling
         && open_tools
         && permissions.credentials.as_ref().is_none_or(|names| *names == Names::All)
-        && permissions.data.is_none_or(|level| level == DataLevel::Full)
+        && permissions.data.is_none_or(|level| level == Openness::Full)
 }
 
 fn ceilings_apart(one: &Ranked, on: &[&Ranked], known: &BTreeSet<ToolName>) -> Option<Lint> {

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use agentry_agentfile::access::Names;
-use agentry_protocol::access::DataLevel;
+use agentry_protocol::access::Openness;
 use agentry_protocol::access::{
     Credentials, Decision, DenyReason, Effect, Giver, Grant, Level, Modifiers, NameList,
     PolicyPart, Resource, Said, SessionChoice, ToolBounds, Traced,
@@ -60,7 +60,7 @@ fn denied(matched: &[&Ranked], reason: DenyReason) -> Decision {
         deny_reason: Some(reason),
         tools: ToolBounds::default(),
         credentials: Credentials::Named(Vec::new()),
-        data: Level { level: DataLevel::None, from: Giver::Default },
+        data: Level { level: Openness::None, from: Giver::Default },
         exec: Vec::new(),
         session: None,
         modifiers: Modifiers::default(),
@@ -141,7 +141,7 @@ fn data<'a>(allowing: impl Iterator<Item = &'a Ranked>) -> Level {
     let said = allowing.filter_map(|one| Some((one.policy.permissions.data?, one)));
     match said.min_by_key(|(level, _)| *level) {
         Some((level, one)) => Level { level, from: Giver::Policy(one.name().clone()) },
-        None => Level { level: DataLevel::None, from: Giver::Default },
+        None => Level { level: Openness::None, from: Giver::Default },
     }
 }
 

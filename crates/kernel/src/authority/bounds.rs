@@ -5,7 +5,7 @@
 //! Must never: widen what access decided, or ask for what a policy denies by name.
 
 use agentry_agentfile::scope::{COMMAND, SHELL};
-use agentry_protocol::access::{Bounds, Credentials, DataLevel, NameList, Traced};
+use agentry_protocol::access::{Bounds, Credentials, NameList, Openness, Traced};
 use agentry_protocol::call::ToolCall;
 use agentry_protocol::tool::ToolName;
 use agentry_protocol::verdict::{Finding, Stage, Verdict};
@@ -93,7 +93,7 @@ fn is_full(bounds: &Bounds) -> bool {
     tools.deny.is_empty()
         && tools.only.iter().chain(&tools.ceilings).all(|list| all(list))
         && tools.allow.iter().chain(&tools.granted).any(|list| all(list))
-        && bounds.data.level == DataLevel::Full
+        && bounds.data.level == Openness::Full
 }
 
 /// The grant that lets a command run although its sender may not use the shell.

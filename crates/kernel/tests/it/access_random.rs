@@ -8,7 +8,7 @@ use agentry_agentfile::source::{Origin, Sourced};
 use agentry_kernel::access::{Access, Asked, Change, Seen, allows_tool, compile, difference};
 use agentry_protocol::GrantId;
 use agentry_protocol::access::{
-    Credentials, DataLevel, Decision, Delivery, Effect, Grant, GrantConditions, Part,
+    Credentials, Decision, Delivery, Effect, Grant, GrantConditions, Openness, Part,
     PrincipalQuery, Resource,
 };
 use agentry_protocol::inbound::PeerKind;
@@ -130,7 +130,7 @@ fn policy(chance: &mut Chance, number: usize) -> Policy {
                 true => Names::All,
                 false => Names::Listed(names(chance.list(&WORDS, 3))),
             }),
-            data: chance.some(&DataLevel::ALL, 2),
+            data: chance.some(&Openness::ALL, 2),
             ceiling: chance.one_in(4),
         },
         false => Permissions::default(),
@@ -184,7 +184,7 @@ fn grant(chance: &mut Chance, number: u128) -> Grant {
     let resources = (0..=chance.below(2)).map(|_| match chance.below(4) {
         0 | 1 => Resource::Tool(chance.pick(&PATTERNS).to_owned()),
         2 => Resource::Credential(chance.pick(&WORDS).to_owned()),
-        _ => Resource::Data(chance.pick(&DataLevel::ALL)),
+        _ => Resource::Data(chance.pick(&Openness::ALL)),
     });
     Grant {
         id: GrantId::from_number(number),

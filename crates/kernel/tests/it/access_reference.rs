@@ -8,7 +8,7 @@ use agentry_agentfile::access::{
     Condition, KeyPart, KeyTemplate, LocalTime, Names, Policy, TimeWindow, Variable, Weekday,
 };
 use agentry_kernel::access::Asked;
-use agentry_protocol::access::{DataLevel, Delivery, Effect, Grant, Resource};
+use agentry_protocol::access::{Delivery, Effect, Grant, Openness, Resource};
 use agentry_protocol::principal::{Principal, PrincipalKind};
 
 /// All that a decision lets happen.
@@ -18,7 +18,7 @@ pub(crate) struct Outcome {
     pub(crate) tools: BTreeSet<String>,
     /// `None` is all of them.
     pub(crate) credentials: Option<BTreeSet<String>>,
-    pub(crate) data: DataLevel,
+    pub(crate) data: Openness,
     pub(crate) session: Option<(String, Option<String>)>,
     pub(crate) delivery: Option<Delivery>,
     pub(crate) delay: Option<bool>,
@@ -30,7 +30,7 @@ impl Outcome {
             effect: Effect::Deny,
             tools: BTreeSet::new(),
             credentials: Some(BTreeSet::new()),
-            data: DataLevel::None,
+            data: Openness::None,
             session: None,
             delivery: None,
             delay: None,
@@ -268,12 +268,12 @@ fn credentials(allowing: &[&Policy], grants: &[&Grant]) -> Option<BTreeSet<Strin
     Some(candidates)
 }
 
-fn data(allowing: &[&Policy], grants: &[&Grant]) -> DataLevel {
+fn data(allowing: &[&Policy], grants: &[&Grant]) -> Openness {
     let least = allowing.iter().filter_map(|one| one.permissions.data).min();
     let granted = grants.iter().flat_map(|grant| &grant.resources).filter_map(|resource| {
         if let Resource::Data(level) = resource { Some(*level) } else { None }
     });
-    granted.fold(least.unwrap_or(DataLevel::None), std::cmp::max)
+    granted.fold(least.unwrap_or(Openness::None), std::cmp::max)
 }
 
 fn grant_holds(grant: &Grant, asked: &Asked<'_>, key: Option<&String>, now: u64) -> bool {

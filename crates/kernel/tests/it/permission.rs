@@ -7,7 +7,7 @@ use agentry_kernel::moves::Move;
 use agentry_kernel::request::{self, LIMITS, NoRoom, WrongAnswer, check_answer, room_for_one};
 use agentry_kernel::turn::Turn;
 use agentry_protocol::access::{
-    Bounds, Credentials, DataLevel, Giver, Level, NameList, RequestRoom, Resource, ToolBounds,
+    Bounds, Credentials, Giver, Level, NameList, Openness, RequestRoom, Resource, ToolBounds,
     Traced,
 };
 use agentry_protocol::approval::{Answer, Approval, Reach};
@@ -59,7 +59,7 @@ fn bounds(principal: Principal, tools: ToolBounds) -> Bounds {
         channel: "chat".to_owned(),
         tools,
         credentials: Credentials::Named(Vec::new()),
-        data: Level { level: DataLevel::None, from },
+        data: Level { level: Openness::None, from },
         exec: Vec::new(),
         requests: Some(room()),
     }
@@ -472,7 +472,7 @@ fn who_does_not_have_everything_works_with_questions_only() {
     talk.tell(&Event::ModeReceived { mode: Mode::Autonomous, max_iterations: None });
     assert_eq!(talk.ran(), None);
     let full = Bounds {
-        data: Level { level: DataLevel::Full, from: Giver::Default },
+        data: Level { level: Openness::Full, from: Giver::Default },
         ..bounds(mom(), everything())
     };
     let mut talk = Talk::begin(Mode::Autonomous, full);

@@ -10,8 +10,8 @@ use std::time::Instant;
 
 use agentry_protocol::AccessId;
 use agentry_protocol::access::{
-    AccessRecord, Credentials, DataLevel, Decision, Effect, Giver, Level, Modifiers, NameList,
-    Part, PolicyPart, ResolvedTools, SessionChoice, ToolBounds,
+    AccessRecord, Credentials, Decision, Effect, Giver, Level, Modifiers, NameList, Openness, Part,
+    PolicyPart, ResolvedTools, SessionChoice, ToolBounds,
 };
 use agentry_protocol::envelope::{About, Draft};
 use agentry_protocol::event::Event;
@@ -109,7 +109,7 @@ fn record(number: u64, event: &EventId, now: u64) -> AccessRecord {
                 ..ToolBounds::default()
             },
             credentials: Credentials::Named(Vec::new()),
-            data: Level { level: DataLevel::Minimal, from },
+            data: Level { level: Openness::Minimal, from },
             exec: Vec::new(),
             session: Some(SessionChoice {
                 key: format!("people:p{who}"),

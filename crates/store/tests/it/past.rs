@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use agentry_protocol::AccessId;
 use agentry_protocol::access::{
-    AccessRecord, Credentials, DataLevel, Decision, DenyReason, Effect, Giver, Level, Modifiers,
-    NameList, Part, PolicyPart, ToolBounds,
+    AccessRecord, Credentials, Decision, DenyReason, Effect, Giver, Level, Modifiers, NameList,
+    Openness, Part, PolicyPart, ToolBounds,
 };
 use agentry_protocol::envelope::About;
 use agentry_protocol::event::Event;
@@ -59,7 +59,7 @@ fn record(number: u128, event: Option<&EventId>, name: &str, effect: Effect) -> 
                 .then(|| DenyReason::Policy { policy: policy.clone() }),
             tools: ToolBounds { allow: vec![Arc::new(list)], ..ToolBounds::default() },
             credentials: Credentials::All(from.clone()),
-            data: Level { level: DataLevel::Full, from },
+            data: Level { level: Openness::Full, from },
             exec: Vec::new(),
             session: None,
             modifiers: Modifiers::default(),
