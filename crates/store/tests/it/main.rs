@@ -3,6 +3,7 @@
 mod artifact;
 mod chain;
 mod commit;
+mod inbounds;
 mod lookup;
 mod ownership;
 mod past;

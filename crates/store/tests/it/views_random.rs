@@ -1,14 +1,17 @@
 //! After any history, likely or not, the views are what a rebuild makes of it.
 
+use agentry_protocol::access::Effect;
 use agentry_protocol::approval::Answer;
 use agentry_protocol::call::{OutcomeStatus, ToolOutcome};
 use agentry_protocol::envelope::{About, Draft};
 use agentry_protocol::event::{Ending, Event, Mode, Permit, StepStatus};
+use agentry_protocol::intake::Unrun;
 use agentry_protocol::verdict::{Ruling, Verdict};
 use agentry_store::Error;
 use proptest::prelude::*;
 use serde_json::json;
 
+use crate::inbounds;
 use crate::requests::asks_for;
 use crate::scene::{
     Scene, answers, apr, asks, call, draft, ends, opened, plan, prompt, run, ses, starts,
@@ -72,6 +75,22 @@ fn calls() -> impl Strategy<Value = Event> {
     ]
 }
 
+/// The way in, likely or not.
+fn comes_in() -> impl Strategy<Value = Event> {
+    let effects = prop::sample::select(vec![Effect::Allow, Effect::Deny]);
+    let whys = prop::sample::select(vec![Unrun::Summarized, Unrun::Cap]);
+    prop_oneof![
+        number().prop_map(inbounds::received),
+        (number(), effects).prop_map(|(number, effect)| inbounds::decided(number, effect, vec![])),
+        number().prop_map(inbounds::routed),
+        (number(), whys).prop_map(|(number, why)| inbounds::unrun(number, why)),
+        number().prop_map(inbounds::steer),
+        (0..40_u64).prop_map(|input| Event::InputTaken { input }),
+        prop::collection::vec(number(), 1..3).prop_map(|numbers| inbounds::answering(&numbers)),
+        number().prop_map(inbounds::delivered),
+    ]
+}
+
 fn abouts() -> impl Strategy<Value = About> {
     // Mostly about everything; sometimes something is not said.
     let maybe = || prop::option::weighted(0.9, number());
@@ -83,7 +102,7 @@ fn abouts() -> impl Strategy<Value = About> {
 }
 
 fn histories() -> impl Strategy<Value = Vec<Vec<Draft>>> {
-    let event = prop_oneof![3 => lives(), 2 => calls()];
+    let event = prop_oneof![3 => lives(), 2 => calls(), 3 => comes_in()];
     let one = (abouts(), event).prop_map(|(about, event)| draft(&about, event));
     prop::collection::vec(prop::collection::vec(one, 1..4), 1..60)
 }
@@ -100,7 +119,11 @@ proptest! {
             match scene.ledger.append(drafts) {
                 Ok(_) => written += count,
                 Err(
-                    Error::HeadMoved { .. } | Error::NotWaiting { .. } | Error::SessionExists { .. },
+                    Error::HeadMoved { .. }
+                    | Error::NotWaiting { .. }
+                    | Error::SessionExists { .. }
+                    | Error::Repeated { .. }
+                    | Error::Handled { .. },
                 ) => {}
                 Err(other) => panic!("{other}"),
             }
@@ -113,6 +136,7 @@ proptest! {
         // Every row can be read back.
         scene.ledger.sessions().unwrap();
         scene.ledger.approvals().unwrap();
+        scene.ledger.inbounds(usize::MAX).unwrap();
         for row in scene.ledger.runs(usize::MAX).unwrap() {
             scene.ledger.steps(&row.id).unwrap();
             scene.ledger.calls_of_run(&row.id).unwrap();
