@@ -35,6 +35,8 @@ pub const DANGER_CANDIDATES_MAX: usize = 8;
 pub const DANGER_PATH_BYTES_MAX: usize = 4096;
 /// The longest key of a session.
 pub const SESSION_KEY_BYTES_MAX: usize = 1024;
+/// How much of a sender's name an agent is told, in characters.
+pub const NAME_CHARS_MAX: usize = 80;
 /// How many items of one sender wait in a mailbox unless somebody says otherwise.
 pub const MAILBOX_CAP: usize = 20;
 /// The most items of one sender that anybody may let wait.

@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::access::slug;
-use crate::limits::SESSION_KEY_BYTES_MAX;
+use crate::limits::{NAME_CHARS_MAX, SESSION_KEY_BYTES_MAX};
 use crate::mailbox::directive::{self, Directive};
 use crate::mailbox::settings::{Levels, settings};
 use crate::mailbox::{Place, Sender, Whose};
@@ -234,8 +234,9 @@ pub fn about(inbound: &Inbound, principal: &Principal) -> Option<String> {
         return None;
     }
     let name = principal.name.as_deref().unwrap_or("somebody");
-    // A name is somebody's own word: it must not look like more than one line of this.
-    let name: String = name.chars().filter(|sign| !sign.is_control()).take(80).collect();
+    // A name is somebody's own word: it must not look like a second note of this kind.
+    let is_plain = |sign: &char| !sign.is_control() && !['[', ']'].contains(sign);
+    let name: String = name.chars().filter(is_plain).take(NAME_CHARS_MAX).collect();
     let is = principal.relationship.as_deref().unwrap_or_else(|| principal.kind.as_str());
     let kind = inbound.place.peer_kind.map_or_else(String::new, |kind| format!(", {kind}"));
     Some(format!("[From {name} ({is}) on {}{kind}]", inbound.place.channel))

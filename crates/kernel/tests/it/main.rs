@@ -17,3 +17,4 @@ mod shell;
 mod turn_compaction;
 mod turn_explore;
 mod turn_prefix;
+mod way_in;
