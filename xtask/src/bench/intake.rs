@@ -52,7 +52,9 @@ fn many_sessions(binary: &Path) -> Result<(), Failure> {
     let project = Project::write(binary)?;
     project.file(".agentry/access/open.yml", OPEN)?;
     project.file("wait.jsonl", &format!("{}\n", json!({ "text": "Heard.", "delay_ms": 1_000 })))?;
-    let home = project.path("home");
+    // What is the server's own must not lie where its agents work.
+    let homes = scratch()?;
+    let home = homes.path().join("home");
     let channel = Channel { count: SESSIONS, over: MINUTE, rounds: 2 };
     let mut server = Server::start(&project, &home, "wait.jsonl", &channel)?;
     let empty = server.figures()?;
@@ -162,13 +164,18 @@ impl Server {
         let settings = format!(
             "[channels.load]\ncommand = {words}\n\n[queue]\nturns = 2000\nmode = \"followup\"\n"
         );
-        project.file("config/agentry/agentry.toml", &settings)?;
+        let config = home.with_extension("config");
+        let file = config.join("agentry/agentry.toml");
+        let written = fs::create_dir_all(config.join("agentry"));
+        written
+            .and_then(|()| fs::write(&file, &settings))
+            .map_err(|error| Failure::file("write", &file, &error))?;
         let mut command = Command::new(project.binary());
         command
             .args(["serve", "--model", &format!("scripted:{script}")])
             .current_dir(project.path(""))
             .env("AGENTRY_HOME", home)
-            .env("XDG_CONFIG_HOME", project.path("config"))
+            .env("XDG_CONFIG_HOME", &config)
             .stdout(Stdio::piped());
         let mut child = command
             .spawn()
