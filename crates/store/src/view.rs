@@ -237,6 +237,17 @@ fn ending_of(word: &str) -> Option<Ending> {
     endings.into_iter().find(|ending| ending_word(*ending) == word)
 }
 
+/// The one of these whose word stands in a column.
+fn of_word<T: Copy>(
+    column: usize,
+    word: &str,
+    all: &[T],
+    as_str: fn(T) -> &'static str,
+) -> rusqlite::Result<T> {
+    let found = all.iter().copied().find(|one| as_str(*one) == word);
+    found.ok_or_else(|| strange(column, word))
+}
+
 /// A word in a column that no fold wrote.
 fn strange(column: usize, word: &str) -> rusqlite::Error {
     let why = format!("`{word}` is no word of this column");

@@ -8,7 +8,7 @@ use agentry_protocol::approval::{Answer, Approval};
 use agentry_protocol::{ApprovalId, RunId, SessionId, TurnId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{Placed, run, runs, strange};
+use super::{Placed, of_word, run, runs};
 
 /// A question as it stands.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,8 +64,7 @@ impl ApprovalStatus {
 
     fn read(row: &Row<'_>, index: usize) -> rusqlite::Result<Self> {
         let word: String = row.get(index)?;
-        let known = Self::ALL.into_iter().find(|known| known.as_str() == word);
-        known.ok_or_else(|| strange(index, &word))
+        of_word(index, &word, &Self::ALL, Self::as_str)
     }
 }
 

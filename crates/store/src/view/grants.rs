@@ -7,7 +7,7 @@ use agentry_protocol::access::Grant;
 use agentry_protocol::intake::{AccessChange, Entity};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{Placed, audit, run, strange};
+use super::{Placed, audit, of_word, run};
 
 /// One thing that became of a grant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,8 +55,7 @@ impl GrantActivity {
     fn read(row: &Row<'_>, index: usize) -> rusqlite::Result<Self> {
         let word: String = row.get(index)?;
         let all = [Self::Created, Self::Used, Self::Expired, Self::Revoked];
-        let known = all.into_iter().find(|known| known.as_str() == word);
-        known.ok_or_else(|| strange(index, &word))
+        of_word(index, &word, &all, Self::as_str)
     }
 }
 

@@ -9,7 +9,7 @@ use agentry_protocol::intake::{Delivered, Intake, Routed, Unrun, Wish};
 use agentry_protocol::{AccessId, ContentHash, RunId, SessionId, TurnId};
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
-use super::{Placed, audit, run, strange};
+use super::{Placed, audit, of_word, run, strange};
 
 /// Something that came in, as it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -143,8 +143,7 @@ impl InboundStatus {
 
     fn read(row: &Row<'_>, index: usize) -> rusqlite::Result<Self> {
         let word: String = row.get(index)?;
-        let known = Self::ALL.into_iter().find(|known| known.as_str() == word);
-        known.ok_or_else(|| strange(index, &word))
+        of_word(index, &word, &Self::ALL, Self::as_str)
     }
 }
 
@@ -170,10 +169,9 @@ impl DeliveryStatus {
     }
 
     fn read(row: &Row<'_>, index: usize) -> rusqlite::Result<Option<Self>> {
-        let Some(word) = row.get::<_, Option<String>>(index)? else { return Ok(None) };
+        let word = row.get::<_, Option<String>>(index)?;
         let all = [Self::Pending, Self::Done, Self::Failed];
-        let known = all.into_iter().find(|known| known.as_str() == word);
-        known.map(Some).ok_or_else(|| strange(index, &word))
+        word.map(|word| of_word(index, &word, &all, Self::as_str)).transpose()
     }
 }
 

@@ -8,7 +8,7 @@ use agentry_protocol::event::{Ending, Mode, RunPlan, StepStatus};
 use agentry_protocol::{AgentId, RunId, SessionId, TaskId, TurnId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{Placed, approvals, ending_of, ending_word, run, strange};
+use super::{Placed, approvals, ending_of, ending_word, of_word, run, strange};
 use crate::limits::VIEW_PROMPT_BYTES_MAX;
 
 /// A run as it stands.
@@ -115,18 +115,14 @@ impl RunRow {
         let text = |index| row.get::<_, String>(index);
         let (mode, status) = (text(5)?, text(6)?);
         let ending: Option<String> = row.get(7)?;
-        let known = RunStatus::ALL.into_iter().find(|known| known.as_str() == status);
         Ok(Self {
             id: RunId::new(text(0)?),
             session: row.get::<_, Option<String>>(1)?.map(SessionId::new),
             agent: AgentId::new(text(2)?),
             task: row.get::<_, Option<String>>(3)?.map(TaskId::new),
             model: text(4)?,
-            mode: [Mode::Supervised, Mode::Autonomous]
-                .into_iter()
-                .find(|known| known.as_str() == mode)
-                .ok_or_else(|| strange(5, &mode))?,
-            status: known.ok_or_else(|| strange(6, &status))?,
+            mode: of_word(5, &mode, &[Mode::Supervised, Mode::Autonomous], Mode::as_str)?,
+            status: of_word(6, &status, &RunStatus::ALL, RunStatus::as_str)?,
             ending: ending
                 .map(|word| ending_of(&word).ok_or_else(|| strange(7, &word)))
                 .transpose()?,
