@@ -4,7 +4,6 @@
 //! Must never: delete an entry of the ledger; only what lists show becomes less.
 
 use std::sync::Arc;
-use std::thread;
 
 use agentry_protocol::GrantId;
 use agentry_protocol::envelope::{About, Draft};
@@ -17,6 +16,7 @@ use crate::desk::Say;
 use crate::error::Error;
 use crate::limits::{AUDIT_ACCESS_MS, AUDIT_GRANTS_MS, CHORES_MS};
 use crate::request;
+use crate::threads;
 
 /// The thread that does them.
 pub struct Chores {
@@ -36,10 +36,7 @@ impl Chores {
                 clock.wait(CHORES_MS, &bell);
             }
         };
-        let spawned = thread::Builder::new().name("chores".to_owned()).spawn(work);
-        let no_thread =
-            |error| Error::Halted(format!("the machine gives no more threads: {error}"));
-        spawned.map_err(no_thread)?;
+        threads::start("chores".to_owned(), work)?;
         Ok(Self { stop })
     }
 }

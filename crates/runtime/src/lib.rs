@@ -38,6 +38,7 @@ mod session;
 pub mod spend;
 mod step;
 pub mod template;
+mod threads;
 pub mod trace;
 
 pub use define::{Definitions, Terms};

@@ -7,7 +7,6 @@
 use std::collections::HashMap;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::thread;
 
 use agentry_protocol::SessionId;
 use agentry_protocol::envelope::{Envelope, Stream};
@@ -16,6 +15,7 @@ use agentry_store::{Filter, Ledger, Tail};
 use crate::error::Error;
 use crate::limits::{TAIL_LOOK_TIME_MAX, TURN_ENTRIES_MAX};
 use crate::session::News;
+use crate::threads;
 
 /// Where sessions under way have their mail brought from.
 #[derive(Clone, Default)]
@@ -107,10 +107,7 @@ impl Mail {
                 }
             }
         };
-        let spawned = thread::Builder::new().name("inputs".to_owned()).spawn(work);
-        spawned
-            .map(drop)
-            .map_err(|error| Error::Halted(format!("the machine gives no more threads: {error}")))
+        threads::start("inputs".to_owned(), work)
     }
 
     fn round(&self) -> MutexGuard<'_, Round> {

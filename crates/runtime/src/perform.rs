@@ -7,7 +7,6 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
-use std::thread;
 use std::time::Instant;
 
 use agentry_kernel::authority::Authority;
@@ -31,6 +30,7 @@ use crate::load_skill::{self, Skills};
 use crate::redact::Redactor;
 use crate::session::News;
 use crate::spend::Held;
+use crate::threads;
 
 /// Those who do the moves of one turn.
 pub(crate) struct Workers {
@@ -246,10 +246,8 @@ impl Workers {
     }
 
     fn spawn(&self, name: String, work: impl FnOnce() + Send + 'static) {
-        let spawned = thread::Builder::new().name(name).spawn(work);
-        if let Err(error) = spawned {
-            let why = format!("the machine gives no more threads: {error}");
-            self.news.send(News::Broken(why)).unwrap_or_default();
+        if let Err(error) = threads::start(name, work) {
+            self.news.send(News::Broken(error.to_string())).unwrap_or_default();
         }
     }
 }

@@ -9,7 +9,6 @@
 use std::collections::BTreeMap;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, OnceLock};
-use std::thread;
 use std::time::Duration;
 
 use agentry_kernel::identity::LOCAL;
@@ -27,6 +26,7 @@ use crate::desk::Say;
 use crate::error::Error;
 use crate::host::SharedHost;
 use crate::limits::{INTAKE_EVENTS_MAX, TURN_ENTRIES_MAX};
+use crate::threads;
 
 /// What sends answers back.
 #[derive(Clone)]
@@ -70,7 +70,7 @@ impl Replies {
             let (line, waiting) = mpsc::channel();
             channels.insert(name.clone(), line);
             let (replies, host, say) = (self.clone(), host.clone(), say.clone());
-            spawn(format!("answers {name}"), move || {
+            threads::start(format!("answers {name}"), move || {
                 for event in waiting {
                     replies.send_or_say(&host, &event, &say);
                 }
@@ -78,7 +78,7 @@ impl Replies {
         }
         let (later, waiting) = mpsc::channel();
         let (replies, host_later, say_later) = (self.clone(), host.clone(), say.clone());
-        spawn("answers held back".to_owned(), move || {
+        threads::start("answers held back".to_owned(), move || {
             replies.hold_back(&host_later, &waiting, &say_later);
         })?;
         // Nobody else begins it: the desk does, once.
@@ -243,13 +243,6 @@ impl Way for Nowhere {
     fn send(&self, outgoing: &Outgoing) -> Result<SentChunk, DeliveryError> {
         Err(DeliveryError::NotFound { target: outgoing.to.channel.clone() })
     }
-}
-
-fn spawn(name: String, work: impl FnOnce() + Send + 'static) -> Result<(), Error> {
-    let spawned = thread::Builder::new().name(name).spawn(work);
-    spawned
-        .map(drop)
-        .map_err(|error| Error::Halted(format!("the machine gives no more threads: {error}")))
 }
 
 fn unlimited() -> Capabilities {

@@ -6,7 +6,6 @@ use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
-use std::thread;
 
 use agentry_kernel::mailbox::{Item, Mailbox, Place, Sender as Speaker, State};
 use agentry_kernel::route;
@@ -19,6 +18,7 @@ use agentry_store::{Filter, InboundRow, Ledger, Tail};
 use super::{Came, Word};
 use crate::error::Error;
 use crate::limits::TAIL_LOOK_TIME_MAX;
+use crate::threads;
 
 /// A session with something to do.
 pub(crate) struct Live {
@@ -137,11 +137,7 @@ pub(super) fn follow(ledger: &Ledger, words: Sender<Word>) -> Result<Following, 
     let tail = ledger.tail(ledger.last_seq()?, filter)?;
     let over = Arc::new(AtomicBool::new(false));
     let flag = over.clone();
-    let spawned = thread::Builder::new()
-        .name("desk inputs".to_owned())
-        .spawn(move || pass_on(tail, &flag, &words));
-    let no_thread = |error| Error::Halted(format!("the machine gives no more threads: {error}"));
-    spawned.map_err(no_thread)?;
+    threads::start("desk inputs".to_owned(), move || pass_on(tail, &flag, &words))?;
     Ok(Following(over))
 }
 
