@@ -288,9 +288,10 @@ pub(crate) fn fault(error: Error) -> Fault {
         Error::Ledger(error) => store_fault(error),
         Error::Model(error) => Fault::new(Blame::Caller, error.to_string())
             .hint("`agentry models` shows what can be asked; --model names one"),
-        Error::Workspace { .. } | Error::Definition(_) | Error::Ended { .. } => {
-            Fault::new(Blame::Caller, error.to_string())
-        }
+        Error::Workspace { .. }
+        | Error::Definition(_)
+        | Error::Unready(_)
+        | Error::Ended { .. } => Fault::new(Blame::Caller, error.to_string()),
         Error::Diverged { .. } => Fault::new(Blame::Machine, error.to_string()),
         Error::Halted(_) => Fault::new(Blame::Us, error.to_string())
             .hint("`agentry show` has the record; the run can be resumed"),

@@ -6,12 +6,13 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Component, Path, PathBuf};
 
 use agentry_agentfile::agent::{Agent, Persona};
 use agentry_agentfile::config::{self, Layers, Settings};
 use agentry_agentfile::diagnostic::{Code, Findings, Severity, Text};
-use agentry_agentfile::file_tree::{FileTree, lies_in};
+use agentry_agentfile::file_tree::{Entry, FileTree, lies_in};
 use agentry_agentfile::layout;
 use agentry_agentfile::library::{self, Input, Library, TemplateDefect, Trial};
 use agentry_agentfile::skill::SkillLevel;
@@ -55,6 +56,36 @@ pub(crate) struct Loaded {
     pub(crate) only: Option<String>,
     /// The agent whose directory was asked for, if it was one agent's.
     pub(crate) asked: Option<String>,
+}
+
+/// All files that say something, as they were read.
+pub(crate) struct Gathered {
+    place: Place,
+    project: FileTree,
+    home: Option<FileTree>,
+    skill_roots: Vec<FileTree>,
+    settings: Settings,
+    findings: Findings,
+    in_settings: Findings,
+}
+
+impl Gathered {
+    /// A number that is another when anything in them is.
+    pub(crate) fn stamp(&self) -> u64 {
+        let mut stamp = DefaultHasher::new();
+        for tree in [&self.project].into_iter().chain(&self.home).chain(&self.skill_roots) {
+            tree.label.hash(&mut stamp);
+            for (path, entry) in tree.below("") {
+                path.hash(&mut stamp);
+                match entry {
+                    Entry::File(file) => (file.hash.as_str(), file.executable).hash(&mut stamp),
+                    Entry::Refused(refusal) => format!("{refusal:?}").hash(&mut stamp),
+                }
+            }
+        }
+        format!("{:?}", self.settings).hash(&mut stamp);
+        stamp.finish()
+    }
 }
 
 impl Loaded {
@@ -112,6 +143,11 @@ impl Host {
 
     /// Reads a directory or a file in one.
     pub(crate) fn load(&self, path: &Path, level: SkillLevel) -> Result<Loaded, Fault> {
+        Ok(self.understand(self.gather(path)?, level))
+    }
+
+    /// Reads all files that say something, and does not look what they say but for where more of them lie.
+    pub(crate) fn gather(&self, path: &Path) -> Result<Gathered, Fault> {
         let place = Place::of(path)?;
         let mut findings = Findings::default();
         let mut project = agents::read_project(&place.directory, &place.label)
@@ -131,6 +167,13 @@ impl Host {
             None => None,
         };
         let skill_roots = self.skill_roots(&settings, &place, &mut findings);
+        Ok(Gathered { place, project, home, skill_roots, settings, findings, in_settings })
+    }
+
+    /// Says what the files mean.
+    pub(crate) fn understand(&self, gathered: Gathered, level: SkillLevel) -> Loaded {
+        let Gathered { place, project, home, skill_roots, settings, mut findings, in_settings } =
+            gathered;
         let input = Input {
             project: &project,
             home: home.as_ref(),
@@ -145,7 +188,7 @@ impl Host {
         let library = library::read(input, &mut findings);
         access::look(&library.access, &mut findings);
         let asked = place.asked_agent(&library);
-        Ok(Loaded { library, findings, in_settings, only: place.only, asked })
+        Loaded { library, findings, in_settings, only: place.only, asked }
     }
 
     /// Renders the template of an agent.
@@ -320,7 +363,7 @@ fn user_settings(path: &Path, findings: &mut Findings) -> Option<Source> {
     };
     let mut tree = FileTree::new(shown);
     let file = agentry_agentfile::file_tree::File::new(bytes, false);
-    tree.insert(name.clone(), agentry_agentfile::file_tree::Entry::File(file));
+    tree.insert(name.clone(), Entry::File(file));
     tree.text(&name, findings)
 }
 

@@ -85,8 +85,10 @@ pub(crate) const CHAT_THINKING_BYTES_MAX: usize = 4 * 1024;
 /// The longest payload of a call that a question shows on one line.
 pub(crate) const CHAT_PAYLOAD_LINE_BYTES_MAX: usize = 60;
 
-/// How long definitions are taken to be what they were when they were last read.
+/// How long definitions are taken to be what they were when they were last looked at.
 pub(crate) const RELOAD_TIME_MIN: Duration = Duration::from_secs(1);
+/// How old they may be for somebody who comes while somebody else looks whether they changed.
+pub(crate) const RELOAD_TIME_MAX: Duration = Duration::from_secs(2);
 /// How often a client looks whether the server is still there.
 pub(crate) const SERVER_LOOK_TIME: Duration = Duration::from_millis(500);
 /// How long what runs may take to come to its end when the server stops.

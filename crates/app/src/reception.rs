@@ -1,12 +1,15 @@
 //! What the way in is told of the definitions: policies, agents, who answers where, what holds for a run.
 //!
-//! Definitions are read again when they changed, at most once in a while. What does not load is an error for
-//! whoever comes next; nobody is let in by policies that are not there any more.
+//! Whoever comes finds definitions that were looked at a moment ago: while many come, a thread looks beside
+//! them whether a file changed; after a quiet time the first one waits for that. What does not load is an
+//! error for whoever comes next; nobody is let in by policies that are not there any more.
 //!
 //! Must never: go on with old policies because new ones do not load.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::mpsc::{self, SyncSender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::Instant;
 
 use agentry_agentfile::access::LocalTime;
@@ -22,14 +25,21 @@ use agentry_runtime::{Definitions, Error, Office, Terms};
 
 use crate::access::policies;
 use crate::engine::{self, Engine};
-use crate::fault::Fault;
-use crate::host::{Host, Loaded};
-use crate::limits::RELOAD_TIME_MIN;
+use crate::fault::{Blame, Fault};
+use crate::host::{Gathered, Host, Loaded};
+use crate::limits::{RELOAD_TIME_MAX, RELOAD_TIME_MIN};
 use crate::verb::choose_agent;
 use crate::zone::{self, Zone};
 
 /// What the way in is told of the definitions.
 pub(crate) struct Reception {
+    shelf: Arc<Shelf>,
+    // Whoever has it lets the thread look; without a reception there is nobody, and it ends.
+    look: SyncSender<()>,
+}
+
+/// What reading the definitions needs, and what it gave.
+struct Shelf {
     host: Mutex<Host>,
     project: PathBuf,
     workspace: PathBuf,
@@ -52,7 +62,17 @@ pub(crate) struct Asked {
 
 /// The definitions as they were read last.
 struct Read {
+    /// When they were looked at.
     at: Instant,
+    /// What their files were.
+    stamp: Option<u64>,
+    /// What they say, or why they say nothing.
+    said: Result<Definite, String>,
+}
+
+/// What the definitions say.
+#[derive(Clone)]
+struct Definite {
     loaded: Arc<Loaded>,
     definitions: Arc<Definitions>,
     access: Arc<Access>,
@@ -70,13 +90,12 @@ impl Reception {
         let zone = zone::of(&engine.loaded.library.settings)?;
         let Engine { parts, definitions, loaded, project, .. } = engine;
         let (level, workspace) = (definitions.level, definitions.workspace.clone());
-        let read = Read {
-            at: Instant::now(),
+        let definite = Definite {
             loaded: Arc::new(loaded),
             definitions: Arc::new(definitions),
             access: Arc::new(access),
         };
-        Ok(Self {
+        let shelf = Arc::new(Shelf {
             host: Mutex::new(Host::new(host.flags.clone())?),
             project,
             workspace,
@@ -85,22 +104,60 @@ impl Reception {
             servings,
             asked,
             zone,
-            read: Mutex::new(read),
-        })
+            read: Mutex::new(Read { at: Instant::now(), stamp: None, said: Ok(definite) }),
+        });
+        let (look, looks) = mpsc::sync_channel(0);
+        let looking = shelf.clone();
+        let spawned = thread::Builder::new().name("definitions".to_owned()).spawn(move || {
+            for () in looks {
+                looking.look();
+            }
+        });
+        spawned.map_err(|error| {
+            Fault::new(Blame::Machine, format!("the machine gives no more threads: {error}"))
+        })?;
+        Ok(Self { shelf, look })
     }
 
-    /// The definitions, read again if that was long enough ago.
-    fn read(&self) -> Result<MutexGuard<'_, Read>, Error> {
-        let mut read = self.read.lock().unwrap_or_else(|one| one.into_inner());
-        if read.at.elapsed() >= RELOAD_TIME_MIN {
-            let host = self.host.lock().unwrap_or_else(|one| one.into_inner());
-            *read = self.read_again(&host).map_err(|fault| Error::Definition(fault.to_string()))?;
+    /// What the definitions say, as of a moment ago.
+    fn read(&self) -> Result<Definite, Error> {
+        let age = self.shelf.read().at.elapsed();
+        if age >= RELOAD_TIME_MAX {
+            self.shelf.look();
+        } else if age >= RELOAD_TIME_MIN {
+            // One that looks already needs no second word.
+            self.look.try_send(()).unwrap_or_default();
         }
-        Ok(read)
+        self.shelf.read().said.clone().map_err(Error::Unready)
+    }
+}
+
+impl Shelf {
+    fn read(&self) -> MutexGuard<'_, Read> {
+        self.read.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn read_again(&self, host: &Host) -> Result<Read, Fault> {
-        let loaded = host.load(Path::new("."), SkillLevel::Extended)?;
+    /// Reads the files again, and what they say if one of them is another.
+    fn look(&self) {
+        // Whoever waits here for somebody who looks finds what that one found.
+        let begun = Instant::now();
+        let host = self.host.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.read().at >= begun {
+            return;
+        }
+        let gathered = host.gather(Path::new("."));
+        let stamp = gathered.as_ref().ok().map(Gathered::stamp);
+        if stamp.is_none() || self.read().stamp != stamp {
+            let said = gathered.and_then(|gathered| self.understand(&host, gathered));
+            let mut read = self.read();
+            read.said = said.map_err(|fault| fault.to_string());
+            read.stamp = stamp;
+        }
+        self.read().at = Instant::now();
+    }
+
+    fn understand(&self, host: &Host, gathered: Gathered) -> Result<Definite, Fault> {
+        let loaded = host.understand(gathered, SkillLevel::Extended);
         if let Some(fault) = loaded.settings_fault() {
             return Err(fault);
         }
@@ -108,8 +165,7 @@ impl Reception {
         let mut definitions = engine::definitions(host, &loaded, &self.project, self.level)?;
         definitions.redactor = self.redactor.clone();
         definitions.workspace = self.workspace.clone();
-        Ok(Read {
-            at: Instant::now(),
+        Ok(Definite {
             loaded: Arc::new(loaded),
             definitions: Arc::new(definitions),
             access: Arc::new(access),
@@ -119,21 +175,21 @@ impl Reception {
 
 impl Office for Reception {
     fn access(&self) -> Result<Arc<Access>, Error> {
-        Ok(self.read()?.access.clone())
+        Ok(self.read()?.access)
     }
 
     fn definitions(&self) -> Result<Arc<Definitions>, Error> {
-        Ok(self.read()?.definitions.clone())
+        Ok(self.read()?.definitions)
     }
 
     fn terms(&self, definitions: &Definitions, agent: &AgentId) -> Result<Terms, Error> {
         let agent = definitions.agent(agent)?;
         let config = &definitions.library.settings.config;
-        let (asked, default) = (self.asked.model.as_deref(), config.agent.model.as_deref());
+        let (asked, default) = (self.shelf.asked.model.as_deref(), config.agent.model.as_deref());
         let wanted = Wanted { asked, agent: &agent.models, default };
-        let choice = choose(&wanted, &self.servings)
+        let choice = choose(&wanted, &self.shelf.servings)
             .map_err(|none| Error::Definition(format!("{none}; {}", none.hint())))?;
-        let loaded = self.read()?.loaded.clone();
+        let loaded = self.read()?.loaded;
         Ok(Terms {
             model: choice.model,
             fallbacks: choice.fallbacks,
@@ -146,25 +202,25 @@ impl Office for Reception {
     }
 
     fn answers(&self, channel: &str) -> Result<AgentId, Error> {
-        let loaded = self.read()?.loaded.clone();
+        let loaded = self.read()?.loaded;
         let channels = &loaded.library.settings.config.channels;
         let named = channels.get(channel).and_then(|channel| channel.agent.as_deref());
-        let agent = choose_agent(&loaded, named.or(self.asked.agent.as_deref()));
+        let agent = choose_agent(&loaded, named.or(self.shelf.asked.agent.as_deref()));
         agent.map(|agent| agent.id.clone()).map_err(|fault| Error::Definition(fault.to_string()))
     }
 
     fn local_time(&self, now: u64) -> LocalTime {
-        self.zone.local(now)
+        self.shelf.zone.local(now)
     }
 
     fn wishes(&self, channel: &str) -> Result<(Wish, Wish), Error> {
-        let loaded = self.read()?.loaded.clone();
+        let loaded = self.read()?.loaded;
         let config = &loaded.library.settings.config;
         let own = config.channels.get(channel).and_then(|channel| channel.queue);
         Ok((own.unwrap_or_default(), config.queue.wish()))
     }
 
     fn project(&self) -> String {
-        self.project.display().to_string()
+        self.shelf.project.display().to_string()
     }
 }

@@ -5,8 +5,11 @@
 mod keyring;
 mod store;
 
+use agentry_agentfile::diagnostic::Findings;
+use agentry_agentfile::file_tree::FileTree;
 use agentry_agentfile::manifest::config;
 use agentry_runtime::limits::{SECRET_BYTES_MAX, SECRET_CHARS_MIN};
+use agentry_runtime::redact::Redactor;
 use agentry_runtime::secret::{Receiver, Secret, Secrets, variable};
 use secrecy::{ExposeSecret, SecretString};
 
@@ -70,6 +73,13 @@ pub(crate) fn resolve(host: &Host, settings: &config::Secrets) -> Result<Secrets
         all.push(Secret { name, value, receivers, variable });
     }
     Ok(Secrets::new(all, host.environment.secrets.clone()))
+}
+
+/// What takes the values of the operator's secrets out of texts, for a verb that runs no agent.
+pub(crate) fn redactor(host: &Host) -> Result<Redactor, Fault> {
+    let mut findings = Findings::default();
+    let settings = host.settings(&FileTree::default(), &mut findings);
+    Ok(resolve(host, &settings.config.secrets)?.redactor())
 }
 
 /// All secrets that are kept or that the settings speak of, by name.

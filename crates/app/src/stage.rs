@@ -170,8 +170,8 @@ impl Desk {
         drop(err);
         // Nobody answers: the question stays, and the run can be taken up again.
         let Ok(Some(answer)) = asked else { return };
-        let (ledger, new_number) = (&self.parts.ledger, self.parts.new_number);
-        if let Err(error) = request::answer(ledger, &approval.id, answer, new_number) {
+        let book = (&self.parts.ledger, &*self.parts.redactor);
+        if let Err(error) = request::answer(book, &approval.id, answer, self.parts.new_number) {
             let mut err = anstream::stderr().lock();
             writeln!(err, "the answer was not taken: {error}").unwrap_or_default();
         }

@@ -6,9 +6,10 @@
 //!
 //! Must never: let in whom no policy allows, or read the clock; the owner's local time is handed in.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use agentry_agentfile::access::{LocalTime, Policy};
+use agentry_agentfile::access::{LocalTime, MINUTES_PER_DAY, Policy, TimeWindow};
 use agentry_protocol::access::{AccessRecord, Decision, Effect, Grant, NameList, Part, PolicyPart};
 use agentry_protocol::inbound::{Inbound, PeerKind};
 use agentry_protocol::principal::Principal;
@@ -150,6 +151,18 @@ impl Ranked {
 }
 
 impl Access {
+    /// The minutes of a day at which a policy begins or ends to hold; none if none looks at the clock.
+    pub fn turning_points(&self) -> BTreeSet<u16> {
+        let on = self.policies.iter().filter(|one| one.policy.enabled);
+        let conditions = on.flat_map(|one| &one.policy.conditions);
+        let windows = conditions.filter_map(|one| one.time);
+        let turns = windows.flat_map(|window| match window {
+            TimeWindow::Daily { start, end } => [start, end % MINUTES_PER_DAY],
+            TimeWindow::Weekends | TimeWindow::Weekdays => [0, 0],
+        });
+        turns.collect()
+    }
+
     /// Decides about one event. `now` is in milliseconds since 1970 and only for grants.
     pub fn decide(&self, asked: &Asked<'_>, grants: &[Grant], now: u64) -> Decision {
         let mut matched: Vec<u32> = Vec::with_capacity(8);

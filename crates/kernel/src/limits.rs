@@ -37,6 +37,10 @@ pub const DANGER_PATH_BYTES_MAX: usize = 4096;
 pub const SESSION_KEY_BYTES_MAX: usize = 1024;
 /// How much of a sender's name an agent is told, in characters.
 pub const NAME_CHARS_MAX: usize = 80;
+/// How much of the path of something attached an agent is told, in characters.
+pub const PATH_CHARS_MAX: usize = 1024;
+/// Of how many things attached to a message an agent is told.
+pub const ATTACHED_MAX: usize = 20;
 /// How many items of one sender wait in a mailbox unless somebody says otherwise.
 pub const MAILBOX_CAP: usize = 20;
 /// The most items of one sender that anybody may let wait.

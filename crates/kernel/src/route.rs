@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::access::slug;
-use crate::limits::{NAME_CHARS_MAX, SESSION_KEY_BYTES_MAX};
+use crate::limits::{ATTACHED_MAX, NAME_CHARS_MAX, PATH_CHARS_MAX, SESSION_KEY_BYTES_MAX};
 use crate::mailbox::directive::{self, Directive};
 use crate::mailbox::settings::{Levels, settings};
 use crate::mailbox::{Place, Sender, Whose};
@@ -233,11 +233,28 @@ pub fn about(inbound: &Inbound, principal: &Principal) -> Option<String> {
     if principal.kind == PrincipalKind::Owner && !group {
         return None;
     }
-    let name = principal.name.as_deref().unwrap_or("somebody");
-    // A name is somebody's own word: it must not look like a second note of this kind.
-    let is_plain = |sign: &char| !sign.is_control() && !['[', ']'].contains(sign);
-    let name: String = name.chars().filter(is_plain).take(NAME_CHARS_MAX).collect();
+    let name = plain(principal.name.as_deref().unwrap_or("somebody"), NAME_CHARS_MAX);
     let is = principal.relationship.as_deref().unwrap_or_else(|| principal.kind.as_str());
     let kind = inbound.place.peer_kind.map_or_else(String::new, |kind| format!(", {kind}"));
     Some(format!("[From {name} ({is}) on {}{kind}]", inbound.place.channel))
+}
+
+/// What was said, with a line for each thing that came with it. The things themselves are not read.
+pub fn spoken(text: String, inbound: &Inbound) -> String {
+    let attached = inbound.body.attachments.iter().take(ATTACHED_MAX).map(|one| {
+        let size = one.size_bytes.map_or_else(String::new, |size| format!(", {size} bytes"));
+        let path = one.path.as_deref().map(|path| format!(" at {}", plain(path, PATH_CHARS_MAX)));
+        let (name, kind) =
+            (plain(&one.filename, NAME_CHARS_MAX), plain(&one.content_type, NAME_CHARS_MAX));
+        format!("[Attached: {name} ({kind}{size}){}]", path.unwrap_or_default())
+    });
+    let lines: Vec<String> =
+        [text].into_iter().filter(|text| !text.is_empty()).chain(attached).collect();
+    lines.join("\n")
+}
+
+/// Somebody's own word, so that it cannot look like a note of ours.
+fn plain(word: &str, chars_max: usize) -> String {
+    let is_plain = |sign: &char| !sign.is_control() && !['[', ']'].contains(sign);
+    word.chars().filter(is_plain).take(chars_max).collect()
 }

@@ -41,6 +41,8 @@ pub struct WentOut<'a> {
     pub chunk: u32,
     /// What the channel calls it.
     pub message_id: Option<&'a str>,
+    /// Whether it was the last one.
+    pub is_last: bool,
 }
 
 /// What sending needs.
@@ -72,8 +74,9 @@ pub fn deliver<E>(
         let outgoing = outgoing(answer, chunk, piece);
         match try_again_and_again(&outgoing, means) {
             Ok(SentChunk { message_id }) => {
+                let is_last = chunk + 1 == pieces.len();
                 let chunk = u32::try_from(chunk).unwrap_or(u32::MAX);
-                record(WentOut { chunk, message_id: message_id.as_deref() })?;
+                record(WentOut { chunk, message_id: message_id.as_deref(), is_last })?;
                 sent.push(message_id);
             }
             Err(why) => {

@@ -27,7 +27,7 @@ use agentry_store::{InboundStatus, SoleIntake};
 use crate::error::Error;
 use crate::host::{SharedHost, Witness};
 use crate::intake::{Intake, Office};
-use crate::limits::DESK_WAIT_MAX;
+use crate::limits::{DESK_WAIT_MAX, UNREADY_WAIT_MS};
 use crate::reply::Replies;
 use crate::run::Outcome;
 use live::Live;
@@ -82,6 +82,8 @@ pub(crate) enum Word {
     Took(SessionId, u64),
     /// A run left its thread.
     Over(SessionId, Result<Outcome, Error>),
+    /// Nobody can see any more what comes in.
+    Broken(String),
     /// No more is to be begun.
     Stop,
 }
@@ -89,10 +91,12 @@ pub(crate) enum Word {
 /// What of the world concerns the desk itself.
 #[derive(Default)]
 pub(crate) struct Came {
-    /// Whether somebody became known, or a power was given or taken.
-    pub(crate) access: bool,
-    /// Sessions for which somebody answered or asked for something.
-    pub(crate) touched: BTreeSet<SessionId>,
+    /// Whether something came in.
+    pub(crate) received: bool,
+    /// Sessions in which a person answered a question.
+    pub(crate) answered: BTreeSet<SessionId>,
+    /// Sessions of which somebody asked the run to end.
+    pub(crate) cancelled: BTreeSet<SessionId>,
 }
 
 /// A way to tell a desk to stop.
@@ -135,6 +139,12 @@ struct Rest {
     wakes: BTreeSet<(u64, SessionId)>,
     /// How long a session is left alone the next time it cannot begin.
     waits: HashMap<SessionId, u64>,
+    /// Runs that another process may have ended, whose answers are to be sent then.
+    left: HashMap<SessionId, RunId>,
+    /// Whether nothing may have come in since it was last looked for.
+    looked: bool,
+    /// Why nothing can be taken in, and when that is tried again.
+    unready: Option<(String, u64)>,
     stopping: bool,
 }
 
@@ -170,7 +180,7 @@ impl Desk {
 
     /// Works until it is told to stop and nothing runs, or until its one event is settled.
     pub fn work(mut self) -> Result<(), Error> {
-        let _following = live::follow(&self.host.ledger, self.words.0.clone())?;
+        let _looking = live::look_out(&self.host, self.words.0.clone())?;
         if self.scope == Scope::All {
             for session in live::unfinished(&self.host.ledger)? {
                 self.with(&session, Input::Ticked)?;
@@ -185,7 +195,7 @@ impl Desk {
             }
             match self.words.1.recv_timeout(self.time_to_wake()) {
                 Ok(word) => self.hear(word)?,
-                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Timeout) => self.rest.looked = false,
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
             }
             while let Ok(word) = self.words.1.try_recv() {
@@ -214,35 +224,55 @@ impl Desk {
 
     /// Takes what came in, as long as there is room for it.
     fn take_in(&mut self) -> Result<(), Error> {
-        while !self.rest.stopping && self.rest.held.is_empty() {
+        let now = self.host.ledger.now();
+        let is_early = self.rest.unready.as_ref().is_some_and(|(_, at)| *at > now);
+        while !self.rest.stopping && !self.rest.looked && !is_early && self.rest.held.is_empty() {
             let only = match &self.scope {
                 Scope::All => None,
                 Scope::One(event) => Some(event),
             };
-            let (arrivals, more) = self.intake.take(only)?;
+            let (arrivals, more) = match self.intake.take(only) {
+                Ok(taken) => taken,
+                Err(error) if self.scope == Scope::All && may_pass(&error) => {
+                    self.wait_until_ready(&error.to_string());
+                    return Ok(());
+                }
+                Err(error) => return Err(error),
+            };
+            if self.rest.unready.take().is_some() {
+                (self.say)("what comes in is taken again");
+            }
+            self.rest.looked = !more;
             let arriving = arrivals.iter().filter_map(|arrival| arrival.event().cloned());
             self.rest.arriving = arriving.collect();
             for arrival in arrivals {
                 let event = arrival.event().cloned();
                 self.with(&arrival.session, arrival.told)?;
+                self.host.ledger.append(arrival.then)?;
                 event.map(|event| self.rest.arriving.remove(&event));
-            }
-            if !more {
-                return Ok(());
             }
         }
         Ok(())
     }
 
+    /// What came stays where it is, and somebody is told why, once.
+    fn wait_until_ready(&mut self, why: &str) {
+        let before = self.rest.unready.take();
+        if before.is_none_or(|(before, _)| before != why) {
+            (self.say)(&format!("nothing is taken in, and nobody is let in: {why}"));
+        }
+        let at = self.host.ledger.now().saturating_add(UNREADY_WAIT_MS);
+        self.rest.unready = Some((why.to_owned(), at));
+    }
+
     fn hear(&mut self, word: Word) -> Result<(), Error> {
         match word {
             Word::Came(came) => {
-                if came.access {
-                    self.intake.look_who_is_known()?;
+                if came.received {
+                    self.rest.looked = false;
                 }
-                for session in came.touched {
-                    self.touched(&session);
-                }
+                came.answered.iter().for_each(|session| self.answered(session));
+                came.cancelled.iter().for_each(|session| self.cancelled(session));
                 Ok(())
             }
             Word::Began(session, run) => self.began(&session, run),
@@ -264,6 +294,7 @@ impl Desk {
                 taken.map_or(Ok(()), |event| self.with(&session, Input::SteerTaken(event)))
             }
             Word::Over(session, outcome) => self.over(&session, outcome),
+            Word::Broken(why) => Err(Error::Halted(why)),
             Word::Stop => {
                 self.worker.replies.stop();
                 self.rest.stopping = true;
@@ -327,7 +358,9 @@ impl Desk {
     fn steer(&mut self, session: &SessionId, item: Item) -> Result<Option<Input>, Error> {
         let live = self.live.get_mut(session).expect("its mailbox spoke");
         let Some(run) = live.run.clone() else { return Ok(Some(Input::SteerFailed(item.id))) };
-        let event = Event::SteerReceived { content: item.text, event: Some(item.id.clone()) };
+        // Whoever took it in may not know all secrets of this process.
+        let content = self.host.redactor.hide(&item.text);
+        let event = Event::SteerReceived { content, event: Some(item.id.clone()) };
         let about = About { session: Some(session.clone()), run: Some(run), turn: None };
         match self.host.ledger.append(vec![Draft { cause: None, about, event }]) {
             Ok(recorded) => {
@@ -344,7 +377,14 @@ impl Desk {
         if let Some(ticket) = live.ticket
             && self.withdraw(session, ticket)
         {
-            let Some(Job::Start { items, .. }) = self.jobs.remove(&ticket) else { return Ok(None) };
+            let items = match self.jobs.remove(&ticket) {
+                Some(Job::Start { items, .. }) => items,
+                Some(Job::Resume(run) | Job::End(run)) => {
+                    self.put_in_line(session, Job::End(run));
+                    return Ok(None);
+                }
+                None => return Ok(None),
+            };
             let why = match why {
                 StopWhy::Interrupt => Unrun::Interrupted,
                 StopWhy::Abort => Unrun::Aborted,
@@ -439,12 +479,21 @@ impl Desk {
         }
     }
 
-    /// Somebody answered a question of a run that waits, or asked it to end.
-    fn touched(&mut self, session: &SessionId) {
+    /// Somebody answered a question of a run that waits.
+    fn answered(&mut self, session: &SessionId) {
         let Some(live) = self.live.get_mut(session).filter(|live| live.is_paused) else { return };
         let Some(run) = live.run.clone() else { return };
         live.is_paused = false;
         self.put_in_line(session, Job::Resume(run));
+    }
+
+    /// Somebody asked a run to end; one that is just leaving does not hear it.
+    fn cancelled(&mut self, session: &SessionId) {
+        match self.live.get_mut(session) {
+            Some(live) if live.is_paused => self.answered(session),
+            Some(live) => live.is_unwanted = live.run.is_some(),
+            None => {}
+        }
     }
 
     fn began(&mut self, session: &SessionId, run: RunId) -> Result<(), Error> {
@@ -458,7 +507,9 @@ impl Desk {
 
     fn time_to_wake(&self) -> Duration {
         let now = self.host.ledger.now();
-        let next = self.rest.wakes.first().map(|(at, _)| at.saturating_sub(now));
+        let wakes = self.rest.wakes.first().map(|(at, _)| *at);
+        let ready = self.rest.unready.as_ref().map(|(_, at)| *at);
+        let next = wakes.into_iter().chain(ready).min().map(|at| at.saturating_sub(now));
         next.map_or(DESK_WAIT_MAX, |ms| Duration::from_millis(ms).min(DESK_WAIT_MAX))
     }
 
@@ -469,8 +520,14 @@ impl Desk {
                 return Ok(());
             }
             self.rest.wakes.remove(&(at, session.clone()));
+            self.answer_what_was_left(&session);
             self.with(&session, Input::Ticked)?;
         }
         Ok(())
     }
+}
+
+/// Whether what went wrong may be over by itself, or when somebody mends a file.
+fn may_pass(error: &Error) -> bool {
+    matches!(error, Error::Unready(_) | Error::Ledger(agentry_store::Error::Locked { .. }))
 }

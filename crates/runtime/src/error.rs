@@ -45,6 +45,9 @@ pub enum Error {
         /// What would be done.
         chosen: String,
     },
+    /// The definitions cannot be read now; whoever came waits until they can.
+    #[error("{0}")]
+    Unready(String),
     /// The turn's program stopped working. A defect of ours.
     #[error("the turn stopped working: {0}")]
     Halted(String),

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use agentry_agentfile::access::LocalTime;
+use agentry_agentfile::access::{LocalTime, MINUTES_PER_DAY};
 use agentry_kernel::access::{Access, Asked, resolved};
 use agentry_kernel::identity::People;
 use agentry_kernel::mailbox::settings::Levels;
@@ -62,12 +62,16 @@ pub(crate) struct Intake {
     tools: Vec<ToolName>,
     people: People,
     grants: Vec<Grant>,
+    /// The last change of who may do what that is known here.
+    changed_seq: u64,
 }
 
 /// What the mailbox of a session is to be told of an event.
 pub(crate) struct Arrival {
     pub(crate) session: SessionId,
     pub(crate) told: Input,
+    /// What is recorded only when the mailbox has done what it was told.
+    pub(crate) then: Vec<Draft>,
 }
 
 impl Arrival {
@@ -99,41 +103,55 @@ impl Intake {
         tools: Vec<ToolName>,
         new_number: fn() -> u128,
     ) -> Result<Self, Error> {
-        let (people, grants) = (People::default(), Vec::new());
-        let mut intake = Self { ledger, office, new_number, tools, people, grants };
-        intake.look_who_is_known()?;
-        Ok(intake)
+        let (people, grants, changed_seq) = (People::default(), Vec::new(), 0);
+        Ok(Self { ledger, office, new_number, tools, people, grants, changed_seq })
     }
 
-    /// Somebody became known, or a power was given or taken.
-    pub(crate) fn look_who_is_known(&mut self) -> Result<(), Error> {
-        self.people = People::of(self.ledger.entities()?);
-        self.grants = self.ledger.grants(true)?;
+    /// Whoever is decided about is decided about by what holds when they came in, or later.
+    fn look_who_is_known(&mut self) -> Result<(), Error> {
+        let changed_seq = self.ledger.access_changed()?;
+        if changed_seq != self.changed_seq {
+            self.people = People::of(self.ledger.entities()?);
+            self.grants = self.ledger.grants(true)?;
+            self.changed_seq = changed_seq;
+        }
         Ok(())
     }
 
     /// Takes what came in, as much as there is at once; the bool tells whether there may be more.
-    pub(crate) fn take(&self, only: Option<&EventId>) -> Result<(Vec<Arrival>, bool), Error> {
+    pub(crate) fn take(&mut self, only: Option<&EventId>) -> Result<(Vec<Arrival>, bool), Error> {
         let mut came = match only {
             None => self.ledger.inbounds_received(INTAKE_EVENTS_MAX)?,
             Some(event) => self.one(event)?,
         };
-        let more = came.len() == INTAKE_EVENTS_MAX;
+        if came.is_empty() {
+            return Ok((Vec::new(), false));
+        }
+        let mut more = came.len() == INTAKE_EVENTS_MAX;
+        self.look_who_is_known()?;
         let access = self.office.access()?;
         let mut opened = Opened::new();
         let mut looked = Vec::with_capacity(came.len());
         for (seq, inbound) in &came {
-            looked.push(self.look(*seq, inbound, &access, &mut opened)?);
+            let one = self.look(*seq, inbound, &access, &mut opened)?;
+            let is_order = one.arrival.as_ref().is_some_and(|arrival| !arrival.then.is_empty());
+            looked.push(one);
+            if is_order {
+                // What came after it must not lie in a mailbox before it is done.
+                more |= looked.len() < came.len();
+                break;
+            }
         }
-        let drafts: Vec<Draft> = looked.iter().flat_map(|one| one.drafts.clone()).collect();
-        match self.ledger.append(drafts) {
+        came.truncate(looked.len());
+        let drafts = looked.iter_mut().flat_map(|one| std::mem::take(&mut one.drafts));
+        match self.ledger.append(drafts.collect()) {
             Ok(_) => {}
             // Somebody else opened a session or took one of them; the others must not suffer for it.
             Err(error) if came.len() > 1 && is_about_one(&error) => {
                 looked.clear();
                 for (seq, inbound) in came.drain(..) {
-                    let one = self.look(seq, &inbound, &access, &mut Opened::new())?;
-                    match self.ledger.append(one.drafts.clone()) {
+                    let mut one = self.look(seq, &inbound, &access, &mut Opened::new())?;
+                    match self.ledger.append(std::mem::take(&mut one.drafts)) {
                         Ok(_) => looked.push(one),
                         Err(error) if is_about_one(&error) => {}
                         Err(error) => return Err(error.into()),
@@ -205,21 +223,23 @@ impl Intake {
             Ok(found) => found,
             Err(why) => return unrun(stages, Unrun::NoAgent, why),
         };
+        if let Some(OrderedBy::Stop(whose)) = order {
+            // It is settled when it is done: whoever dies in between does it again.
+            let found = self.found(&to, &agent, opened)?;
+            let mut looked = unrun(stages, Unrun::Directive, String::new())?;
+            looked.arrival = found.map(|session| {
+                let then = std::mem::take(&mut looked.drafts);
+                Arrival { session, told: Input::Aborted(whose), then }
+            });
+            return Ok(looked);
+        }
         let session = match self.session(&to, &agent, opened, &mut stages)? {
             Ok(session) => session,
             Err(why) => return unrun(stages, Unrun::NoAgent, why),
         };
-        match order {
-            None => {}
-            Some(OrderedBy::Queue(wish)) => {
-                stages.add(Stage::QueueSet { wish }, Some(&session));
-                return unrun(stages, Unrun::Directive, String::new());
-            }
-            Some(OrderedBy::Stop(whose)) => {
-                let mut looked = unrun(stages, Unrun::Directive, String::new())?;
-                looked.arrival = Some(Arrival { session, told: Input::Aborted(whose) });
-                return Ok(looked);
-            }
+        if let Some(OrderedBy::Queue(wish)) = order {
+            stages.add(Stage::QueueSet { wish }, Some(&session));
+            return unrun(stages, Unrun::Directive, String::new());
         }
         let sender = route::sender(inbound, principal, &decision);
         let (channel, global) = self.office.wishes(&inbound.place.channel)?;
@@ -243,7 +263,8 @@ impl Intake {
         };
         let item = item(inbound, sender, &to, settings);
         let mut looked = stages.end(Stage::Routed(Box::new(routed)), Some(&session));
-        looked.arrival = Some(Arrival { session, told: Input::Arrived(item) });
+        let told = Input::Arrived(item);
+        looked.arrival = Some(Arrival { session, told, then: Vec::new() });
         Ok(looked)
     }
 
@@ -282,11 +303,8 @@ impl Intake {
         stages: &mut Stages,
     ) -> Result<Result<SessionId, String>, Error> {
         let name = (to.key.clone(), agent.clone());
-        if let Some(session) = opened.get(&name) {
-            return Ok(Ok(session.clone()));
-        }
-        let session = match self.ledger.session_named(&to.key, agent)? {
-            Some(row) => row.id,
+        let session = match self.found(to, agent, opened)? {
+            Some(session) => session,
             None => {
                 if let Some(head) = &to.head
                     && self.ledger.turn(head)?.is_none_or(|turn| turn.ended_seq.is_none())
@@ -304,6 +322,19 @@ impl Intake {
         Ok(Ok(session))
     }
 
+    /// The session, if there is one already.
+    fn found(
+        &self,
+        to: &Destination,
+        agent: &AgentId,
+        opened: &Opened,
+    ) -> Result<Option<SessionId>, Error> {
+        match opened.get(&(to.key.clone(), agent.clone())) {
+            Some(session) => Ok(Some(session.clone())),
+            None => Ok(self.ledger.session_named(&to.key, agent)?.map(|row| row.id)),
+        }
+    }
+
     /// When an answer that is held back may go: as soon as no policy holds it back any more.
     fn answer_after(
         &self,
@@ -318,13 +349,23 @@ impl Intake {
         if !is_held(decision) {
             return None;
         }
-        let now = self.ledger.now();
-        let free = (1..=DELAY_LOOKAHEAD_MINUTES).map(|minute| now + minute * 60_000).find(|at| {
-            let asked = Asked::of(principal, inbound, self.office.local_time(*at));
-            !is_held(&access.decide(&asked, &self.grants, *at))
+        let (now, turns) = (self.ledger.now(), access.turning_points());
+        if turns.is_empty() {
+            return None;
+        }
+        let mut before = self.office.local_time(now).minute;
+        let minutes = (1..=DELAY_LOOKAHEAD_MINUTES).map(|minute| now + minute * 60_000);
+        let mut minutes = minutes.map(|at| (at, self.office.local_time(at)));
+        let free = minutes.find(|(at, time)| {
+            // Only there can another policy begin to hold, or where the clock is set.
+            let is_set = time.minute != (before + 1) % MINUTES_PER_DAY;
+            before = time.minute;
+            let asked = Asked::of(principal, inbound, *time);
+            (is_set || turns.contains(&time.minute))
+                && !is_held(&access.decide(&asked, &self.grants, *at))
         });
         // A policy that always holds back would never let an answer go; then it goes at once.
-        free.map(|at| at - at % 60_000)
+        free.map(|(at, _)| at - at % 60_000)
     }
 }
 
@@ -355,7 +396,7 @@ fn item(inbound: &Inbound, sender: Sender, to: &Destination, settings: Settings)
         id: inbound.event_id.clone(),
         sender,
         source: to.source,
-        text: to.text.clone(),
+        text: route::spoken(to.text.clone(), inbound),
         settings,
         received_ms: inbound.timestamp,
     }

@@ -1,6 +1,6 @@
-//! Brings what comes in to the sessions that are under way in this process.
+//! Brings what comes in to the sessions that are under way in this process, and to who looks out for it.
 //!
-//! One thread follows the ledger for all of them, and only while there is one.
+//! One thread follows the ledger for all of them, and only while there is somebody.
 //!
 //! Must never: bring an entry twice, out of order, or to another session.
 
@@ -25,6 +25,7 @@ pub struct Mail(Arc<Mutex<Round>>);
 #[derive(Default)]
 struct Round {
     sessions: HashMap<SessionId, Place>,
+    lookouts: HashMap<u64, Lookout>,
     /// Whether the thread goes round; it ends when it finds nobody.
     goes: bool,
     next_number: u64,
@@ -36,6 +37,21 @@ struct Place {
     number: u64,
     after_seq: u64,
     news: Sender<News>,
+}
+
+/// Somebody who sees all that comes in, or hears why no more can be seen.
+pub(crate) type Lookout = Box<dyn Fn(Result<&[Envelope], &str>) + Send>;
+
+/// Ends the looking out when it goes.
+pub(crate) struct Looking {
+    mail: Mail,
+    number: u64,
+}
+
+impl Drop for Looking {
+    fn drop(&mut self) {
+        self.mail.round().lookouts.remove(&self.number);
+    }
 }
 
 /// Ends the following when it goes.
@@ -64,13 +80,7 @@ impl Mail {
         news: Sender<News>,
     ) -> Result<Following, Error> {
         let mut round = self.round();
-        if !round.goes {
-            let filter = Filter { stream: Some(Stream::World), ..Filter::default() };
-            let tail = ledger.tail(after_seq, filter)?;
-            round.after_seq = after_seq;
-            self.start(tail)?;
-            round.goes = true;
-        }
+        self.see_that_it_goes(&mut round, ledger, after_seq)?;
         // What the others were brought already.
         let mut seen = after_seq;
         if round.after_seq > after_seq {
@@ -88,6 +98,33 @@ impl Mail {
         Ok(Following { mail: self.clone(), session: session.clone(), number })
     }
 
+    /// From now on somebody sees all that comes in, at the latest what comes after the last entry of now.
+    pub(crate) fn look_out(&self, ledger: &Ledger, lookout: Lookout) -> Result<Looking, Error> {
+        let after_seq = ledger.last_seq()?;
+        let mut round = self.round();
+        self.see_that_it_goes(&mut round, ledger, after_seq)?;
+        let number = round.next_number;
+        round.next_number += 1;
+        round.lookouts.insert(number, lookout);
+        Ok(Looking { mail: self.clone(), number })
+    }
+
+    fn see_that_it_goes(
+        &self,
+        round: &mut Round,
+        ledger: &Ledger,
+        after_seq: u64,
+    ) -> Result<(), Error> {
+        if !round.goes {
+            let filter = Filter { stream: Some(Stream::World), ..Filter::default() };
+            let tail = ledger.tail(after_seq, filter)?;
+            round.after_seq = after_seq;
+            self.start(tail)?;
+            round.goes = true;
+        }
+        Ok(())
+    }
+
     fn start(&self, mut tail: Tail) -> Result<(), Error> {
         let mail = self.clone();
         let work = move || {
@@ -97,11 +134,14 @@ impl Mail {
                 match came {
                     Ok(envelopes) => {
                         round.after_seq = tail.after_seq();
+                        if !envelopes.is_empty() {
+                            round.lookouts.values().for_each(|see| see(Ok(&envelopes)));
+                        }
                         envelopes.into_iter().for_each(|envelope| round.bring(envelope));
                     }
                     Err(error) => round.tell_all(&error.to_string()),
                 }
-                if round.sessions.is_empty() {
+                if round.sessions.is_empty() && round.lookouts.is_empty() {
                     round.goes = false;
                     return;
                 }
@@ -128,6 +168,9 @@ impl Round {
         // Who was told stops; nobody is brought anything after that.
         for (_, one) in self.sessions.drain() {
             one.news.send(News::Broken(why.to_owned())).unwrap_or_default();
+        }
+        for (_, see) in self.lookouts.drain() {
+            see(Err(why));
         }
     }
 }

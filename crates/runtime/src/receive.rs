@@ -9,6 +9,7 @@ use agentry_protocol::event::Event;
 use agentry_protocol::inbound::Inbound;
 use agentry_protocol::intake::Intake as Stage;
 use agentry_store::Ledger;
+use serde_json::Value;
 
 use crate::channel::{Refused, Sink, Taken};
 use crate::error::Error;
@@ -30,7 +31,7 @@ pub fn receive(
     mut inbound: Inbound,
 ) -> Result<Received, Error> {
     inbound.check().map_err(|wrong| Error::Definition(wrong.to_string()))?;
-    inbound.body.content = redactor.hide(&inbound.body.content);
+    hide(redactor, &mut inbound);
     let event = Event::Intake(Stage::Received { inbound: Box::new(inbound) });
     match ledger.append(vec![Draft { cause: None, about: About::default(), event }]) {
         Ok(recorded) => {
@@ -41,6 +42,28 @@ pub fn receive(
             Ok(Received { taken: Taken::Repeated, seq })
         }
         Err(error) => Err(error.into()),
+    }
+}
+
+/// Takes values of secrets out of all that is somebody's own words. Ids stay, since they decide who it is.
+fn hide(redactor: &Redactor, inbound: &mut Inbound) {
+    let hide = |text: &mut String| *text = redactor.hide(text);
+    hide(&mut inbound.body.content);
+    inbound.sender.sender_name.iter_mut().for_each(hide);
+    for one in &mut inbound.body.attachments {
+        hide(&mut one.filename);
+        one.url.iter_mut().for_each(hide);
+        one.path.iter_mut().for_each(hide);
+    }
+    inbound.metadata.values_mut().for_each(|value| hide_in(redactor, value));
+}
+
+fn hide_in(redactor: &Redactor, value: &mut Value) {
+    match value {
+        Value::String(text) => *text = redactor.hide(text),
+        Value::Array(all) => all.iter_mut().for_each(|one| hide_in(redactor, one)),
+        Value::Object(all) => all.values_mut().for_each(|one| hide_in(redactor, one)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 

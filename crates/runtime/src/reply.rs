@@ -17,7 +17,7 @@ use agentry_protocol::envelope::{About, Draft};
 use agentry_protocol::event::{Ending, Event};
 use agentry_protocol::inbound::{EventId, Inbound, PeerKind, Place};
 use agentry_protocol::intake::{Delivered, DeliveryError, Intake as Stage};
-use agentry_store::{DeliveryStatus, Filter, InboundRow, TurnStatus};
+use agentry_store::{DeliveryStatus, Filter, InboundRow};
 use serde_json::{Map, Value, json};
 
 use crate::channel::{Adapter, Bell, Capabilities, Clock, Outgoing, SentChunk, SystemClock, Way};
@@ -83,9 +83,13 @@ impl Replies {
         })?;
         // Nobody else begins it: the desk does, once.
         self.0.lines.set(Lines { channels, later }).unwrap_or_default();
-        if self.0.is_whole {
-            for row in host.ledger.inbounds_undelivered(INTAKE_EVENTS_MAX)? {
-                self.put(host, &row)?;
+        let mut after_seq = 0;
+        while self.0.is_whole {
+            let rows = host.ledger.inbounds_undelivered(after_seq, INTAKE_EVENTS_MAX)?;
+            let Some(last) = rows.last().and_then(|row| row.settled_seq) else { break };
+            after_seq = last;
+            for row in &rows {
+                self.put(host, row)?;
             }
         }
         Ok(())
@@ -212,6 +216,8 @@ impl Replies {
         let delivered = deliver(&answer, &means, &mut |out| match adapter {
             // What a client here reads goes out when it is recorded as a whole.
             None => Ok(()),
+            // That it went out is recorded with the whole.
+            Some(_) if out.is_last => Ok(()),
             Some(_) => record(Stage::ChunkSent {
                 event: asked.event_id.clone(),
                 chunk: out.chunk,
@@ -298,19 +304,16 @@ fn metadata(host: &SharedHost, row: &InboundRow) -> Result<Map<String, Value>, E
 
 /// What is said back; nothing where there is nothing to say.
 fn said(host: &SharedHost, row: &InboundRow, asked: &Inbound) -> Result<Option<String>, Error> {
-    let Some(turn) = &row.turn else {
-        let run = row.run.as_ref().map(|run| host.ledger.run(run)).transpose()?.flatten();
-        let ending = run.and_then(|run| run.ending).unwrap_or(Ending::Failed);
+    let run = row.run.as_ref().map(|run| host.ledger.run(run)).transpose()?.flatten();
+    let ending = run.and_then(|run| run.ending).unwrap_or(Ending::Failed);
+    if ending != Ending::Done {
         return Ok(short_error(asked, ending));
-    };
-    let Some(turn) = host.ledger.turn(turn)? else { return Ok(None) };
-    let ended = turn.ended_seq.map(|seq| host.ledger.entry(seq)).transpose()?.flatten();
-    match (turn.status, ended.map(|envelope| envelope.event)) {
-        (TurnStatus::Ended(Ending::Done), Some(Event::TurnEnded { result, .. })) => {
-            Ok(result.filter(|text| !text.trim().is_empty()))
-        }
-        (TurnStatus::Ended(ending), _) => Ok(short_error(asked, ending)),
-        (TurnStatus::UnderWay, _) => Ok(None),
+    }
+    let turn = row.turn.as_ref().map(|turn| host.ledger.turn(turn)).transpose()?.flatten();
+    let ended = turn.and_then(|turn| turn.ended_seq).map(|seq| host.ledger.entry(seq));
+    match ended.transpose()?.flatten().map(|envelope| envelope.event) {
+        Some(Event::TurnEnded { result, .. }) => Ok(result.filter(|text| !text.trim().is_empty())),
+        Some(_) | None => Ok(None),
     }
 }
 

@@ -17,9 +17,11 @@ use agentry_protocol::principal::Principal;
 use agentry_protocol::{ApprovalId, GrantId};
 use agentry_store::{ApprovalRow, Error as StoreError, Ledger};
 use agentry_tools::normalised;
+use serde_json::Value;
 
 use crate::canonical::canonical;
 use crate::error::Error;
+use crate::redact::Redactor;
 
 const HOUR_MS: u64 = 60 * 60 * 1_000;
 
@@ -76,9 +78,9 @@ pub(crate) fn renewed(ledger: &Ledger, bounds: Bounds) -> Result<Bounds, Error> 
 }
 
 /// Records an answer, and the grant that comes with it if it is one that lasts. An answer that does not fit
-/// its question, or that comes too late, is refused.
+/// its question, that comes too late, or whose arguments hold the value of a secret, is refused.
 pub fn answer(
-    ledger: &Ledger,
+    (ledger, redactor): (&Ledger, &Redactor),
     approval: &ApprovalId,
     answer: Answer,
     new_number: fn() -> u128,
@@ -92,7 +94,11 @@ pub fn answer(
     let tool = &row.approval.call.tool;
     // The same form as a model's own arguments.
     let edit = answer.edit.map(|input| canonical(normalised(tool, input)));
-    let answer = Answer { edit, ..answer };
+    if let Some(edit) = &edit {
+        refuse_secrets(redactor, edit)?;
+    }
+    let reason = answer.reason.map(|reason| redactor.hide(&reason));
+    let answer = Answer { edit, reason, ..answer };
     let grant =
         row.approval.request().filter(|_| answer.allow).and_then(|request| {
             granted(request, answer.reach, (approval, ledger.now()), new_number)
@@ -105,6 +111,17 @@ pub fn answer(
     }));
     let recorded = ledger.append(drafts)?;
     Ok(Answered { row, grant, recorded })
+}
+
+/// What takes the place of a call's arguments is run as it is, recorded, and told to the model.
+fn refuse_secrets(redactor: &Redactor, edit: &Value) -> Result<(), Error> {
+    let text = edit.to_string();
+    if redactor.hide(&text) == text {
+        return Ok(());
+    }
+    let why = "the arguments hold the value of a secret, which would be recorded and told to the model; \
+               write the variable that has it instead (`agentry secret list`)";
+    Err(Error::Definition(why.to_owned()))
 }
 
 /// What came of an answer.

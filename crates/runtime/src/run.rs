@@ -168,6 +168,7 @@ impl Runner<'_> {
         }
         events.push(Event::RunCreated(Box::new(plan.clone())));
         events.extend(self.host.enforcer.event());
+        events.extend(begins(&plan, 0));
         let recorded = self.record(&about, events)?;
         accepted(&about);
         let seq = recorded.last().map_or(0, |envelope| envelope.seq);
@@ -250,32 +251,51 @@ impl Runner<'_> {
         };
         let cancelled = || entries.iter().any(|one| one.event == Event::CancelReceived {});
         if open.is_none() && cancelled() {
-            return self.end(&underway, next, (Ending::Cancelled, None));
+            let skipped = skipped(&underway.plan, next).collect();
+            return self.end(&underway, skipped, (Ending::Cancelled, None));
         }
-        let Some(turn) = latest else { return self.steps(underway, next) };
+        let Some(turn) = latest else {
+            let is_begun = steps.get(next).is_some_and(|step| step.status == StepStatus::Running);
+            let begins = begins(&underway.plan, next).filter(|_| !is_begun);
+            self.record(&underway.about(), begins.into_iter().collect())?;
+            return self.steps(underway, next);
+        };
         let at = turn.step as usize;
         match self.go_on(&mut underway, &turn.id, at)? {
             Resumed::Room => self.steps(underway, at),
-            Resumed::Step(Left::Over(Ending::Done), _) => {
-                self.step_ended(&underway, at, StepStatus::Succeeded)?;
-                self.steps(underway, at + 1)
-            }
+            Resumed::Step(Left::Over(Ending::Done), _) => match self.succeeded(&underway, at)? {
+                Some(outcome) => Ok(outcome),
+                None => self.steps(underway, at + 1),
+            },
             Resumed::Step(left, trouble) => self.leave(&underway, at, left, trouble),
         }
     }
 
-    /// The steps from one on, until one does not succeed.
+    /// The steps from one that has begun, until one does not succeed.
     fn steps(&self, mut underway: Underway, from: usize) -> Result<Outcome, Error> {
         for at in from..underway.plan.steps.len() {
             match self.step(&mut underway, at)? {
                 (Left::Over(Ending::Done), _) => {
-                    self.step_ended(&underway, at, StepStatus::Succeeded)?;
+                    if let Some(outcome) = self.succeeded(&underway, at)? {
+                        return Ok(outcome);
+                    }
                 }
                 (left, trouble) => return self.leave(&underway, at, left, trouble),
             }
         }
-        let all = underway.plan.steps.len();
-        self.end(&underway, all, (Ending::Done, None))
+        self.end(&underway, Vec::new(), (Ending::Done, None))
+    }
+
+    /// A step did what it should: the next one begins, or the run is over.
+    fn succeeded(&self, underway: &Underway, at: usize) -> Result<Option<Outcome>, Error> {
+        let over = step_ended(at, StepStatus::Succeeded);
+        match begins(&underway.plan, at + 1) {
+            Some(next) => {
+                self.record(&underway.about(), vec![over, next])?;
+                Ok(None)
+            }
+            None => self.end(underway, vec![over], (Ending::Done, None)).map(Some),
+        }
     }
 
     fn leave(
@@ -287,8 +307,10 @@ impl Runner<'_> {
     ) -> Result<Outcome, Error> {
         match left {
             Left::Over(ending) => {
-                self.step_ended(underway, at, StepStatus::Failed)?;
-                self.end(underway, at + 1, (ending, trouble))
+                let failed = step_ended(at, StepStatus::Failed);
+                let skipped = skipped(&underway.plan, at + 1);
+                let steps = [failed].into_iter().chain(skipped).collect();
+                self.end(underway, steps, (ending, trouble))
             }
             Left::Paused(approvals) => {
                 let event = Event::RunPaused { approvals: approvals.clone() };
@@ -298,25 +320,15 @@ impl Runner<'_> {
         }
     }
 
-    fn step_ended(&self, underway: &Underway, at: usize, status: StepStatus) -> Result<(), Error> {
-        let index = u32::try_from(at).unwrap_or(u32::MAX);
-        self.record(&underway.about(), vec![Event::StepEnded { index, status }])?;
-        Ok(())
-    }
-
-    /// Ends the run; the steps from `rest` on are skipped.
+    /// Ends the run, with what became of the steps that were left.
     fn end(
         &self,
         underway: &Underway,
-        rest: usize,
+        mut steps: Vec<Event>,
         (ending, message): (Ending, Option<String>),
     ) -> Result<Outcome, Error> {
-        let skipped = (rest..underway.plan.steps.len()).map(|at| Event::StepEnded {
-            index: u32::try_from(at).unwrap_or(u32::MAX),
-            status: StepStatus::Skipped,
-        });
-        let ended = Event::RunEnded { ending, message: message.clone() };
-        self.record(&underway.about(), skipped.chain([ended]).collect())?;
+        steps.push(Event::RunEnded { ending, message: message.clone() });
+        self.record(&underway.about(), steps)?;
         Ok(underway.outcome(End::Ended { ending, message }))
     }
 
@@ -328,6 +340,24 @@ impl Runner<'_> {
         }
         Ok(recorded)
     }
+}
+
+/// A step begins, if there is such.
+fn begins(plan: &RunPlan, at: usize) -> Option<Event> {
+    (at < plan.steps.len()).then(|| Event::StepStarted { index: index(at) })
+}
+
+fn step_ended(at: usize, status: StepStatus) -> Event {
+    Event::StepEnded { index: index(at), status }
+}
+
+/// The steps from one on are not begun.
+fn skipped(plan: &RunPlan, from: usize) -> impl Iterator<Item = Event> {
+    (from..plan.steps.len()).map(|at| step_ended(at, StepStatus::Skipped))
+}
+
+fn index(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
 }
 
 /// How many requests to the model stand in a run's entries, but for those of one turn.

@@ -49,10 +49,8 @@ pub(crate) enum Resumed {
 }
 
 impl Runner<'_> {
-    /// One step: one turn, and before it what makes room for it.
+    /// One step that has begun: one turn, and before it what makes room for it.
     pub(crate) fn step(&self, underway: &mut Underway, at: usize) -> Result<Ended, Error> {
-        let index = u32::try_from(at).unwrap_or(u32::MAX);
-        self.record(&underway.about(), vec![Event::StepStarted { index }])?;
         if underway.is_compaction(at) {
             return self.compact_asked(underway, at);
         }

@@ -191,6 +191,11 @@ fn check(sql: &Connection, entry: &Entry) -> Result<(), Trouble> {
         }
         Event::SteerReceived { event: Some(event), .. } => {
             must_be(sql, event, InboundStatus::Waiting)?;
+            // A turn that is over takes nothing any more, and nobody would give it back.
+            if !view::is_turn_under_way(sql, entry.about.run.as_ref())? {
+                let (event, status) = (event.clone(), Some(InboundStatus::Waiting));
+                return Err(Trouble::Refused(Error::Handled { event, status }));
+            }
         }
         Event::Access(AccessChange::EntityChanged { entity }) => free_identities(sql, entity)?,
         _ => {}

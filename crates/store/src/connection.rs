@@ -21,7 +21,7 @@ use crate::view;
 
 /// Raised with every migration and every change of a view. An older program stops when it sees a
 /// higher one; a newer one folds the views again when it sees a lower one.
-pub(crate) const LAYOUT_VERSION: u64 = 6;
+pub(crate) const LAYOUT_VERSION: u64 = 7;
 
 const MIGRATIONS: [(&str, &str); 3] = [
     ("V1__ledger", include_str!("migrations/V1__ledger.sql")),
@@ -67,6 +67,31 @@ pub(crate) fn open_reader(path: &Path) -> Result<Connection, Error> {
     let set = sql.pragma_update(None, "query_only", true);
     set.map_err(|source| Error::Read { path: path.to_owned(), source })?;
     Ok(sql)
+}
+
+/// A connection that only tidies, and does not wait for long.
+pub(crate) fn open_keeper(path: &Path, time: Duration) -> Result<Connection, Error> {
+    let sql = open(path)?;
+    let set = sql.busy_timeout(time);
+    set.map_err(|source| Error::Read { path: path.to_owned(), source })?;
+    Ok(sql)
+}
+
+/// Begins a snapshot for several questions. It ends with the guard.
+pub(crate) fn snapshot(sql: &Connection) -> rusqlite::Result<Snapshot<'_>> {
+    sql.prepare_cached("BEGIN DEFERRED")?.execute([])?;
+    Ok(Snapshot(sql))
+}
+
+/// A snapshot of the database.
+pub(crate) struct Snapshot<'a>(&'a Connection);
+
+impl Drop for Snapshot<'_> {
+    fn drop(&mut self) {
+        // Nothing was written. Where even this fails, the next question says that the file cannot be read.
+        let ended = self.0.prepare_cached("COMMIT").and_then(|mut end| end.execute([]));
+        ended.map(drop).unwrap_or_default();
+    }
 }
 
 /// Says that nothing more may be done with the file through this connection.

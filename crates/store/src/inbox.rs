@@ -7,11 +7,57 @@ use agentry_protocol::envelope::Envelope;
 use agentry_protocol::inbound::EventId;
 use agentry_protocol::intake::{Intake, Routed, Wish};
 use agentry_protocol::{RunId, SessionId, event::Event, inbound::Inbound};
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::error::Error;
 use crate::ledger::Ledger;
 use crate::view::{InboundRow, queue_wish, whole};
+
+/// What a session has to do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OpenRows {
+    /// What lies in its mailbox, oldest first.
+    pub waiting: Vec<InboundRow>,
+    /// What was dropped with the promise of a line, and has had none since.
+    pub summarized: Vec<InboundRow>,
+    /// Its run about something that came in which is not over.
+    pub run: Option<RunId>,
+}
+
+/// Something that came in, with all that was recorded of it before its run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WholeInbound {
+    /// As it stands.
+    pub row: InboundRow,
+    /// As it came.
+    pub inbound: Box<Inbound>,
+    /// Where it went.
+    pub routed: Option<Box<Routed>>,
+    /// What was decided about it.
+    pub decided: Option<Box<AccessRecord>>,
+}
+
+fn waiting(sql: &Connection, session: &SessionId) -> rusqlite::Result<Vec<InboundRow>> {
+    let of = "session = ?1 AND status IN ('waiting', 'steering') ORDER BY routed_seq";
+    InboundRow::all(sql, of, [session.as_str()])
+}
+
+fn summarized(sql: &Connection, session: &SessionId) -> rusqlite::Result<Vec<InboundRow>> {
+    let of = "session = ?1 AND why = 'summarized' AND settled_seq > COALESCE((
+          SELECT MAX(begun.created_seq) FROM inbounds AS said JOIN runs AS begun
+          ON begun.id = said.run WHERE said.session = ?1
+          AND said.authority = inbounds.authority), 0) ORDER BY settled_seq";
+    InboundRow::all(sql, of, [session.as_str()])
+}
+
+fn answering(sql: &Connection, session: &SessionId) -> rusqlite::Result<Option<RunId>> {
+    sql.prepare_cached(
+        "SELECT run FROM inbounds WHERE session = ?1 AND status IN ('running', 'paused', 'taken')
+         ORDER BY seq DESC LIMIT 1",
+    )?
+    .query_row([session.as_str()], |row| row.get::<_, String>(0).map(RunId::new))
+    .optional()
+}
 
 impl Ledger {
     /// Something that came in.
@@ -34,40 +80,58 @@ impl Ledger {
         self.read(|sql| self.received_in(sql, row.seq))
     }
 
+    /// Something that came in, with all that was recorded of it before its run.
+    pub fn inbound_whole(&self, id: &EventId) -> Result<Option<WholeInbound>, Error> {
+        self.read(|sql| {
+            let row = InboundRow::by_id(sql, id).map_err(|source| self.shared.unread(source))?;
+            let Some(row) = row else { return Ok(None) };
+            let inbound = self.received_in(sql, row.seq)?;
+            let routed = match &row.routed {
+                Some(routed) => Some(self.routed_in(sql, routed.seq)?),
+                None => None,
+            };
+            let decided = match &row.decided {
+                Some((_, seq)) => Some(self.decided_in(sql, *seq)?),
+                None => None,
+            };
+            Ok(Some(WholeInbound { row, inbound, routed, decided }))
+        })
+    }
+
     /// Where something went, as the entry has it.
     pub fn inbound_routed(&self, row: &InboundRow) -> Result<Option<Box<Routed>>, Error> {
         let Some(routed) = &row.routed else { return Ok(None) };
-        match self.entry(routed.seq)?.map(|envelope| envelope.event) {
-            Some(Event::Intake(Intake::Routed(routed))) => Ok(Some(routed)),
-            Some(_) | None => Err(self.not_the(routed.seq, "place")),
-        }
+        self.read(|sql| self.routed_in(sql, routed.seq)).map(Some)
     }
 
     /// The decision that let something in, as the entry has it.
     pub fn inbound_decided(&self, row: &InboundRow) -> Result<Option<Box<AccessRecord>>, Error> {
         let Some((_, seq)) = &row.decided else { return Ok(None) };
-        match self.entry(*seq)?.map(|envelope| envelope.event) {
-            Some(Event::Intake(Intake::Decided { record })) => Ok(Some(record)),
-            Some(_) | None => Err(self.not_the(*seq, "decision")),
+        self.read(|sql| self.decided_in(sql, *seq)).map(Some)
+    }
+
+    fn routed_in(&self, sql: &Connection, seq: u64) -> Result<Box<Routed>, Error> {
+        match self.entry_in(sql, seq)?.event {
+            Event::Intake(Intake::Routed(routed)) => Ok(routed),
+            _ => Err(self.not_the(seq, "place")),
         }
     }
 
-    /// What lies in the mailbox of a session, oldest first.
-    pub fn inbounds_waiting(&self, session: &SessionId) -> Result<Vec<InboundRow>, Error> {
-        self.ask(|sql| {
-            let of = "session = ?1 AND status IN ('waiting', 'steering') ORDER BY routed_seq";
-            InboundRow::all(sql, of, [session.as_str()])
-        })
+    fn decided_in(&self, sql: &Connection, seq: u64) -> Result<Box<AccessRecord>, Error> {
+        match self.entry_in(sql, seq)?.event {
+            Event::Intake(Intake::Decided { record }) => Ok(record),
+            _ => Err(self.not_the(seq, "decision")),
+        }
     }
 
-    /// What of a session was dropped with the promise of a line, and has had none since.
-    pub fn inbounds_summarized(&self, session: &SessionId) -> Result<Vec<InboundRow>, Error> {
+    /// What a session has to do.
+    pub fn inbounds_open(&self, session: &SessionId) -> Result<OpenRows, Error> {
         self.ask(|sql| {
-            let of = "session = ?1 AND why = 'summarized' AND settled_seq > COALESCE((
-                  SELECT MAX(begun.created_seq) FROM inbounds AS said JOIN runs AS begun
-                  ON begun.id = said.run WHERE said.session = ?1
-                  AND said.authority = inbounds.authority), 0) ORDER BY settled_seq";
-            InboundRow::all(sql, of, [session.as_str()])
+            Ok(OpenRows {
+                waiting: waiting(sql, session)?,
+                summarized: summarized(sql, session)?,
+                run: answering(sql, session)?,
+            })
         })
     }
 
@@ -95,28 +159,20 @@ impl Ledger {
         })
     }
 
-    /// The run of a session about something that came in which is not over.
-    pub fn run_answering(&self, session: &SessionId) -> Result<Option<RunId>, Error> {
-        self.ask(|sql| {
-            sql.prepare_cached(
-                "SELECT run FROM inbounds WHERE session = ?1 AND status IN ('running', 'paused', 'taken')
-                 ORDER BY seq DESC LIMIT 1",
-            )?
-            .query_row([session.as_str()], |row| row.get::<_, String>(0).map(RunId::new))
-            .optional()
-        })
-    }
-
     /// What a run is about, oldest first.
     pub fn inbounds_of_run(&self, run: &RunId) -> Result<Vec<InboundRow>, Error> {
         self.ask(|sql| InboundRow::all(sql, "run = ?1 ORDER BY routed_seq", [run.as_str()]))
     }
 
-    /// What was answered and whose answer was not sent, oldest first.
-    pub fn inbounds_undelivered(&self, limit: usize) -> Result<Vec<InboundRow>, Error> {
+    /// What was settled after an entry and whose answer was not sent, oldest first, at most so many.
+    pub fn inbounds_undelivered(
+        &self,
+        after_seq: u64,
+        limit: usize,
+    ) -> Result<Vec<InboundRow>, Error> {
         self.ask(|sql| {
-            let of = "delivery = 'pending' ORDER BY settled_seq LIMIT ?1";
-            InboundRow::all(sql, of, [whole(limit as u64)])
+            let of = "delivery = 'pending' AND settled_seq > ?1 ORDER BY settled_seq LIMIT ?2";
+            InboundRow::all(sql, of, [whole(after_seq), whole(limit as u64)])
         })
     }
 
@@ -160,7 +216,7 @@ impl Ledger {
         self.ask(|sql| queue_wish(sql, session))
     }
 
-    fn received_in(&self, sql: &rusqlite::Connection, seq: u64) -> Result<Box<Inbound>, Error> {
+    fn received_in(&self, sql: &Connection, seq: u64) -> Result<Box<Inbound>, Error> {
         let Envelope { event, .. } = self.entry_in(sql, seq)?;
         match event {
             Event::Intake(Intake::Received { inbound }) => Ok(inbound),

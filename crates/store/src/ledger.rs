@@ -200,8 +200,8 @@ impl Ledger {
         let pooled = shared.readers().pop();
         let sql = pooled.map_or_else(|| connection::open_reader(&shared.path), Ok)?;
         let answer = {
-            let snapshot = sql.unchecked_transaction().map_err(|source| shared.unread(source))?;
-            question(&snapshot)?
+            let _snapshot = connection::snapshot(&sql).map_err(|source| shared.unread(source))?;
+            question(&sql)?
         };
         let mut readers = shared.readers();
         if readers.len() < READERS_MAX {

@@ -12,6 +12,7 @@ mod artifact;
 mod batch;
 mod body;
 mod chain;
+mod checkpoint;
 mod connection;
 mod error;
 mod home;
@@ -32,6 +33,7 @@ use std::sync::Arc;
 
 pub use error::{Error, Outcome};
 pub use home::Home;
+pub use inbox::{OpenRows, WholeInbound};
 pub use ledger::{Filter, Ledger};
 pub use lock::{Ownership, SoleIntake};
 pub use past::{CountBy, DecisionCount, PastDecision, PastPlace};

@@ -78,9 +78,9 @@ impl Tail {
 
     fn read(&mut self) -> Result<Vec<Envelope>, Error> {
         let shared = &self.ledger.shared;
-        let snapshot = self.sql.unchecked_transaction().map_err(|source| shared.unread(source))?;
-        let last = shared.last_seq(&snapshot)?;
-        let entries = shared.entries(&snapshot, self.after_seq, &self.filter, TAIL_ENTRIES_MAX)?;
+        let _snapshot = connection::snapshot(&self.sql).map_err(|source| shared.unread(source))?;
+        let last = shared.last_seq(&self.sql)?;
+        let entries = shared.entries(&self.sql, self.after_seq, &self.filter, TAIL_ENTRIES_MAX)?;
         self.after_seq = match entries.last() {
             Some(entry) if entries.len() == TAIL_ENTRIES_MAX => entry.seq,
             Some(_) | None => last.max(self.after_seq),

@@ -42,9 +42,11 @@ pub(crate) use grants::{FoundGrant, entities, identity};
 pub(crate) use inbounds::{status as inbound_status, wish as queue_wish};
 pub(crate) use sessions::{by_key as session_by_key, place as session_place};
 pub(crate) use spending::{bill, whole};
+pub(crate) use turns::is_under_way as is_turn_under_way;
 
 /// The tables with the columns that order their rows, in the order of a dump.
-pub(crate) const TABLES: [(&str, &str); 15] = [
+pub(crate) const TABLES: [(&str, &str); 16] = [
+    ("access_changed", "one"),
     ("sessions", "id"),
     ("turns", "id"),
     ("runs", "id"),

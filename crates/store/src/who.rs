@@ -100,6 +100,14 @@ impl AuditRow {
 }
 
 impl Ledger {
+    /// The last entry that changed who is known or who may do what; zero if there is none.
+    pub fn access_changed(&self) -> Result<u64, Error> {
+        self.ask(|sql| {
+            sql.prepare_cached("SELECT COALESCE(MAX(seq), 0) FROM access_changed")?
+                .query_row([], |row| row.get::<_, i64>(0).map(i64::cast_unsigned))
+        })
+    }
+
     /// The decisions that fit, the newest first.
     pub fn audit(&self, filter: &AuditFilter) -> Result<Vec<AuditRow>, Error> {
         let (of, mut values) = conditions(filter);

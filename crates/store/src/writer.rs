@@ -18,6 +18,7 @@ use crate::Clock;
 use crate::anchor::{Anchor, Tip};
 use crate::artifact::Artifacts;
 use crate::batch::{self, AtHead, Entry, Trouble};
+use crate::checkpoint::Checkpoints;
 use crate::connection::{self, LAYOUT_VERSION};
 use crate::error::{Error, Outcome};
 use crate::home::Home;
@@ -127,6 +128,7 @@ pub(crate) struct Writer {
     anchor: Anchor,
     tip: Tip,
     signal: Arc<Signal>,
+    checkpoints: Checkpoints,
 }
 
 /// The connection failed; nothing may be done with it.
@@ -150,12 +152,23 @@ impl From<rusqlite::Error> for NotBegun {
 
 impl Writer {
     pub(crate) fn open(home: &Home, clock: Clock, signal: Arc<Signal>) -> Result<Self, Error> {
-        let (sql, path) = (connection::open_writer(home)?, home.ledger());
+        let (mut sql, path) = (connection::open_writer(home)?, home.ledger());
+        let checkpoints = Checkpoints::of(&mut sql, path.clone())
+            .map_err(|source| Error::Read { path: path.clone(), source })?;
         let (tip, _) =
             batch::tip(&sql).map_err(|source| Error::Read { path: path.clone(), source })?;
         let anchor = Anchor::open(&home.anchor(), &tip, clock())?;
         signal.state().last_seq = tip.seq;
-        Ok(Self { sql, path, artifacts: Artifacts::new(home), clock, anchor, tip, signal })
+        Ok(Self {
+            sql,
+            path,
+            artifacts: Artifacts::new(home),
+            clock,
+            anchor,
+            tip,
+            signal,
+            checkpoints,
+        })
     }
 
     /// Works until nobody can ask any more, or a commit fails.
@@ -227,6 +240,7 @@ impl Writer {
             reply.send(answer).unwrap_or_default();
         }
         self.anchor.follow(&tip, (self.clock)());
+        self.checkpoints.follow();
         Ok(())
     }
 

@@ -130,7 +130,7 @@ impl Chat<'_> {
         let row = question::answered(&question.approval.call.tool, &answer);
         let parts = &self.talk.engine.parts;
         let id = &question.approval.id;
-        match request::answer(&parts.ledger, id, answer, parts.new_number) {
+        match request::answer((&parts.ledger, &parts.redactor), id, answer, parts.new_number) {
             Ok(_) => self.scroll.attach(row, columns),
             Err(error) => self.note(&format!("The answer was not taken: {error}"), BAD),
         }

@@ -16,6 +16,7 @@ use crate::engine;
 use crate::fault::{Blame, Fault};
 use crate::host::Host;
 use crate::render::escaped;
+use crate::secret;
 
 #[derive(Args)]
 pub(crate) struct Options {
@@ -66,7 +67,8 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     let edit = options.edit.as_deref().map(edited).transpose()?;
     let reason = options.reason.clone();
     let answer = Answer { allow, reach, reason, edit, expired: false };
-    let answered = request::answer(&ledger, &id, answer, engine::new_number);
+    let redactor = secret::redactor(host)?;
+    let answered = request::answer((&ledger, &redactor), &id, answer, engine::new_number);
     let answered = answered.map_err(engine::fault)?;
     let mut out = anstream::stdout().lock();
     writeln!(out, "{id}: {}", if allow { "yes" } else { "no" })?;

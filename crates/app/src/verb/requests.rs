@@ -16,6 +16,7 @@ use crate::engine::{self, new_number};
 use crate::fault::{Blame, Fault};
 use crate::host::Host;
 use crate::render::escaped;
+use crate::secret;
 
 /// How long a yes for a day lasts.
 const DAY_MS: u64 = agentry_kernel::limits::GRANT_DAY_MS;
@@ -92,10 +93,11 @@ pub(crate) fn run(host: &Host, what: &Requests) -> Result<ExitCode, Fault> {
             }
         }
         Requests::Approve(options) => {
-            say(&ledger, &options.request, Answer::yes(reach(options)?), &mut out)?;
+            say(host, &ledger, (&options.request, Answer::yes(reach(options)?)), &mut out)?;
         }
         Requests::Deny(options) => {
-            say(&ledger, &options.request, Answer::no(options.reason.clone()), &mut out)?;
+            let no = Answer::no(options.reason.clone());
+            say(host, &ledger, (&options.request, no), &mut out)?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -129,9 +131,15 @@ fn find(ledger: &Ledger, text: &str) -> Result<ApprovalRow, Fault> {
     }
 }
 
-fn say(ledger: &Ledger, text: &str, answer: Answer, out: &mut dyn Write) -> Result<(), Fault> {
+fn say(
+    host: &Host,
+    ledger: &Ledger,
+    (text, answer): (&str, Answer),
+    out: &mut dyn Write,
+) -> Result<(), Fault> {
     let id = find(ledger, text)?.approval.id;
-    let answered = request::answer(ledger, &id, answer.clone(), new_number);
+    let redactor = secret::redactor(host)?;
+    let answered = request::answer((ledger, &redactor), &id, answer.clone(), new_number);
     let answered = answered.map_err(engine::fault)?;
     let word = if answer.allow { "approved" } else { "denied" };
     match (&answered.grant, answer.allow) {

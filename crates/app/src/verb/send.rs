@@ -16,7 +16,6 @@ use agentry_protocol::inbound::{Body, EventId, Inbound, PeerKind, Place, Sender}
 use agentry_runtime::channel::Taken;
 use agentry_runtime::desk::{Desk, Furniture, Scope};
 use agentry_runtime::receive::receive;
-use agentry_runtime::redact::Redactor;
 use agentry_runtime::reply::Replies;
 use agentry_runtime::trace;
 use agentry_store::{DeliveryStatus, Filter, InboundRow, InboundStatus, Ledger, SoleIntake};
@@ -31,6 +30,7 @@ use crate::host::Host;
 use crate::limits::{LINE_BYTES_MAX, SERVER_LOOK_TIME};
 use crate::reception::{Asked, Reception};
 use crate::render::visible;
+use crate::secret;
 use crate::verb::absolute_model;
 
 #[derive(Args)]
@@ -116,7 +116,8 @@ pub(crate) fn run(host: &Host, options: Options) -> Result<ExitCode, Fault> {
     let ledger = engine::open_ledger(host)?;
     let inbound = inbound(&options, ledger.now())?;
     let event = inbound.event_id.clone();
-    let received = receive(&ledger, &Redactor::default(), inbound).map_err(engine::fault)?;
+    let redactor = secret::redactor(host)?;
+    let received = receive(&ledger, &redactor, inbound).map_err(engine::fault)?;
     let seq = received.seq;
     if received.taken == Taken::Repeated {
         say(&format!("{event} came in before, as entry {seq}; this is what became of it"));

@@ -289,8 +289,9 @@ impl Desk {
                 let reach = if session { Reach::Session } else { Reach::Once };
                 let answer = if allow { Answer::yes(reach) } else { Answer::no(reason) };
                 self.under_way().ok_or("no run is under way")?;
-                let (ledger, new_number) = (&self.parts.ledger, self.parts.new_number);
-                let answered = request::answer(ledger, &approval, answer, new_number);
+                let parts = &self.parts;
+                let book = (&parts.ledger, &*parts.redactor);
+                let answered = request::answer(book, &approval, answer, parts.new_number);
                 answered.map(|_| ()).map_err(|error| error.to_string())
             }
             Inbound::Cancel {} => self.record(Event::CancelReceived {}),

@@ -258,6 +258,35 @@ fn a_stop_drops_what_waits_first_and_then_ends_what_runs() {
 }
 
 #[test]
+fn a_stop_leaves_what_came_after_it() {
+    let (story, server) = gated();
+    server.kill();
+    // They are taken together when the server is there again.
+    hand_in(&story, "m1", "", "/queue followup first");
+    hand_in(&story, "m2", "", "/stop");
+    hand_in(&story, "m3", "", "/queue followup third");
+    let server = served(&story);
+    let dropped = until(&story, "send:m1", "unrun");
+    assert_eq!(stage(&dropped, "broker")["data"]["why"], "aborted");
+    until(&story, "send:m2", "unrun");
+    let_through(&story, "send:m3");
+    stop(server);
+}
+
+#[test]
+fn a_stop_ends_a_run_that_waits_for_a_person() {
+    let (story, server) = gated();
+    script(&story, "s.jsonl", &[line("", &["touch new.txt"]), line("Done.", &[])]);
+    hand_in(&story, "m1", "", "first");
+    until(&story, "send:m1", "paused");
+    hand_in(&story, "m2", "", "/stop");
+    until(&story, "send:m1", "failed");
+    stop(server);
+    assert_eq!(story.out("approvals"), "nothing waits for an answer\n");
+    assert!(!story.path("new.txt").exists());
+}
+
+#[test]
 fn collected_messages_share_a_turn_with_one_sender_only() {
     let (story, server) = gated();
     let (ann, bob) = ("--channel tg --from ann --peer room", "--channel tg --from bob --peer room");
@@ -369,6 +398,28 @@ fn broken_policies_let_nobody_in() {
     assert_eq!(story.json("trace send:m1 --json")["status"], "received");
     std::fs::remove_file(story.path(".agentry/access/more.yml")).expect("it was written");
     assert_eq!(story.out("send --model scripted:s.jsonl --id m1 Hi"), "Hello.\n");
+}
+
+#[test]
+fn a_server_whose_policies_break_lets_nobody_in_until_they_are_mended() {
+    let story = Story::new(OPEN_ROOM);
+    script(&story, "s.jsonl", &[line("Hello.", &[])]);
+    let server = served(&story);
+    assert_eq!(story.out("send --id m1 Hi"), "Hello.\n");
+    story.file(".agentry/access/more.yml", b"policies:\n  - name: [\n");
+    // Whoever comes within a moment of the change may still be let in by what was read before.
+    let status = |event: &str| story.json(&format!("trace {event} --json"))["status"].clone();
+    let is_left = |number: &usize| {
+        let event = format!("send:x{number}");
+        hand_in(&story, &format!("x{number}"), "", "Hi");
+        (0..200).all(|_| status(&event) == "received")
+    };
+    let left = (0..100).find(is_left).expect("somebody is not let in any more");
+    std::fs::remove_file(story.path(".agentry/access/more.yml")).expect("it was written");
+    until(&story, &format!("send:x{left}"), "answered");
+    let said = stop(server).err;
+    assert_eq!(said.matches("nothing is taken in, and nobody is let in: ").count(), 1, "{said}");
+    assert_eq!(said.matches("what comes in is taken again").count(), 1, "{said}");
 }
 
 #[test]

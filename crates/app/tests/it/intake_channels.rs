@@ -170,3 +170,20 @@ fn an_answer_that_cannot_go_out_is_shown_as_such() {
     assert_eq!(delivery(&trace)["error"], "the channel does not know `nobody`");
     assert_eq!(delivery(&trace)["data"]["chunks_sent"], 0);
 }
+
+#[test]
+fn what_is_attached_is_told_to_the_agent() {
+    let mut with = event("1", "What is this?");
+    with["attachments"] = json!([{
+        "id": "a1", "filename": "cat.png", "content_type": "image/png", "size_bytes": 7,
+        "path": "in/cat.png",
+    }]);
+    let story = story("A cat.", &[with]);
+    let server = served(&story);
+    until(&story, "tg:1", is_sent);
+    stop(server);
+    let run = crate::record::latest(&story);
+    let record = story.out(&format!("show {run} --format json"));
+    let line = "What is this?\\n[Attached: cat.png (image/png, 7 bytes) at in/cat.png]";
+    assert!(record.contains(line), "{record}");
+}

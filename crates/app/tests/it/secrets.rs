@@ -276,6 +276,34 @@ fn a_canary_in_a_prompt_a_check_a_preview_and_a_steer_is_in_no_artefact() {
 }
 
 #[test]
+fn a_canary_in_what_comes_in_and_in_what_a_person_answers_is_in_no_artefact() {
+    let story = story();
+    let write = json!({ "name": "Write", "input": { "path": "x.txt", "content": "x" } });
+    let lines = [json!({ "text": "", "tool_calls": [write] }).to_string(), line("Done.", &[])];
+    script(&story, "s.jsonl", &lines);
+    let sent = story.ran_in(
+        "",
+        &format!("send --id one --model scripted:s.jsonl --name '{CANARY}' 'Use {CANARY}'"),
+    );
+    assert_eq!(sent.code, Some(4), "{}", sent.err);
+    let approval = waiting(&story)[0].clone();
+    let edit = json!({ "path": "x.txt", "content": CANARY }).to_string();
+    let edited = story.ran_in("", &format!("answer {approval} yes --edit '{edit}'"));
+    assert_eq!(edited.code, Some(2), "{}", edited.err);
+    assert!(edited.err.contains("the arguments hold the value of a secret"), "{}", edited.err);
+    assert_eq!(waiting(&story), [approval.clone()], "the question stays");
+    let no = story.ran_in("", &format!("answer {approval} no --reason 'not {CANARY}'"));
+    assert_eq!(no.code, Some(0), "{}", no.err);
+    let trace = story.ran_in("", "trace send:one --json");
+    assert!(trace.out.contains("[secret canary]"), "{}", trace.out);
+    let resumed = story.ran_in("", &format!("resume {}", latest(&story)));
+    let shown = story.ran_in("", &format!("show {} --format json", latest(&story)));
+    assert!(shown.out.contains("not [secret canary]"), "{}", shown.out);
+    assert_eq!(hits_everywhere(&story, &[sent, edited, no, trace, resumed, shown]), [""; 0]);
+    all_is_recorded(&story);
+}
+
+#[test]
 fn a_command_sees_only_what_is_declared_for_it() {
     let story = Story::new(PROJECT)
         .with("SHELL_TOOL_MODE", "full")

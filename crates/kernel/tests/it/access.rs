@@ -1,6 +1,6 @@
 //! Who may reach an agent, with the policies that ship: each line of the list of behaviors a test.
 
-use agentry_agentfile::access::{LocalTime, Policy, parse, stock};
+use agentry_agentfile::access::{LocalTime, MINUTES_PER_DAY, Policy, parse, stock};
 use agentry_agentfile::diagnostic::Findings;
 use agentry_agentfile::source::Source;
 use agentry_kernel::access::{
@@ -381,6 +381,24 @@ fn quiet_hours_begin_at_eleven_and_end_at_eight() {
     let owner = Principal::of(PrincipalKind::Owner);
     let owner = decide(&access, Asked { time: at("02:00"), ..dm(&owner, "mail") });
     assert!(owner.modifiers.is_empty());
+}
+
+#[test]
+fn what_is_decided_changes_only_at_the_turning_points() {
+    assert!(shipped(&["friends-access"]).turning_points().is_empty());
+    let access = shipped(&["quiet-hours", "weekend-work-filter", "work-context", "friends-access"]);
+    let turns = access.turning_points();
+    assert_eq!(turns.iter().copied().collect::<Vec<_>>(), [0, 8 * 60, 23 * 60]);
+    let robin = person("Robin", "friend");
+    let said = |time: &str| decide(&access, Asked { time: at(time), ..dm(&robin, "slack") });
+    let mut before = said("sun 23:59");
+    for day in ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] {
+        for minute in 0..MINUTES_PER_DAY {
+            let now = said(&format!("{day} {:02}:{:02}", minute / 60, minute % 60));
+            assert!(now == before || turns.contains(&minute), "{day} {minute}");
+            before = now;
+        }
+    }
 }
 
 #[test]

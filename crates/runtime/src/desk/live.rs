@@ -2,23 +2,22 @@
 //!
 //! Must never: make up what is not recorded.
 
-use std::collections::{BTreeSet, HashSet};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::collections::HashSet;
 use std::sync::mpsc::Sender;
 
 use agentry_kernel::mailbox::{Item, Mailbox, Place, Sender as Speaker, State};
 use agentry_kernel::route;
-use agentry_protocol::envelope::Stream;
+use agentry_protocol::envelope::Envelope;
 use agentry_protocol::event::Event;
 use agentry_protocol::inbound::EventId;
+use agentry_protocol::intake::Intake;
 use agentry_protocol::{ContentHash, RunId, SessionId};
-use agentry_store::{Filter, InboundRow, Ledger, Tail};
+use agentry_store::{InboundRow, Ledger, OpenRows};
 
 use super::{Came, Word};
 use crate::error::Error;
-use crate::limits::TAIL_LOOK_TIME_MAX;
-use crate::threads;
+use crate::host::SharedHost;
+use crate::mail::Looking;
 
 /// A session with something to do.
 pub(crate) struct Live {
@@ -27,7 +26,7 @@ pub(crate) struct Live {
     pub(super) run: Option<RunId>,
     /// Whether that run waits for a person.
     pub(super) is_paused: bool,
-    /// Whether the run that begins is not wanted any more.
+    /// Whether the run that begins or runs was asked to end.
     pub(super) is_unwanted: bool,
     /// Its place in the line.
     pub(super) ticket: Option<u64>,
@@ -44,13 +43,11 @@ impl Live {
         session: &SessionId,
         arriving: &HashSet<EventId>,
     ) -> Result<Self, Error> {
-        let waiting = ledger.inbounds_waiting(session)?;
+        let OpenRows { waiting, summarized, run } = ledger.inbounds_open(session)?;
         let waiting = waiting.iter().filter(|row| !arriving.contains(&row.id));
         let items = waiting.clone().map(|row| item(ledger, row)).collect::<Result<_, _>>()?;
-        let dropped = ledger.inbounds_summarized(session)?;
         let dropped: Vec<Item> =
-            dropped.iter().map(|row| item(ledger, row)).collect::<Result<_, _>>()?;
-        let run = ledger.run_answering(session)?;
+            summarized.iter().map(|row| item(ledger, row)).collect::<Result<_, _>>()?;
         let (running, is_paused) = match &run {
             None => (None, false),
             Some(run) => {
@@ -74,6 +71,14 @@ impl Live {
             starting: Vec::new(),
             steers,
         })
+    }
+
+    /// Whether the turn that runs or begins was asked to stop.
+    pub(super) fn is_stopped(&self) -> bool {
+        match self.mailbox.state() {
+            State::Starting { work, .. } | State::Running { work, .. } => work.stop.is_some(),
+            State::Idle | State::Compacting { .. } => false,
+        }
     }
 
     /// For whom the turn is that runs or begins.
@@ -106,9 +111,9 @@ fn item(ledger: &Ledger, row: &InboundRow) -> Result<Item, Error> {
         id: row.id.clone(),
         sender: Speaker { authority: routed.authority, place: route::place(&inbound) },
         source: routed.source,
-        text: routed.text.unwrap_or(inbound.body.content),
         settings: routed.settings,
         received_ms: inbound.timestamp,
+        text: route::spoken(routed.text.unwrap_or_else(|| inbound.body.content.clone()), &inbound),
     })
 }
 
@@ -122,44 +127,32 @@ pub(super) fn unfinished(ledger: &Ledger) -> Result<Vec<SessionId>, Error> {
     Ok(sessions)
 }
 
-/// Ends the following when it goes.
-pub(super) struct Following(Arc<AtomicBool>);
-
-impl Drop for Following {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::SeqCst);
-    }
-}
-
-/// Follows what comes in, and tells the desk what is its own.
-pub(super) fn follow(ledger: &Ledger, words: Sender<Word>) -> Result<Following, Error> {
-    let filter = Filter { stream: Some(Stream::World), ..Filter::default() };
-    let tail = ledger.tail(ledger.last_seq()?, filter)?;
-    let over = Arc::new(AtomicBool::new(false));
-    let flag = over.clone();
-    threads::start("desk inputs".to_owned(), move || pass_on(tail, &flag, &words))?;
-    Ok(Following(over))
-}
-
-fn pass_on(mut tail: Tail, over: &AtomicBool, words: &Sender<Word>) {
-    while !over.load(Ordering::SeqCst) {
-        let Ok(envelopes) = tail.next(TAIL_LOOK_TIME_MAX) else {
-            // The ledger is broken for everybody; the desk finds that out by itself.
-            words.send(Word::Came(Came::default())).unwrap_or_default();
-            return;
+/// Looks out for what comes in, and tells the desk what is its own.
+pub(super) fn look_out(host: &SharedHost, words: Sender<Word>) -> Result<Looking, Error> {
+    let see = move |seen: Result<&[Envelope], &str>| {
+        let word = match seen {
+            Ok(envelopes) => Word::Came(Came::of(envelopes)),
+            Err(why) => Word::Broken(why.to_owned()),
         };
-        if envelopes.is_empty() {
-            continue;
-        }
-        let mut came = Came { access: false, touched: BTreeSet::new() };
+        // A desk that is gone needs to know nothing.
+        words.send(word).unwrap_or_default();
+    };
+    host.mail.look_out(&host.ledger, Box::new(see))
+}
+
+impl Came {
+    fn of(envelopes: &[Envelope]) -> Self {
+        let mut came = Self::default();
         for envelope in envelopes {
-            came.access |= matches!(envelope.event, Event::Access(_));
-            let touches =
-                matches!(envelope.event, Event::ApprovalAnswered { .. } | Event::CancelReceived {});
-            came.touched.extend(envelope.about.session.filter(|_| touches));
+            let session = envelope.about.session.as_ref();
+            if let Event::Intake(Intake::Received { .. }) = &envelope.event {
+                came.received = true;
+            } else if let Event::ApprovalAnswered { .. } = &envelope.event {
+                came.answered.extend(session.cloned());
+            } else if let Event::CancelReceived {} = &envelope.event {
+                came.cancelled.extend(session.cloned());
+            }
         }
-        if words.send(Word::Came(came)).is_err() {
-            return;
-        }
+        came
     }
 }

@@ -26,9 +26,13 @@ impl Desk {
             Ok(Outcome { run, end: End::Paused(_), .. }) => {
                 let Some(live) = self.live.get_mut(session) else { return Ok(()) };
                 live.run = Some(run.clone());
-                // The answer may have come while the run was let go.
-                live.is_paused = !self.host.ledger.approvals_waiting_of(&run)?.is_empty();
-                if !live.is_paused {
+                // The answer, or the word to stop, may have come while the run was let go.
+                let is_unwanted = std::mem::take(&mut live.is_unwanted) || live.is_stopped();
+                live.is_paused =
+                    !is_unwanted && !self.host.ledger.approvals_waiting_of(&run)?.is_empty();
+                if is_unwanted {
+                    self.put_in_line(session, Job::End(run));
+                } else if !live.is_paused {
                     self.put_in_line(session, Job::Resume(run));
                 }
                 Ok(())
@@ -40,6 +44,7 @@ impl Desk {
     fn ended(&mut self, session: &SessionId) -> Result<(), Error> {
         let Some(live) = self.live.get_mut(session) else { return Ok(()) };
         live.run = None;
+        live.is_unwanted = false;
         live.steers.clear();
         let input = match live.mailbox.state() {
             State::Running { turn, .. } => Input::TurnEnded(turn.clone()),
@@ -63,6 +68,14 @@ impl Desk {
             }
             return self.ended(session);
         }
+        if let Some(run) = self.live.get(session).and_then(|live| live.run.clone()) {
+            if self.is_over(&run)? {
+                // Another process ended it; its answer is still ours to send.
+                self.answer_or_say(session, run);
+                return self.ended(session);
+            }
+            self.rest.left.insert(session.clone(), run);
+        }
         let wait = self.rest.waits.entry(session.clone()).or_insert(BUSY_SESSION_WAIT_MS);
         let at = self.host.ledger.now().saturating_add(*wait);
         *wait = wait.saturating_mul(2).min(BUSY_SESSION_WAIT_MS_MAX);
@@ -73,12 +86,38 @@ impl Desk {
         Ok(())
     }
 
+    fn is_over(&self, run: &RunId) -> Result<bool, Error> {
+        Ok(self.host.ledger.run(run)?.is_some_and(|row| row.ending.is_some()))
+    }
+
+    /// A run that could not go on here may have been ended by another process since.
+    pub(super) fn answer_what_was_left(&mut self, session: &SessionId) {
+        let Some(run) = self.rest.left.remove(session) else { return };
+        match self.is_over(&run) {
+            Ok(true) => self.answer_or_say(session, run),
+            // It is taken up again now.
+            Ok(false) => {}
+            Err(error) => (self.say)(&format!("{session}: {error}")),
+        }
+    }
+
+    /// Sends the answer of a run that is over, or tries it again later.
+    fn answer_or_say(&mut self, session: &SessionId, run: RunId) {
+        if let Err(error) = self.worker.replies.answer(&self.host, &run) {
+            (self.say)(&format!("{session}: the answer is not sent: {error}; tried again later"));
+            let at = self.host.ledger.now().saturating_add(BUSY_SESSION_WAIT_MS);
+            self.rest.left.insert(session.clone(), run);
+            self.rest.wakes.insert((at, session.clone()));
+        }
+    }
+
     /// Ends a run whose turn cannot begin.
-    fn give_up(&self, session: &SessionId, run: RunId, error: &Error) -> Result<(), Error> {
+    fn give_up(&mut self, session: &SessionId, run: RunId, error: &Error) -> Result<(), Error> {
         let about = About { session: Some(session.clone()), run: Some(run.clone()), turn: None };
         let message = Some(self.host.redactor.hide(&error.to_string()));
         let event = Event::RunEnded { ending: Ending::Failed, message };
         self.host.ledger.append(vec![Draft { cause: None, about, event }])?;
-        self.worker.replies.answer(&self.host, &run)
+        self.answer_or_say(session, run);
+        Ok(())
     }
 }

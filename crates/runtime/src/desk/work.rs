@@ -99,15 +99,13 @@ impl Worker {
         let unknown = || Error::Halted(format!("{session} or what waits in it is not recorded"));
         let row = ledger.session(session)?.ok_or_else(unknown)?;
         let last = items.last().ok_or_else(unknown)?;
-        let came = ledger.inbound(&last.id)?.ok_or_else(unknown)?;
-        let routed = ledger.inbound_routed(&came)?.ok_or_else(unknown)?;
-        let record = ledger.inbound_decided(&came)?.ok_or_else(unknown)?;
-        let inbound = ledger.inbound_received(&came)?;
+        let came = ledger.inbound_whole(&last.id)?.ok_or_else(unknown)?;
+        let record = came.decided.ok_or_else(unknown)?;
         let mut terms = self.office.terms(runner.definitions, &row.agent)?;
-        terms.persona = routed.persona.clone();
+        terms.persona = came.routed.ok_or_else(unknown)?.persona;
         let limits = request::limits(&runner.definitions.library.settings.config.requests);
         terms.bounds = Some(request::bounds(ledger, &record, limits)?);
-        let prompt = match route::about(&inbound, &record.principal) {
+        let prompt = match route::about(&came.inbound, &record.principal) {
             Some(about) => format!("{prompt}\n\n{about}"),
             None => prompt,
         };

@@ -140,6 +140,17 @@ pub(super) fn fold(
     change: &AccessChange,
 ) -> rusqlite::Result<()> {
     match change {
+        // What lists show becomes less; nobody may do more or less.
+        AccessChange::AuditTrimmed(_) => {}
+        AccessChange::GrantGiven { .. }
+        | AccessChange::GrantRevoked { .. }
+        | AccessChange::GrantExpired { .. }
+        | AccessChange::EntityChanged { .. }
+        | AccessChange::EntityRemoved { .. } => {
+            run(sql, "INSERT OR REPLACE INTO access_changed VALUES (1, ?1)", [entry.seq])?;
+        }
+    }
+    match change {
         AccessChange::GrantGiven { grant } => given(sql, entry, grant),
         AccessChange::GrantRevoked { grant, by, reason } => {
             let changed = run(

@@ -380,7 +380,7 @@ pub(super) fn run_created(
     for event in &plan.given.inbounds {
         run(
             sql,
-            "UPDATE inbounds SET status = 'running', run = ?2, replied = ?3
+            "UPDATE inbounds SET status = 'running', run = ?2, replied = ?3, steer_seq = NULL
              WHERE id = ?1 AND status = 'waiting'",
             params![event.as_str(), entry.run(), Some(event) == last],
         )?;
@@ -404,7 +404,7 @@ pub(super) fn taken(sql: &Connection, entry: &Placed<'_>, input: u64) -> rusqlit
     run(
         sql,
         "UPDATE inbounds SET status = 'taken', run = ?2, turn = ?3
-         WHERE steer_seq = ?1 AND status = 'steering'",
+         WHERE steer_seq = ?1 AND status IN ('waiting', 'steering')",
         params![input.cast_signed(), entry.run(), entry.turn()],
     )?;
     Ok(())
@@ -419,11 +419,12 @@ pub(super) fn turn_started(sql: &Connection, entry: &Placed<'_>) -> rusqlite::Re
     Ok(())
 }
 
-/// What the turn did not take by now, it will not take.
+/// What the turn did not take by now, it will not take. Another turn of the run may, so the entry that told
+/// it stays known until a run is about it.
 pub(super) fn turn_ended(sql: &Connection, session: &str) -> rusqlite::Result<()> {
     run(
         sql,
-        "UPDATE inbounds SET status = 'waiting', steer_seq = NULL
+        "UPDATE inbounds SET status = 'waiting'
          WHERE session = ?1 AND status = 'steering'",
         [session],
     )?;

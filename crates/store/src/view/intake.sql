@@ -21,7 +21,7 @@ CREATE TABLE inbounds (
 CREATE INDEX inbounds_by_age ON inbounds (seq);
 CREATE INDEX inbounds_received ON inbounds (seq) WHERE status = 'received';
 CREATE INDEX inbounds_waiting ON inbounds (session, routed_seq) WHERE status IN ('waiting', 'steering');
-CREATE INDEX inbounds_steering ON inbounds (steer_seq) WHERE status = 'steering';
+CREATE INDEX inbounds_steered ON inbounds (steer_seq) WHERE steer_seq IS NOT NULL;
 CREATE INDEX inbounds_under_way ON inbounds (run, seq) WHERE status IN ('running', 'paused', 'taken');
 CREATE INDEX inbounds_answering ON inbounds (session, seq) WHERE status IN ('running', 'paused', 'taken');
 CREATE INDEX inbounds_by_run ON inbounds (run) WHERE run IS NOT NULL;
@@ -95,3 +95,9 @@ CREATE TABLE identities (
     PRIMARY KEY (channel, identifier)
 ) WITHOUT ROWID;
 CREATE INDEX identities_by_entity ON identities (entity);
+
+-- The last entry that changed who is known or who may do what; one row.
+CREATE TABLE access_changed (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    seq INTEGER NOT NULL
+);

@@ -111,6 +111,13 @@ impl TurnRow {
     }
 }
 
+/// Whether a turn of a run began and did not end.
+pub(crate) fn is_under_way(sql: &Connection, run: Option<&RunId>) -> rusqlite::Result<bool> {
+    let Some(run) = run else { return Ok(false) };
+    sql.prepare_cached("SELECT 1 FROM turns WHERE run = ?1 AND ended_seq IS NULL LIMIT 1")?
+        .exists([run.as_str()])
+}
+
 pub(super) fn started(
     sql: &Connection,
     entry: &Placed<'_>,
@@ -128,7 +135,10 @@ pub(super) fn started(
         return Ok(());
     }
     sessions::touched(sql, entry)?;
-    inbounds::turn_started(sql, entry)?;
+    // A turn that only makes room answers nothing.
+    if plan.compaction.is_none() {
+        inbounds::turn_started(sql, entry)?;
+    }
     runs::turn_started(sql, entry, plan.step)
 }
 

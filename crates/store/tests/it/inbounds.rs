@@ -4,6 +4,7 @@ use agentry_protocol::access::{
     AccessRecord, Credentials, Decision, Effect, Giver, Grant, GrantConditions, Level, Modifiers,
     Openness, Part, PolicyPart, PrincipalQuery, Resource, ToolBounds,
 };
+use agentry_protocol::context::{CompactionPlan, Reason};
 use agentry_protocol::envelope::About;
 use agentry_protocol::event::{Ending, Event};
 use agentry_protocol::inbound::{EventId, Inbound, Place, Sender};
@@ -15,7 +16,7 @@ use agentry_protocol::principal::{Principal, PrincipalKind};
 use agentry_protocol::{AccessId, AgentId, ContentHash, GrantId};
 use agentry_store::{AuditFilter, DeliveryStatus, Error, GrantActivity, InboundStatus};
 
-use crate::scene::{START, Scene, WORKS, about, draft, ends, opened, plan, run, ses, starts};
+use crate::scene::{START, Scene, WORKS, about, draft, ends, opened, plan, run, ses, starts, trn};
 
 pub(crate) fn event(number: u128) -> EventId {
     EventId::of("tg", &number.to_string()).expect(WORKS)
@@ -170,13 +171,13 @@ fn an_event_goes_from_the_channel_to_its_answer() {
     let about = about(1);
     scene.add(&about, answering(&[1, 2]));
     assert_eq!(status(&scene, 1), InboundStatus::Running);
-    assert_eq!(scene.ledger.run_answering(&ses(1)).expect(WORKS), Some(run(1)));
+    assert_eq!(scene.ledger.inbounds_open(&ses(1)).expect(WORKS).run, Some(run(1)));
     scene.add(&about, starts(None));
     scene.add(&about, ends(Ending::Done));
     scene.add(&about, Event::RunEnded { ending: Ending::Done, message: None });
     assert_eq!(status(&scene, 1), InboundStatus::Answered);
     // One answer goes to both, as a reply to the last.
-    let undelivered = scene.ledger.inbounds_undelivered(9).expect(WORKS);
+    let undelivered = scene.ledger.inbounds_undelivered(0, 9).expect(WORKS);
     assert_eq!(undelivered.iter().map(|row| row.id.clone()).collect::<Vec<_>>(), [event(2)]);
     scene.add(&about, delivered(2));
     let row = scene.ledger.inbound(&event(2)).expect(WORKS).expect(WORKS);
@@ -221,8 +222,87 @@ fn what_a_turn_did_not_take_waits_again() {
     scene.add(&about, Event::RunEnded { ending: Ending::Done, message: None });
     assert_eq!(status(&scene, 2), InboundStatus::Answered);
     assert_eq!(status(&scene, 3), InboundStatus::Waiting);
-    let waiting = scene.ledger.inbounds_waiting(&ses(1)).expect(WORKS);
+    let waiting = scene.ledger.inbounds_open(&ses(1)).expect(WORKS).waiting;
     assert_eq!(waiting.iter().map(|row| row.id.clone()).collect::<Vec<_>>(), [event(3)]);
+}
+
+#[test]
+fn what_a_turn_did_not_take_the_next_turn_of_its_run_may() {
+    let scene = waiting(&[1, 2]);
+    scene.add(&about(1), answering(&[1]));
+    scene.add(&about(1), starts(None));
+    let told = scene.add(&about(1), steer(2)).seq;
+    scene.add(&about(1), ends(Ending::Done));
+    assert_eq!(status(&scene, 2), InboundStatus::Waiting);
+    scene.add(&about(2), starts(Some(trn(1))));
+    scene.add(&about(2), Event::InputTaken { input: told });
+    assert_eq!(status(&scene, 2), InboundStatus::Taken);
+    let row = scene.ledger.inbound(&event(2)).expect(WORKS).expect(WORKS);
+    assert_eq!(row.turn, Some(trn(2)));
+}
+
+#[test]
+fn what_a_run_of_its_own_is_about_no_other_run_takes() {
+    let scene = waiting(&[1, 2]);
+    scene.add(&about(1), answering(&[1]));
+    scene.add(&about(1), starts(None));
+    let told = scene.add(&about(1), steer(2)).seq;
+    scene.add(&about(1), ends(Ending::Done));
+    scene.add(&about(1), Event::RunEnded { ending: Ending::Done, message: None });
+    let own = About { run: Some(run(2)), turn: None, ..about(1) };
+    scene.add(&own, answering(&[2]));
+    scene.add(&about(1), Event::InputTaken { input: told });
+    assert_eq!(status(&scene, 2), InboundStatus::Running);
+}
+
+#[test]
+fn a_turn_that_is_over_is_told_nothing_any_more() {
+    let scene = waiting(&[1, 2]);
+    scene.add(&about(1), answering(&[1]));
+    let refused = |scene: &Scene| match scene.ledger.append(vec![draft(&about(1), steer(2))]) {
+        Err(Error::Handled { status: Some(InboundStatus::Waiting), .. }) => {}
+        other => panic!("{other:?}"),
+    };
+    refused(&scene);
+    scene.add(&about(1), starts(None));
+    scene.add(&about(1), ends(Ending::Done));
+    refused(&scene);
+    assert_eq!(status(&scene, 2), InboundStatus::Waiting);
+}
+
+#[test]
+fn a_turn_that_only_makes_room_answers_nothing() {
+    let scene = waiting(&[1]);
+    scene.add(&about(1), answering(&[1]));
+    let Event::TurnStarted(mut room) = starts(None) else { panic!("it starts a turn") };
+    room.compaction = Some(Box::new(CompactionPlan {
+        reason: Reason::Window,
+        focus: None,
+        summarized_through: trn(9),
+        first_kept: None,
+        tokens_before: 9,
+        tokens_kept: 1,
+    }));
+    let turn = |scene: &Scene| scene.ledger.inbound(&event(1)).expect(WORKS).expect(WORKS).turn;
+    scene.add(&about(1), Event::TurnStarted(room));
+    assert_eq!(turn(&scene), None);
+    scene.add(&about(1), ends(Ending::Done));
+    scene.add(&about(2), starts(Some(trn(1))));
+    assert_eq!(turn(&scene), Some(trn(2)));
+}
+
+#[test]
+fn an_event_is_read_whole() {
+    let scene = waiting(&[1]);
+    scene.add(&About::default(), received(2));
+    let whole = scene.ledger.inbound_whole(&event(1)).expect(WORKS).expect(WORKS);
+    assert_eq!((*whole.inbound).clone(), inbound(1));
+    assert_eq!(Event::Intake(Intake::Routed(whole.routed.expect(WORKS))), routed(1));
+    let record = whole.decided.expect(WORKS);
+    assert_eq!(Event::Intake(Intake::Decided { record }), decided(1, Effect::Allow, Vec::new()));
+    let fresh = scene.ledger.inbound_whole(&event(2)).expect(WORKS).expect(WORKS);
+    assert_eq!((fresh.routed, fresh.decided), (None, None));
+    assert_eq!(scene.ledger.inbound_whole(&event(3)).expect(WORKS), None);
 }
 
 #[test]
@@ -232,7 +312,7 @@ fn a_denied_event_is_settled_and_a_dropped_one_is_told_until_the_next_run() {
     scene.add(&About::default(), decided(9, Effect::Deny, Vec::new()));
     assert_eq!(status(&scene, 9), InboundStatus::Denied);
     scene.add(&About::default(), unrun(1, Unrun::Summarized));
-    let told = |scene: &Scene| scene.ledger.inbounds_summarized(&ses(1)).expect(WORKS).len();
+    let told = |scene: &Scene| scene.ledger.inbounds_open(&ses(1)).expect(WORKS).summarized.len();
     assert_eq!(told(&scene), 1);
     scene.add(&about(1), answering(&[2]));
     assert_eq!(told(&scene), 0);
@@ -283,6 +363,24 @@ fn a_use_of_a_grant_is_linked_to_its_decision_until_that_is_too_old() {
     let views = scene.ledger.dump_views().expect(WORKS);
     scene.ledger.rebuild_views().expect(WORKS);
     assert_eq!(scene.ledger.dump_views().expect(WORKS), views);
+}
+
+#[test]
+fn the_last_change_of_who_may_do_what_is_known() {
+    let scene = Scene::new();
+    let none = About::default();
+    let changed = |scene: &Scene| scene.ledger.access_changed().expect(WORKS);
+    assert_eq!(changed(&scene), 0);
+    let given = access(AccessChange::GrantGiven { grant: Box::new(grant(5)) });
+    let given = scene.add(&none, given).seq;
+    assert_eq!(changed(&scene), given);
+    // What lists show becomes less; nobody may do more or less.
+    let trimmed = Trimmed { access_before: 1, grants_before: 1 };
+    scene.add(&none, access(AccessChange::AuditTrimmed(trimmed)));
+    scene.add(&none, received(1));
+    assert_eq!(changed(&scene), given);
+    let expired = access(AccessChange::GrantExpired { grant: GrantId::from_number(5) });
+    assert_eq!(scene.add(&none, expired).seq, changed(&scene));
 }
 
 #[test]
