@@ -198,7 +198,8 @@ impl From<Broken> for Stuck {
 /// Says what must be done before the branch can be sent.
 pub fn plan(question: &Question<'_>, limits: &Limits) -> Result<Plan, Stuck> {
     let shown = Shown::of(question.branch, Rebuild::Compacted)?;
-    let total = question.other_tokens.saturating_add(shown.tokens(question.pruned));
+    let sizes = shown.sizes(question.pruned, limits.window);
+    let total = question.other_tokens.saturating_add(sizes.sum());
     match question.trigger {
         Trigger::Request => {
             let pruning = prune::step(&shown, question.pruned, total, limits.window);
@@ -217,13 +218,15 @@ pub fn plan(question: &Question<'_>, limits: &Limits) -> Result<Plan, Stuck> {
     if question.trigger != Trigger::Asked && fruitless(question.branch) {
         return Err(Stuck::NoProgress { tokens: total });
     }
-    let sizes: Vec<u64> = shown.turns.iter().map(|turn| turn.tokens(question.pruned)).collect();
-    let kept_from = shown.whole_pairs(kept_from(&sizes, keep(question, limits, &sizes)));
+    let keep = keep(question, limits, &sizes.turns);
+    let kept_from = shown.whole_pairs(kept_from(&sizes.turns, keep));
     let (older, kept) = shown.turns.split_at(kept_from);
     let (Some(last), Some(first)) = (older.last(), kept.first()) else {
         return match question.trigger {
             Trigger::Asked => Ok(Plan::Nothing),
-            Trigger::Request | Trigger::Overflow { .. } => shorten(question, limits, &shown),
+            Trigger::Request | Trigger::Overflow { .. } => {
+                shorten(question, limits, (&shown, sizes.sum()))
+            }
         };
     };
     Ok(Plan::Compact(Compact {
@@ -235,7 +238,7 @@ pub fn plan(question: &Question<'_>, limits: &Limits) -> Result<Plan, Stuck> {
         },
         previous_summary: shown.summary.map(str::to_owned),
         tokens_before: total,
-        tokens_kept: sizes[kept_from..]
+        tokens_kept: sizes.turns[kept_from..]
             .iter()
             .fold(question.other_tokens, |sum, size| sum.saturating_add(*size)),
         summary_tokens_max: limits.summary(question.other_tokens),
@@ -264,8 +267,11 @@ fn kept_from(sizes: &[u64], keep: u64) -> usize {
 }
 
 /// Cuts outputs of what is left when nothing can be summarised.
-fn shorten(question: &Question<'_>, limits: &Limits, shown: &Shown<'_>) -> Result<Plan, Stuck> {
-    let tokens = shown.tokens(question.pruned);
+fn shorten(
+    question: &Question<'_>,
+    limits: &Limits,
+    (shown, tokens): (&Shown<'_>, u64),
+) -> Result<Plan, Stuck> {
     let room = limits.room().saturating_sub(question.other_tokens);
     let room = match question.trigger {
         Trigger::Overflow { .. } => room.min(tokens / 2),

@@ -35,6 +35,10 @@ pub const DANGER_CANDIDATES_MAX: usize = 8;
 pub const DANGER_PATH_BYTES_MAX: usize = 4096;
 /// The longest key of a session.
 pub const SESSION_KEY_BYTES_MAX: usize = 1024;
+/// What is estimated to have so many tokens at most is not counted with the tokenizer.
+pub const ESTIMATE_TOKENS_MAX: u64 = 4_000;
+/// Nor is what is less than one of so many parts of the window.
+pub const ESTIMATE_WINDOW_PARTS_MIN: u64 = 10;
 /// How much of a sender's name an agent is told, in characters.
 pub const NAME_CHARS_MAX: usize = 80;
 /// How much of the path of something attached an agent is told, in characters.

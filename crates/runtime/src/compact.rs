@@ -69,7 +69,7 @@ impl Runner<'_> {
         let moment = Moment { session: None, turn: None };
         let terms = plan::terms(&plan, 0);
         let charter = self.definitions.charter(&order.agent, None, &terms, &moment)?;
-        match asked(&branch, &limits, beside(&charter))? {
+        match asked(&branch, &limits, beside(&charter, &limits))? {
             Some(_) => self.begin(order, plan, accepted).map(Some),
             None => Ok(None),
         }
@@ -82,7 +82,7 @@ impl Runner<'_> {
         let branch = Branch::read(ledger, head.as_ref())?;
         let limits = Limits::of_window(self.host.window(&underway.plan.asked.model));
         let charter = self.charter(underway, at, &TurnId::from_number((self.host.new_number)()))?;
-        let Some(compact) = asked(&branch, &limits, beside(&charter))? else {
+        let Some(compact) = asked(&branch, &limits, beside(&charter, &limits))? else {
             return Ok((Left::Over(Ending::Done), None));
         };
         let focus = underway.plan.given.inputs.get(FOCUS).cloned();
@@ -101,7 +101,7 @@ impl Runner<'_> {
         trigger: Trigger,
     ) -> Result<Room, Error> {
         let limits = Limits::of_window(self.host.window(&underway.plan.asked.model));
-        let other_tokens = beside(charter);
+        let other_tokens = beside(charter, &limits);
         let said = [Message::User { content: plan.prompt.clone(), images: plan.images.clone() }];
         let begun = BranchTurn { id, kind: Kind::UnderWay, tokens: None, messages: &said };
         let mut trigger = trigger;
@@ -187,7 +187,7 @@ fn asked(branch: &Branch, limits: &Limits, other_tokens: u64) -> Result<Option<C
 }
 
 /// What is sent beside the talk: the system prompt and the tools.
-fn beside(charter: &Charter) -> u64 {
+fn beside(charter: &Charter, limits: &Limits) -> u64 {
     let tools = serde_json::to_string(&charter.tools).expect("tools are plain JSON");
-    (tokens::estimate(&charter.system) + tokens::estimate(&tools)) as u64
+    tokens::of_texts(&[&charter.system, &tools], limits.window)
 }

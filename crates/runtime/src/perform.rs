@@ -10,7 +10,7 @@ use std::sync::mpsc::Sender;
 use std::time::Instant;
 
 use agentry_kernel::authority::Authority;
-use agentry_kernel::tokens;
+use agentry_kernel::tokens::{self, Scale};
 use agentry_model::{Answer, Model, Question, Trouble};
 use agentry_protocol::CallId;
 use agentry_protocol::access::Credentials;
@@ -157,7 +157,7 @@ impl Workers {
             let event = match answer {
                 Ok(answer) => {
                     let answer = hidden::answer(&host.redactor, answer);
-                    let mut reply = reply(answer, asking.bytes, new_number);
+                    let mut reply = reply(answer, &asking, new_number);
                     let asked = &asking.request.model;
                     let answered = reply.model.as_ref().unwrap_or(asked);
                     reply.cost_nano_usd = host.purse.cost(answered, &reply.usage);
@@ -353,7 +353,7 @@ fn run(host: &SharedHost, context: &ToolContext<'_>, call: &ToolCall) -> ToolOut
 }
 
 /// Gives the calls their ids and their one form, and counts what the provider did not count.
-fn reply(answer: Answer, bytes: u64, new_number: fn() -> u128) -> ModelReply {
+fn reply(answer: Answer, asking: &Asking, new_number: fn() -> u128) -> ModelReply {
     let Answer { text, thinking, calls, sealed, model, usage } = answer;
     let calls = calls.into_iter().map(|call| {
         let tool = ToolName::canonical(&call.name);
@@ -366,14 +366,29 @@ fn reply(answer: Answer, bytes: u64, new_number: fn() -> u128) -> ModelReply {
         ..sealed
     });
     let usage = usage.unwrap_or_else(|| {
-        let asked: usize = calls.iter().map(|call| call.input.to_string().len()).sum();
-        let written = tokens::estimate(&text) + tokens::estimate(&thinking) + asked / 4;
+        let inputs: Vec<String> = calls.iter().map(|call| call.input.to_string()).collect();
+        let written: Vec<&str> =
+            inputs.iter().map(String::as_str).chain([text.as_str(), &thinking]).collect();
         Usage {
-            input_tokens: bytes / 4,
-            output_tokens: written as u64,
+            input_tokens: read(asking),
+            output_tokens: tokens::of_texts(&written, u64::MAX),
             estimated: true,
             ..Usage::default()
         }
     });
     ModelReply { text, thinking, calls, sealed, model, usage, cost_nano_usd: None }
+}
+
+/// How many tokens the model had to read.
+fn read(asking: &Asking) -> u64 {
+    let Asking { request, bytes, .. } = asking;
+    let about = bytes / 4;
+    match Scale::fitting(about, u64::MAX) {
+        Scale::Rough => about,
+        Scale::Exact => {
+            let tools = serde_json::to_string(&request.tools).expect("tools are plain JSON");
+            let beside = Scale::Exact.of_text(&request.system) + Scale::Exact.of_text(&tools);
+            beside + Scale::Exact.of_messages(request.messages.iter().map(|message| &**message))
+        }
+    }
 }

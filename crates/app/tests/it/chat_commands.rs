@@ -145,8 +145,8 @@ fn a_long_talk_is_summed_up_in_its_own_session() {
     pane.says("/compact").sees("There is nothing to sum up yet.").rests();
     drop(pane);
     for fruit in ["apples", "pears", "plums"] {
-        let long = "x".repeat(4000);
-        story.out(&format!("run --session desk --model scripted:s.jsonl '{fruit} {long}'"));
+        let long = " the".repeat(1_000);
+        story.out(&format!("run --session desk --model scripted:s.jsonl '{fruit}{long}'"));
     }
     let chat = format!("-c limits.window=5000 {CHAT} --resume desk");
     let pane = Pane::open(&story, WIDE, &chat);

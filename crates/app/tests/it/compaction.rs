@@ -8,7 +8,7 @@ use crate::story::{Story, ids};
 
 /// About a thousand tokens, and a mark to be found by.
 fn prompt(number: usize) -> String {
-    format!("mark-{number} {}", "x".repeat(4000))
+    format!("mark-{number}{}", " the".repeat(1_000))
 }
 
 /// Room for five such prompts, of which three are kept.

@@ -19,11 +19,11 @@ fn six() -> Story {
     script(&story, "last.jsonl", &[line("SUMMARY", &[]), line("Last.", &[])]);
     let whole = story.home("whole");
     let story = story.with("AGENTRY_HOME", &whole.to_string_lossy());
-    let long = "x".repeat(4_000);
+    let long = " the".repeat(1_000);
     for number in 1..=6 {
         let file = if number == 6 { "last" } else { "s" };
         story.out(&format!(
-            "-c limits.window=8000 run --session desk --model scripted:{file}.jsonl '{number} {long}'"
+            "-c limits.window=8000 run --session desk --model scripted:{file}.jsonl '{number}{long}'"
         ));
     }
     story

@@ -13,7 +13,7 @@ use agentry_protocol::message::Message;
 use agentry_protocol::{CallId, TurnId};
 
 use super::prune::{Pruned, shown_content};
-use crate::tokens;
+use crate::tokens::{self, Scale};
 
 /// One turn of a branch.
 #[derive(Clone, Copy, Debug)]
@@ -131,10 +131,17 @@ impl<'a> Shown<'a> {
         Ok(Self { summary, turns: turns.copied().collect() })
     }
 
-    pub(super) fn tokens(&self, pruned: &Pruned) -> u64 {
+    /// How many tokens the summary and each turn have now that some outputs are cut.
+    pub(super) fn sizes(&self, pruned: &Pruned, window: u64) -> Sizes {
         let summary = self.summary.map(summary_message);
-        let turns = self.turns.iter().map(|turn| turn.tokens(pruned));
-        turns.fold(tokens::of_messages(&summary), u64::saturating_add)
+        let is_untold = |turn: &&BranchTurn<'_>| turn.tokens.is_none();
+        let untold = self.turns.iter().filter(is_untold).flat_map(|turn| turn.messages);
+        let about = tokens::of_messages(untold.chain(&summary));
+        let scale = Scale::fitting(about, window);
+        Sizes {
+            summary: scale.of_messages(&summary),
+            turns: self.turns.iter().map(|turn| turn.tokens(pruned, scale)).collect(),
+        }
     }
 
     /// The same place or an earlier one, so that no call before it has its outcome after it.
@@ -182,21 +189,40 @@ fn pairs<'a>(
     }
 }
 
+/// How many tokens the shown part of a branch has.
+pub(super) struct Sizes {
+    pub(super) summary: u64,
+    /// Of each turn, in their order.
+    pub(super) turns: Vec<u64>,
+}
+
+impl Sizes {
+    pub(super) fn sum(&self) -> u64 {
+        self.turns.iter().copied().fold(self.summary, u64::saturating_add)
+    }
+}
+
 impl BranchTurn<'_> {
     /// How many tokens it adds now that some of its outputs are cut.
-    pub(super) fn tokens(&self, pruned: &Pruned) -> u64 {
+    fn tokens(&self, pruned: &Pruned, scale: Scale) -> u64 {
+        let Some(all) = self.tokens else {
+            let shown = self.messages.iter().map(|message| match pruned.cuts(message) {
+                true => scale.of_messages([&pruned.applied(message)]),
+                false => scale.of_messages([message]),
+            });
+            return shown.sum();
+        };
         let saved = self.messages.iter().map(|message| match message {
             Message::Tool { call, content, .. } => {
                 saving(content, &shown_content(content, pruned.cut(call)))
             }
             Message::User { .. } | Message::Assistant { .. } => 0,
         });
-        let all = self.tokens.unwrap_or_else(|| tokens::of_messages(self.messages));
         all.saturating_sub(saved.sum())
     }
 }
 
-/// How many tokens are saved by showing the second text.
+/// About how many tokens are saved by showing the second text.
 pub(super) fn saving(before: &str, after: &str) -> u64 {
     (tokens::estimate(before) as u64).saturating_sub(tokens::estimate(after) as u64)
 }

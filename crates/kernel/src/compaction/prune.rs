@@ -57,6 +57,14 @@ impl Pruned {
         self.cuts.get(call).copied()
     }
 
+    /// Whether anything of a message is cut.
+    pub(super) fn cuts(&self, message: &Message) -> bool {
+        match message {
+            Message::Tool { call, .. } => self.cuts.contains_key(call),
+            Message::User { .. } | Message::Assistant { .. } => false,
+        }
+    }
+
     /// A message as it is shown.
     pub fn applied(&self, message: &Message) -> Message {
         match message {

@@ -3,7 +3,7 @@
 use agentry_kernel::compaction::{
     Compact, Limits, Plan, Pruned, Question, Stuck, Trigger, plan, request,
 };
-use agentry_kernel::tokens;
+use agentry_kernel::tokens::{self, Scale};
 use agentry_protocol::context::{Compaction, Cut, Pruning};
 use agentry_protocol::message::{Message, Usage};
 
@@ -215,4 +215,31 @@ fn a_turn_has_the_tokens_that_the_provider_counted_or_else_an_estimate() {
     assert_eq!(tokens::of_turn(usage(9_000, 50), usage(9_500, 70), &messages), 104 + 500 + 70);
     let guessed = usage(9_000, 50).map(|usage| Usage { estimated: true, ..usage });
     assert_eq!(tokens::of_turn(guessed, guessed, &messages), 104 + 1_004);
+}
+
+#[test]
+fn what_nobody_counted_is_counted_by_the_tokenizer_where_it_matters() {
+    assert_eq!(Scale::Exact.of_text("hello world"), 2);
+    assert_eq!(Scale::Exact.of_text(""), 0);
+    // Nothing in a text is a command to the tokenizer.
+    assert!(Scale::Exact.of_text("<|endoftext|>") > 1);
+    assert_eq!(Scale::fitting(4_000, 1_000_000), Scale::Rough);
+    assert_eq!(Scale::fitting(4_001, 1_000_000), Scale::Exact);
+    assert_eq!(Scale::fitting(101, 1_000), Scale::Exact);
+    // Code has fewer letters to a token than talk has.
+    let code = "if(a[i]!=0){b[i]+=c[i]*2;}\n".repeat(200);
+    assert!(Scale::Exact.of_text(&code) > 2 * Scale::Rough.of_text(&code));
+    let talk = |number, tokens| {
+        let messages = vec![Message::user(code.clone()), says("done", &[])];
+        Turn { tokens, messages, ..turn(number, 0) }
+    };
+    let small = Limits { window: 8_000, reserve: 1_000, keep: 3_000 };
+    let rough = Scale::Rough.of_messages(&talk(1, None).messages);
+    let told = [talk(1, Some(rough)), talk(2, Some(rough)), talk(3, Some(rough))];
+    assert_eq!(planned(&told, Trigger::Request, &small), Ok(Plan::Nothing), "it would fit");
+    let untold = [talk(1, None), talk(2, None), talk(3, None)];
+    let Ok(Plan::Compact(compact)) = planned(&untold, Trigger::Request, &small) else {
+        panic!("it does not fit");
+    };
+    assert!(compact.tokens_before > 7_000, "{compact:?}");
 }

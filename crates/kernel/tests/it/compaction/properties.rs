@@ -56,7 +56,7 @@ impl Session {
                         .expect("a small number")
                         .saturating_sub(20);
                     let number = u32::try_from(self.branch.len()).expect("a short branch");
-                    self.branch.push(compacted(number, &compact, &"word".repeat(words)));
+                    self.branch.push(compacted(number, &compact, &" the".repeat(words)));
                     changed = true;
                 }
             }

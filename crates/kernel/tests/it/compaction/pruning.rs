@@ -6,7 +6,7 @@ use agentry_kernel::compaction::{
 use agentry_protocol::context::{Cut, Pruning};
 use agentry_protocol::message::Message;
 
-use super::session::{Turn, call_id, output, turn, turn_with_calls, view};
+use super::session::{Turn, call_id, turn, turn_with_calls, view};
 
 const TRIM: Cut = Cut::Trimmed { head_chars: 1_500, tail_chars: 1_500 };
 
@@ -94,7 +94,9 @@ fn what_is_cut_says_so_and_the_same_record_gives_the_same_text() {
     let shown = |chars: usize, cut: Cut| {
         let record = serde_json::to_string(&Pruning { cuts: vec![(call_id(7), cut)] }).unwrap();
         let read: Pruning = serde_json::from_str(&record).unwrap();
-        match Pruned::by([&read]).applied(&output(7, chars)) {
+        let content: String = "7:".chars().chain(std::iter::repeat('x')).take(chars).collect();
+        let whole = Message::Tool { call: call_id(7), content, ok: true };
+        match Pruned::by([&read]).applied(&whole) {
             Message::Tool { content, ok: true, .. } => content,
             other => panic!("{other:?}"),
         }

@@ -57,8 +57,8 @@ pub(super) fn says(text: &str, calls: &[u32]) -> Message {
 }
 
 pub(super) fn output(call: u32, chars: usize) -> Message {
-    let mut content = format!("{call}:");
-    content.push_str(&"x".repeat(chars.saturating_sub(content.len())));
+    // Four letters are a token for the tokenizer too.
+    let mut content = format!("{call}:{}", " the".repeat(chars.div_ceil(4)));
     content.truncate(chars);
     Message::Tool { call: call_id(call), content, ok: true }
 }
