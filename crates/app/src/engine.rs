@@ -19,13 +19,16 @@ use agentry_protocol::RunId;
 use agentry_protocol::call::ToolSpec;
 use agentry_protocol::confinement::Level;
 use agentry_protocol::event::{Ending, Mode, RunLimits};
-use agentry_runtime::run::{End, Outcome};
+use agentry_runtime::door::Door;
+use agentry_runtime::request;
+use agentry_runtime::run::{End, Order, Outcome};
 use agentry_runtime::spend::Purse;
 use agentry_runtime::template::Renderer;
 use agentry_runtime::{Definitions, Enforcer, Error, Host as Parts, Mail, plan};
 use agentry_store::{Home, Ledger};
 use agentry_tools::{FetchRules, Toolset};
 
+use crate::access;
 use crate::enforce;
 use crate::env::Environment;
 use crate::fault::{Blame, Fault};
@@ -34,6 +37,7 @@ use crate::limits::{CALLS_MAX, ITERATIONS_MAX, STEPS_MAX};
 use crate::providers::{self, Servings};
 use crate::render::visible;
 use crate::secret;
+use crate::zone;
 
 /// What a run needs, and what was read for it.
 pub(crate) struct Engine {
@@ -53,6 +57,20 @@ impl Engine {
     /// Who serves which models; what runs on this machine is looked at when this is first asked.
     pub(crate) fn servings(&self) -> &[Serving] {
         self.looked.get_or_init(|| self.said.looked(&self.parts.models))
+    }
+
+    /// Lets in what is said here, on a channel of this process.
+    pub(crate) fn admit(&self, channel: &str, order: Order) -> Result<Order, Fault> {
+        let access = access::policies(&self.loaded)?;
+        let settings = &self.loaded.library.settings;
+        let now = self.parts.ledger.now();
+        let door = Door {
+            host: &self.parts,
+            access: &access,
+            local_time: zone::of(settings)?.local(now),
+            requests: request::limits(&settings.config.requests),
+        };
+        door.admit(channel, order).map_err(fault)
     }
 }
 
@@ -292,6 +310,8 @@ pub(crate) fn fault(error: Error) -> Fault {
         | Error::Definition(_)
         | Error::Unready(_)
         | Error::Ended { .. } => Fault::new(Blame::Caller, error.to_string()),
+        Error::Denied(_) => Fault::new(Blame::Access, error.to_string())
+            .hint("`agentry access test --principal owner` shows what every policy says"),
         Error::Diverged { .. } => Fault::new(Blame::Machine, error.to_string()),
         Error::Halted(_) => Fault::new(Blame::Us, error.to_string())
             .hint("`agentry show` has the record; the run can be resumed"),

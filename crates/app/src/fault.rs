@@ -16,6 +16,8 @@ pub(crate) enum Blame {
     Agent,
     /// Whoever runs the machine.
     Machine,
+    /// Whoever says who may; by the access policies nobody else can.
+    Access,
     /// We.
     Us,
     /// Nobody: the reader of the output has seen enough.
@@ -55,10 +57,12 @@ impl Fault {
         self.blame != Blame::Reader
     }
 
-    /// 2 for a wrong command, 1 for a wrong definition or machine, 70 for a defect of ours.
+    /// 2 for a wrong command, 1 for a wrong definition or machine, 3 for what access denies, 70 for a defect of
+    /// ours.
     pub(crate) fn code(&self) -> u8 {
         match self.blame {
             Blame::Caller => 2,
+            Blame::Access => 3,
             Blame::Agent | Blame::Machine | Blame::Reader => 1,
             Blame::Us => 70,
         }

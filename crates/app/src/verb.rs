@@ -148,7 +148,7 @@ enum Verb {
     #[command(subcommand)]
     Policy(Policy),
     /// Who may reach an agent and with what powers: see it, test it, change it
-    #[command(subcommand)]
+    #[command(subcommand, visible_alias = "acl")]
     Access(access::Access),
     /// Who is known, and by which identities
     #[command(subcommand)]

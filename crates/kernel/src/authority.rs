@@ -36,7 +36,7 @@ use crate::shell::{self, Allowlist, Facts, Simple, Word};
 mod bounds;
 mod input;
 
-pub use bounds::allows_credential;
+pub use bounds::{allows_credential, is_unbounded};
 use input::Schemas;
 
 /// Where a value comes from that nobody said.

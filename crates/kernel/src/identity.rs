@@ -15,8 +15,12 @@ pub const TIMER: &str = "timer";
 pub const WEBHOOK: &str = "webhook";
 /// The channel of other agents.
 pub const AGENT: &str = "agent";
+/// The channel of whoever sits at this machine.
+pub const TERMINAL: &str = "terminal";
+/// The channel of a program that talks to a process of ours in lines.
+pub const STDIO: &str = "stdio";
 /// Channels that only those can write to who can write to the ledger.
-pub const LOCAL: [&str; 3] = ["terminal", "stdio", "send"];
+pub const LOCAL: [&str; 3] = [TERMINAL, STDIO, "send"];
 
 /// Whether the name of a channel stands for something of our own, so that no other may have it.
 pub fn is_own_channel(name: &str) -> bool {

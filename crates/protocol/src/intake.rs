@@ -244,6 +244,9 @@ pub struct Routed {
     /// Its answer is held back until then, in milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer_after: Option<u64>,
+    /// Whoever said it waits for the answer at the process that runs it; no other takes it up.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub here: bool,
 }
 
 /// Why something that came in has no turn.

@@ -48,6 +48,9 @@ pub enum Error {
     /// The definitions cannot be read now; whoever came waits until they can.
     #[error("{0}")]
     Unready(String),
+    /// Access does not let in who said it.
+    #[error("{0}")]
+    Denied(String),
     /// The turn's program stopped working. A defect of ours.
     #[error("the turn stopped working: {0}")]
     Halted(String),

@@ -8,15 +8,13 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Instant;
 
 use agentry_agentfile::access::{LocalTime, MINUTES_PER_DAY};
-use agentry_kernel::access::{Access, Asked, resolved};
-use agentry_kernel::identity::People;
+use agentry_kernel::access::{Access, Asked};
 use agentry_kernel::mailbox::settings::Levels;
 use agentry_kernel::mailbox::{Input, Item, Sender, Whose};
 use agentry_kernel::route::{self, Destination, Route};
-use agentry_protocol::access::{AccessRecord, Decision, Effect, Grant};
+use agentry_protocol::access::{AccessRecord, Decision, Effect};
 use agentry_protocol::envelope::{About, Draft};
 use agentry_protocol::event::Event;
 use agentry_protocol::inbound::{EventId, Inbound};
@@ -26,6 +24,7 @@ use agentry_protocol::tool::ToolName;
 use agentry_protocol::{AccessId, AgentId, SessionId, SessionKey};
 use agentry_store::Ledger;
 
+use crate::admit::{Known, Moment};
 use crate::define::{Definitions, Terms};
 use crate::error::Error;
 use crate::limits::{DELAY_LOOKAHEAD_MINUTES, INTAKE_EVENTS_MAX};
@@ -59,9 +58,7 @@ pub(crate) struct Intake {
     pub(crate) ledger: Ledger,
     pub(crate) office: Arc<dyn Office>,
     pub(crate) new_number: fn() -> u128,
-    tools: Vec<ToolName>,
-    people: People,
-    grants: Vec<Grant>,
+    known: Known,
     /// The last change of who may do what that is known here.
     changed_seq: u64,
 }
@@ -103,16 +100,15 @@ impl Intake {
         tools: Vec<ToolName>,
         new_number: fn() -> u128,
     ) -> Result<Self, Error> {
-        let (people, grants, changed_seq) = (People::default(), Vec::new(), 0);
-        Ok(Self { ledger, office, new_number, tools, people, grants, changed_seq })
+        let known = Known { tools, ..Known::default() };
+        Ok(Self { ledger, office, new_number, known, changed_seq: 0 })
     }
 
     /// Whoever is decided about is decided about by what holds when they came in, or later.
     fn look_who_is_known(&mut self) -> Result<(), Error> {
         let changed_seq = self.ledger.access_changed()?;
         if changed_seq != self.changed_seq {
-            self.people = People::of(self.ledger.entities()?);
-            self.grants = self.ledger.grants(true)?;
+            self.known.look(&self.ledger)?;
             self.changed_seq = changed_seq;
         }
         Ok(())
@@ -181,32 +177,26 @@ impl Intake {
         access: &Access,
         opened: &mut Opened,
     ) -> Result<Looked, Error> {
-        let begun = Instant::now();
         let now = self.ledger.now();
-        let principal = self.people.principal(inbound);
-        let asked = Asked::of(&principal, inbound, self.office.local_time(now));
-        let decision = access.decide(&asked, &self.grants, now);
-        let mut record =
-            access.record(&asked, decision, AccessId::from_number((self.new_number)()));
-        record.timestamp = now;
-        record.event_id = Some(inbound.event_id.clone());
-        record.resolved = Some(resolved(&record.decision, &self.tools));
-        record.processing_time_ms = begun.elapsed().as_secs_f64() * 1000.0;
+        let (local_time, id) =
+            (self.office.local_time(now), AccessId::from_number((self.new_number)()));
+        let record = self.known.decided(inbound, access, Moment { now, local_time, id });
         let stages = Stages { seq, drafts: Vec::new() };
         match record.decision.effect {
             Effect::Deny => Ok(stages.end(Stage::Decided { record: Box::new(record) }, None)),
-            Effect::Allow => self.route(stages, (inbound, &principal, record), access, opened),
+            Effect::Allow => self.route(stages, (inbound, record), access, opened),
         }
     }
 
     fn route(
         &self,
         mut stages: Stages,
-        (inbound, principal, record): (&Inbound, &Principal, AccessRecord),
+        (inbound, record): (&Inbound, AccessRecord),
         access: &Access,
         opened: &mut Opened,
     ) -> Result<Looked, Error> {
         let (id, decision) = (record.id.clone(), record.decision.clone());
+        let principal = &record.principal.clone();
         stages.add(Stage::Decided { record: Box::new(record) }, None);
         let unrun = |stages: Stages, why, detail: String| {
             let detail = (!detail.is_empty()).then_some(detail);
@@ -260,6 +250,7 @@ impl Intake {
             text: (to.text != inbound.body.content).then(|| to.text.clone()),
             settings,
             answer_after: self.answer_after(inbound, principal, &decision, access),
+            here: false,
         };
         let item = item(inbound, sender, &to, settings);
         let mut looked = stages.end(Stage::Routed(Box::new(routed)), Some(&session));
@@ -362,7 +353,7 @@ impl Intake {
             before = time.minute;
             let asked = Asked::of(principal, inbound, *time);
             (is_set || turns.contains(&time.minute))
-                && !is_held(&access.decide(&asked, &self.grants, *at))
+                && !is_held(&access.decide(&asked, &self.known.grants, *at))
         });
         // A policy that always holds back would never let an answer go; then it goes at once.
         free.map(|(at, _)| at - at % 60_000)

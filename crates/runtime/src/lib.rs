@@ -5,6 +5,7 @@
 //! Must never: print, read the command line, or decide what the kernel can decide.
 #![deny(clippy::print_stdout, clippy::print_stderr, clippy::wildcard_enum_match_arm)]
 
+mod admit;
 pub mod agents;
 mod canonical;
 pub mod channel;
@@ -14,6 +15,7 @@ mod confine;
 mod define;
 pub mod delivery;
 pub mod desk;
+pub mod door;
 mod enforcer;
 mod error;
 mod hidden;

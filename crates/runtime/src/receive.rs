@@ -46,7 +46,7 @@ pub fn receive(
 }
 
 /// Takes values of secrets out of all that is somebody's own words. Ids stay, since they decide who it is.
-fn hide(redactor: &Redactor, inbound: &mut Inbound) {
+pub(crate) fn hide(redactor: &Redactor, inbound: &mut Inbound) {
     let hide = |text: &mut String| *text = redactor.hide(text);
     hide(&mut inbound.body.content);
     inbound.sender.sender_name.iter_mut().for_each(hide);

@@ -83,16 +83,20 @@ impl Replies {
         })?;
         // Nobody else begins it: the desk does, once.
         self.0.lines.set(Lines { channels, later }).unwrap_or_default();
+        if self.0.is_whole { self.put_what_was_left(host) } else { Ok(()) }
+    }
+
+    /// Puts in line what an earlier process left unsent.
+    fn put_what_was_left(&self, host: &SharedHost) -> Result<(), Error> {
         let mut after_seq = 0;
-        while self.0.is_whole {
+        loop {
             let rows = host.ledger.inbounds_undelivered(after_seq, INTAKE_EVENTS_MAX)?;
-            let Some(last) = rows.last().and_then(|row| row.settled_seq) else { break };
+            let Some(last) = rows.last().and_then(|row| row.settled_seq) else { return Ok(()) };
             after_seq = last;
             for row in &rows {
                 self.put(host, row)?;
             }
         }
-        Ok(())
     }
 
     /// Sends the answer of a run that is over, or puts it in line.
@@ -231,6 +235,15 @@ impl Replies {
         record(Stage::Delivered(Box::new(delivered)))?;
         Ok(())
     }
+}
+
+/// Records that whoever said something to this process has the answer before their eyes.
+pub(crate) fn answer_here(host: &SharedHost, run: &RunId) -> Result<(), Error> {
+    let is_here = |row: &&InboundRow| row.routed.as_ref().is_some_and(|routed| routed.here);
+    for row in host.ledger.inbounds_of_run(run)?.iter().filter(is_here) {
+        Replies::here().pass_on(host, row)?;
+    }
+    Ok(())
 }
 
 /// Who asked here reads the answer in the ledger.

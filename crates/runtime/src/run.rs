@@ -18,6 +18,7 @@ use agentry_store::{Filter, Ledger, Ownership, RunRow, RunStatus};
 use agentry_tools::Workspace;
 
 use crate::define::{Definitions, Terms};
+use crate::door::{Said, unplaced};
 use crate::error::Error;
 use crate::hidden;
 use crate::host::{SharedHost, Witness};
@@ -25,6 +26,7 @@ use crate::limits::TURN_ENTRIES_MAX;
 use crate::mail::Following;
 use crate::nobody::Nobody;
 use crate::plan;
+use crate::reply;
 use crate::session::{Attendance, Handle, Left, News};
 use crate::step::Resumed;
 
@@ -48,6 +50,8 @@ pub struct Order {
     pub project: String,
     /// What came in and is answered by it, all of one sender.
     pub inbounds: Vec<EventId>,
+    /// What was said to this process itself, if it was.
+    pub said: Option<Said>,
 }
 
 /// How a run left this process.
@@ -162,14 +166,18 @@ impl Runner<'_> {
             let (key, agent) = (key, order.agent.clone());
             events.push(Event::SessionOpened { key, agent, head: None });
         }
+        let said = order.said.as_ref();
+        let persona = order.terms.persona.as_deref();
+        events.extend(said.map(|said| said.routed(&order.agent, persona)));
         // What a channel brought stands in the ledger already.
-        if order.inbounds.is_empty() {
+        if order.inbounds.is_empty() || said.is_some() {
             events.push(Event::PromptReceived { content: order.prompt });
         }
         events.push(Event::RunCreated(Box::new(plan.clone())));
         events.extend(self.host.enforcer.event());
         events.extend(begins(&plan, 0));
-        let recorded = self.record(&about, events)?;
+        let came = said.map(Said::came).into_iter().flatten().map(unplaced);
+        let recorded = self.record_all(came.chain(drafts(&about, events)).collect())?;
         accepted(&about);
         let seq = recorded.last().map_or(0, |envelope| envelope.seq);
         let following = self.host.mail.follow(ledger, &session, seq, self.post.sender.clone())?;
@@ -329,17 +337,27 @@ impl Runner<'_> {
     ) -> Result<Outcome, Error> {
         steps.push(Event::RunEnded { ending, message: message.clone() });
         self.record(&underway.about(), steps)?;
+        if !underway.plan.given.inbounds.is_empty() {
+            reply::answer_here(&self.host, &underway.id)?;
+        }
         Ok(underway.outcome(End::Ended { ending, message }))
     }
 
     pub(crate) fn record(&self, about: &About, events: Vec<Event>) -> Result<Vec<Envelope>, Error> {
-        let draft = |event| Draft { cause: None, about: about.clone(), event };
-        let recorded = self.host.ledger.append(events.into_iter().map(draft).collect())?;
+        self.record_all(drafts(about, events).collect())
+    }
+
+    fn record_all(&self, drafts: Vec<Draft>) -> Result<Vec<Envelope>, Error> {
+        let recorded = self.host.ledger.append(drafts)?;
         for envelope in &recorded {
             self.witness.recorded(envelope);
         }
         Ok(recorded)
     }
+}
+
+fn drafts(about: &About, events: Vec<Event>) -> impl Iterator<Item = Draft> {
+    events.into_iter().map(|event| Draft { cause: None, about: about.clone(), event })
 }
 
 /// A step begins, if there is such.

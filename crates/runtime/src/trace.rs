@@ -5,7 +5,7 @@
 //! Must never: say that a stage went well because nothing is recorded of it.
 
 use agentry_protocol::RunId;
-use agentry_protocol::access::Effect;
+use agentry_protocol::access::{AccessRecord, Effect};
 use agentry_protocol::call::OutcomeStatus;
 use agentry_protocol::event::Event;
 use agentry_protocol::inbound::{Direction, EventId, Inbound};
@@ -108,17 +108,7 @@ impl Tracing<'_> {
         let Some((_, seq)) = &self.row.decided else { return Ok(()) };
         let Some(record) = self.ledger.inbound_decided(self.row)? else { return Ok(()) };
         let at = self.ledger.entry(*seq)?.map_or(0, |envelope| envelope.time);
-        let who = record.principal.name.as_deref().unwrap_or(&record.sender_identifier);
-        let kind = record.principal.kind;
-        let result = match (record.decision.effect, &record.decision.deny_reason) {
-            (Effect::Allow, _) => {
-                let by: Vec<&str> =
-                    record.decision.matched.iter().map(|part| &*part.policy).collect();
-                format!("{kind} {who}: allowed by {}", by.join(", "))
-            }
-            (Effect::Deny, Some(why)) => format!("{kind} {who}: denied, {why}"),
-            (Effect::Deny, None) => format!("{kind} {who}: denied"),
-        };
+        let result = decided(&record);
         let data = json!({
             "access_id": record.id,
             "principal": record.principal,
@@ -266,5 +256,19 @@ impl Tracing<'_> {
             self.add("ledger", entry.time, format!("recorded as {}", sent.event_id), data);
         }
         Ok(())
+    }
+}
+
+/// A decision in words.
+pub(crate) fn decided(record: &AccessRecord) -> String {
+    let who = record.principal.name.as_deref().unwrap_or(&record.sender_identifier);
+    let kind = record.principal.kind;
+    match (record.decision.effect, &record.decision.deny_reason) {
+        (Effect::Allow, _) => {
+            let by: Vec<&str> = record.decision.matched.iter().map(|part| &*part.policy).collect();
+            format!("{kind} {who}: allowed by {}", by.join(", "))
+        }
+        (Effect::Deny, Some(why)) => format!("{kind} {who}: denied, {why}"),
+        (Effect::Deny, None) => format!("{kind} {who}: denied"),
     }
 }

@@ -20,7 +20,7 @@ pub struct OpenRows {
     pub waiting: Vec<InboundRow>,
     /// What was dropped with the promise of a line, and has had none since.
     pub summarized: Vec<InboundRow>,
-    /// Its run about something that came in which is not over.
+    /// Its run about something that came in which is not over, unless whoever said it waits elsewhere.
     pub run: Option<RunId>,
 }
 
@@ -53,7 +53,7 @@ fn summarized(sql: &Connection, session: &SessionId) -> rusqlite::Result<Vec<Inb
 fn answering(sql: &Connection, session: &SessionId) -> rusqlite::Result<Option<RunId>> {
     sql.prepare_cached(
         "SELECT run FROM inbounds WHERE session = ?1 AND status IN ('running', 'paused', 'taken')
-         ORDER BY seq DESC LIMIT 1",
+         AND here = 0 ORDER BY seq DESC LIMIT 1",
     )?
     .query_row([session.as_str()], |row| row.get::<_, String>(0).map(RunId::new))
     .optional()
@@ -147,11 +147,12 @@ impl Ledger {
         })
     }
 
-    /// The runs about something that came in which are not over, oldest first.
+    /// The runs about something that came in which are not over, oldest first, without those of a process
+    /// that somebody waits at.
     pub fn runs_answering(&self) -> Result<Vec<RunId>, Error> {
         self.ask(|sql| {
             sql.prepare_cached(
-                "SELECT run FROM inbounds WHERE status IN ('running', 'paused', 'taken')
+                "SELECT run FROM inbounds WHERE status IN ('running', 'paused', 'taken') AND here = 0
                  GROUP BY run ORDER BY MIN(seq)",
             )?
             .query_map([], |row| row.get::<_, String>(0).map(RunId::new))?

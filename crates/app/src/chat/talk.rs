@@ -72,6 +72,7 @@ impl Talk {
             session: Some(self.key.clone()),
             project: self.engine.project.display().to_string(),
             inbounds: Vec::new(),
+            said: None,
         }
     }
 

@@ -7,11 +7,12 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::thread;
 
+use agentry_kernel::identity::TERMINAL;
 use agentry_model::Delta;
 use agentry_protocol::RunId;
 use agentry_protocol::envelope::{About, Envelope};
 use agentry_runtime::run::{Order, Outcome, Post, Runner};
-use agentry_runtime::{Attendance, Error, Handle, Witness};
+use agentry_runtime::{Attendance, Handle, Witness};
 use ratatui::crossterm::event::{self, Event as Input};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -19,6 +20,7 @@ use signal_hook::iterator::Signals;
 use super::ink::{DIM, Row, row};
 use super::snapshot::Snapshots;
 use crate::engine::{self, Engine};
+use crate::fault::Fault;
 
 /// Something that happened.
 pub(crate) enum Wake {
@@ -85,7 +87,7 @@ pub(crate) fn begin(
         let run = AssertUnwindSafe(|| run(&engine, what, post, &wake));
         let outcome = panic::catch_unwind(run)
             .map_err(|_| "the run broke down; `agentry show` has its record".to_owned())
-            .and_then(|outcome| outcome.map_err(|error| engine::fault(error).plain()));
+            .and_then(|outcome| outcome.map_err(|fault| fault.plain()));
         keep(snapshots.after(), &wake);
         wake.send(Wake::Over(Box::new(outcome))).unwrap_or_default();
     });
@@ -104,7 +106,7 @@ fn run(
     what: Begin,
     post: Post,
     wake: &Sender<Wake>,
-) -> Result<Option<Outcome>, Error> {
+) -> Result<Option<Outcome>, Fault> {
     let runner = Runner {
         host: engine.parts.clone(),
         definitions: &engine.definitions,
@@ -115,16 +117,18 @@ fn run(
     let mut began = |about: &About| {
         wake.send(Wake::Began(about.clone())).unwrap_or_default();
     };
-    match what {
-        Begin::Order(order) => runner.start(*order, &mut began).map(Some),
+    let outcome = match what {
+        Begin::Order(order) => runner.start(engine.admit(TERMINAL, *order)?, &mut began).map(Some),
         Begin::Compact(order, focus) => runner.compact(*order, focus.as_deref(), &mut began),
         Begin::Resume(run) => {
-            let session = engine.parts.ledger.run(&run)?.and_then(|row| row.session);
+            let row = engine.parts.ledger.run(&run).map_err(engine::store_fault)?;
+            let session = row.and_then(|row| row.session);
             let about = About { session, run: Some(run.clone()), turn: None };
             began(&about);
             runner.resume(&run).map(Some)
         }
-    }
+    };
+    outcome.map_err(engine::fault)
 }
 
 /// Reads what is typed, as long as there is a terminal.

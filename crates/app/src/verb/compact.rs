@@ -71,6 +71,7 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
         session: Some(session.key.clone()),
         project: engine.project.display().to_string(),
         inbounds: Vec::new(),
+        said: None,
     };
     let outcome = show(&engine, look(options.json), Vec::new(), |runner| {
         let parts = runner.host.clone();

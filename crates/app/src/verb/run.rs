@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use agentry_agentfile::agent::Agent;
+use agentry_kernel::identity::TERMINAL;
 use agentry_model::Tape;
 use agentry_protocol::SessionKey;
 use agentry_protocol::envelope::{About, Draft, Envelope};
@@ -173,8 +174,10 @@ pub(crate) fn run(host: &Host, options: Options) -> Result<ExitCode, Fault> {
         session: work.session.as_deref().map(SessionKey::new),
         project: engine.project.display().to_string(),
         inbounds: Vec::new(),
+        said: None,
     };
     let look = look(json);
+    let order = engine.admit(TERMINAL, order)?;
     let outcome = show(&engine, look, Vec::new(), |runner| {
         let parts = runner.host.clone();
         runner.start(order, &mut |about| interrupt::cancels(&parts, about))
@@ -222,6 +225,7 @@ pub(crate) fn show<T>(
 
 /// Runs one order with a stage to look at.
 pub(crate) fn show_run(engine: &Engine, look: Look, order: Order) -> Result<(), Fault> {
+    let order = engine.admit(TERMINAL, order)?;
     let started = show(engine, look, Vec::new(), |runner| {
         let parts = runner.host.clone();
         runner.start(order, &mut |about| interrupt::cancels(&parts, about))

@@ -124,9 +124,10 @@ fn follow(
     let mut tail = ledger.tail(after, filter).map_err(store_fault)?;
     loop {
         let entries = tail.next(Duration::from_secs(3600)).map_err(store_fault)?;
-        write_entries(out, &entries, format)?;
+        let last = entries.iter().position(|envelope| over(&envelope.event));
+        write_entries(out, &entries[..last.map_or(entries.len(), |last| last + 1)], format)?;
         out.flush()?;
-        if entries.iter().any(|envelope| over(&envelope.event)) {
+        if last.is_some() {
             return Ok(());
         }
     }

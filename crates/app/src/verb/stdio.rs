@@ -12,6 +12,7 @@ use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 
+use agentry_kernel::identity::STDIO;
 use agentry_protocol::approval::{Answer, Reach};
 use agentry_protocol::envelope::{About, Draft};
 use agentry_protocol::event::{Event, Mode};
@@ -142,16 +143,19 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
             session: Some(key.clone()),
             project: engine.project.display().to_string(),
             inbounds: Vec::new(),
+            said: None,
         };
-        let outcome = runner.start(order, &mut |about| {
-            interrupt::cancels(&engine.parts, about);
-            desk.begin(about, &handle);
+        let outcome = engine.admit(STDIO, order).and_then(|order| {
+            let started = runner.start(order, &mut |about| {
+                interrupt::cancels(&engine.parts, about);
+                desk.begin(about, &handle);
+            });
+            started.map_err(engine::fault)
         });
         desk.end();
         match outcome {
             Ok(outcome) => code = code.max(engine::exit_code(&outcome)),
-            Err(error) => {
-                let fault = engine::fault(error);
+            Err(fault) => {
                 code = code.max(fault.code());
                 stage.say(lines::text(&lines::trouble("run_failed", fault.plain(), false)));
             }

@@ -43,7 +43,7 @@ fn help_ends_with_examples() {
       doctor       Say what this machine can confine, and what to do about what is missing
       sandbox      Try the sandbox, and see what an agent may do in it
       policy       Look at what decides about calls
-      access       Who may reach an agent and with what powers: see it, test it, change it
+      access       Who may reach an agent and with what powers: see it, test it, change it [alias: acl]
       entities     Who is known, and by which identities
       audit        See what was decided about who may
       secret       Keep secrets, and see who may have them

@@ -432,3 +432,91 @@ fn there_is_one_server_for_a_home() {
     assert!(err.contains("what comes is taken in already by process"), "{err}");
     stop(server);
 }
+
+/// The id of the newest event on a channel.
+fn newest(story: &Story, channel: &str) -> String {
+    let rows = story.out("trace");
+    let mut ids = rows.lines().filter_map(|row| row.split_whitespace().nth(1));
+    let own = |id: &&str| {
+        let rest = id.strip_prefix(channel).and_then(|rest| rest.strip_prefix(':'));
+        rest.is_some_and(|rest| !rest.starts_with("sent:"))
+    };
+    ids.find(own).expect("something came in there").to_owned()
+}
+
+#[test]
+fn what_is_said_at_the_terminal_and_over_stdio_goes_the_same_way() {
+    let story = Story::new(OPEN_ROOM);
+    script(&story, "s.jsonl", &[line("Hello.", &[])]);
+    assert_eq!(story.out("run --session desk --model scripted:s.jsonl 'Good morning'"), "Hello.\n");
+    let mut talk = story.talk("stdio --model scripted:s.jsonl");
+    talk.say(r#"{"type": "prompt", "prompt": "Good evening"}"#);
+    talk.hear("done");
+    talk.end();
+    for (channel, said) in [("terminal", "Good morning"), ("stdio", "Good evening")] {
+        let event = newest(&story, channel);
+        let trace = story.json(&format!("trace {event} --json"));
+        let names: Vec<&str> = trace["pipeline"]
+            .as_array()
+            .expect("there are stages")
+            .iter()
+            .filter_map(|stage| stage["stage"].as_str())
+            .collect();
+        assert_eq!(names, ["adapter", "acl", "broker", "agent", "delivery", "ledger"]);
+        assert_eq!(stage(&trace, "acl")["result"], "owner local: allowed by owner-full-access");
+        assert_eq!(prompt_of(&story, &trace), said);
+        let audit = story.json(&format!("audit show {event} --json"));
+        assert_eq!(audit["channel"], channel);
+    }
+    let terminal = story.json(&format!("trace {} --json", newest(&story, "terminal")));
+    assert_eq!(stage(&terminal, "broker")["data"]["session_key"], "desk");
+}
+
+#[test]
+fn policies_bind_whoever_sits_at_the_terminal_too() {
+    let story = Story::new(OPEN_ROOM);
+    script(&story, "s.jsonl", &[line("", &["cat s.jsonl"]), line("Hello.", &[])]);
+    story.file(
+        ".agentry/access/owner.yml",
+        b"- name: no-shell\n  match: {principal: {is_user: true}}\n  effect: allow\n  permissions: {tools: {allow: '*', deny: [bash]}}\n  session: {key: main}\n",
+    );
+    let Ran { code, err, .. } = story.ran_in("", "run --model scripted:s.jsonl Hi");
+    assert_eq!(code, Some(3), "every call was denied: {err}");
+    assert!(err.contains("denied by policy no-shell (bash)"), "{err}");
+    story.file(
+        ".agentry/access/owner.yml",
+        b"- name: closed\n  match: {principal: {is_user: true}, conditions: [{channel: terminal}]}\n  effect: deny\n",
+    );
+    let Ran { code, out, err } = story.ran_in("", "run --model scripted:s.jsonl Hi");
+    assert_eq!((code, out.as_str()), (Some(3), ""), "{err}");
+    assert!(err.starts_with("error: owner local: denied, the policy `closed` denies it"), "{err}");
+    let event = newest(&story, "terminal");
+    assert_eq!(story.json(&format!("trace {event} --json"))["status"], "denied");
+    // Another channel of the owner is open.
+    assert_eq!(story.ran_in("", "send --model scripted:s.jsonl Hi").code, Some(0));
+}
+
+#[test]
+fn a_server_leaves_the_runs_of_others_alone() {
+    let story = Story::new(OPEN_ROOM).with("SHELL_TOOL_MODE", "full");
+    script(&story, "s.jsonl", &[line("", &["touch new.txt"]), line("Done.", &[])]);
+    // It waits for a person, who is not there.
+    assert_eq!(story.ran_in("", "run --model scripted:s.jsonl Hi").code, Some(4));
+    let event = newest(&story, "terminal");
+    let server = served(&story);
+    assert_eq!(story.json(&format!("trace {event} --json"))["status"], "paused");
+    let approval = crate::record::waiting(&story)[0].clone();
+    story.out(&format!("answer {approval} yes"));
+    // What comes after the answer is answered, and the run is still where it was.
+    script(&story, "s.jsonl", &[line("Hello.", &[])]);
+    assert_eq!(story.out("send Hi"), "Hello.\n");
+    stop(server);
+    assert_eq!(story.json(&format!("trace {event} --json"))["status"], "paused");
+    script(&story, "s.jsonl", &[line("", &["touch new.txt"]), line("Done.", &[])]);
+    story.out(&format!("resume {}", run_of(&story.json(&format!("trace {event} --json")))));
+    let trace = story.json(&format!("trace {event} --json"));
+    assert_eq!(
+        (&trace["status"], stage(&trace, "delivery")["data"]["chunks"].as_u64()),
+        (&"answered".into(), Some(1))
+    );
+}

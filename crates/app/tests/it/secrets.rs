@@ -291,7 +291,7 @@ fn a_canary_in_what_comes_in_and_in_what_a_person_answers_is_in_no_artefact() {
     let edited = story.ran_in("", &format!("answer {approval} yes --edit '{edit}'"));
     assert_eq!(edited.code, Some(2), "{}", edited.err);
     assert!(edited.err.contains("the arguments hold the value of a secret"), "{}", edited.err);
-    assert_eq!(waiting(&story), [approval.clone()], "the question stays");
+    assert_eq!(waiting(&story), std::slice::from_ref(&approval), "the question stays");
     let no = story.ran_in("", &format!("answer {approval} no --reason 'not {CANARY}'"));
     assert_eq!(no.code, Some(0), "{}", no.err);
     let trace = story.ran_in("", "trace send:one --json");

@@ -86,6 +86,11 @@ pub fn allows_credential(credentials: &Credentials, name: &str) -> bool {
     }
 }
 
+/// Whether nothing at all is withheld.
+pub fn is_unbounded(bounds: &Bounds) -> bool {
+    is_full(bounds) && matches!(bounds.credentials, Credentials::All(_))
+}
+
 /// Whether all tools and all data are open.
 fn is_full(bounds: &Bounds) -> bool {
     let tools = &bounds.tools;

@@ -119,6 +119,7 @@ impl Worker {
             session: Some(row.key),
             project: self.office.project(),
             inbounds: items.iter().map(|item| item.id.clone()).collect(),
+            said: None,
         })
     }
 }

@@ -47,6 +47,8 @@ pub struct RoutedRow {
     pub seq: u64,
     /// The entry that told it to a running turn.
     pub steer_seq: Option<u64>,
+    /// Whether whoever said it waits for the answer at the process that runs it.
+    pub here: bool,
 }
 
 /// How sending an answer stands.
@@ -176,7 +178,8 @@ impl DeliveryStatus {
 }
 
 const COLUMNS: &str = "id, seq, status, access, decided_seq, session, authority, routed_seq, \
-     steer_seq, run, turn, why, settled_seq, delivery, chunks_sent, delivered_seq";
+     steer_seq, run, turn, why, settled_seq, delivery, chunks_sent, delivered_seq, \
+     here";
 
 impl InboundRow {
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
@@ -191,6 +194,7 @@ impl InboundRow {
                     .expect("a hash is a transparent string"),
                 seq,
                 steer_seq: number(8)?,
+                here: row.get(16)?,
             }),
             _ => None,
         };
@@ -321,9 +325,15 @@ fn decided(sql: &Connection, entry: &Placed<'_>, record: &AccessRecord) -> rusql
 fn put(sql: &Connection, entry: &Placed<'_>, routed: &Routed) -> rusqlite::Result<()> {
     run(
         sql,
-        "UPDATE inbounds SET status = 'waiting', session = ?2, authority = ?3, routed_seq = ?4
+        "UPDATE inbounds SET status = 'waiting', session = ?2, authority = ?3, routed_seq = ?4, here = ?5
          WHERE id = ?1 AND status = 'received'",
-        params![routed.event.as_str(), entry.session(), routed.authority.as_str(), entry.seq],
+        params![
+            routed.event.as_str(),
+            entry.session(),
+            routed.authority.as_str(),
+            entry.seq,
+            routed.here
+        ],
     )?;
     Ok(())
 }

@@ -8,6 +8,7 @@ CREATE TABLE inbounds (
     session TEXT,
     authority TEXT,
     routed_seq INTEGER,
+    here INTEGER NOT NULL DEFAULT 0,
     steer_seq INTEGER,
     run TEXT,
     turn TEXT,
@@ -23,7 +24,7 @@ CREATE INDEX inbounds_received ON inbounds (seq) WHERE status = 'received';
 CREATE INDEX inbounds_waiting ON inbounds (session, routed_seq) WHERE status IN ('waiting', 'steering');
 CREATE INDEX inbounds_steered ON inbounds (steer_seq) WHERE steer_seq IS NOT NULL;
 CREATE INDEX inbounds_under_way ON inbounds (run, seq) WHERE status IN ('running', 'paused', 'taken');
-CREATE INDEX inbounds_answering ON inbounds (session, seq) WHERE status IN ('running', 'paused', 'taken');
+CREATE INDEX inbounds_answering ON inbounds (session, seq) WHERE status IN ('running', 'paused', 'taken') AND here = 0;
 CREATE INDEX inbounds_by_run ON inbounds (run) WHERE run IS NOT NULL;
 CREATE INDEX inbounds_undelivered ON inbounds (settled_seq) WHERE delivery = 'pending';
 CREATE INDEX inbounds_summarized ON inbounds (session, settled_seq) WHERE why = 'summarized';

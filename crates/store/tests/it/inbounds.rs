@@ -85,6 +85,7 @@ pub(crate) fn routed(number: u128) -> Event {
             drop: Overflow::Old,
         },
         answer_after: None,
+        here: false,
     })))
 }
 

@@ -1,0 +1,60 @@
+//! Who speaks, and what was decided about them: the stages that all that comes in goes through.
+//!
+//! Must never: decide by anything but the policies, the grants and who is known.
+
+use std::time::Instant;
+
+use agentry_agentfile::access::LocalTime;
+use agentry_kernel::access::{Access, Asked, resolved};
+use agentry_kernel::identity::People;
+use agentry_protocol::AccessId;
+use agentry_protocol::access::{AccessRecord, Grant};
+use agentry_protocol::inbound::Inbound;
+use agentry_protocol::tool::ToolName;
+use agentry_store::Ledger;
+
+use crate::error::Error;
+
+/// What a decision is made by, beside the policies.
+#[derive(Default)]
+pub(crate) struct Known {
+    pub(crate) people: People,
+    pub(crate) grants: Vec<Grant>,
+    /// The tools there are.
+    pub(crate) tools: Vec<ToolName>,
+}
+
+/// When something is decided, and how the decision is called.
+pub(crate) struct Moment {
+    pub(crate) now: u64,
+    pub(crate) local_time: LocalTime,
+    pub(crate) id: AccessId,
+}
+
+impl Known {
+    /// What the ledger says of people and grants.
+    pub(crate) fn look(&mut self, ledger: &Ledger) -> Result<(), Error> {
+        self.people = People::of(ledger.entities()?);
+        self.grants = ledger.grants(true)?;
+        Ok(())
+    }
+
+    /// Decides about something that came in.
+    pub(crate) fn decided(
+        &self,
+        inbound: &Inbound,
+        access: &Access,
+        moment: Moment,
+    ) -> AccessRecord {
+        let begun = Instant::now();
+        let Moment { now, local_time, id } = moment;
+        let principal = self.people.principal(inbound);
+        let asked = Asked::of(&principal, inbound, local_time);
+        let mut record = access.record(&asked, access.decide(&asked, &self.grants, now), id);
+        record.timestamp = now;
+        record.event_id = Some(inbound.event_id.clone());
+        record.resolved = Some(resolved(&record.decision, &self.tools));
+        record.processing_time_ms = begun.elapsed().as_secs_f64() * 1000.0;
+        record
+    }
+}

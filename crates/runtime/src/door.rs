@@ -1,0 +1,131 @@
+//! Lets in what is said to this very process, at the terminal or over stdio.
+//!
+//! It is decided about like all that comes in. Whoever says it also says where it goes, and waits here for the
+//! answer; so all stages are recorded together with the run, and no other process takes it up.
+//!
+//! Must never: begin a run for somebody who was not let in.
+
+use agentry_agentfile::access::LocalTime;
+use agentry_kernel::access::Access;
+use agentry_kernel::authority::is_unbounded;
+use agentry_kernel::mailbox::settings::{Levels, settings};
+use agentry_kernel::route;
+use agentry_protocol::access::{AccessRecord, Effect, RequestLimits};
+use agentry_protocol::envelope::{About, Draft};
+use agentry_protocol::event::Event;
+use agentry_protocol::inbound::{Body, Inbound, PeerKind, Place, Sender};
+use agentry_protocol::intake::{Intake as Stage, Routed, Source};
+use agentry_protocol::{AccessId, AgentId};
+
+use crate::admit::{Known, Moment};
+use crate::error::Error;
+use crate::host::SharedHost;
+use crate::receive;
+use crate::request;
+use crate::run::Order;
+use crate::trace;
+
+/// Who sits at this machine.
+const LOCAL: &str = "local";
+
+/// What is known when somebody speaks.
+pub struct Door<'a> {
+    /// The parts.
+    pub host: &'a SharedHost,
+    /// The policies.
+    pub access: &'a Access,
+    /// What the owner's clock shows.
+    pub local_time: LocalTime,
+    /// How often others may ask.
+    pub requests: RequestLimits,
+}
+
+/// Something that was said here and is let in.
+pub struct Said {
+    inbound: Box<Inbound>,
+    record: Box<AccessRecord>,
+}
+
+impl Door<'_> {
+    /// Lets an order in that was given on a channel of this process, within what its sender may.
+    pub fn admit(&self, channel: &str, order: Order) -> Result<Order, Error> {
+        let inbound = self.inbound(channel, &order)?;
+        let record = self.decide(&inbound)?;
+        let said = Said { inbound: Box::new(inbound), record: Box::new(record) };
+        if said.record.decision.effect == Effect::Deny {
+            let why = trace::decided(&said.record);
+            self.host.ledger.append(said.came().into_iter().map(unplaced).collect())?;
+            return Err(Error::Denied(why));
+        }
+        let bounds = request::bounds(&self.host.ledger, &said.record, self.requests)?;
+        let mut order = order;
+        order.terms.bounds = Some(bounds).filter(|bounds| !is_unbounded(bounds));
+        order.inbounds = vec![said.inbound.event_id.clone()];
+        order.said = Some(said);
+        Ok(order)
+    }
+
+    fn inbound(&self, channel: &str, order: &Order) -> Result<Inbound, Error> {
+        let place = Place {
+            channel: channel.to_owned(),
+            account_id: None,
+            peer_id: Some(LOCAL.to_owned()),
+            peer_kind: Some(PeerKind::Dm),
+            guild: None,
+            thread_id: None,
+            reply_to_id: None,
+        };
+        let sender = Sender { sender_id: LOCAL.to_owned(), sender_name: None };
+        let source = AccessId::from_number((self.host.new_number)());
+        let source = source.as_str().rsplit('_').next().unwrap_or_default().to_owned();
+        let mut inbound = Inbound::new(&source, self.host.ledger.now(), place, sender)
+            .map_err(|wrong| Error::Definition(wrong.to_string()))?;
+        inbound.body = Body { content: order.prompt.clone(), ..Body::default() };
+        if let Some(key) = &order.session {
+            inbound.metadata.insert("session".to_owned(), key.as_str().into());
+        }
+        receive::hide(&self.host.redactor, &mut inbound);
+        Ok(inbound)
+    }
+
+    fn decide(&self, inbound: &Inbound) -> Result<AccessRecord, Error> {
+        let Self { host, access, local_time, .. } = self;
+        let tools = host.tools.specs().map(|spec| spec.name.clone()).collect();
+        let mut known = Known { tools, ..Known::default() };
+        known.look(&host.ledger)?;
+        let id = AccessId::from_number((host.new_number)());
+        let moment = Moment { now: host.ledger.now(), local_time: *local_time, id };
+        Ok(known.decided(inbound, access, moment))
+    }
+}
+
+impl Said {
+    /// That it came in, and what was decided.
+    pub(crate) fn came(&self) -> [Event; 2] {
+        let (inbound, record) = (self.inbound.clone(), self.record.clone());
+        [Stage::Received { inbound }, Stage::Decided { record }].map(Event::Intake)
+    }
+
+    /// That it goes to a session of an agent.
+    pub(crate) fn routed(&self, agent: &AgentId, persona: Option<&str>) -> Event {
+        let Self { inbound, record } = self;
+        let source = Source::Person;
+        Event::Intake(Stage::Routed(Box::new(Routed {
+            event: inbound.event_id.clone(),
+            access: record.id.clone(),
+            agent: agent.clone(),
+            persona: persona.map(str::to_owned),
+            source,
+            authority: route::authority(inbound, &record.principal, &record.decision),
+            text: None,
+            settings: settings(source, &Levels::default()),
+            answer_after: None,
+            here: true,
+        })))
+    }
+}
+
+/// An entry that is about no session.
+pub(crate) fn unplaced(event: Event) -> Draft {
+    Draft { cause: None, about: About::default(), event }
+}
