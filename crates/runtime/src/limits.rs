@@ -66,6 +66,8 @@ pub const BUSY_SESSION_WAIT_MS: u64 = 1_000;
 pub const BUSY_SESSION_WAIT_MS_MAX: u64 = 60_000;
 /// How long the desk waits when nothing is due; it is woken earlier by whatever happens.
 pub const DESK_WAIT_MAX: Duration = Duration::from_secs(60);
+/// How many answers of a channel may be on their way at once, each of another session.
+pub const ANSWER_LINES: usize = 16;
 /// How long the desk waits before it tries again to take in what came, when the definitions do not load.
 pub const UNREADY_WAIT_MS: u64 = 1_000;
 /// The longest line that a channel's program may write, in bytes.

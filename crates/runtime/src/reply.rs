@@ -7,6 +7,7 @@
 //! Must never: send to another place than the one that the question came from, or forget an answer.
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -25,7 +26,7 @@ use crate::delivery::{Answer, Means, deliver};
 use crate::desk::Say;
 use crate::error::Error;
 use crate::host::SharedHost;
-use crate::limits::{INTAKE_EVENTS_MAX, TURN_ENTRIES_MAX};
+use crate::limits::{ANSWER_LINES, INTAKE_EVENTS_MAX, TURN_ENTRIES_MAX};
 use crate::threads;
 
 /// What sends answers back.
@@ -43,7 +44,7 @@ struct Outbox {
 }
 
 struct Lines {
-    channels: BTreeMap<String, Sender<EventId>>,
+    channels: BTreeMap<String, Vec<Sender<EventId>>>,
     later: Sender<(u64, EventId)>,
 }
 
@@ -63,18 +64,22 @@ impl Replies {
         Self(Arc::new(Outbox { channels, is_whole, clock, stop, lines }))
     }
 
-    /// Begins: starts a thread for each channel, and puts in line what an earlier process left unsent.
+    /// Begins: starts the lines of each channel, and puts there what an earlier process left unsent.
     pub(crate) fn begin(&self, host: &SharedHost, say: &Say) -> Result<(), Error> {
         let mut channels = BTreeMap::new();
         for name in self.0.channels.keys() {
-            let (line, waiting) = mpsc::channel();
-            channels.insert(name.clone(), line);
-            let (replies, host, say) = (self.clone(), host.clone(), say.clone());
-            threads::start(format!("answers {name}"), move || {
-                for event in waiting {
-                    replies.send_or_say(&host, &event, &say);
-                }
-            })?;
+            let mut lines = Vec::with_capacity(ANSWER_LINES);
+            for _ in 0..ANSWER_LINES {
+                let (line, waiting) = mpsc::channel();
+                lines.push(line);
+                let (replies, host, say) = (self.clone(), host.clone(), say.clone());
+                threads::start(format!("answers {name}"), move || {
+                    for event in waiting {
+                        replies.send_or_say(&host, &event, &say);
+                    }
+                })?;
+            }
+            channels.insert(name.clone(), lines);
         }
         let (later, waiting) = mpsc::channel();
         let (replies, host_later, say_later) = (self.clone(), host.clone(), say.clone());
@@ -128,10 +133,10 @@ impl Replies {
     fn pass_on(&self, host: &SharedHost, row: &InboundRow) -> Result<(), Error> {
         let asked = host.ledger.inbound_received(row)?;
         let channel = asked.place.channel.as_str();
-        let line = self.0.lines.get().and_then(|lines| lines.channels.get(channel));
-        match line {
-            Some(line) => line.send(row.id.clone()).map_err(|_| {
-                Error::Halted(format!("the thread that answers on `{channel}` is gone"))
+        let lines = self.0.lines.get().and_then(|lines| lines.channels.get(channel));
+        match lines {
+            Some(lines) => lines[line_of(row, lines.len())].send(row.id.clone()).map_err(|_| {
+                Error::Halted(format!("a thread that answers on `{channel}` is gone"))
             }),
             None if LOCAL.contains(&channel) => self.send(host, row, &asked, &Here),
             None if self.0.is_whole => self.send(host, row, &asked, &Nowhere),
@@ -235,6 +240,13 @@ impl Replies {
         record(Stage::Delivered(Box::new(delivered)))?;
         Ok(())
     }
+}
+
+/// The answers of a session go out one after the other, those of others beside them.
+fn line_of(row: &InboundRow, lines: usize) -> usize {
+    let mut hasher = DefaultHasher::new();
+    row.routed.as_ref().map(|routed| routed.session.as_str()).hash(&mut hasher);
+    usize::try_from(hasher.finish() % lines as u64).unwrap_or_default()
 }
 
 /// Records that whoever said something to this process has the answer before their eyes.

@@ -1,7 +1,9 @@
 //! Copies the database's log into its file, beside the writer and not in its way.
 //!
 //! A commit is a few pages at the end of the log. Copying them to their places touches pages all over the
-//! file and waits for the disk again, so nobody who waits for a commit should wait for that too.
+//! file and waits for the disk again, so nobody who waits for a commit should wait for that too. A thread
+//! copies most of it while others read and write. The log begins anew only when all of it is copied and nobody
+//! reads from it, so once it is long the writer copies the last few pages itself, between two commits.
 //!
 //! Must never: make an append wait longer than the last few pages take, or be needed for an entry to be safe.
 
@@ -14,7 +16,7 @@ use std::thread::{self, JoinHandle};
 use rusqlite::Connection;
 
 use crate::connection;
-use crate::limits::{LOG_PAGES_COPIED, LOG_PAGES_MAX, LOG_RESTART_TIME_MAX};
+use crate::limits::{LOG_PAGES_COPIED, LOG_PAGES_FINISHED, LOG_PAGES_MAX};
 
 /// Sees to it that the log of one database stays short.
 pub(crate) struct Checkpoints {
@@ -23,6 +25,8 @@ pub(crate) struct Checkpoints {
     pages: Arc<AtomicU32>,
     /// How many it had when it was last copied.
     copied: u32,
+    /// How many it had when the writer last copied the rest.
+    finished: u32,
     thread: Option<(SyncSender<()>, JoinHandle<()>)>,
 }
 
@@ -35,15 +39,20 @@ impl Checkpoints {
             told.store(count.unsigned_abs(), Ordering::Relaxed);
             Ok(())
         }))?;
-        Ok(Self { path, pages, copied: 0, thread: None })
+        Ok(Self { path, pages, copied: 0, finished: 0, thread: None })
     }
 
-    /// Lets the log be copied if it has grown enough since.
-    pub(crate) fn follow(&mut self) {
+    /// Lets the log be copied if it has grown enough since. The writer calls this between two commits.
+    pub(crate) fn follow(&mut self, sql: &Connection) {
         let pages = self.pages.load(Ordering::Relaxed);
-        if pages < self.copied {
+        if pages < self.copied || pages < self.finished {
             // It began anew.
-            self.copied = 0;
+            (self.copied, self.finished) = (0, 0);
+        }
+        if pages >= LOG_PAGES_MAX && pages - self.finished >= LOG_PAGES_FINISHED {
+            self.finished = pages;
+            // What cannot be copied now, because somebody reads or the thread is at it, is tried again later.
+            copy(sql).unwrap_or_default();
         }
         if pages - self.copied < LOG_PAGES_COPIED {
             return;
@@ -61,7 +70,7 @@ impl Checkpoints {
 
     /// A machine that gives no thread lets the log grow; whoever closes the database last copies it.
     fn start(&self) -> Option<(SyncSender<()>, JoinHandle<()>)> {
-        let sql = connection::open_keeper(&self.path, LOG_RESTART_TIME_MAX).ok()?;
+        let sql = connection::open(&self.path).ok()?;
         let (wanted, orders) = mpsc::sync_channel(0);
         let copies = move || {
             for () in orders {
@@ -85,21 +94,15 @@ impl Drop for Checkpoints {
     }
 }
 
-/// Copies what no reader needs as it was; a log that is very long is begun anew, for which writers stop for
-/// as long as the last pages take.
+/// Copies what no reader needs as it was, and waits for nobody.
 fn copy(sql: &Connection) -> rusqlite::Result<()> {
-    let count = |mode: &str| {
-        let text = format!("PRAGMA wal_checkpoint({mode})");
-        sql.query_row(&text, [], |row| row.get::<_, i64>(1))
-    };
-    if count("PASSIVE")? >= i64::from(LOG_PAGES_MAX) {
-        count("RESTART")?;
-    }
-    Ok(())
+    sql.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
 }
 
 #[cfg(test)]
 mod tests {
+    use rusqlite::OptionalExtension;
+
     use super::*;
 
     fn table() -> (tempfile::TempDir, Connection, PathBuf) {
@@ -116,7 +119,7 @@ mod tests {
     fn grow(sql: &Connection, checkpoints: &mut Checkpoints, pages: u32) {
         for _ in 0..pages.div_ceil(100) {
             sql.execute("INSERT INTO t VALUES (zeroblob(100 * 4096))", []).unwrap();
-            checkpoints.follow();
+            checkpoints.follow(sql);
         }
     }
 
@@ -148,5 +151,22 @@ mod tests {
             grow(&sql, &mut checkpoints, 1);
         }
         assert!(longest >= LOG_PAGES_COPIED);
+    }
+
+    #[test]
+    fn a_log_that_is_read_now_and_then_stays_short() {
+        let (_directory, mut sql, path) = table();
+        let mut checkpoints = Checkpoints::of(&mut sql, path.clone()).unwrap();
+        let reader = Connection::open(&path).unwrap();
+        let mut longest = 0;
+        for _ in 0..100 {
+            reader.execute_batch("BEGIN").unwrap();
+            reader.query_row("SELECT x FROM t LIMIT 1", [], |_| Ok(())).optional().unwrap();
+            grow(&sql, &mut checkpoints, LOG_PAGES_FINISHED);
+            reader.execute_batch("COMMIT").unwrap();
+            grow(&sql, &mut checkpoints, LOG_PAGES_FINISHED);
+            longest = longest.max(checkpoints.pages.load(Ordering::Relaxed));
+        }
+        assert!(longest < 2 * LOG_PAGES_MAX, "the log had {longest} pages");
     }
 }

@@ -69,14 +69,6 @@ pub(crate) fn open_reader(path: &Path) -> Result<Connection, Error> {
     Ok(sql)
 }
 
-/// A connection that only tidies, and does not wait for long.
-pub(crate) fn open_keeper(path: &Path, time: Duration) -> Result<Connection, Error> {
-    let sql = open(path)?;
-    let set = sql.busy_timeout(time);
-    set.map_err(|source| Error::Read { path: path.to_owned(), source })?;
-    Ok(sql)
-}
-
 /// Begins a snapshot for several questions. It ends with the guard.
 pub(crate) fn snapshot(sql: &Connection) -> rusqlite::Result<Snapshot<'_>> {
     sql.prepare_cached("BEGIN DEFERRED")?.execute([])?;
@@ -106,7 +98,7 @@ pub(crate) fn layout(sql: &Connection) -> rusqlite::Result<u64> {
     version.query_row([], |row| row.get::<_, i64>(0)).map(i64::cast_unsigned)
 }
 
-fn open(path: &Path) -> Result<Connection, Error> {
+pub(crate) fn open(path: &Path) -> Result<Connection, Error> {
     let opened = Connection::open(path).and_then(|sql| {
         sql.busy_timeout(Duration::from_millis(BUSY_TIME_MS_MAX))?;
         sql.pragma_update(None, "synchronous", "FULL")?;

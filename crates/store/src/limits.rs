@@ -33,11 +33,11 @@ pub(crate) const READERS_MAX: usize = 8;
 /// How many prepared statements a connection keeps.
 pub(crate) const STATEMENTS_MAX: usize = 64;
 /// How many pages the database's log grows before it is copied into the file beside the writer.
-pub(crate) const LOG_PAGES_COPIED: u32 = 4_000;
-/// How many pages it has when writers are made to wait a moment, so that it can begin anew.
-pub(crate) const LOG_PAGES_MAX: u32 = 16_000;
-/// How long that may be tried before they go on.
-pub(crate) const LOG_RESTART_TIME_MAX: Duration = Duration::from_millis(100);
+pub(crate) const LOG_PAGES_COPIED: u32 = 2_000;
+/// How many pages it has when the writer copies the rest itself, so that it can begin anew.
+pub(crate) const LOG_PAGES_MAX: u32 = 6_000;
+/// How many pages come before that is tried again.
+pub(crate) const LOG_PAGES_FINISHED: u32 = 200;
 /// How many defects a verification lists before it stops.
 pub const BROKEN_MAX: usize = 100;
 /// How much of a prompt the view of a run shows; the whole is in the entry.

@@ -21,7 +21,7 @@ use std::path::Path;
 use agentry_protocol::envelope::{About, Envelope};
 use agentry_protocol::event::{Ending, Event};
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, Params};
+use rusqlite::{Connection, Params, StatementStatus};
 
 use crate::artifact::Artifacts;
 use crate::chain::{COLUMNS, Row};
@@ -211,9 +211,13 @@ pub(crate) fn line(row: &rusqlite::Row<'_>) -> rusqlite::Result<String> {
     Ok(text)
 }
 
-/// Runs a statement that is kept for the next time.
+/// Runs a statement that is kept for the next time. Everybody who appends waits for it, so what it costs must
+/// not grow with the past: it finds its rows by an index.
 fn run(sql: &Connection, text: &str, params: impl Params) -> rusqlite::Result<usize> {
-    sql.prepare_cached(text)?.execute(params)
+    let mut statement = sql.prepare_cached(text)?;
+    let rows = statement.execute(params)?;
+    debug_assert_eq!(statement.reset_status(StatementStatus::FullscanStep), 0, "{text}");
+    Ok(rows)
 }
 
 fn ending_word(ending: Ending) -> &'static str {

@@ -240,7 +240,7 @@ impl Writer {
             reply.send(answer).unwrap_or_default();
         }
         self.anchor.follow(&tip, (self.clock)());
-        self.checkpoints.follow();
+        self.checkpoints.follow(&self.sql);
         Ok(())
     }
 

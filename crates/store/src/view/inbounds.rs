@@ -434,8 +434,9 @@ pub(super) fn turn_started(sql: &Connection, entry: &Placed<'_>) -> rusqlite::Re
 pub(super) fn turn_ended(sql: &Connection, session: &str) -> rusqlite::Result<()> {
     run(
         sql,
+        // The index is of both, and is found by these very words.
         "UPDATE inbounds SET status = 'waiting'
-         WHERE session = ?1 AND status = 'steering'",
+         WHERE session = ?1 AND status IN ('waiting', 'steering') AND status = 'steering'",
         [session],
     )?;
     Ok(())
