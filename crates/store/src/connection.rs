@@ -16,7 +16,7 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::artifact::Artifacts;
 use crate::error::Error;
 use crate::home::{self, Home};
-use crate::limits::{BUSY_TIME_MS_MAX, STATEMENTS_MAX};
+use crate::limits::{BUSY_TIME_MS_MAX, READER_CACHE_KIB, STATEMENTS_MAX};
 use crate::view;
 
 /// Raised with every migration and every change of a view. An older program stops when it sees a
@@ -64,7 +64,10 @@ fn keep_a_log(sql: &Connection, path: &Path) -> Result<(), Error> {
 /// A connection that only reads.
 pub(crate) fn open_reader(path: &Path) -> Result<Connection, Error> {
     let sql = open(path)?;
-    let set = sql.pragma_update(None, "query_only", true);
+    let set = sql
+        .pragma_update(None, "query_only", true)
+        // A negative number is in KiB.
+        .and_then(|()| sql.pragma_update(None, "cache_size", -READER_CACHE_KIB));
     set.map_err(|source| Error::Read { path: path.to_owned(), source })?;
     Ok(sql)
 }
