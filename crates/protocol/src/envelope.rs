@@ -8,6 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::event::Event;
+use crate::event_hook::EventHookChange;
 use crate::id::{RunId, SessionId, TurnId};
 use crate::intake::Intake;
 
@@ -81,6 +82,13 @@ impl Event {
             | Self::ApprovalAnswered { .. }
             | Self::ToolAccessChanged { .. }
             | Self::Access(_)
+            | Self::Trust(_)
+            | Self::EventHook(
+                EventHookChange::Registered { .. }
+                | EventHookChange::Enabled { .. }
+                | EventHookChange::Disabled { .. }
+                | EventHookChange::Deleted { .. },
+            )
             | Self::Intake(Intake::Received { .. } | Intake::QueueSet { .. }) => Stream::World,
             Self::Intake(
                 Intake::Decided { .. }
@@ -89,6 +97,14 @@ impl Event {
                 | Intake::ChunkSent { .. }
                 | Intake::Delivered(_),
             )
+            | Self::EventHook(
+                EventHookChange::Matched { .. }
+                | EventHookChange::Begun { .. }
+                | EventHookChange::Invoked(_)
+                | EventHookChange::Settled { .. },
+            )
+            | Self::Job(_)
+            | Self::Hook(_)
             | Self::SessionOpened { .. }
             | Self::RunCreated(_)
             | Self::RunResumed {}

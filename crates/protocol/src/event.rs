@@ -12,11 +12,15 @@ use crate::approval::{Answer, Approval};
 use crate::call::{ToolCall, ToolOutcome};
 use crate::confinement::{Attestation, Confinement, Connection, Level};
 use crate::context::Context;
+use crate::event_hook::EventHookChange;
 use crate::hash::ContentHash;
+use crate::hook::HookChange;
 use crate::id::{AgentId, ApprovalId, CallId, SessionKey, TurnId};
 use crate::inbound::EventId;
 use crate::intake::{AccessChange, Intake};
+use crate::job::JobChange;
 use crate::message::{Message, ModelFailure, ModelReply, Usage};
+use crate::trust::TrustChange;
 use crate::verdict::Ruling;
 
 pub use crate::plan::{AskedModels, Given, RunLimits, RunPlan, StepPlan, TurnPlan};
@@ -64,6 +68,14 @@ pub enum Event {
     Intake(Intake),
     /// Somebody changed who may do what. World.
     Access(AccessChange),
+    /// Something happened to a hook that looks at events. World or turns.
+    EventHook(EventHookChange),
+    /// The owner lets programs run, or does not any more. World.
+    Trust(TrustChange),
+    /// Something happened to a program of an agent that is run once.
+    Job(JobChange),
+    /// A hook of a turn is run, or was. A move where a turn chose it.
+    Hook(HookChange),
     /// A session came to be.
     SessionOpened {
         /// What people call it.
@@ -325,7 +337,7 @@ impl From<&Confinement> for Under {
     }
 }
 
-/// Arguments that a person put in the place of the proposed ones.
+/// Arguments that a person or a hook put in the place of the proposed ones.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Edited {
     /// The arguments that the call is made with.
@@ -334,6 +346,9 @@ pub struct Edited {
     pub digest: ContentHash,
     /// What the rules say about the changed call.
     pub ruling: Ruling,
+    /// The program of the hook that changed them; none means a person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
 }
 
 /// How a turn or a run ended.

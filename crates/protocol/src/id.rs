@@ -123,6 +123,21 @@ record_type!(
     GrantId,
     "grt"
 );
+record_type!(
+    /// A program of an agent that is run once.
+    JobId,
+    "job"
+);
+record_type!(
+    /// A hook that looks at events.
+    EventHookId,
+    "hook"
+);
+record_type!(
+    /// One running of a hook that looks at events.
+    InvocationId,
+    "inv"
+);
 
 /// A text that is not an id of the wanted kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

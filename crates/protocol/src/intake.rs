@@ -255,6 +255,8 @@ pub struct Routed {
 pub enum Unrun {
     /// No hook wanted it.
     NoHook,
+    /// Hooks took it over: what they want done came in as events of their own.
+    Fired,
     /// It was all about how later messages wait.
     Directive,
     /// As many of this sender wait as may, and new ones are turned away.
@@ -282,6 +284,7 @@ impl Unrun {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::NoHook => "no_hook",
+            Self::Fired => "fired",
             Self::Directive => "directive",
             Self::Cap => "cap",
             Self::Full => "full",
@@ -299,6 +302,7 @@ impl Unrun {
 impl fmt::Display for Unrun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Fired => "hooks took it over",
             Self::NoHook => "no hook wanted it",
             Self::Directive => "it only said how messages wait from now on",
             Self::Cap => "too many of this sender wait, and new ones are turned away",

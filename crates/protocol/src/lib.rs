@@ -14,20 +14,24 @@ pub mod confinement;
 pub mod context;
 pub mod envelope;
 pub mod event;
+pub mod event_hook;
 mod hash;
+pub mod hook;
 mod id;
 pub mod inbound;
 pub mod intake;
+pub mod job;
 pub mod limits;
 pub mod message;
 mod plan;
 pub mod principal;
 pub mod schema;
 pub mod tool;
+pub mod trust;
 pub mod verdict;
 
 pub use hash::{ContentHash, ContentHasher};
 pub use id::{
-    AccessId, AgentId, ApprovalId, CallId, GrantId, PersonaId, RunId, SessionId, SessionKey,
-    SkillId, TaskId, TurnId, WrongId,
+    AccessId, AgentId, ApprovalId, CallId, EventHookId, GrantId, InvocationId, JobId, PersonaId,
+    RunId, SessionId, SessionKey, SkillId, TaskId, TurnId, WrongId,
 };

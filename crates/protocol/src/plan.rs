@@ -11,6 +11,7 @@ use crate::access::Bounds;
 use crate::context::{CompactionPlan, Pruning};
 use crate::event::Mode;
 use crate::hash::ContentHash;
+use crate::hook::Shaping;
 use crate::id::{AgentId, ApprovalId, TaskId, TurnId};
 use crate::inbound::EventId;
 use crate::message::Image;
@@ -135,4 +136,7 @@ pub struct TurnPlan {
     /// Answers of this session that hold for the same call again.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub standing: BTreeMap<String, ApprovalId>,
+    /// What the hooks before the turn made of it; the charter has it already.
+    #[serde(default, skip_serializing_if = "Shaping::is_empty")]
+    pub shaping: Shaping,
 }

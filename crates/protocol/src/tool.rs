@@ -52,6 +52,8 @@ pub enum Risk {
 pub enum Needs {
     /// Nothing beyond the runtime.
     Nothing,
+    /// To be named: nobody has it by default.
+    Name,
     /// A macOS machine.
     MacOs,
     /// A configured search service.
@@ -129,7 +131,7 @@ const fn tool(
 }
 
 use Category::{Bash, Custom, Edit, Glob, Grep, Read, Web, Write};
-use Needs::{MacOs, Nothing, SearchService, SelfModify, SpawnSubagents};
+use Needs::{MacOs, Name, Nothing, SearchService, SelfModify, SpawnSubagents};
 use Risk::{High, Low, Medium};
 
 /// Every tool name that has a meaning of its own. Order is the order of the prompt.
@@ -157,6 +159,11 @@ pub const KNOWN: &[KnownTool] = &[
     tool("discover_skills", &["discoverSkills"], (Read, Low), Nothing, "Find skills that fit an intent."),
     tool("discover_rules", &["discoverRules"], (Read, Low), Nothing, "Find rules that apply to a path or an intent."),
     tool("delegate", &["Delegate"], (Custom, Medium), SpawnSubagents, "Hand a piece of work to another agent."),
+    tool("create_hook", &["createHook"], (Write, High), Name, "Register a program that looks at events and may start work."),
+    tool("list_hooks", &["listHooks"], (Read, Low), Name, "List the hooks that look at events."),
+    tool("get_hook", &["getHook"], (Read, Low), Name, "Show one of these hooks and what it did lately."),
+    tool("disable_hook", &["disableHook"], (Write, Medium), Name, "Disable a hook that you made."),
+    tool("delete_hook", &["deleteHook"], (Write, Medium), Name, "Delete a hook that you made."),
     tool("agent_read_self", &[], (Read, Low), SelfModify, "Read a file of your own agent directory."),
     tool("agent_write_self", &[], (Write, Medium), SelfModify, "Write a file of your own agent directory."),
     tool("agent_edit_self", &[], (Edit, Medium), SelfModify, "Edit a file of your own agent directory."),

@@ -53,6 +53,8 @@ pub enum Stage {
     Rules,
     /// Does the guard against dangerous acts refuse it?
     Danger,
+    /// Does one of the agent's hooks want a person to be asked? Said only when one does.
+    Hook,
 }
 
 impl fmt::Display for Stage {
@@ -66,6 +68,7 @@ impl fmt::Display for Stage {
             Self::ToolAccess => "tool access",
             Self::Rules => "rules",
             Self::Danger => "danger",
+            Self::Hook => "hook",
         })
     }
 }
