@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use agentry_protocol::hook::{HookSpec, Moment};
 use agentry_protocol::tool::{Category, Risk, ToolName};
 use agentry_protocol::{AgentId, ContentHash, PersonaId, SkillId, TaskId};
 use serde::{Deserialize, Serialize};
@@ -163,16 +164,30 @@ pub struct OfferedTool {
 pub enum ToolKind {
     /// The host has it.
     Host,
-    /// The agent brings it; this is its program.
-    Custom {
-        /// The program, as a path below the agent's directory.
-        program: String,
-    },
+    /// The agent brings it.
+    Custom(Box<CustomTool>),
     /// An MCP server has it.
     Mcp {
         /// The server.
         server: String,
     },
+}
+
+/// A tool that the agent brings.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CustomTool {
+    /// The program, as a path below the agent's directory.
+    pub program: String,
+    /// The hash of the program's text when the agent was read.
+    pub hash: ContentHash,
+    /// The JSON Schema of what it answers, if it says.
+    pub output: Option<Value>,
+    /// The folder where it leaves files that are to be kept, below the one it runs in.
+    pub artifacts: Option<String>,
+    /// How long a call may take, in milliseconds.
+    pub timeout_ms: u64,
+    /// Whether it says that it only looks, so that a call may be repeated.
+    pub read_only: bool,
 }
 
 /// A tool that was asked for and is not offered.
@@ -193,7 +208,7 @@ pub struct LeftOut {
 #[derive(Clone, Debug, Serialize)]
 pub struct Hook {
     /// The moment.
-    pub moment: String,
+    pub moment: Moment,
     /// Whether it runs.
     pub switch: HookSwitch,
     /// What switched it on or off.
@@ -204,8 +219,8 @@ pub struct Hook {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HookSwitch {
-    /// It runs this program, a path below the agent's directory.
-    On(String),
+    /// It runs, and so.
+    On(HookSpec),
     /// It was switched off.
     Off,
 }

@@ -105,6 +105,9 @@ codes! {
     ToolNotListed = "E0409", Warning, "A tool is there but the agent does not list it.";
     ToolUnavailable = "E0410", Note, "A known tool cannot be offered here and is left out.";
     ListedTwice = "E0411", Warning, "A list names the same thing twice.";
+    ToolNameForm = "E0412", Error, "A custom tool has a name that models do not take.";
+    BadToolOutput = "E0413", Error, "The output of a tool is not a JSON Schema.";
+    ToolArtifacts = "E0414", Error, "The folder for a tool's artifacts is not a plain relative path.";
     UnknownSkill = "E0421", Error, "No skill has this id.";
     UnknownTask = "E0422", Error, "No task has this id.";
     UnknownAgent = "E0423", Error, "No agent has this id.";
@@ -118,6 +121,7 @@ codes! {
     HookMissing = "E0434", Error, "A hook is switched on but has no program.";
     HookNotExecutable = "E0435", Error, "A hook is switched on but its program is not executable.";
     HookNotDeclared = "E0436", Warning, "A hook's program is there but agent.yml does not name it.";
+    HookForm = "E0437", Error, "A hook says something that its moment does not have.";
     RuleForAbsentTool = "E0441", Error, "An approval rule is for something the agent does not have.";
     BadRegex = "E0442", Error, "The regular expression does not compile.";
     RuleUnreachable = "E0443", Warning, "An earlier rule always matches first.";

@@ -300,7 +300,7 @@ pub fn lies_in(path: &str, directory: &str) -> bool {
 }
 
 /// Bytes to text: no byte order mark, every line ends with `\n`.
-fn decoded(file: String, bytes: &[u8], findings: &mut Findings) -> Option<Source> {
+pub(crate) fn decoded(file: String, bytes: &[u8], findings: &mut Findings) -> Option<Source> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,

@@ -30,6 +30,9 @@ const ROOT_FILES: [&str; 3] = ["agentry.toml", ".mcp.json", "AGENTS.md"];
 const PROGRAM_FILES: [&str; 4] = ["agent.yml", "AGENT.md", "SOUL.md", "USER.md"];
 const PROGRAM_DIRECTORIES: [&str; 7] =
     ["prompts", "personas", "tools", "hooks", "skills", "data", "memory"];
+/// What the programs of an agent read or run. They are called so in many a project, so they count only beside
+/// `agent.yml`, and a name like these is no mistake.
+const CODE_DIRECTORIES: [&str; 2] = ["bin", "lib"];
 /// What a pack has at its top.
 pub const PACK_DIRECTORIES: [&str; 4] = ["access", "agents", "skills", "tasks"];
 /// The directories of packs.
@@ -134,6 +137,9 @@ pub fn takes_directory(role: &Role, name: &str, beside: &[&str]) -> Option<Role>
                 return Some(Role::Whole);
             }
             if here(&MARKERS[..2]) && PROGRAM_DIRECTORIES.contains(&name) {
+                return Some(Role::Whole);
+            }
+            if here(&MARKERS[..1]) && CODE_DIRECTORIES.contains(&name) {
                 return Some(Role::Whole);
             }
             if PACKS.contains(&name) {

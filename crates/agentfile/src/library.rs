@@ -28,6 +28,7 @@ use crate::scope::TryExamples;
 use crate::skill::{self, Skill, SkillDraft, SkillLevel};
 use crate::source::{Source, Sourced, Span};
 use crate::task::{self, Task, TaskDraft};
+use crate::trust;
 
 mod places;
 
@@ -105,6 +106,8 @@ pub struct Library {
     pub access: access::Rules,
     /// The settings that hold.
     pub settings: Settings,
+    /// What of each agent would run, by id; or why that cannot be said.
+    pub programs: BTreeMap<String, Result<trust::Manifest, trust::Unknown>>,
 }
 
 impl Library {
@@ -142,6 +145,7 @@ pub fn read(input: Input<'_>, findings: &mut Findings) -> Library {
     reading.report_rest(&found, findings);
     let Reading { mut library, .. } = reading;
     library.settings = input.settings.clone();
+    library.programs = trust::of_all((input.project, input.home), &library.agents, &library.mcp);
     library
 }
 

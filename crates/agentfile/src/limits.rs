@@ -52,3 +52,25 @@ pub const SHELL_OUTPUT_CHARS_MAX: u64 = 200_000;
 pub const DOMAIN_BYTES_MAX: usize = 253;
 /// The largest amount that may be spent, in dollars.
 pub const SPENDING_DOLLARS_MAX: f64 = 1_000_000_000.0;
+
+/// The time a hook gets when nobody says otherwise, in milliseconds.
+pub const HOOK_TIMEOUT_MS_DEFAULT: u64 = 30_000;
+/// The most time a hook can be given, in milliseconds.
+pub const HOOK_TIMEOUT_MS_MAX: u64 = 300_000;
+/// How many hooks an agent may have, over all moments.
+pub const HOOKS_MAX: usize = 64;
+/// The time a call of a custom tool gets when nobody says otherwise, in milliseconds.
+pub const TOOL_TIMEOUT_MS_DEFAULT: u64 = 120_000;
+/// The most time a call of a custom tool can be given, in milliseconds.
+pub const TOOL_TIMEOUT_MS_MAX: u64 = 600_000;
+/// The longest name of a custom tool that every model takes, in characters.
+pub const TOOL_NAME_CHARS_MAX: usize = 64;
+/// The longest name of an event hook, in characters.
+pub const EVENT_HOOK_NAME_CHARS_MAX: usize = 64;
+/// The time an event hook gets when nobody says otherwise, in milliseconds.
+pub const EVENT_HOOK_TIMEOUT_MS_DEFAULT: u64 = 5_000;
+/// The most time an event hook can be given, in milliseconds; what one that asks the model gets when nobody says
+/// otherwise.
+pub const EVENT_HOOK_TIMEOUT_MS_MAX: u64 = 30_000;
+/// The largest `config` of an event hook, in bytes of JSON.
+pub const EVENT_HOOK_CONFIG_BYTES_MAX: usize = 16 * 1024;

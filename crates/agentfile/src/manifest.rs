@@ -11,6 +11,8 @@ pub mod agent_yml;
 pub mod approvals;
 pub mod channels;
 pub mod config;
+pub mod event_hook_yml;
+pub mod hooks;
 pub mod names;
 pub mod skill_md;
 pub mod task_md;

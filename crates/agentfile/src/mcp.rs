@@ -32,7 +32,7 @@ pub struct McpServer {
 }
 
 /// How a server is reached.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reach {
     /// As a child process.

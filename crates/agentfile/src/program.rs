@@ -30,6 +30,7 @@ use crate::toolset::Gathering;
 use crate::yaml;
 
 mod custom_tools;
+pub mod edit;
 mod hooks;
 mod personas;
 mod templates;

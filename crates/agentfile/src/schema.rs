@@ -21,6 +21,7 @@ use crate::manifest::agent_md::AgentMd;
 use crate::manifest::agent_yml::AgentYml;
 use crate::manifest::approvals::Matcher;
 use crate::manifest::config::Config;
+use crate::manifest::event_hook_yml::EventHookYml;
 use crate::manifest::skill_md::SkillMd;
 use crate::manifest::task_md::{StepMd, TaskMd};
 use crate::manifest::tool_access::ToolAccessJson;
@@ -61,11 +62,13 @@ pub enum FileKind {
     Access,
     /// `access/*.yml`, with its policies under `policies`.
     Policies,
+    /// The file beside the script of an event hook.
+    EventHook,
 }
 
 impl FileKind {
     /// The kinds whose schema is published, with the name it is asked for by.
-    pub const PUBLISHED: [(&'static str, FileKind); 9] = [
+    pub const PUBLISHED: [(&'static str, FileKind); 10] = [
         ("agent", Self::Agent),
         ("agent-yml", Self::AgentYml),
         ("skill", Self::Skill),
@@ -75,6 +78,7 @@ impl FileKind {
         ("tool-access", Self::ToolAccess),
         ("config", Self::Config),
         ("access", Self::Access),
+        ("event-hook", Self::EventHook),
     ];
 
     /// The JSON Schema.
@@ -92,6 +96,7 @@ impl FileKind {
             Self::Config => schema_for!(Config).to_value(),
             Self::Access => schema_for!(AccessYml).to_value(),
             Self::Policies => schema_for!(PoliciesYml).to_value(),
+            Self::EventHook => schema_for!(EventHookYml).to_value(),
             Self::Soul => embedded(include_str!("../schemas/soul.json")),
             Self::UserProfile => embedded(include_str!("../schemas/user_profile.json")),
             Self::McpJson => embedded(include_str!("../schemas/mcp.json")),
@@ -110,12 +115,12 @@ impl FileKind {
             Self::AgentYml | Self::Tool | Self::ToolAccess | Self::Config | Self::McpJson => {
                 Severity::Error
             }
-            Self::Access | Self::Policies => Severity::Error,
+            Self::Access | Self::Policies | Self::EventHook => Severity::Error,
         }
     }
 
     fn compiled(self) -> &'static (Value, Validator) {
-        static COMPILED: [OnceLock<(Value, Validator)>; 13] = [const { OnceLock::new() }; 13];
+        static COMPILED: [OnceLock<(Value, Validator)>; 14] = [const { OnceLock::new() }; 14];
         COMPILED[self as usize].get_or_init(|| {
             let mut schema = self.schema();
             bound_whole_numbers(&mut schema);

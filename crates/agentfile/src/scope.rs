@@ -7,19 +7,19 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use agentry_protocol::tool::ToolName;
-use regex::RegexBuilder;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::diagnostic::{Code, Findings, Text};
 use crate::index::{Index, Lookup};
-use crate::limits::{MATCHER_DEPTH_MAX, REGEX_BYTES_MAX, REGEXES_MAX};
+use crate::limits::{MATCHER_DEPTH_MAX, REGEXES_MAX};
 use crate::manifest::agent_md::AgentMd;
 use crate::manifest::approvals::{ExampleArgs, Examples, Matcher, TaskApprovals, ToolApprovals};
 use crate::manifest::names::NameList;
 use crate::manifest::skill_md::SkillMd;
 use crate::manifest::task_md::{StepMd, TaskMd};
 use crate::node::Kind;
+use crate::pattern;
 use crate::schema::Doc;
 use crate::source::{Origin, Sourced};
 
@@ -423,22 +423,9 @@ fn check_matcher<T>(
         }
         Matcher::Matches(pattern) => {
             *compiled += 1;
-            if let Err(error) = RegexBuilder::new(pattern).size_limit(REGEX_BYTES_MAX).build() {
-                let words = error.to_string();
-                let words = words
-                    .lines()
-                    .last()
-                    .unwrap_or_default()
-                    .trim_start_matches("error: ")
-                    .to_owned();
-                let text = Text::new(format!("the regular expression does not compile: {words}"))
-                    .help("look-around and back-references are not supported; they cannot be run in linear time");
-                findings.at(
-                    Code::BadRegex,
-                    &doc.source,
-                    doc.span(&format!("{pointer}/matches")),
-                    text,
-                );
+            if let Some(text) = pattern::defect(pattern) {
+                let span = doc.span(&format!("{pointer}/matches"));
+                findings.at(Code::BadRegex, &doc.source, span, text);
             }
         }
         Matcher::AnyOf(nested) | Matcher::AllOf(nested) => {

@@ -55,8 +55,11 @@ impl<'a> Gathering<'a> {
     /// Adds one tool of the host or of an MCP server. False if no such tool is known.
     pub fn named(&mut self, written: &str, origin: &Origin) -> bool {
         if let Some(prefix) = written.strip_suffix('*') {
-            let matching: Vec<&KnownTool> =
-                tool::KNOWN.iter().filter(|known| known.name.starts_with(prefix)).collect();
+            let matching: Vec<&KnownTool> = tool::KNOWN
+                .iter()
+                .filter(|known| known.name.starts_with(prefix))
+                .filter(|known| known.needs != Needs::Name || !prefix.is_empty())
+                .collect();
             for known in &matching {
                 self.host(known, known.name, origin);
             }
@@ -96,7 +99,7 @@ impl<'a> Gathering<'a> {
             _ if self.index.host.contains(&ToolName::canonical(known.name)) => None,
             Needs::MacOs => Some("it needs a macOS machine"),
             Needs::SearchService => Some("it needs a search service, and none is configured"),
-            Needs::Nothing | Needs::SelfModify | Needs::SpawnSubagents => {
+            Needs::Nothing | Needs::Name | Needs::SelfModify | Needs::SpawnSubagents => {
                 Some("this host does not have it")
             }
         };
@@ -153,7 +156,7 @@ impl<'a> Gathering<'a> {
             let granted = match known.needs {
                 Needs::SelfModify => self.capabilities.self_modify,
                 Needs::SpawnSubagents => self.capabilities.spawn_subagents,
-                Needs::Nothing | Needs::MacOs | Needs::SearchService => false,
+                Needs::Nothing | Needs::Name | Needs::MacOs | Needs::SearchService => false,
             };
             if granted {
                 self.host(known, known.name, origin);

@@ -14,7 +14,14 @@ use crate::schema::FileKind;
 use crate::source::Source;
 
 /// Variables of ours that are not settings.
-const OTHERS: [&str; 3] = ["AGENTRY_HOME", "AGENTRY_LOG", "AGENTRY_MODELS"];
+const OTHERS: [&str; 6] = [
+    "AGENTRY_AGENT_ID",
+    "AGENTRY_HOME",
+    "AGENTRY_LOG",
+    "AGENTRY_MODELS",
+    "AGENTRY_SESSION_ID",
+    "AGENTRY_THREAD_ID",
+];
 
 /// One small source for each variable that sets a value.
 pub(super) fn sources(

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::config::{SandboxLimits, Security};
+use super::hooks::Hooks;
 
 /// The file `agent.yml`.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
@@ -82,18 +83,6 @@ pub enum Router {
     Explicit,
     /// Only the `before_inference` hook.
     Hook,
-}
-
-/// `hooks`: a hook runs only if it is true here and its program is there and executable.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Hooks {
-    /// Runs when a session begins.
-    pub on_conversation_start: Option<bool>,
-    /// Runs before the model is asked.
-    pub before_inference: Option<bool>,
-    /// Runs after a tool call came back.
-    pub after_tool_call: Option<bool>,
 }
 
 /// `capabilities`.

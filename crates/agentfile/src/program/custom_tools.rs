@@ -10,9 +10,10 @@ use std::collections::HashSet;
 use agentry_protocol::tool::{self, Category, Risk, ToolName};
 use serde_json::Value;
 
-use crate::agent::{OfferedTool, ToolKind};
+use crate::agent::{CustomTool, OfferedTool, ToolKind};
 use crate::diagnostic::{Code, Findings, Text};
 use crate::file_tree::FileTree;
+use crate::limits::{TOOL_NAME_CHARS_MAX, TOOL_TIMEOUT_MS_DEFAULT};
 use crate::manifest::agent_yml::AgentYml;
 use crate::manifest::tool_yml::ToolYml;
 use crate::schema::{self, Doc, FileKind};
@@ -127,6 +128,11 @@ fn one(
         findings.at(Code::ToolSchemaMissing, &yml.source, place, text.help(help));
         return None;
     };
+    if !is_taken_by_models(name) {
+        let text = Text::new(format!("models do not take `{name}` as the name of a tool"))
+            .help(format!("use up to {TOOL_NAME_CHARS_MAX} letters, digits, `_` and `-`"));
+        findings.at(Code::ToolNameForm, &yml.source, place, text);
+    }
     let program = program(tree, yml, (name, place), findings);
     let source = tree.text(&path, findings)?;
     let node = yaml::parse(&source, Span::new(0, source.text.len()), findings)?;
@@ -139,16 +145,75 @@ fn one(
         .help(format!("write `name: {name}`, or rename the file"));
         findings.at(Code::ToolNameMismatch, &doc.source, doc.span("/name"), text);
     }
-    let parameters = parameters(&doc, findings).filter(|_| !doc.lost(""))?;
+    let parameters = parameters(&doc, findings).filter(|_| !doc.lost(""));
+    let custom = custom(tree, &doc, program, findings);
+    let parameters = parameters?;
     Some(OfferedTool {
         name: ToolName::canonical(name),
-        kind: ToolKind::Custom { program: program? },
+        kind: ToolKind::Custom(Box::new(custom?)),
         category: Category::Custom,
         risk: Risk::High,
         description: doc.manifest.description.clone(),
         parameters: Some(parameters),
         origin,
     })
+}
+
+/// The names that the APIs of all models take.
+fn is_taken_by_models(name: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    (1..=TOOL_NAME_CHARS_MAX).contains(&name.len()) && name.chars().all(is_plain)
+}
+
+/// What is special to a tool that the agent brings.
+fn custom(
+    tree: &FileTree,
+    doc: &Doc<ToolYml>,
+    program: Option<String>,
+    findings: &mut Findings,
+) -> Option<CustomTool> {
+    let written = &doc.manifest;
+    let output = written.output.clone().map(Value::Object);
+    if let Some(output) = &output {
+        check_schema(doc, ("/output", Code::BadToolOutput), output, findings);
+    }
+    if let Some(folder) = written.artifacts.as_deref().filter(|folder| !is_plain_folder(folder)) {
+        let text = Text::new(format!("`{folder}` is not a plain folder")).help(
+            "write a relative path such as `out`, without `..` and names that begin with `.`",
+        );
+        findings.at(Code::ToolArtifacts, &doc.source, doc.span("/artifacts"), text);
+    }
+    let program = program?;
+    Some(CustomTool {
+        hash: tree.file(&program)?.hash.clone(),
+        program,
+        output,
+        artifacts: written.artifacts.as_deref().map(|one| one.trim_end_matches('/').to_owned()),
+        timeout_ms: written.timeout_ms.unwrap_or(TOOL_TIMEOUT_MS_DEFAULT),
+        read_only: written.read_only,
+    })
+}
+
+fn is_plain_folder(path: &str) -> bool {
+    let is_odd = |c: char| c == '\\' || c == ':' || c.is_control();
+    let path = path.strip_suffix('/').unwrap_or(path);
+    !path.contains(is_odd)
+        && path.split('/').all(|part| !part.is_empty() && !part.starts_with(['.', '~']))
+}
+
+/// Whether something is a JSON Schema.
+fn check_schema(
+    doc: &Doc<ToolYml>,
+    (field, code): (&str, Code),
+    schema: &Value,
+    findings: &mut Findings,
+) -> bool {
+    let Err(error) = jsonschema::options().build(schema) else { return true };
+    let pointer = format!("{field}{}", error.instance_path().as_str());
+    let text = Text::new(format!("this is not a JSON Schema: {error}"))
+        .help("see json-schema.org for what may stand here");
+    findings.at(code, &doc.source, doc.span(&pointer), text);
+    false
 }
 
 /// The parameters must be a JSON Schema of an object.
@@ -164,14 +229,7 @@ fn parameters(doc: &Doc<ToolYml>, findings: &mut Findings) -> Option<Value> {
         findings.at(Code::BadToolSchema, &doc.source, doc.span("/parameters/type"), text);
         return None;
     }
-    if let Err(error) = jsonschema::options().build(&schema) {
-        let pointer = format!("/parameters{}", error.instance_path().as_str());
-        let text = Text::new(format!("this is not a JSON Schema: {error}"))
-            .help("see json-schema.org for what may stand here");
-        findings.at(Code::BadToolSchema, &doc.source, doc.span(&pointer), text);
-        return None;
-    }
-    Some(schema)
+    check_schema(doc, ("/parameters", Code::BadToolSchema), &schema, findings).then_some(schema)
 }
 
 /// The one program of a tool.

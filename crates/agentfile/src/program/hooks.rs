@@ -1,84 +1,235 @@
-//! `hooks/`: which programs run at which moment.
+//! `hooks`: which programs run at which moment.
 //!
 //! A hook that is switched on and cannot run is an error: a guard that is off must not look like one
 //! that is on.
 //!
 //! Must never: switch a hook on because its file is there.
 
+use std::collections::HashSet;
+
+use agentry_protocol::ContentHash;
+use agentry_protocol::hook::{HookSpec, Moment, OnError};
+
 use crate::agent::{Hook, HookSwitch};
 use crate::diagnostic::{Code, Findings, Text, nearest};
 use crate::file_tree::FileTree;
-use crate::manifest::agent_yml::{AgentYml, Hooks};
+use crate::limits::{HOOK_TIMEOUT_MS_DEFAULT, HOOKS_MAX};
+use crate::manifest::agent_yml::AgentYml;
+use crate::manifest::hooks::{HookEntry, HookYml, Hooks};
+use crate::pattern;
 use crate::schema::Doc;
 
-const MOMENTS: [&str; 3] = ["on_conversation_start", "before_inference", "after_tool_call"];
-
-/// The hooks that were switched on or off.
+/// The hooks that were switched on or off, in the order of their moments.
 pub(super) fn read(
     tree: &FileTree,
     yml: Option<&Doc<AgentYml>>,
     findings: &mut Findings,
 ) -> Vec<Hook> {
-    let flags = yml.and_then(|yml| yml.manifest.hooks.clone()).unwrap_or_default();
+    let Some(yml) = yml else { return Vec::new() };
+    let said = yml.manifest.hooks.clone().unwrap_or_default();
     let mut hooks = Vec::new();
-    for moment in MOMENTS {
-        let (Some(on), Some(yml)) = (flag(&flags, moment), yml) else { continue };
+    let mut named = HashSet::new();
+    for moment in Moment::ALL {
         let pointer = format!("/hooks/{moment}");
-        let switch = if on {
-            switched_on(tree, moment).map_err(|(code, text)| {
-                findings.at(code, &yml.source, yml.span(&pointer), text);
-            })
-        } else {
-            Ok(HookSwitch::Off)
-        };
-        if let Ok(switch) = switch {
-            hooks.push(Hook { moment: moment.to_owned(), switch, origin: yml.origin(&pointer) });
+        let off = || Hook { moment, switch: HookSwitch::Off, origin: yml.origin(&pointer) };
+        match said.at(moment) {
+            None => continue,
+            Some(HookYml::Switch(false)) => hooks.push(off()),
+            Some(HookYml::Several(entries)) if entries.is_empty() => hooks.push(off()),
+            Some(HookYml::Switch(true) | HookYml::One(_) | HookYml::Several(_)) => {}
+        }
+        for (pointer, entry) in entries(&said, moment) {
+            let reading = Entry { tree, yml, moment, pointer, entry: &entry };
+            named.insert(reading.program());
+            if hooks.len() < HOOKS_MAX {
+                hooks.extend(reading.hook(findings));
+            } else {
+                let text = Text::new(format!("an agent may have at most {HOOKS_MAX} hooks"));
+                reading.report(Code::OutOfRange, "", text, findings);
+                return hooks;
+            }
         }
     }
-    if yml.is_some_and(|yml| !yml.lost("/hooks")) {
-        report_undeclared(tree, &flags, findings);
+    if !yml.lost("/hooks") {
+        report_undeclared(tree, (&said, &named), findings);
     }
     hooks
 }
 
-/// A hook that is on needs a program that can run.
-fn switched_on(tree: &FileTree, moment: &str) -> Result<HookSwitch, (Code, Text)> {
-    let program = format!("hooks/{moment}");
-    match tree.file(&program) {
-        None => {
-            let text = Text::new(format!("`{moment}` is on, but {program} is not there"))
-                .help(format!("write {program}, or set it to false"));
-            Err((Code::HookMissing, text))
+/// The programs of a moment, each with where it is said.
+fn entries(said: &Hooks, moment: Moment) -> Vec<(String, HookEntry)> {
+    let pointer = format!("/hooks/{moment}");
+    match said.at(moment) {
+        None | Some(HookYml::Switch(false)) => Vec::new(),
+        Some(HookYml::Switch(true)) => vec![(pointer, HookEntry::default())],
+        Some(HookYml::One(entry)) => vec![(pointer, entry.clone())],
+        Some(HookYml::Several(entries)) => {
+            let entries = entries.iter().enumerate();
+            entries.map(|(at, entry)| (format!("{pointer}/{at}"), entry.clone())).collect()
         }
-        Some(file) if !file.executable => {
-            let text = Text::new(format!("`{moment}` is on, but {program} is not executable"))
-                .help(format!("run `chmod +x {}`", tree.shown(&program)));
-            Err((Code::HookNotExecutable, text))
-        }
-        Some(_) => Ok(HookSwitch::On(program)),
     }
 }
 
-fn flag(flags: &Hooks, moment: &str) -> Option<bool> {
-    match moment {
-        "on_conversation_start" => flags.on_conversation_start,
-        "before_inference" => flags.before_inference,
-        _ => flags.after_tool_call,
+/// One program of a moment, while it is read.
+struct Entry<'a> {
+    tree: &'a FileTree,
+    yml: &'a Doc<AgentYml>,
+    moment: Moment,
+    pointer: String,
+    entry: &'a HookEntry,
+}
+
+impl Entry<'_> {
+    /// `None` if it cannot run as it is written; the findings say why.
+    fn hook(&self, findings: &mut Findings) -> Option<Hook> {
+        let hash = self.hash(findings);
+        let matcher = self.matcher(findings);
+        let on_error = self.on_error(findings);
+        let timeout_ms = self.timeout_ms(findings);
+        self.check_said_once("run", "command", findings);
+        let spec = HookSpec {
+            moment: self.moment,
+            program: self.program(),
+            args: self.entry.args.clone(),
+            hash: hash?,
+            matcher,
+            on_error,
+            timeout_ms,
+        };
+        let origin = self.yml.origin(&self.pointer);
+        Some(Hook { moment: self.moment, switch: HookSwitch::On(spec), origin })
     }
+
+    fn program(&self) -> String {
+        match self.entry.run.as_ref().or(self.entry.command.as_ref()) {
+            Some(path) => path.trim_start_matches("./").to_owned(),
+            None => format!("hooks/{}", self.moment),
+        }
+    }
+
+    /// The hash of the program, which must be able to run.
+    fn hash(&self, findings: &mut Findings) -> Option<ContentHash> {
+        let (moment, program) = (self.moment, self.program());
+        let field = match (&self.entry.run, &self.entry.command) {
+            (Some(_), _) => "/run",
+            (None, Some(_)) => "/command",
+            (None, None) => "",
+        };
+        match self.tree.file(&program) {
+            None => {
+                let text = Text::new(format!("`{moment}` is on, but {program} is not there"));
+                let help = match is_inside(&program) {
+                    true => format!("write {program}, or set it to false"),
+                    false => "a hook's program is a file in the agent's directory".to_owned(),
+                };
+                self.report(Code::HookMissing, field, text.help(help), findings);
+                None
+            }
+            Some(file) if !file.executable => {
+                let text = Text::new(format!("`{moment}` is on, but {program} is not executable"))
+                    .help(format!("run `chmod +x {}`", self.tree.shown(&program)));
+                self.report(Code::HookNotExecutable, field, text, findings);
+                None
+            }
+            Some(file) => Some(file.hash.clone()),
+        }
+    }
+
+    /// Which tools it is for. `*` and nothing mean all, as elsewhere.
+    fn matcher(&self, findings: &mut Findings) -> Option<String> {
+        let pattern = self.entry.matcher.as_deref()?;
+        if !has_tool(self.moment) {
+            let text = Text::new(format!("`{}` is not about a tool", self.moment)).help(
+                "`matcher` stands at PreToolUse, PostToolUse and after_tool_call; remove it here",
+            );
+            self.report(Code::HookForm, "/matcher", text, findings);
+            return None;
+        }
+        if matches!(pattern, "" | "*") {
+            return None;
+        }
+        if let Some(text) = pattern::defect_of_whole(pattern) {
+            self.report(Code::BadRegex, "/matcher", text, findings);
+        }
+        Some(pattern.to_owned())
+    }
+
+    /// A gate that cannot speak says no; without what a shaping hook says, all stays as it is.
+    fn on_error(&self, findings: &mut Findings) -> OnError {
+        match (self.moment.is_gate(), self.entry.on_error) {
+            (true, said) => said.unwrap_or(OnError::Deny),
+            (false, None | Some(OnError::Allow)) => OnError::Allow,
+            (false, Some(OnError::Deny | OnError::Ask)) => {
+                let text = Text::new(format!("`{}` is not a gate and cannot say no", self.moment))
+                    .help("without it the turn goes on as the files say; write `allow`, or use a gate such as PreToolUse");
+                self.report(Code::HookForm, "/on_error", text, findings);
+                OnError::Allow
+            }
+        }
+    }
+
+    fn timeout_ms(&self, findings: &mut Findings) -> u64 {
+        self.check_said_once("timeout_ms", "timeout", findings);
+        let seconds = self.entry.timeout.map(|seconds| seconds.saturating_mul(1000));
+        self.entry.timeout_ms.or(seconds).unwrap_or(HOOK_TIMEOUT_MS_DEFAULT)
+    }
+
+    /// Two names of one thing may not both be there.
+    fn check_said_once(&self, name: &str, other: &str, findings: &mut Findings) {
+        let is_said = |name: &str| self.yml.said(&format!("{}/{name}", self.pointer)).is_some();
+        if is_said(name) && is_said(other) {
+            let text = Text::new(format!("`{other}` says the same as `{name}`"))
+                .help("remove one of the two");
+            self.report(Code::HookForm, &format!("/{other}"), text, findings);
+        }
+    }
+
+    fn report(&self, code: Code, field: &str, text: Text, findings: &mut Findings) {
+        let span = self.yml.span(&format!("{}{field}", self.pointer));
+        findings.at(code, &self.yml.source, span, text);
+    }
+}
+
+/// Whether a moment is about a call of a tool.
+fn has_tool(moment: Moment) -> bool {
+    match moment {
+        Moment::PreToolUse | Moment::PostToolUse | Moment::AfterToolCall => true,
+        Moment::OnConversationStart
+        | Moment::BeforeInference
+        | Moment::SessionStart
+        | Moment::UserPromptSubmit
+        | Moment::Stop
+        | Moment::PreCompact
+        | Moment::SessionEnd => false,
+    }
+}
+
+fn is_inside(path: &str) -> bool {
+    !path.starts_with(['/', '~']) && path.split('/').all(|part| part != "..")
 }
 
 /// A program in `hooks/` that agent.yml does not mention never runs; say so.
-fn report_undeclared(tree: &FileTree, flags: &Hooks, findings: &mut Findings) {
+fn report_undeclared(
+    tree: &FileTree,
+    (said, named): (&Hooks, &HashSet<String>),
+    findings: &mut Findings,
+) {
     for (name, file) in tree.files_in("hooks") {
-        let known = MOMENTS.contains(&name);
-        let words = match (known, nearest(name, MOMENTS)) {
-            (true, _) if flag(flags, name).is_none() => {
+        if named.contains(&format!("hooks/{name}")) {
+            continue;
+        }
+        let help = match name.parse::<Moment>() {
+            Ok(moment) if said.at(moment).is_none() => {
                 Some(format!("set `hooks.{name}` in agent.yml to true or false"))
             }
-            (false, Some(near)) if file.executable => Some(format!("did you mean `{near}`?")),
-            _ => None,
+            Ok(_) => None,
+            Err(_) if file.executable => {
+                let near = nearest(name, Moment::ALL.map(Moment::as_str));
+                near.map(|near| format!("did you mean `{near}`?"))
+            }
+            Err(_) => None,
         };
-        if let Some(help) = words {
+        if let Some(help) = help {
             let text = Text::new(format!("the hook `{name}` is here but never runs")).help(help);
             findings.about(Code::HookNotDeclared, tree.shown(&format!("hooks/{name}")), text);
         }

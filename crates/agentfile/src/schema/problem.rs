@@ -93,6 +93,9 @@ pub(super) fn problems(error: &ValidationError<'_>, schema: &Value) -> Vec<Probl
             if let Some(words) = all_words(&pointer, context) {
                 return one(What::OneOf(option_words(&words)));
             }
+            if let Some(words) = all_types(&pointer, context) {
+                return one(What::Type(words));
+            }
             nearest_branch(context, schema).unwrap_or_else(|| one(What::Other(error.to_string())))
         }
         ValidationErrorKind::AdditionalProperties { unexpected } => one(What::UnknownFields {
@@ -147,7 +150,32 @@ fn all_words(pointer: &str, context: &[Vec<ValidationError<'static>>]) -> Option
     (!words.is_empty()).then_some(Value::Array(words))
 }
 
-/// The branch whose defects lie deepest; a branch that only wanted `null` is never nearest.
+/// When every branch wanted another kind of value in this place: all of the kinds. At the top of a file a map is
+/// meant, whatever else may stand there.
+fn all_types(pointer: &str, context: &[Vec<ValidationError<'static>>]) -> Option<String> {
+    let mut words: Vec<&str> = Vec::new();
+    for errors in context {
+        let [error] = errors.as_slice() else { return None };
+        match error.kind() {
+            ValidationErrorKind::Type { kind: TypeKind::Single(one) }
+                if error.instance_path().as_str() == pointer =>
+            {
+                let known = *one == JsonType::Null || words.contains(&type_word(*one));
+                words.extend((!known).then(|| type_word(*one)));
+            }
+            _ => return None,
+        }
+    }
+    (words.len() > 1 && !pointer.is_empty()).then(|| words.join(" or "))
+}
+
+/// Whether a branch wanted another kind of value altogether.
+fn wants_another_type(errors: &[ValidationError<'static>]) -> bool {
+    errors.iter().all(|error| matches!(error.kind(), ValidationErrorKind::Type { .. }))
+}
+
+/// The branch whose defects lie deepest, and of those one that wants a value of this kind; a branch that only wanted
+/// `null` is never nearest.
 fn nearest_branch(
     context: &[Vec<ValidationError<'static>>],
     schema: &Value,
@@ -162,8 +190,10 @@ fn nearest_branch(
     let depth = |errors: &[ValidationError<'static>]| {
         errors.iter().map(|error| error.instance_path().as_str().matches('/').count()).max()
     };
-    let nearest =
-        context.iter().filter(|errors| !wants_null(errors)).max_by_key(|errors| depth(errors))?;
+    let nearness =
+        |errors: &[ValidationError<'static>]| (depth(errors), !wants_another_type(errors));
+    let branches = context.iter().filter(|errors| !wants_null(errors));
+    let nearest = branches.max_by_key(|errors| nearness(errors))?;
     Some(nearest.iter().flat_map(|error| problems(error, schema)).collect())
 }
 

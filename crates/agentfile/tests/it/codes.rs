@@ -8,7 +8,7 @@ use regex::Regex;
 /// Codes that need a real directory, which the tests of `app` have, and those that the kernel finds.
 const ELSEWHERE: [&str; 6] = ["E0108", "E1012", "E1013", "E1014", "E1015", "E1016"];
 
-const SUITE: [(&str, &str); 18] = [
+const SUITE: [(&str, &str); 21] = [
     ("access", include_str!("access.rs")),
     ("agent_program", include_str!("agent_program.rs")),
     ("channels", include_str!("channels.rs")),
@@ -16,7 +16,9 @@ const SUITE: [(&str, &str); 18] = [
     ("config", include_str!("config.rs")),
     ("custom_tools", include_str!("custom_tools.rs")),
     ("documented", include_str!("documented.rs")),
+    ("event_hooks", include_str!("event_hooks.rs")),
     ("examples", include_str!("examples.rs")),
+    ("hooks", include_str!("hooks.rs")),
     ("hostile", include_str!("hostile.rs")),
     ("independence", include_str!("independence.rs")),
     ("packs", include_str!("packs.rs")),
@@ -27,6 +29,7 @@ const SUITE: [(&str, &str); 18] = [
     ("tasks", include_str!("tasks.rs")),
     ("templates", include_str!("templates.rs")),
     ("texts", include_str!("texts.rs")),
+    ("trust", include_str!("trust.rs")),
 ];
 
 #[test]

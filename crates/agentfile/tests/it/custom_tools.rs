@@ -1,5 +1,8 @@
 //! `tools/`: the tools an agent brings itself, and its list of the host's.
 
+use agentry_agentfile::agent::{CustomTool, ToolKind};
+use agentry_protocol::ContentHash;
+
 use crate::reading::{agent, check, given};
 
 const FORTUNE_YML: &str = "name: fortune\ndescription: Tells.\n";
@@ -196,13 +199,96 @@ fn a_custom_tool_may_be_listed_under_allow() {
         .powers
         .toolset
         .iter()
-        .map(|tool| format!("{} {:?} {}", tool.name, tool.kind, tool.origin))
+        .map(|tool| {
+            let kind = match &tool.kind {
+                ToolKind::Custom(custom) => &custom.program,
+                ToolKind::Host | ToolKind::Mcp { .. } => "of the host",
+            };
+            format!("{} {kind} {}", tool.name, tool.origin)
+        })
         .collect();
     assert_eq!(
         tools,
-        [
-            "bash Host agent.yml:2:17",
-            "fortune Custom { program: \"tools/fortune.rb\" } agent.yml:2:23"
-        ]
+        ["bash of the host agent.yml:2:17", "fortune tools/fortune.rb agent.yml:2:23"]
     );
+}
+
+#[test]
+fn a_tool_says_what_it_answers_and_what_it_may_spend() {
+    let fixture = "
+        --- agent.yml
+        name: a
+        tools: {custom: [fortune, plain]}
+        --- AGENT.md
+        Work.
+        --- tools/fortune.yml
+        name: fortune
+        description: Tells.
+        parameters: {properties: {sign: {type: string, default: leo}}}
+        output: {type: string}
+        artifacts: out/cards/
+        timeout_ms: 600000
+        read_only: true
+        --- tools/fortune +x
+        x
+        --- tools/plain.yml
+        name: plain
+        description: Plain.
+        --- tools/plain +x
+        y
+        ";
+    let agent = agent(fixture, "agent");
+    let custom = |at: usize| match &agent.powers.toolset[at].kind {
+        ToolKind::Custom(custom) => (**custom).clone(),
+        ToolKind::Host | ToolKind::Mcp { .. } => panic!("a custom tool"),
+    };
+    let full = CustomTool {
+        program: "tools/fortune".to_owned(),
+        hash: ContentHash::of(b"x\n"),
+        output: Some(serde_json::json!({ "type": "string" })),
+        artifacts: Some("out/cards".to_owned()),
+        timeout_ms: 600_000,
+        read_only: true,
+    };
+    let plain = CustomTool {
+        program: "tools/plain".to_owned(),
+        hash: ContentHash::of(b"y\n\n"),
+        output: None,
+        artifacts: None,
+        timeout_ms: 120_000,
+        read_only: false,
+    };
+    assert_eq!([custom(0), custom(1)], [full, plain]);
+    let parameters = agent.powers.toolset[0].parameters.as_ref().unwrap();
+    assert_eq!(parameters["properties"]["sign"]["default"], "leo");
+}
+
+#[test]
+fn what_a_tool_may_not_say_is_found_at_its_line() {
+    let program = ("tools/fortune", "x", true);
+    let check_field = |line: &str, expected: &str| {
+        let schema = format!("{FORTUNE_YML}{line}\n");
+        check_tool(&[("tools/fortune.yml", &schema, false), program], expected);
+    };
+    check_field("output: {type: strng}", "E0413 error tools/fortune.yml:3:16");
+    check_field("output: x", "E0303 error tools/fortune.yml:3:9");
+    check_field("timeout_ms: 0", "E0305 error tools/fortune.yml:3:13");
+    check_field("timeout_ms: 600001", "E0305 error tools/fortune.yml:3:13");
+    check_field("read_only: maybe", "E0303 error tools/fortune.yml:3:12");
+    check_field("reads_only: true", "E0301 error tools/fortune.yml:3:1");
+    for folder in ["..", "/tmp", "a/../b", "a//b", "''", "./a", "~/a", "'a\\b'", ".git"] {
+        check_field(&format!("artifacts: {folder}"), "E0414 error tools/fortune.yml:3:12");
+    }
+}
+
+#[test]
+fn a_tool_has_a_name_that_models_take() {
+    let long = "a".repeat(65);
+    for name in ["tell.me", "tell me", "écho", &long] {
+        let fixture = format!(
+            "--- agent.yml\nname: a\ntools:\n  custom: ['{name}']\n--- AGENT.md\nWork.\n\
+             --- tools/{name}.yml\nname: '{name}'\ndescription: x\n--- tools/{name} +x\nx\n"
+        );
+        check(&fixture, "E0412 error agent.yml:3:12");
+    }
 }

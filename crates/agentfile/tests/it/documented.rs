@@ -1,5 +1,6 @@
 //! What the documents give as examples loads without a finding, with every value in its place.
 
+use agentry_agentfile::agent::HookSwitch;
 use serde_json::{Value, json};
 
 use crate::reading::given;
@@ -139,6 +140,13 @@ fn every_value_of_the_agent_program_arrives() {
     }
 }
 
+fn program(switch: &HookSwitch) -> &str {
+    match switch {
+        HookSwitch::On(spec) => &spec.program,
+        HookSwitch::Off => "off",
+    }
+}
+
 #[test]
 fn the_toolset_of_the_agent_program_is_what_was_asked_for_and_what_it_brings() {
     let agent = given(MY_AGENT).agent("agent");
@@ -146,13 +154,13 @@ fn the_toolset_of_the_agent_program_is_what_was_asked_for_and_what_it_brings() {
     insta::assert_snapshot!(tools.collect::<Vec<_>>().join(" "), @"read_file write_file edit_file glob grep bash code_execution web_fetch memory_search memory_store agent_read_self agent_write_self agent_edit_self agent_commit agent_diff agent_revert agent_log fortune");
     let hooks = agent.powers.hooks.iter();
     let hooks: Vec<String> =
-        hooks.map(|hook| format!("{:?} {}", hook.switch, hook.origin)).collect();
+        hooks.map(|hook| format!("{} {}", program(&hook.switch), hook.origin)).collect();
     assert_eq!(
         hooks,
         [
-            "On(\"hooks/on_conversation_start\") agent.yml:38:26",
-            "On(\"hooks/before_inference\") agent.yml:36:21",
-            "Off agent.yml:37:20",
+            "hooks/on_conversation_start agent.yml:38:26",
+            "hooks/before_inference agent.yml:36:21",
+            "off agent.yml:37:20",
         ]
     );
     let fortune = agent.powers.toolset.iter().find(|tool| tool.name.as_str() == "fortune").unwrap();

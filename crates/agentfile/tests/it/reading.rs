@@ -169,7 +169,7 @@ pub(crate) fn lines(findings: &Findings) -> Vec<String> {
 
 pub(crate) fn host() -> BTreeSet<ToolName> {
     let offered = |needs| match needs {
-        Needs::Nothing | Needs::SelfModify | Needs::SpawnSubagents => true,
+        Needs::Nothing | Needs::Name | Needs::SelfModify | Needs::SpawnSubagents => true,
         Needs::MacOs | Needs::SearchService => false,
     };
     let tools = tool::KNOWN.iter().filter(|tool| offered(tool.needs));

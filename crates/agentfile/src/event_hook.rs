@@ -1,0 +1,80 @@
+//! Event hooks: what the file beside a script says of it.
+//!
+//! `urgent.yml` belongs to `urgent.py`. It says what sets the script off and what it may spend; the script itself
+//! is kept by whoever registers the hook.
+//!
+//! Must never: look for the script, or decide whether a hook may be registered.
+
+use agentry_protocol::event_hook::{HookMode, Triggers};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::diagnostic::{Code, Findings, Text};
+use crate::file_tree;
+use crate::limits::{
+    EVENT_HOOK_CONFIG_BYTES_MAX, EVENT_HOOK_TIMEOUT_MS_DEFAULT, EVENT_HOOK_TIMEOUT_MS_MAX,
+    FILE_BYTES_MAX,
+};
+use crate::manifest::event_hook_yml::EventHookYml;
+use crate::schema::{self, Doc, FileKind};
+use crate::source::Span;
+use crate::yaml;
+
+/// What the file of an event hook says, all limits set.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HookManifest {
+    /// What the hook is called.
+    pub name: String,
+    /// What it is for.
+    pub description: Option<String>,
+    /// Whether it goes on after it fired.
+    pub mode: HookMode,
+    /// What must be so before its script runs.
+    pub triggers: Triggers,
+    /// What its script is told each time.
+    pub config: Map<String, Value>,
+    /// How long its script may take, in milliseconds.
+    pub timeout_ms: u64,
+    /// Whether its script may ask the model.
+    pub model: bool,
+}
+
+/// Reads the text of a file. `None` if there is an error among the findings about it.
+pub fn read(text: &str, file: &str, findings: &mut Findings) -> Option<HookManifest> {
+    let mut own = Findings::default();
+    let manifest = checked(text, file, &mut own).filter(|_| !own.has_errors());
+    findings.append(own);
+    manifest
+}
+
+fn checked(text: &str, file: &str, findings: &mut Findings) -> Option<HookManifest> {
+    if text.len() > FILE_BYTES_MAX {
+        let text = Text::new(format!("the file has {} bytes", text.len()))
+            .help(format!("a definition has at most {FILE_BYTES_MAX} bytes"));
+        findings.about(Code::TooLarge, file, text);
+        return None;
+    }
+    let source = file_tree::decoded(file.to_owned(), text.as_bytes(), findings)?;
+    let node = yaml::parse(&source, Span::new(0, source.text.len()), findings)?;
+    let doc: Doc<EventHookYml> = schema::read(FileKind::EventHook, &source, node, findings)?;
+    let written = doc.manifest;
+    let bytes = Value::Object(written.config.clone()).to_string().len();
+    if bytes > EVENT_HOOK_CONFIG_BYTES_MAX {
+        let text = Text::new(format!("`config` has {bytes} bytes"))
+            .help(format!("it may have at most {EVENT_HOOK_CONFIG_BYTES_MAX}, written as JSON"));
+        findings.at(Code::OutOfRange, &source, doc.node.span_at("/config"), text);
+    }
+    let usual = match written.model {
+        true => EVENT_HOOK_TIMEOUT_MS_MAX,
+        false => EVENT_HOOK_TIMEOUT_MS_DEFAULT,
+    };
+    Some(HookManifest {
+        name: written.name,
+        description: written.description,
+        mode: written.mode,
+        triggers: written.triggers.unwrap_or_default(),
+        config: written.config,
+        timeout_ms: written.timeout_ms.unwrap_or(usual),
+        model: written.model,
+    })
+}

@@ -1,0 +1,160 @@
+//! One more name in the text of `agent.yml`: the same text with a tool of the agent's own listed.
+//!
+//! Must never: change anything of a file but that one list.
+
+use crate::diagnostic::Findings;
+use crate::manifest::agent_yml::AgentYml;
+use crate::node::{Kind, Node, Pair};
+use crate::schema::{self, Doc, FileKind};
+use crate::source::{Source, Span};
+use crate::yaml;
+
+/// The text with a tool under `tools.custom`. None, if it cannot be done without changing more.
+pub fn with_custom_tool(source: &Source, name: &str) -> Option<String> {
+    let tree = tree(source)?;
+    let text = match tree.pair("tools") {
+        None => {
+            let text = source.text.trim_end();
+            format!("{text}\n\ntools:\n  custom:\n    - {name}\n")
+        }
+        Some(tools) => with_list(source, tools, name)?,
+    };
+    is_only_added(source, &text, name).then_some(text)
+}
+
+/// The text with the name in the list below `tools`, which may not be there yet.
+fn with_list(source: &Source, tools: &Pair, name: &str) -> Option<String> {
+    match &tools.value.kind {
+        Kind::Null => Some(put(source, tools, &format!("{{custom: [{name}]}}"))),
+        Kind::Map(pairs) => match (tools.value.pair("custom"), pairs.first()) {
+            (Some(custom), _) => with_name(source, custom, name),
+            (None, Some(first)) if is_flow(source, &tools.value, '{') => {
+                Some(inserted(source, first.key_span.start, &format!("custom: [{name}], ")))
+            }
+            (None, Some(first)) => {
+                let (line, indent) = line_of(source, first.key_span.start)?;
+                Some(inserted(source, line, &format!("{indent}custom: [{name}]\n")))
+            }
+            (None, None) => {
+                Some(inserted(source, tools.value.span.start + 1, &format!("custom: [{name}]")))
+            }
+        },
+        Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) | Kind::List(_) => None,
+    }
+}
+
+/// The text with the name at the end of the list.
+fn with_name(source: &Source, custom: &Pair, name: &str) -> Option<String> {
+    match &custom.value.kind {
+        Kind::List(items) => match items.last() {
+            None => Some(inserted(source, custom.value.span.start + 1, name)),
+            Some(last) if is_flow(source, &custom.value, '[') => {
+                Some(inserted(source, last.span.end, &format!(", {name}")))
+            }
+            Some(last) => {
+                let line = source.text[..last.span.start].rfind('\n').map_or(0, |at| at + 1);
+                let indent = source.text[line..last.span.start].strip_suffix("- ")?;
+                let end = source.text[last.span.end..].find('\n');
+                let end = end.map_or(source.text.len(), |at| last.span.end + at);
+                Some(inserted(source, end, &format!("\n{indent}- {name}")))
+            }
+        },
+        Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) | Kind::Map(_) => None,
+    }
+}
+
+/// In place of nothing.
+fn put(source: &Source, pair: &Pair, value: &str) -> String {
+    let span = pair.value.span;
+    match source.slice(span).trim().is_empty() {
+        // Right behind the name and its colon.
+        true => inserted(source, pair.key_span.end + 1, &format!(" {value}")),
+        false => format!("{}{value}{}", &source.text[..span.start], &source.text[span.end..]),
+    }
+}
+
+fn is_flow(source: &Source, node: &Node, opening: char) -> bool {
+    source.slice(node.span).starts_with(opening)
+}
+
+/// Where a line begins, and what stands before something on it, if that is only space.
+fn line_of(source: &Source, at: usize) -> Option<(usize, &str)> {
+    let line = source.text[..at].rfind('\n').map_or(0, |at| at + 1);
+    let indent = &source.text[line..at];
+    indent.trim().is_empty().then_some((line, indent))
+}
+
+fn inserted(source: &Source, at: usize, what: &str) -> String {
+    format!("{}{what}{}", &source.text[..at], &source.text[at..])
+}
+
+fn tree(source: &Source) -> Option<Node> {
+    yaml::parse(source, Span::new(0, source.text.len()), &mut Findings::default())
+}
+
+/// Whether the new text says what the old one says, and this.
+fn is_only_added(source: &Source, text: &str, name: &str) -> bool {
+    let (Some(before), Some(after)) = (read(source), read(&Source::new(source.file.clone(), text)))
+    else {
+        return false;
+    };
+    let mut wanted = before;
+    wanted.tools.get_or_insert_default().custom.push(name.to_owned());
+    wanted == after
+}
+
+fn read(source: &Source) -> Option<AgentYml> {
+    let mut findings = Findings::default();
+    let doc: Doc<AgentYml> =
+        schema::read(FileKind::AgentYml, source, tree(source)?, &mut findings)?;
+    (!findings.has_errors()).then_some(doc.manifest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_added_and_all_else_stays_as_it_is() {
+        for (before, after) in [
+            ("name: x\n", "name: x\n\ntools:\n  custom:\n    - new\n"),
+            ("name: x\ntools:\n", "name: x\ntools: {custom: [new]}\n"),
+            ("name: x\ntools: {}\n", "name: x\ntools: {custom: [new]}\n"),
+            (
+                "name: x\ntools: {allow: [bash]}\n",
+                "name: x\ntools: {custom: [new], allow: [bash]}\n",
+            ),
+            (
+                "name: x # who\ntools:\n  # the host's\n  allow:\n    - bash\nhooks: {}\n",
+                "name: x # who\ntools:\n  # the host's\n  custom: [new]\n  allow:\n    - bash\nhooks: {}\n",
+            ),
+            ("name: x\ntools:\n  custom: []\n", "name: x\ntools:\n  custom: [new]\n"),
+            (
+                "name: x\ntools:\n  custom: [a] # own\n",
+                "name: x\ntools:\n  custom: [a, new] # own\n",
+            ),
+            (
+                "name: x\ntools:\n  custom:\n    - a # one\n    - 'b'\n\nhooks: {}\n",
+                "name: x\ntools:\n  custom:\n    - a # one\n    - 'b'\n    - new\n\nhooks: {}\n",
+            ),
+            ("name: x\ntools:\n  custom:\n  - a", "name: x\ntools:\n  custom:\n  - a\n  - new"),
+        ] {
+            let source = Source::new("agent.yml", before);
+            assert_eq!(with_custom_tool(&source, "new").as_deref(), Some(after), "{before}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_not_done() {
+        for before in [
+            "",
+            "name: [",
+            "name: x\ntools: 3\n",
+            "name: x\ntools:\n  custom:\n",
+            "tools: {custom: []}\n",
+        ] {
+            let source = Source::new("agent.yml", before);
+            assert_eq!(with_custom_tool(&source, "new"), None, "{before}");
+        }
+    }
+}
