@@ -35,8 +35,8 @@ impl Artifacts {
     }
 
     /// Stores the content; it is on disk when this returns.
-    pub(crate) fn keep(&self, content: &str) -> Result<ContentHash, Error> {
-        let hash = ContentHash::of(content.as_bytes());
+    pub(crate) fn keep(&self, content: &[u8]) -> Result<ContentHash, Error> {
+        let hash = ContentHash::of(content);
         let path = self.path(hash.as_str()).expect("a fresh hash has the form of one");
         let shelf = path.parent().expect("the path of an artifact has a directory").to_owned();
         home::make_directory(&shelf)?;
@@ -47,7 +47,7 @@ impl Artifacts {
             .truncate(true)
             .open(&temporary)
             .and_then(|mut file| {
-                file.write_all(content.as_bytes())?;
+                file.write_all(content)?;
                 file.sync_all()
             })
             .and_then(|()| fs::rename(&temporary, &path));
@@ -58,6 +58,12 @@ impl Artifacts {
 
     /// The content with that hash.
     pub(crate) fn fetch(&self, hash: &str) -> Result<String, Error> {
+        let (path, bytes) = self.fetch_bytes(hash)?;
+        String::from_utf8(bytes).map_err(|_| Error::Artifact { path, why: "is not text" })
+    }
+
+    /// The same, whatever it is; with where it lies.
+    pub(crate) fn fetch_bytes(&self, hash: &str) -> Result<(PathBuf, Vec<u8>), Error> {
         let fault = |path, why| Error::Artifact { path, why };
         let Some(path) = self.path(hash) else {
             return Err(fault(self.root.clone(), "has a name that is not a hash"));
@@ -72,7 +78,7 @@ impl Artifacts {
         if ContentHash::of(&bytes).as_str() != hash {
             return Err(fault(path, "was changed"));
         }
-        String::from_utf8(bytes).map_err(|_| fault(path, "is not text"))
+        Ok((path, bytes))
     }
 
     /// Only a hash names a file: a body that was tampered with must not lead anywhere else.

@@ -4,6 +4,9 @@
 //!
 //! Must never: begin or end the transaction, or write an entry without folding it.
 
+mod event_hooks;
+mod jobs;
+
 use agentry_protocol::envelope::{About, EVENT_VERSION, Envelope};
 use agentry_protocol::event::Event;
 use agentry_protocol::inbound::EventId;
@@ -153,7 +156,9 @@ fn may_be_refused(event: &Event) -> bool {
         | Event::TurnStarted(_)
         | Event::Intake(Intake::Received { .. } | Intake::Decided { .. } | Intake::Routed(_))
         | Event::Access(AccessChange::EntityChanged { .. })
+        | Event::Job(_)
         | Event::SteerReceived { event: Some(_), .. } => true,
+        Event::EventHook(change) => event_hooks::may_be_refused(change),
         Event::RunCreated(plan) => !plan.given.inbounds.is_empty(),
         _ => false,
     }
@@ -198,6 +203,8 @@ fn check(sql: &Connection, entry: &Entry) -> Result<(), Trouble> {
             }
         }
         Event::Access(AccessChange::EntityChanged { entity }) => free_identities(sql, entity)?,
+        Event::Job(change) => jobs::check(sql, change)?,
+        Event::EventHook(change) => event_hooks::check(sql, change)?,
         _ => {}
     }
     Ok(())
@@ -216,7 +223,11 @@ fn check_intake(sql: &Connection, intake: &Intake) -> Result<(), Trouble> {
             Some(event) => must_be(sql, event, InboundStatus::Received),
             None => Ok(()),
         },
-        Intake::Routed(routed) => must_be(sql, &routed.event, InboundStatus::Received),
+        // What hooks look at may go to its session meanwhile, or when one of them fired.
+        Intake::Routed(routed) => match view::inbound_status(sql, &routed.event)? {
+            Some((InboundStatus::Hooked, _)) => Ok(()),
+            Some(_) | None => must_be(sql, &routed.event, InboundStatus::Received),
+        },
         Intake::Unrun { .. }
         | Intake::ChunkSent { .. }
         | Intake::Delivered(_)

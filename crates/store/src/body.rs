@@ -129,7 +129,7 @@ fn stored(value: &Value, depth: usize, artifacts: &Artifacts) -> Result<Value, E
         Value::Number(number) => wrapped(NUMBER, Value::String(number.to_string())),
         Value::String(text) if text.len() <= INLINE_STRING_BYTES_MAX => value.clone(),
         Value::String(text) => {
-            let hash = artifacts.keep(text)?;
+            let hash = artifacts.keep(text.as_bytes())?;
             let mut map = Map::new();
             map.insert(ARTIFACT.to_owned(), Value::String(hash.to_string()));
             map.insert(BYTES.to_owned(), Value::from(text.len()));

@@ -9,10 +9,13 @@ use std::io;
 use std::path::PathBuf;
 
 use agentry_protocol::inbound::EventId;
-use agentry_protocol::{AgentId, ApprovalId, SessionId, SessionKey, TurnId};
+use agentry_protocol::job::JobState;
+use agentry_protocol::{
+    AgentId, ApprovalId, EventHookId, InvocationId, JobId, SessionId, SessionKey, TurnId,
+};
 
 use crate::verify::Broken;
-use crate::view::{ApprovalStatus, InboundStatus};
+use crate::view::{ApprovalStatus, InboundStatus, InvocationStatus};
 
 /// What went wrong.
 #[derive(Debug, thiserror::Error)]
@@ -139,6 +142,83 @@ pub enum Error {
         /// Whose it is.
         entity: String,
     },
+    /// A job does not stand where the change begins. Nothing was written.
+    #[error("the job {job} is {}; read it again", stands(*state))]
+    JobMoved {
+        /// The job.
+        job: JobId,
+        /// How it stands; nothing if there is no such job.
+        state: Option<JobState>,
+    },
+    /// Who speaks for a job has lost it, or never had it. Nothing was written.
+    #[error(
+        "the job {job} is not in these hands: {} named, and the last taking is {current}",
+        taking(*fence)
+    )]
+    Fenced {
+        /// The job.
+        job: JobId,
+        /// The taking that was named.
+        fence: Option<u32>,
+        /// The last one; zero if nobody took it.
+        current: u32,
+    },
+    /// Another job has the workspace for itself. Nothing was written.
+    #[error("the job {holder} has {workspace} for itself; wait until it is over")]
+    WorkspaceLocked {
+        /// The workspace.
+        workspace: String,
+        /// Who has it.
+        holder: JobId,
+    },
+    /// Two living hooks cannot have one name. Nothing was written.
+    #[error("there is a hook `{name}` already: {hook}; choose another name, or update that one")]
+    HookNameTaken {
+        /// The name.
+        name: String,
+        /// Whose it is.
+        hook: EventHookId,
+    },
+    /// Somebody else changed the hook meanwhile. Nothing was written.
+    #[error("the next version of the hook {hook} is {expected} and not {version}; read it again")]
+    HookVersion {
+        /// The hook.
+        hook: EventHookId,
+        /// The version that was handed in.
+        version: u32,
+        /// The one that comes next.
+        expected: u32,
+    },
+    /// A hook that was deleted does not come back. Nothing was written.
+    #[error("the hook {hook} was deleted; register it as a new one")]
+    HookDeleted {
+        /// The hook.
+        hook: EventHookId,
+    },
+    /// It is known already, or not known at all, what an event set off. Nothing was written.
+    #[error("the event {event} {}", set_off(*is_settled))]
+    HooksMatched {
+        /// The event.
+        event: EventId,
+        /// Whether its hooks are through; nothing if none was ever set off.
+        is_settled: Option<bool>,
+    },
+    /// A hook that the event set off is not through. Nothing was written.
+    #[error("the event {event} is not settled: {invocation} is not over")]
+    HooksPending {
+        /// The event.
+        event: EventId,
+        /// What is still to come.
+        invocation: InvocationId,
+    },
+    /// A running that is over, that is another's, or that nothing set off. Nothing was written.
+    #[error("the invocation {invocation} is {}; read it again", how_far(*status))]
+    InvocationMoved {
+        /// Which.
+        invocation: InvocationId,
+        /// How far it is; nothing if no such hook was set off by such an event.
+        status: Option<InvocationStatus>,
+    },
     /// Another process held the ledger for too long. Nothing was written.
     #[error("another process keeps {} locked; try again", path.display())]
     Locked {
@@ -260,4 +340,24 @@ fn listed(broken: &[Broken]) -> String {
 
 fn further(status: Option<InboundStatus>) -> &'static str {
     status.map_or("not known", InboundStatus::as_str)
+}
+
+fn stands(state: Option<JobState>) -> &'static str {
+    state.map_or("not known", JobState::as_str)
+}
+
+fn taking(fence: Option<u32>) -> String {
+    fence.map_or_else(|| "no taking is".to_owned(), |fence| format!("taking {fence} is"))
+}
+
+fn set_off(is_settled: Option<bool>) -> &'static str {
+    match is_settled {
+        None => "set off no hook",
+        Some(false) => "set off its hooks before",
+        Some(true) => "set off its hooks before, and they are through",
+    }
+}
+
+fn how_far(status: Option<InvocationStatus>) -> &'static str {
+    status.map_or("not known", InvocationStatus::as_str)
 }

@@ -187,7 +187,8 @@ impl Ledger {
         self.ask(|sql| {
             sql.prepare_cached(
                 "SELECT status, COUNT(*) FROM inbounds
-                 WHERE status IN ('received', 'waiting', 'steering', 'running', 'paused', 'taken')
+                 WHERE status IN ('received', 'hooked', 'waiting', 'steering', 'running', 'paused',
+                     'taken')
                  GROUP BY status
                  UNION ALL SELECT 'undelivered', COUNT(*) FROM inbounds WHERE delivery = 'pending'",
             )?

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
 
 use agentry_protocol::envelope::{Draft, Envelope, Stream};
-use agentry_protocol::{RunId, SessionId, TurnId};
+use agentry_protocol::{ContentHash, RunId, SessionId, TurnId};
 use rusqlite::{Connection, ToSql};
 
 use crate::Clock;
@@ -130,6 +130,16 @@ impl Ledger {
     /// The number of the last entry; zero if there is none.
     pub fn last_seq(&self) -> Result<u64, Error> {
         self.read(|sql| self.shared.last_seq(sql))
+    }
+
+    /// Keeps a file, named by the hash of its content; it is on disk when this returns.
+    pub fn keep_file(&self, content: &[u8]) -> Result<ContentHash, Error> {
+        self.shared.artifacts.keep(content)
+    }
+
+    /// A file that was kept.
+    pub fn kept_file(&self, hash: &ContentHash) -> Result<Vec<u8>, Error> {
+        Ok(self.shared.artifacts.fetch_bytes(hash.as_str())?.1)
     }
 
     /// The time, as entries are stamped with it.

@@ -16,6 +16,7 @@ mod checkpoint;
 mod connection;
 mod error;
 mod home;
+mod hooks;
 mod inbox;
 mod ledger;
 pub mod limits;
@@ -33,6 +34,7 @@ use std::sync::Arc;
 
 pub use error::{Error, Outcome};
 pub use home::Home;
+pub use hooks::{InvocationFilter, JobFilter};
 pub use inbox::{OpenRows, WholeInbound};
 pub use ledger::{Filter, Ledger};
 pub use lock::{Ownership, SoleIntake};
@@ -42,8 +44,9 @@ pub use tail::Tail;
 pub use verify::{Broken, Defect, Verified};
 pub use view::{
     ApprovalRow, ApprovalStatus, Bill, CallRow, CallStatus, DeliveryRow, DeliveryStatus,
-    GrantActivity, GrantActivityRow, InboundRow, InboundStatus, Payer, RequestHistory, RoutedRow,
-    RunRow, RunStatus, SessionRow, StepRow, TurnRow, TurnStatus,
+    EventHookRow, EventHookStatus, EventHookTimes, GrantActivity, GrantActivityRow, HookEventRow,
+    HookStats, InboundRow, InboundStatus, InvocationRow, InvocationStatus, JobRow, Payer,
+    RequestHistory, RoutedRow, RunRow, RunStatus, SessionRow, StepRow, TurnRow, TurnStatus,
 };
 pub use who::{AuditFilter, AuditRow, PolicyPart};
 

@@ -31,7 +31,7 @@ pub const TAIL_ENTRIES_MAX: usize = 1000;
 /// How many connections for reading are kept open.
 pub(crate) const READERS_MAX: usize = 16;
 /// How many prepared statements a connection keeps.
-pub(crate) const STATEMENTS_MAX: usize = 128;
+pub(crate) const STATEMENTS_MAX: usize = 192;
 /// How many pages the database's log grows before it is copied into the file beside the writer.
 pub(crate) const LOG_PAGES_COPIED: u32 = 2_000;
 /// How many pages it has when the writer copies the rest itself, so that it can begin anew.
@@ -48,6 +48,8 @@ pub(crate) const CANDIDATES_MAX: usize = 5;
 pub const RESERVATION_TIME_MS_MAX: u64 = 60 * 60 * 1000;
 /// The length of a day, in milliseconds.
 pub(crate) const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+/// How many of its last runnings tell how a hook does.
+pub const HOOK_STATS_WINDOW: usize = 100;
 /// How much of the ledger a reader keeps in memory, in KiB; the system keeps the rest.
 pub const READER_CACHE_KIB: i64 = 512;
 /// How much it keeps while it goes through past decisions.

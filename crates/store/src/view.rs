@@ -9,11 +9,15 @@
 mod approvals;
 mod audit;
 mod calls;
+mod event_hooks;
 mod grants;
 mod inbounds;
+mod invocations;
+mod jobs;
 mod runs;
 mod sessions;
 mod spending;
+mod trust;
 mod turns;
 
 use std::path::Path;
@@ -22,6 +26,8 @@ use agentry_protocol::envelope::{About, Envelope};
 use agentry_protocol::event::{Ending, Event};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Params, StatementStatus};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::artifact::Artifacts;
 use crate::chain::{COLUMNS, Row};
@@ -29,8 +35,11 @@ use crate::error::Error;
 
 pub use approvals::{ApprovalRow, ApprovalStatus, RequestHistory};
 pub use calls::{CallRow, CallStatus};
+pub use event_hooks::{EventHookRow, EventHookStatus, EventHookTimes};
 pub use grants::{GrantActivity, GrantActivityRow};
 pub use inbounds::{DeliveryRow, DeliveryStatus, InboundRow, InboundStatus, RoutedRow};
+pub use invocations::{HookEventRow, HookStats, InvocationRow, InvocationStatus};
+pub use jobs::JobRow;
 pub use runs::{RunRow, RunStatus, StepRow};
 pub use sessions::SessionRow;
 pub use spending::{Bill, Payer};
@@ -38,14 +47,23 @@ pub use turns::{TurnRow, TurnStatus};
 
 pub(crate) use approvals::{Found as FoundApproval, status as approval_status};
 pub(crate) use audit::effect_word;
+pub(crate) use event_hooks::{
+    newest as newest_version, other_named as other_hook_named, versions as hook_versions,
+};
 pub(crate) use grants::{FoundGrant, entities, identity};
 pub(crate) use inbounds::{status as inbound_status, wish as queue_wish};
+pub(crate) use invocations::{
+    invocation_status, is_settled as are_hooks_settled, pending as pending_invocation,
+    stats as hook_stats, status_of_its_own,
+};
+pub(crate) use jobs::{FoundJob, holder as workspace_holder};
 pub(crate) use sessions::{by_key as session_by_key, place as session_place};
 pub(crate) use spending::{bill, whole};
+pub(crate) use trust::{agent_state, all_trusted, trusted};
 pub(crate) use turns::is_under_way as is_turn_under_way;
 
 /// The tables with the columns that order their rows, in the order of a dump.
-pub(crate) const TABLES: [(&str, &str); 16] = [
+pub(crate) const TABLES: [(&str, &str); 24] = [
     ("access_changed", "one"),
     ("sessions", "id"),
     ("turns", "id"),
@@ -62,9 +80,21 @@ pub(crate) const TABLES: [(&str, &str); 16] = [
     ("grant_log", "seq, grant_id"),
     ("entities", "id"),
     ("identities", "channel, identifier"),
+    ("jobs", "id"),
+    ("agent_states", "session"),
+    ("event_hooks", "id"),
+    ("event_hook_versions", "hook, version"),
+    ("event_hooks_changed", "one"),
+    ("hook_events", "event"),
+    ("invocations", "id"),
+    ("trust", "path"),
 ];
 
-const TABLES_SQL: [&str; 2] = [include_str!("view/tables.sql"), include_str!("view/intake.sql")];
+const TABLES_SQL: [&str; 3] = [
+    include_str!("view/tables.sql"),
+    include_str!("view/intake.sql"),
+    include_str!("view/hooks.sql"),
+];
 
 /// An entry at its place, as the fold sees it.
 pub(crate) struct Placed<'a> {
@@ -104,6 +134,10 @@ pub(crate) fn fold(sql: &Connection, entry: &Placed<'_>) -> rusqlite::Result<()>
         | Event::CheckStarted { .. }
         | Event::CheckFinished { .. }
         | Event::IterationCounted { .. } => Ok(()),
+        Event::Job(change) => jobs::fold(sql, entry, change),
+        Event::Hook(change) => trust::hook(sql, entry, change),
+        Event::EventHook(change) => event_hooks::fold(sql, entry, change),
+        Event::Trust(change) => trust::fold(sql, entry, change),
         Event::Intake(intake) => inbounds::fold(sql, entry, intake),
         Event::Access(change) => grants::fold(sql, entry, change),
         Event::SteerReceived { event, .. } => match event {
@@ -218,6 +252,16 @@ fn run(sql: &Connection, text: &str, params: impl Params) -> rusqlite::Result<us
     let rows = statement.execute(params)?;
     debug_assert_eq!(statement.reset_status(StatementStatus::FullscanStep), 0, "{text}");
     Ok(rows)
+}
+
+/// A value as a column keeps it.
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("what is recorded is plain JSON")
+}
+
+/// The value that a column keeps.
+fn of_json<T: DeserializeOwned>(column: usize, text: &str) -> rusqlite::Result<T> {
+    serde_json::from_str(text).map_err(|_| strange(column, text))
 }
 
 fn ending_word(ending: Ending) -> &'static str {

@@ -164,6 +164,7 @@ fn started(number: u64, parent_hash: Option<ContentHash>) -> Event {
         images: Vec::new(),
         charter: serde_json::json!({ "agent": AGENT }),
         standing: std::collections::BTreeMap::new(),
+        shaping: Default::default(),
     }))
 }
 

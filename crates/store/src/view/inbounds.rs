@@ -71,6 +71,8 @@ pub enum InboundStatus {
     Stored,
     /// Its sender may not.
     Denied,
+    /// Its sender may, and hooks look at it that may want something done.
+    Hooked,
     /// It lies in a mailbox.
     Waiting,
     /// It was told to a running turn, which did not take it yet.
@@ -92,10 +94,11 @@ pub enum InboundStatus {
 }
 
 impl InboundStatus {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 13] = [
         Self::Received,
         Self::Stored,
         Self::Denied,
+        Self::Hooked,
         Self::Waiting,
         Self::Steering,
         Self::Taken,
@@ -113,6 +116,7 @@ impl InboundStatus {
             Self::Received => "received",
             Self::Stored => "stored",
             Self::Denied => "denied",
+            Self::Hooked => "hooked",
             Self::Waiting => "waiting",
             Self::Steering => "steering",
             Self::Taken => "taken",
@@ -135,6 +139,7 @@ impl InboundStatus {
             | Self::Unrun
             | Self::Sent => true,
             Self::Received
+            | Self::Hooked
             | Self::Waiting
             | Self::Steering
             | Self::Taken
@@ -322,11 +327,22 @@ fn decided(sql: &Connection, entry: &Placed<'_>, record: &AccessRecord) -> rusql
     Ok(())
 }
 
+/// Hooks look at what was let in and did not go anywhere yet.
+pub(super) fn hooked(sql: &Connection, event: &EventId) -> rusqlite::Result<()> {
+    run(
+        sql,
+        "UPDATE inbounds SET status = 'hooked'
+         WHERE id = ?1 AND status = 'received' AND decided_seq IS NOT NULL",
+        [event.as_str()],
+    )?;
+    Ok(())
+}
+
 fn put(sql: &Connection, entry: &Placed<'_>, routed: &Routed) -> rusqlite::Result<()> {
     run(
         sql,
         "UPDATE inbounds SET status = 'waiting', session = ?2, authority = ?3, routed_seq = ?4, here = ?5
-         WHERE id = ?1 AND status = 'received'",
+         WHERE id = ?1 AND status IN ('received', 'hooked')",
         params![
             routed.event.as_str(),
             entry.session(),
@@ -347,7 +363,7 @@ fn unrun(
     run(
         sql,
         "UPDATE inbounds SET status = 'unrun', why = ?2, settled_seq = ?3
-         WHERE id = ?1 AND status IN ('received', 'waiting', 'steering')",
+         WHERE id = ?1 AND status IN ('received', 'hooked', 'waiting', 'steering')",
         params![event.as_str(), why.as_str(), entry.seq],
     )?;
     Ok(())

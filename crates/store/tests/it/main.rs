@@ -3,7 +3,9 @@
 mod artifact;
 mod chain;
 mod commit;
+mod event_hooks;
 mod inbounds;
+mod jobs;
 mod lookup;
 mod ownership;
 mod past;

@@ -170,6 +170,7 @@ pub(crate) fn starts_with(parent: Option<TurnId>, charter: Value) -> Event {
         images: Vec::new(),
         charter,
         standing: Default::default(),
+        shaping: Default::default(),
     }))
 }
 

@@ -5,13 +5,17 @@ use agentry_protocol::approval::Answer;
 use agentry_protocol::call::{OutcomeStatus, ToolOutcome};
 use agentry_protocol::envelope::{About, Draft};
 use agentry_protocol::event::{Ending, Event, Mode, Permit, StepStatus};
+use agentry_protocol::event_hook::Circuit;
 use agentry_protocol::intake::Unrun;
+use agentry_protocol::job::JobState;
 use agentry_protocol::verdict::{Ruling, Verdict};
-use agentry_store::Error;
+use agentry_store::{Error, InvocationFilter, JobFilter};
 use proptest::prelude::*;
 use serde_json::json;
 
+use crate::event_hooks::{self, Came};
 use crate::inbounds;
+use crate::jobs;
 use crate::requests::asks_for;
 use crate::scene::{
     Scene, answers, apr, asks, call, draft, ends, opened, plan, prompt, run, ses, starts,
@@ -91,6 +95,43 @@ fn comes_in() -> impl Strategy<Value = Event> {
     ]
 }
 
+fn works() -> impl Strategy<Value = Event> {
+    let fence = || 1..3_u32;
+    let states = prop::sample::select(JobState::ALL.to_vec());
+    prop_oneof![
+        number().prop_map(jobs::queued),
+        (number(), fence()).prop_map(|(number, fence)| jobs::leased(number, fence)),
+        (number(), fence()).prop_map(|(number, fence)| jobs::started(number, fence)),
+        (number(), fence()).prop_map(|(number, fence)| jobs::renewed(number, fence)),
+        number().prop_map(jobs::returned),
+        (number(), prop::option::of(fence()), states)
+            .prop_map(|(number, fence, state)| jobs::ended(number, fence, state)),
+        (0..9_u64).prop_map(jobs::kept),
+        Just(jobs::trusted("/a")),
+        Just(jobs::withdrawn("/a")),
+    ]
+}
+
+fn looks() -> impl Strategy<Value = Event> {
+    let cames = prop::sample::select(vec![Came::Quiet, Came::Fired, Came::Failed]);
+    let circuits = prop::sample::select(vec![Circuit::default(), event_hooks::open()]);
+    prop_oneof![
+        (number(), number(), 1..3_u32).prop_map(|(number, name, version)| {
+            event_hooks::registered(number, &format!("hook {name}"), version)
+        }),
+        number().prop_map(event_hooks::enabled),
+        number().prop_map(event_hooks::disabled),
+        number().prop_map(event_hooks::deleted),
+        (number(), prop::collection::vec(number(), 0..3))
+            .prop_map(|(number, hooks)| event_hooks::matched(number, &hooks)),
+        (number(), number()).prop_map(|(number, of)| event_hooks::begun(number, of)),
+        (number(), number(), cames, circuits).prop_map(|(number, of, came, circuit)| {
+            event_hooks::invoked(number, of, came, circuit)
+        }),
+        number().prop_map(event_hooks::settled),
+    ]
+}
+
 fn abouts() -> impl Strategy<Value = About> {
     // Mostly about everything; sometimes something is not said.
     let maybe = || prop::option::weighted(0.9, number());
@@ -102,9 +143,10 @@ fn abouts() -> impl Strategy<Value = About> {
 }
 
 fn histories() -> impl Strategy<Value = Vec<Vec<Draft>>> {
-    let event = prop_oneof![3 => lives(), 2 => calls(), 3 => comes_in()];
+    let event =
+        prop_oneof![3 => lives(), 2 => calls(), 3 => comes_in(), 3 => works(), 3 => looks()];
     let one = (abouts(), event).prop_map(|(about, event)| draft(&about, event));
-    prop::collection::vec(prop::collection::vec(one, 1..4), 1..60)
+    prop::collection::vec(prop::collection::vec(one, 1..4), 1..90)
 }
 
 proptest! {
@@ -123,7 +165,16 @@ proptest! {
                     | Error::NotWaiting { .. }
                     | Error::SessionExists { .. }
                     | Error::Repeated { .. }
-                    | Error::Handled { .. },
+                    | Error::Handled { .. }
+                    | Error::JobMoved { .. }
+                    | Error::Fenced { .. }
+                    | Error::WorkspaceLocked { .. }
+                    | Error::HookNameTaken { .. }
+                    | Error::HookVersion { .. }
+                    | Error::HookDeleted { .. }
+                    | Error::HooksMatched { .. }
+                    | Error::HooksPending { .. }
+                    | Error::InvocationMoved { .. },
                 ) => {}
                 Err(other) => panic!("{other}"),
             }
@@ -137,6 +188,11 @@ proptest! {
         scene.ledger.sessions().unwrap();
         scene.ledger.approvals().unwrap();
         scene.ledger.inbounds(usize::MAX).unwrap();
+        scene.ledger.jobs(JobFilter::default()).unwrap();
+        scene.ledger.event_hooks(true).unwrap();
+        scene.ledger.hook_events_open(usize::MAX).unwrap();
+        scene.ledger.invocations(&InvocationFilter::default()).unwrap();
+        scene.ledger.all_trusted().unwrap();
         for row in scene.ledger.runs(usize::MAX).unwrap() {
             scene.ledger.steps(&row.id).unwrap();
             scene.ledger.calls_of_run(&row.id).unwrap();

@@ -1,0 +1,95 @@
+//! What the state of the hooks that look at events forbids.
+//!
+//! Must never: let an event set off its hooks twice, or be settled before they are through.
+
+use agentry_protocol::event_hook::{EventHook, EventHookChange, Invocation};
+use agentry_protocol::inbound::EventId;
+use rusqlite::Connection;
+
+use super::Trouble;
+use crate::error::Error;
+use crate::view::{self, InvocationStatus};
+
+pub(super) fn may_be_refused(change: &EventHookChange) -> bool {
+    match change {
+        EventHookChange::Registered { .. }
+        | EventHookChange::Matched { .. }
+        | EventHookChange::Begun { .. }
+        | EventHookChange::Invoked(_)
+        | EventHookChange::Settled { .. } => true,
+        EventHookChange::Enabled { .. }
+        | EventHookChange::Disabled { .. }
+        | EventHookChange::Deleted { .. } => false,
+    }
+}
+
+pub(super) fn check(sql: &Connection, change: &EventHookChange) -> Result<(), Trouble> {
+    match change {
+        EventHookChange::Registered { hook } => may_be_registered(sql, hook),
+        EventHookChange::Matched { event, .. } => match view::are_hooks_settled(sql, event)? {
+            None => Ok(()),
+            known => Err(matched(event, known)),
+        },
+        EventHookChange::Begun { invocation } => match view::invocation_status(sql, invocation)? {
+            Some(InvocationStatus::Matched) => Ok(()),
+            status => {
+                let invocation = invocation.clone();
+                Err(Trouble::Refused(Error::InvocationMoved { invocation, status }))
+            }
+        },
+        EventHookChange::Invoked(invocation) => may_be_over(sql, invocation),
+        EventHookChange::Settled { event } => may_be_settled(sql, event),
+        // A hook that is gone meanwhile needs no change any more, and nobody has to be told.
+        EventHookChange::Enabled { .. }
+        | EventHookChange::Disabled { .. }
+        | EventHookChange::Deleted { .. } => Ok(()),
+    }
+}
+
+fn may_be_registered(sql: &Connection, hook: &EventHook) -> Result<(), Trouble> {
+    let (id, version) = (&hook.id, hook.version);
+    let expected = match view::newest_version(sql, id)? {
+        None => 1,
+        Some((_, true)) => return Err(Trouble::Refused(Error::HookDeleted { hook: id.clone() })),
+        Some((newest, false)) => newest.saturating_add(1),
+    };
+    if version != expected {
+        let hook = id.clone();
+        return Err(Trouble::Refused(Error::HookVersion { hook, version, expected }));
+    }
+    match view::other_hook_named(sql, &hook.name, id)? {
+        None => Ok(()),
+        Some(other) => {
+            let name = hook.name.clone();
+            Err(Trouble::Refused(Error::HookNameTaken { name, hook: other }))
+        }
+    }
+}
+
+fn may_be_over(sql: &Connection, invocation: &Invocation) -> Result<(), Trouble> {
+    match view::status_of_its_own(sql, invocation)? {
+        Some(InvocationStatus::Matched | InvocationStatus::Begun) => Ok(()),
+        status => {
+            let invocation = invocation.id.clone();
+            Err(Trouble::Refused(Error::InvocationMoved { invocation, status }))
+        }
+    }
+}
+
+fn may_be_settled(sql: &Connection, event: &EventId) -> Result<(), Trouble> {
+    match view::are_hooks_settled(sql, event)? {
+        Some(false) => {}
+        known => return Err(matched(event, known)),
+    }
+    match view::pending_invocation(sql, event)? {
+        None => Ok(()),
+        Some(invocation) => {
+            let event = event.clone();
+            Err(Trouble::Refused(Error::HooksPending { event, invocation }))
+        }
+    }
+}
+
+fn matched(event: &EventId, is_settled: Option<bool>) -> Trouble {
+    Trouble::Refused(Error::HooksMatched { event: event.clone(), is_settled })
+}

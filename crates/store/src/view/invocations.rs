@@ -1,0 +1,332 @@
+//! What the hooks that look at events did: which event set off which, and what came of it.
+//!
+//! Must never: let the programs of one event run a second time because it is not known that they ran.
+
+use agentry_protocol::event_hook::{HookSpent, Invocation, Matched};
+use agentry_protocol::inbound::EventId;
+use agentry_protocol::{AccessId, EventHookId, InvocationId};
+use rusqlite::{Connection, OptionalExtension, Params, Row, params};
+
+use super::{Placed, json, of_json, of_word, run, strange};
+
+/// One running of a hook, as it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InvocationRow {
+    /// Which running.
+    pub id: InvocationId,
+    /// Which hook.
+    pub hook: EventHookId,
+    /// Which version of it.
+    pub version: u32,
+    /// What set it off.
+    pub event: EventId,
+    /// The decision that let the event in.
+    pub access: AccessId,
+    /// How far it is.
+    pub status: InvocationStatus,
+    /// The entry with which it was set off.
+    pub seq: u64,
+    /// When that was, in milliseconds since 1970.
+    pub time: u64,
+    /// What came of it, once it is over.
+    pub invocation: Option<Box<Invocation>>,
+}
+
+/// How far a running is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InvocationStatus {
+    /// The program is still to run.
+    Matched,
+    /// The program was about to run.
+    Begun,
+    /// It is over.
+    Done,
+}
+
+impl InvocationStatus {
+    /// The word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Matched => "matched",
+            Self::Begun => "begun",
+            Self::Done => "done",
+        }
+    }
+
+    fn read(row: &Row<'_>, index: usize) -> rusqlite::Result<Self> {
+        let word: String = row.get(index)?;
+        of_word(index, &word, &[Self::Matched, Self::Begun, Self::Done], Self::as_str)
+    }
+}
+
+/// An event whose hooks are not through.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HookEventRow {
+    /// The event.
+    pub event: EventId,
+    /// The decision that let it in.
+    pub access: AccessId,
+    /// The entry that says what it set off.
+    pub seq: u64,
+    /// What it set off, in that order.
+    pub invocations: Vec<InvocationRow>,
+}
+
+/// How a hook did in its last runnings.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct HookStats {
+    /// How many are looked at.
+    pub invocations: u64,
+    /// How many of them did not work.
+    pub errors: u64,
+    /// How many of them fired.
+    pub fired: u64,
+    /// How long they took on average, in milliseconds.
+    pub latency_avg_ms: f64,
+    /// Of a hundred, ninety-five took no longer than this.
+    pub latency_p95_ms: u64,
+    /// Of a hundred, ninety-nine took no longer than this.
+    pub latency_p99_ms: u64,
+    /// What they asked of the runtime, together.
+    pub spent: HookSpent,
+}
+
+impl HookStats {
+    fn of(invocations: &[Invocation]) -> Self {
+        let mut latencies: Vec<u64> = invocations.iter().map(|one| one.latency_ms).collect();
+        latencies.sort_unstable();
+        let count = |wanted: fn(&Invocation) -> bool| {
+            invocations.iter().filter(|one| wanted(one)).count() as u64
+        };
+        let total: u64 = latencies.iter().sum();
+        Self {
+            invocations: invocations.len() as u64,
+            errors: count(|one| one.error.is_some()),
+            fired: count(|one| one.fired),
+            latency_avg_ms: total as f64 / invocations.len().max(1) as f64,
+            latency_p95_ms: percentile(&latencies, 95),
+            latency_p99_ms: percentile(&latencies, 99),
+            spent: invocations.iter().fold(HookSpent::default(), |sum, one| with(sum, one.spent)),
+        }
+    }
+}
+
+/// The smallest that at least so many of a hundred do not exceed.
+fn percentile(sorted: &[u64], percent: usize) -> u64 {
+    let rank = (sorted.len() * percent).div_ceil(100);
+    sorted.get(rank.saturating_sub(1)).copied().unwrap_or_default()
+}
+
+fn with(sum: HookSpent, one: HookSpent) -> HookSpent {
+    let cost = match (sum.llm_cost_usd, one.llm_cost_usd) {
+        (None, None) => None,
+        (sum, one) => Some(sum.unwrap_or_default() + one.unwrap_or_default()),
+    };
+    HookSpent {
+        llm_calls: sum.llm_calls.saturating_add(one.llm_calls),
+        llm_tokens_in: sum.llm_tokens_in.saturating_add(one.llm_tokens_in),
+        llm_tokens_out: sum.llm_tokens_out.saturating_add(one.llm_tokens_out),
+        llm_cost_usd: cost,
+        search_calls: sum.search_calls.saturating_add(one.search_calls),
+    }
+}
+
+const COLUMNS: &str = "id, hook, version, event, access, status, seq, time, body";
+
+impl InvocationRow {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let body = row.get::<_, Option<String>>(8)?;
+        Ok(Self {
+            id: InvocationId::new(row.get::<_, String>(0)?),
+            hook: EventHookId::new(row.get::<_, String>(1)?),
+            version: row.get(2)?,
+            event: event_of(row, 3)?,
+            access: AccessId::new(row.get::<_, String>(4)?),
+            status: InvocationStatus::read(row, 5)?,
+            seq: row.get::<_, i64>(6)?.cast_unsigned(),
+            time: row.get::<_, i64>(7)?.cast_unsigned(),
+            invocation: body.map(|body| of_json(8, &body).map(Box::new)).transpose()?,
+        })
+    }
+
+    pub(crate) fn all(
+        sql: &Connection,
+        of: &str,
+        params: impl Params,
+    ) -> rusqlite::Result<Vec<Self>> {
+        let text = format!("SELECT {COLUMNS} FROM invocations WHERE {of}");
+        sql.prepare_cached(&text)?.query_map(params, Self::read)?.collect()
+    }
+}
+
+impl HookEventRow {
+    /// Events whose hooks are not through, oldest first.
+    pub(crate) fn open(sql: &Connection, limit: i64) -> rusqlite::Result<Vec<Self>> {
+        let mut events: Vec<Self> = sql
+            .prepare_cached(
+                "SELECT event, access, seq FROM hook_events
+                 WHERE settled_seq IS NULL ORDER BY seq LIMIT ?1",
+            )?
+            .query_map([limit], |row| {
+                Ok(Self {
+                    event: event_of(row, 0)?,
+                    access: AccessId::new(row.get::<_, String>(1)?),
+                    seq: row.get::<_, i64>(2)?.cast_unsigned(),
+                    invocations: Vec::new(),
+                })
+            })?
+            .collect::<rusqlite::Result<_>>()?;
+        for one in &mut events {
+            let of = "event = ?1 ORDER BY place";
+            one.invocations = InvocationRow::all(sql, of, [one.event.as_str()])?;
+        }
+        Ok(events)
+    }
+}
+
+/// How a hook did in its last runnings, at most so many.
+pub(crate) fn stats(
+    sql: &Connection,
+    hook: &EventHookId,
+    window: i64,
+) -> rusqlite::Result<HookStats> {
+    let done = sql
+        .prepare_cached(
+            "SELECT body FROM invocations WHERE hook = ?1 AND done_seq IS NOT NULL
+             ORDER BY done_seq DESC LIMIT ?2",
+        )?
+        .query_map(params![hook.as_str(), window], |row| of_json(0, &row.get::<_, String>(0)?))?
+        .collect::<rusqlite::Result<Vec<Invocation>>>()?;
+    Ok(HookStats::of(&done))
+}
+
+/// How far a running is.
+pub(crate) fn invocation_status(
+    sql: &Connection,
+    id: &InvocationId,
+) -> rusqlite::Result<Option<InvocationStatus>> {
+    sql.prepare_cached("SELECT status FROM invocations WHERE id = ?1")?
+        .query_row([id.as_str()], |row| InvocationStatus::read(row, 0))
+        .optional()
+}
+
+/// How far a running is, if it is of the same hook and event.
+pub(crate) fn status_of_its_own(
+    sql: &Connection,
+    invocation: &Invocation,
+) -> rusqlite::Result<Option<InvocationStatus>> {
+    sql.prepare_cached(
+        "SELECT status FROM invocations
+         WHERE id = ?1 AND hook = ?2 AND version = ?3 AND event = ?4",
+    )?
+    .query_row(
+        params![
+            invocation.id.as_str(),
+            invocation.hook_id.as_str(),
+            invocation.version,
+            invocation.event_id.as_str()
+        ],
+        |row| InvocationStatus::read(row, 0),
+    )
+    .optional()
+}
+
+/// Whether it is known what an event set off, and if so whether that is settled.
+pub(crate) fn is_settled(sql: &Connection, event: &EventId) -> rusqlite::Result<Option<bool>> {
+    sql.prepare_cached("SELECT settled_seq IS NOT NULL FROM hook_events WHERE event = ?1")?
+        .query_row([event.as_str()], |row| row.get(0))
+        .optional()
+}
+
+/// A running that an event set off and that is not over.
+pub(crate) fn pending(sql: &Connection, event: &EventId) -> rusqlite::Result<Option<InvocationId>> {
+    sql.prepare_cached("SELECT id FROM invocations WHERE event = ?1 AND done_seq IS NULL LIMIT 1")?
+        .query_row([event.as_str()], |row| row.get::<_, String>(0).map(InvocationId::new))
+        .optional()
+}
+
+fn event_of(row: &Row<'_>, index: usize) -> rusqlite::Result<EventId> {
+    let text: String = row.get(index)?;
+    EventId::try_from(text.clone()).map_err(|_| strange(index, &text))
+}
+
+/// Whether an event's hooks were not known before.
+pub(super) fn matched(
+    sql: &Connection,
+    entry: &Placed<'_>,
+    (event, access): (&EventId, &AccessId),
+    matched: &[Matched],
+) -> rusqlite::Result<bool> {
+    let made = run(
+        sql,
+        "INSERT OR IGNORE INTO hook_events (event, access, seq) VALUES (?1, ?2, ?3)",
+        params![event.as_str(), access.as_str(), entry.seq],
+    )?;
+    if made == 0 {
+        return Ok(false);
+    }
+    for (place, one) in matched.iter().enumerate() {
+        run(
+            sql,
+            "INSERT OR IGNORE INTO invocations
+                 (id, hook, version, event, access, place, status, seq, time)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'matched', ?7, ?8)",
+            params![
+                one.invocation.as_str(),
+                one.hook.as_str(),
+                one.version,
+                event.as_str(),
+                access.as_str(),
+                super::whole(place as u64),
+                entry.seq,
+                entry.time
+            ],
+        )?;
+    }
+    Ok(true)
+}
+
+pub(super) fn begun(sql: &Connection, id: &InvocationId) -> rusqlite::Result<()> {
+    let change = "UPDATE invocations SET status = 'begun' WHERE id = ?1 AND status = 'matched'";
+    run(sql, change, [id.as_str()])?;
+    Ok(())
+}
+
+/// Whether a running is over that was not over before.
+pub(super) fn done(
+    sql: &Connection,
+    entry: &Placed<'_>,
+    invocation: &Invocation,
+) -> rusqlite::Result<bool> {
+    let changed = run(
+        sql,
+        "UPDATE invocations SET status = 'done', done_seq = ?2, fired = ?3, latency = ?4,
+             error = ?5, body = ?6
+         WHERE id = ?1 AND done_seq IS NULL AND hook = ?7 AND version = ?8 AND event = ?9",
+        params![
+            invocation.id.as_str(),
+            entry.seq,
+            invocation.fired,
+            super::whole(invocation.latency_ms),
+            invocation.error,
+            json(invocation),
+            invocation.hook_id.as_str(),
+            invocation.version,
+            invocation.event_id.as_str()
+        ],
+    )?;
+    Ok(changed > 0)
+}
+
+pub(super) fn settled(
+    sql: &Connection,
+    entry: &Placed<'_>,
+    event: &EventId,
+) -> rusqlite::Result<()> {
+    run(
+        sql,
+        "UPDATE hook_events SET settled_seq = ?2 WHERE event = ?1 AND settled_seq IS NULL",
+        params![event.as_str(), entry.seq],
+    )?;
+    Ok(())
+}
