@@ -38,6 +38,7 @@ mod input;
 
 pub use bounds::{allows_credential, is_unbounded};
 use input::Schemas;
+pub use input::misfits;
 
 /// Where a value comes from that nobody said.
 const BUILT_IN: &str = "built-in";

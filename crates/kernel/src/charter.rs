@@ -11,6 +11,7 @@ use std::sync::Arc;
 use agentry_protocol::call::ToolSpec;
 use agentry_protocol::confinement::Confinement;
 use agentry_protocol::event::{Mode, RunLimits};
+use agentry_protocol::hook::HookSpec;
 use agentry_protocol::{AgentId, ContentHash};
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +46,9 @@ pub struct Charter {
     /// The command that checks whether the work is done; none means that the model is asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<String>,
+    /// The hooks of the inside of a turn: before and after a call, and before the end.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hooks: Vec<HookSpec>,
 }
 
 impl Charter {
@@ -67,6 +71,7 @@ impl Charter {
             mode: Mode::Supervised,
             limits: RunLimits { steps_max: 1, calls_max: 1, iterations_max: 1, tokens_max: None },
             check: None,
+            hooks: Vec::new(),
             ..self
         }
     }

@@ -115,3 +115,23 @@ pub const GRANT_DAY_MS: u64 = 24 * 60 * 60 * 1_000;
 pub const REQUEST_MESSAGE_CHARS_MAX: usize = 2_000;
 /// How much of changed arguments the model is told, in characters.
 pub const EDIT_CHARS_MAX: usize = 2_000;
+/// The longest text that a hook adds to a prompt, in bytes.
+pub const HOOK_TEXT_BYTES_MAX: usize = 16 * 1024;
+/// The longest reason that a hook gives, in characters.
+pub const HOOK_REASON_CHARS_MAX: usize = 2_000;
+/// How much the hooks of an agent may keep about a session, in bytes of JSON.
+pub const AGENT_STATE_BYTES_MAX: usize = 64 * 1024;
+/// After so many errors in a row a hook is left alone for a while.
+pub const BREAKER_ERRORS_MAX: u32 = 5;
+/// How long it is left alone before it may try once, in milliseconds.
+pub const BREAKER_REST_MS: u64 = 5 * 60 * 1_000;
+/// The longest answer of a hook's program that is read.
+pub const HOOK_ANSWER_BYTES_MAX: usize = 64 * 1024;
+/// How much of what a hook wants said, and of what it found, an agent is told: so many bytes of each.
+pub const HOOK_PROMPT_BYTES_MAX: usize = 16 * 1024;
+/// How much of what set a hook off an agent is told.
+pub const HOOK_EVENT_BYTES_MAX: usize = 16 * 1024;
+/// How often in a turn a hook may keep the agent from stopping, in times.
+pub const STOP_CONTINUATIONS_MAX: u32 = 8;
+/// How much of a hook's words the model is told at a time, in characters.
+pub const HOOK_WORDS_CHARS_MAX: usize = 10_000;

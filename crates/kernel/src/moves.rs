@@ -5,9 +5,10 @@
 //! Must never: say how it is done.
 
 use agentry_protocol::approval::Approval;
-use agentry_protocol::call::ToolCall;
+use agentry_protocol::call::{ToolCall, ToolOutcome};
 use agentry_protocol::context::Context;
 use agentry_protocol::event::{Edited, Ending, Event, Permit, Under};
+use agentry_protocol::hook::{HookChange, HookSpec};
 use agentry_protocol::message::{Message, Usage};
 use agentry_protocol::verdict::Ruling;
 use agentry_protocol::{CallId, ContentHash};
@@ -43,7 +44,7 @@ pub enum Move {
         by: Permit,
         /// What it runs under.
         under: Under,
-        /// What a person put in the place of the proposed arguments; the call has them.
+        /// What a person or a hook put in the place of the proposed arguments; the call has them.
         edited: Option<Box<Edited>>,
     },
     /// Refuse a call.
@@ -64,6 +65,17 @@ pub enum Move {
         iteration: u32,
         /// The command.
         command: String,
+    },
+    /// Run a hook.
+    RunHook {
+        /// Which hook of the turn, from one.
+        number: u32,
+        /// The hook.
+        hook: Box<HookSpec>,
+        /// The call that it is about, with the arguments that it has now.
+        call: Option<ToolCall>,
+        /// What came of that call, where it was made.
+        outcome: Option<ToolOutcome>,
     },
     /// Count an iteration.
     CountIteration {
@@ -102,6 +114,11 @@ impl Move {
             Self::Refuse { call, why } => Event::CallRefused { call, why },
             Self::StopCall { call } => Event::CallStopped { call },
             Self::RunCheck { iteration, command } => Event::CheckStarted { iteration, command },
+            Self::RunHook { number, hook, call, outcome: _ } => {
+                let HookSpec { moment, program, .. } = *hook;
+                let call = call.map(|call| call.id);
+                Event::Hook(HookChange::Started { number, moment, program, call })
+            }
             Self::CountIteration { count } => Event::IterationCounted { count },
             Self::EndTurn { ending, hash, usage, result, messages, context } => {
                 Event::TurnEnded { ending, hash, usage, result, messages, context }
@@ -130,6 +147,7 @@ pub fn role(event: &Event) -> Role {
         | Event::ModelFailed { .. }
         | Event::CallFinished { .. }
         | Event::CheckFinished { .. } => Role::Told,
+        Event::Hook(change) => role_of_hook(change),
         Event::InputTaken { input } => Role::Pointer(*input),
         Event::ModelAsked { .. }
         | Event::CallProposed { .. }
@@ -149,6 +167,9 @@ pub fn role(event: &Event) -> Role {
         | Event::SessionOpened { .. }
         | Event::Intake(_)
         | Event::Access(_)
+        | Event::EventHook(_)
+        | Event::Trust(_)
+        | Event::Job(_)
         | Event::RunCreated(_)
         | Event::RunResumed {}
         | Event::RunPaused { .. }
@@ -161,5 +182,16 @@ pub fn role(event: &Event) -> Role {
         | Event::StepStarted { .. }
         | Event::StepEnded { .. }
         | Event::TurnStarted(_) => Role::Other,
+    }
+}
+
+/// Hooks that ran before a turn began have no number and are not its own.
+fn role_of_hook(change: &HookChange) -> Role {
+    match change {
+        HookChange::Started { number: 0, .. }
+        | HookChange::Finished { number: 0, .. }
+        | HookChange::StateSet { .. } => Role::Other,
+        HookChange::Started { .. } => Role::Chosen,
+        HookChange::Finished { .. } => Role::Told,
     }
 }

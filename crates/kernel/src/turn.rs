@@ -6,7 +6,10 @@
 //!
 //! Must never: wait, look at a clock, or choose a move that the program did not choose.
 
+mod after_call;
 mod answer;
+mod before_call;
+mod before_finish;
 mod budget;
 mod call;
 mod cancel;
@@ -14,11 +17,14 @@ mod check;
 mod concern;
 mod danger;
 mod gate;
+mod halt;
+mod hooks;
 mod judge;
 mod last;
 mod ledger_form;
 mod one_by_one;
 pub mod signal;
+mod standing;
 mod steering;
 pub mod talk;
 mod think_act;
@@ -33,14 +39,17 @@ use agentry_protocol::approval::Answer;
 use agentry_protocol::call::{OutcomeStatus, ToolCall, ToolOutcome};
 use agentry_protocol::context::{CompactionPlan, Pruning};
 use agentry_protocol::event::{Edited, Ending, Event, Mode, TurnPlan, Under};
+use agentry_protocol::hook::HookChange;
 use agentry_protocol::message::{Message, ModelFailure, ModelReply, ModelRequest};
 use agentry_protocol::verdict::{Ruling, Verdict};
 use agentry_protocol::{ApprovalId, CallId, ContentHash, SkillId};
 
-pub use self::concern::{Concern, concerns};
+pub use self::concern::{Concern, Moments, concerns};
 pub use self::gate::Confined;
+pub use self::standing::{Standing, Undone};
 use crate::charter::Charter;
 use crate::moves::Move;
+use hooks::{Hooked, Hooks};
 use last::Spent;
 use ledger_form::{loaded_skill, said, says_done};
 use signal::{CheckResult, Signal, Why};
@@ -59,6 +68,7 @@ pub struct Turn {
     spent: Spent,
     // What its sender may still ask the owner for.
     requests: Option<RequestRoom>,
+    hooks: Hooks,
     end: End,
 }
 
@@ -121,24 +131,12 @@ struct CallRecord {
     asked: Option<ApprovalId>,
     answered: Option<ApprovalId>,
     no: Option<Answer>,
-    // What a person put in the place of the model's arguments; the call has them.
+    // What a person or a hook put in the place of the model's arguments; the call has them.
     edited: Option<Box<Edited>>,
     running: bool,
     outcome: Option<ToolOutcome>,
     said: bool,
-}
-
-/// How a turn stands when it has nothing to choose.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
-    /// Something that it began is under way.
-    Working,
-    /// Only people can bring it on.
-    Waiting(Vec<ApprovalId>),
-    /// It is over.
-    Over(Ending),
-    /// It waits for nothing and nobody: a defect. In words.
-    Stuck(String),
+    hooked: Hooked,
 }
 
 /// The question of a check, when a model is asked.
@@ -161,6 +159,7 @@ impl Turn {
                 charter.first_mode(),
                 &charter.limits,
                 Confined::by(charter.confinement().level),
+                Moments::of(&charter.hooks),
             )),
             plan: Plan {
                 parent_hash: plan.parent_hash.clone(),
@@ -178,6 +177,7 @@ impl Turn {
             skills: Vec::new(),
             spent: Spent::default(),
             requests,
+            hooks: Hooks::default(),
             end: End::default(),
         };
         let moves = turn.advance()?;
@@ -205,6 +205,7 @@ impl Turn {
             Event::SteerReceived { content, .. } => {
                 self.steers.push(content.clone());
                 self.open.forget_checks();
+                self.hooks.forget_stops();
                 self.program.offer(Lane::Normal, Signal::Steered);
             }
             Event::CancelReceived {} => self.program.offer(Lane::Urgent, Signal::Cancelled),
@@ -213,6 +214,7 @@ impl Turn {
                 if !self.charter.authority.may_be_autonomous() => {}
             Event::ModeReceived { mode, max_iterations } => {
                 self.open.forget_checks();
+                self.hooks.forget_stops();
                 self.program.offer(Lane::Normal, Signal::ModeWanted(*mode, *max_iterations));
             }
             Event::ApprovalAnswered { approval, answer } => {
@@ -222,10 +224,17 @@ impl Turn {
                 }
             }
             Event::ToolAccessChanged { access } => self.hear_access(access),
+            Event::Hook(HookChange::Finished { number, report, .. }) => {
+                self.hear_hook(*number, report);
+            }
             Event::PromptReceived { .. }
             | Event::SessionOpened { .. }
             | Event::Intake(_)
             | Event::Access(_)
+            | Event::EventHook(_)
+            | Event::Trust(_)
+            | Event::Job(_)
+            | Event::Hook(HookChange::Started { .. } | HookChange::StateSet { .. })
             | Event::RunCreated(_)
             | Event::RunResumed {}
             | Event::RunPaused { .. }
@@ -271,57 +280,6 @@ impl Turn {
     pub fn charter(&self) -> &Charter {
         &self.charter
     }
-
-    /// How the turn stands.
-    pub fn standing(&self) -> Standing {
-        if let Some((ending, _)) = self.end.ended {
-            return Standing::Over(ending);
-        }
-        if !self.open.asked.is_empty()
-            || self.open.check.is_some()
-            || self.calls.iter().any(|one| one.running)
-        {
-            return Standing::Working;
-        }
-        let waiting: Vec<ApprovalId> =
-            self.calls.iter().filter_map(|one| one.asked.clone()).collect();
-        if waiting.is_empty() {
-            Standing::Stuck(self.program.waiting().to_string())
-        } else {
-            Standing::Waiting(waiting)
-        }
-    }
-
-    /// The moves that were made and whose results are not there: what a new process finds undone.
-    pub fn undone(&self) -> Vec<Undone> {
-        let asked = self.open.asked.iter().map(|(step, asked)| Undone::Model {
-            step: *step,
-            check: matches!(asked, Asked::Check(_)),
-        });
-        let calls = self.calls.iter().filter(|one| one.running);
-        let calls = calls.map(|one| Undone::Call(one.call.clone()));
-        let check = self.open.check.map(|iteration| Undone::Check { iteration });
-        asked.chain(calls).chain(check).collect()
-    }
-}
-
-/// A move whose result is not there.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Undone {
-    /// The model was asked.
-    Model {
-        /// Which request.
-        step: u32,
-        /// Whether it was only a check.
-        check: bool,
-    },
-    /// A call was made.
-    Call(ToolCall),
-    /// A check command was started.
-    Check {
-        /// Which check.
-        iteration: u32,
-    },
 }
 
 /// What happens to a turn that is told something, and what its choices mean.
@@ -414,12 +372,16 @@ impl Turn {
                 self.charter.authority.set_access(access);
             }
         }
+        self.forbid_anew();
+    }
+
+    fn forbid_anew(&mut self) {
         for at in 0..self.calls.len() {
             let record = &self.calls[at];
             if record.running || record.outcome.is_some() {
                 continue;
             }
-            let ruling = self.charter.authority.rule(&record.call, &self.skills);
+            let ruling = self.ruled(&record.call);
             if ruling.verdict == Verdict::Deny {
                 self.calls[at].ruling = ruling;
                 self.program.offer(Lane::Normal, Signal::Forbidden(at as u64));
@@ -460,8 +422,12 @@ impl Turn {
             }
             Signal::Settle(call) => moves.extend(self.settle(*call)),
             Signal::Pass(_) => self.say_outcomes(),
+            Signal::Consult(call) => moves.extend(self.consult(*call)),
+            Signal::Watch(call) => moves.extend(self.watch(*call)),
+            Signal::Review(number) => moves.extend(self.review(*number)),
             // Late answers do not count any more.
             Signal::Stop(_) => {
+                self.hooks.forget_all();
                 self.open.asked.clear();
                 self.open.check = None;
             }
@@ -475,6 +441,9 @@ impl Turn {
             | Signal::Decided(..)
             | Signal::Checked(..)
             | Signal::Forbidden(_)
+            | Signal::Consulted(..)
+            | Signal::Watched(..)
+            | Signal::Reviewed(..)
             | Signal::GoOn
             | Signal::Finish => {}
         }

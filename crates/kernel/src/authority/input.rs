@@ -64,13 +64,22 @@ fn compile(parameters: &Value) -> Result<Validator, String> {
     jsonschema::options().build(parameters).map_err(|error| error.to_string())
 }
 
+/// What of a value does not fit a schema: one sentence each, with the place.
+pub fn misfits(schema: &Value, value: &Value, whole: &str) -> Vec<String> {
+    told_of(compile(schema).as_ref(), value, whole)
+}
+
 fn told(validator: Result<&Validator, &String>, input: &Value) -> Vec<String> {
+    told_of(validator, input, "the arguments")
+}
+
+fn told_of(validator: Result<&Validator, &String>, input: &Value, whole: &str) -> Vec<String> {
     match validator {
         Ok(validator) => validator
             .iter_errors(input)
             .map(|error| {
                 let pointer = error.instance_path().as_str();
-                let place = if pointer.is_empty() { "the arguments" } else { pointer };
+                let place = if pointer.is_empty() { whole } else { pointer };
                 shortened(&format!("{place}: {}", error.masked_with(MASK)))
             })
             .collect(),

@@ -14,6 +14,7 @@ use agentry_protocol::verdict::Verdict;
 use serde_json::Value;
 
 use super::Turn;
+use super::hooks::ask_too;
 use super::ledger_form::{approval_id, digest};
 use super::signal::Signal;
 use crate::limits::REQUEST_MESSAGE_CHARS_MAX;
@@ -73,23 +74,7 @@ impl Turn {
     /// The call has these arguments from now on.
     fn hear_edit(&mut self, at: usize, input: &Value) {
         let call = ToolCall { input: input.clone(), ..self.calls[at].call.clone() };
-        let authority = &self.charter.authority;
-        let mut ruling = authority.rule(&call, &self.skills);
-        if ruling.verdict < Verdict::Deny
-            && let Some(danger) = authority.danger(&call)
-        {
-            ruling.verdict = Verdict::Deny;
-            ruling.findings.push(danger);
-        }
-        let digest = digest(&call);
-        let verdict = ruling.verdict;
-        let record = &mut self.calls[at];
-        record.edited = Some(Box::new(Edited {
-            input: input.clone(),
-            digest: digest.clone(),
-            ruling: ruling.clone(),
-        }));
-        (record.call, record.digest, record.ruling) = (call, digest, ruling);
+        let verdict = self.change(at, call, None);
         let number = at as u64;
         self.program.offer(
             Lane::Normal,
@@ -98,5 +83,32 @@ impl Turn {
                 Verdict::Deny => Signal::Forbidden(number),
             },
         );
+    }
+    /// Changed arguments are judged again, whoever changed them.
+    pub(super) fn change(&mut self, at: usize, call: ToolCall, by: Option<String>) -> Verdict {
+        let mut ruling = self.ruled(&call);
+        if ruling.verdict < Verdict::Deny
+            && let Some(danger) = self.charter.authority.danger(&call)
+        {
+            ruling.verdict = Verdict::Deny;
+            ruling.findings.push(danger);
+        }
+        // A person who changes something was asked already.
+        let is_refused = ruling.verdict == Verdict::Deny;
+        if by.is_some() && !is_refused && request::lacking(&self.calls[at].ruling).is_none() {
+            ruling = self.within_room(ruling);
+        }
+        let digest = digest(&call);
+        let record = &mut self.calls[at];
+        ask_too(&mut ruling, record.hooked.asks.iter().cloned());
+        let verdict = ruling.verdict;
+        record.edited = Some(Box::new(Edited {
+            input: call.input.clone(),
+            digest: digest.clone(),
+            ruling: ruling.clone(),
+            by,
+        }));
+        (record.call, record.digest, record.ruling) = (call, digest, ruling);
+        verdict
     }
 }

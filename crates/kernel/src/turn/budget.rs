@@ -105,6 +105,12 @@ impl Budget {
             | Signal::Settle(_)
             | Signal::Pass(_)
             | Signal::Check(_)
+            | Signal::Consulted(..)
+            | Signal::Watched(..)
+            | Signal::Reviewed(..)
+            | Signal::Consult(_)
+            | Signal::Watch(_)
+            | Signal::Review(_)
             | Signal::Finish
             | Signal::End(_) => {}
         }

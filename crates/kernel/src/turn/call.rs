@@ -44,6 +44,7 @@ impl Call {
             State::Wanted => bid
                 .request(Signal::Execute(self.subject))
                 .wait(own(Kind::Reject))
+                .wait(own(Kind::Consulted))
                 .wait(Pattern::kind(Kind::Stop)),
             State::Running => bid.wait(own(Kind::Finished)).wait(Pattern::kind(Kind::Stop)),
             State::Aborting => bid.request(Signal::Abort(call)).wait(own(Kind::Finished)),
@@ -55,6 +56,11 @@ impl Call {
     pub(super) fn on(&mut self, signal: &Signal) -> Flow {
         self.state = match (self.state, signal) {
             (State::Wanted, Signal::Execute(_)) => State::Running,
+            // A hook may have changed its arguments.
+            (State::Wanted, Signal::Consulted(subject, _)) => {
+                self.subject = *subject;
+                State::Wanted
+            }
             (State::Running, Signal::Stop(_)) => State::Aborting,
             (State::Aborting, Signal::Abort(_)) => State::Dying,
             (State::Over, Signal::Settle(_)) => return Flow::End,

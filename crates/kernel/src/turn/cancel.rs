@@ -20,21 +20,12 @@ pub enum Cancel {
 
 impl Cancel {
     pub(super) fn bid(&self) -> Bid<Signal> {
-        let hold = |bid: Bid<Signal>| {
-            [Kind::Think, Kind::Propose, Kind::Ask, Kind::Execute, Kind::Check]
-                .into_iter()
-                .fold(bid, |bid, kind| bid.block(Pattern::kind(kind)))
-        };
         // Asked once or many times: it is heard, and changes nothing more.
         let bid = Bid::new().wait(Pattern::kind(Kind::Cancelled));
         match self {
             Self::Armed => bid,
-            Self::Stopping => hold(bid)
-                .block(Pattern::kind(Kind::GoOn))
-                .block(Pattern::kind(Kind::Finish))
-                .request(Signal::Stop(Why::Cancelled))
-                .wait(Pattern::kind(Kind::Stop)),
-            Self::Stopped => hold(bid),
+            Self::Stopping => stopping(bid, Why::Cancelled),
+            Self::Stopped => nothing_new(bid),
         }
     }
 
@@ -47,4 +38,29 @@ impl Cancel {
         };
         Flow::Go
     }
+}
+
+/// Holds back all that begins something.
+pub(super) fn nothing_new(bid: Bid<Signal>) -> Bid<Signal> {
+    [
+        Kind::Think,
+        Kind::Propose,
+        Kind::Ask,
+        Kind::Execute,
+        Kind::Check,
+        Kind::Consult,
+        Kind::Watch,
+        Kind::Review,
+    ]
+    .into_iter()
+    .fold(bid, |bid, kind| bid.block(Pattern::kind(kind)))
+}
+
+/// The same, until the turn is stopped.
+pub(super) fn stopping(bid: Bid<Signal>, why: Why) -> Bid<Signal> {
+    nothing_new(bid)
+        .block(Pattern::kind(Kind::GoOn))
+        .block(Pattern::kind(Kind::Finish))
+        .request(Signal::Stop(why))
+        .wait(Pattern::kind(Kind::Stop))
 }

@@ -9,7 +9,7 @@ use agentry_bthread::{Bid, Flow, Pattern};
 use agentry_protocol::event::Mode;
 use serde::{Deserialize, Serialize};
 
-use super::signal::{CheckResult, Kind, Signal, Why};
+use super::signal::{CheckResult, Kind, Opinion, Signal, Why};
 
 /// The concern.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -53,7 +53,8 @@ impl Check {
             .wait(kind(Kind::GoOn))
             .wait(kind(Kind::Finish))
             .wait(kind(Kind::Stop));
-        let hold = |bid: Bid<Signal>| bid.block(kind(Kind::GoOn)).block(kind(Kind::Finish));
+        let stay = |bid: Bid<Signal>| bid.block(kind(Kind::Finish)).block(kind(Kind::Review));
+        let hold = |bid: Bid<Signal>| stay(bid).block(kind(Kind::GoOn));
         match self.state {
             State::Idle => bid.wait(kind(Kind::Replied)).wait(kind(Kind::Pass)),
             State::Counting => bid
@@ -62,8 +63,11 @@ impl Check {
                 .request(Signal::Iterate(self.iteration + 1)),
             State::Wanted => hold(bid).request(Signal::Check(self.checks + 1)),
             State::Checking => hold(bid).wait(kind(Kind::Checked).key(self.checks)),
-            State::Passed => bid.block(kind(Kind::GoOn)).request(Signal::Finish),
-            State::NotPassed => bid.block(kind(Kind::Finish)).request(Signal::GoOn),
+            State::Passed => {
+                let bid = bid.wait(kind(Kind::Reviewed));
+                bid.block(kind(Kind::GoOn)).request(Signal::Finish)
+            }
+            State::NotPassed => stay(bid).request(Signal::GoOn),
             State::Unanswered => hold(bid).request(Signal::Stop(Why::Unanswered)),
         }
     }
@@ -96,6 +100,9 @@ impl Check {
                 self.state = State::Idle;
                 self.want();
             }
+            // Passed, and yet somebody does not let it finish.
+            Signal::Reviewed(_, Opinion::Deny) => self.state = State::NotPassed,
+            Signal::Reviewed(_, Opinion::Next | Opinion::Clear | Opinion::Ask | Opinion::Halt) => {}
             Signal::Steered => self.hear(),
             Signal::Think(_) => self.unread = false,
             Signal::GoOn | Signal::Finish | Signal::Stop(_) => {
@@ -113,6 +120,11 @@ impl Check {
             | Signal::Reject(..)
             | Signal::Abort(_)
             | Signal::Settle(_)
+            | Signal::Consulted(..)
+            | Signal::Watched(..)
+            | Signal::Consult(_)
+            | Signal::Watch(_)
+            | Signal::Review(_)
             | Signal::End(_) => {}
         }
         Flow::Go

@@ -9,14 +9,19 @@ use std::borrow::Cow;
 
 use agentry_bthread::{Bid, Flow, Spawner, Thread};
 use agentry_protocol::event::{Mode, RunLimits};
+use agentry_protocol::hook::{HookSpec, Moment};
 use serde::{Deserialize, Serialize};
 
+use super::after_call::AfterCall;
+use super::before_call::BeforeCall;
+use super::before_finish::BeforeFinish;
 use super::budget::Budget;
 use super::call::Call;
 use super::cancel::Cancel;
 use super::check::Check;
 use super::danger::{Guard, GuardReject};
 use super::gate::{Confined, Gate};
+use super::halt::Halt;
 use super::one_by_one::OneByOne;
 use super::signal::Signal;
 use super::steering::Steering;
@@ -31,6 +36,14 @@ pub enum Concern {
     Guard(Guard),
     /// Dangerous calls are refused.
     GuardReject(GuardReject),
+    /// Nothing new begins once a hook said so.
+    Halt(Halt),
+    /// Hooks are heard before a call is made.
+    BeforeCall(BeforeCall),
+    /// Hooks look at what came of a call.
+    AfterCall(AfterCall),
+    /// Hooks are heard before a turn finishes.
+    BeforeFinish(BeforeFinish),
     /// So much and no more.
     Budget(Budget),
     /// Done is what a check says.
@@ -55,6 +68,10 @@ impl Thread for Concern {
             Self::Cancel(_) => "cancel".into(),
             Self::Guard(_) => "danger guard".into(),
             Self::GuardReject(_) => "danger refusal".into(),
+            Self::Halt(_) => "halt".into(),
+            Self::BeforeCall(_) => "before call".into(),
+            Self::AfterCall(_) => "after call".into(),
+            Self::BeforeFinish(_) => "before finish".into(),
             Self::Budget(_) => "budget".into(),
             Self::Check(_) => "check".into(),
             Self::Steering(_) => "steering".into(),
@@ -70,6 +87,10 @@ impl Thread for Concern {
             Self::Cancel(concern) => concern.bid(),
             Self::Guard(concern) => concern.bid(),
             Self::GuardReject(concern) => concern.bid(),
+            Self::Halt(concern) => concern.bid(),
+            Self::BeforeCall(concern) => concern.bid(),
+            Self::AfterCall(concern) => concern.bid(),
+            Self::BeforeFinish(concern) => concern.bid(),
             Self::Budget(concern) => concern.bid(),
             Self::Check(concern) => concern.bid(),
             Self::Steering(concern) => concern.bid(),
@@ -85,6 +106,10 @@ impl Thread for Concern {
             Self::Cancel(concern) => concern.on(signal),
             Self::Guard(_) => Flow::Go,
             Self::GuardReject(concern) => concern.on(signal),
+            Self::Halt(concern) => concern.on(signal),
+            Self::BeforeCall(concern) => concern.on(signal),
+            Self::AfterCall(concern) => concern.on(signal),
+            Self::BeforeFinish(concern) => concern.on(signal),
             Self::Budget(concern) => concern.on(signal),
             Self::Check(concern) => concern.on(signal),
             Self::Steering(concern) => concern.on(signal),
@@ -96,18 +121,56 @@ impl Thread for Concern {
     }
 }
 
+/// At which moments of a turn there are hooks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Moments {
+    /// Before a call.
+    pub before_call: bool,
+    /// After a call.
+    pub after_call: bool,
+    /// Before the turn finishes.
+    pub before_finish: bool,
+}
+
+impl Moments {
+    /// The moments of these hooks; those outside of a turn are not its own.
+    pub fn of(hooks: &[HookSpec]) -> Self {
+        let has = |moment| hooks.iter().any(|hook| hook.moment == moment);
+        Self {
+            before_call: has(Moment::PreToolUse),
+            after_call: has(Moment::AfterToolCall) || has(Moment::PostToolUse),
+            before_finish: has(Moment::Stop),
+        }
+    }
+}
+
 /// The concerns of a turn, most urgent first. The order is for speed only: what holds, holds in every
 /// order.
-pub fn concerns(mode: Mode, limits: &RunLimits, confined: Confined) -> Vec<Concern> {
-    vec![
+pub fn concerns(
+    mode: Mode,
+    limits: &RunLimits,
+    confined: Confined,
+    moments: Moments,
+) -> Vec<Concern> {
+    let Moments { before_call, after_call, before_finish } = moments;
+    let hooked = [
+        (moments != Moments::default()).then_some(Concern::Halt(Halt::Armed)),
+        before_call.then(|| Concern::BeforeCall(BeforeCall::default())),
+        after_call.then(|| Concern::AfterCall(AfterCall::default())),
+        before_finish.then(|| Concern::BeforeFinish(BeforeFinish::default())),
+    ];
+    let first = [
         Concern::Cancel(Cancel::Armed),
         Concern::Guard(Guard),
         Concern::GuardReject(GuardReject::default()),
+    ];
+    let rest = [
         Concern::Budget(Budget::new(limits, mode)),
         Concern::Check(Check::new(mode)),
         Concern::Steering(Steering::Read),
         Concern::Gate(Gate::new(mode, confined)),
         Concern::OneByOne(OneByOne::default()),
         Concern::ThinkAct(ThinkAct::new()),
-    ]
+    ];
+    first.into_iter().chain(hooked.into_iter().flatten()).chain(rest).collect()
 }

@@ -3,7 +3,8 @@
 //! Closed from the start: every call is held back until it is on the list of those that may. In the
 //! autonomous mode a call that would be asked about goes on the list at once; a call that the rules deny
 //! never does, in either mode. Where no sandbox holds the calls, or the one who wrote lacks the permission, a
-//! person is asked about each, whatever the rules, earlier answers and the mode say.
+//! person is asked about each, whatever the rules, earlier answers and the mode say. So it is where a hook wants
+//! a person to be asked; that a hook does not mind opens nothing.
 //!
 //! Must never: open because it does not know a call.
 
@@ -15,7 +16,7 @@ use agentry_protocol::event::Mode;
 use agentry_protocol::verdict::Verdict;
 use serde::{Deserialize, Serialize};
 
-use super::signal::{Kind, Refusal, Signal, Subject};
+use super::signal::{Kind, Opinion, Refusal, Signal, Subject};
 
 /// The concern.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -23,7 +24,8 @@ pub struct Gate {
     mode: Mode,
     confined: Confined,
     calls: BTreeMap<u64, Pass>,
-    // Calls whose sender lacks the permission: no mode waives the question.
+    // Calls whose sender lacks the permission, or about which a hook wants a person to be asked: no mode waives
+    // the question.
     lacking: BTreeSet<u64>,
 }
 
@@ -81,6 +83,7 @@ impl Gate {
             .wait(kind(Kind::Settle))
             .wait(kind(Kind::Reject))
             .wait(kind(Kind::Forbidden))
+            .wait(kind(Kind::Consulted))
             .wait(kind(Kind::ModeWanted))
             .wait(kind(Kind::Stop));
         for (call, pass) in &self.calls {
@@ -107,6 +110,7 @@ impl Gate {
             Signal::Decided(call, true) => self.set(*call, Pass::Granted),
             Signal::Decided(call, false) => self.set(*call, Pass::Denied(Refusal::Person)),
             Signal::Forbidden(call) => self.set(*call, Pass::Denied(Refusal::Rules)),
+            Signal::Consulted(subject, opinion) => self.consulted(subject, *opinion),
             Signal::Settle(call) | Signal::Reject(call, _) => {
                 self.calls.remove(call);
                 self.lacking.remove(call);
@@ -129,6 +133,11 @@ impl Gate {
             | Signal::Abort(_)
             | Signal::Pass(_)
             | Signal::Check(_)
+            | Signal::Watched(..)
+            | Signal::Reviewed(..)
+            | Signal::Consult(_)
+            | Signal::Watch(_)
+            | Signal::Review(_)
             | Signal::GoOn
             | Signal::Finish
             | Signal::End(_) => {}
@@ -145,6 +154,27 @@ impl Gate {
             (Verdict::Ask, Confined::Yes, _) if subject.standing => Pass::Granted,
             (Verdict::Ask, Confined::Yes, Mode::Supervised) => Pass::Asking,
             (Verdict::Ask, Confined::Yes, Mode::Autonomous) => Pass::Trusted,
+        }
+    }
+
+    /// A hook may have changed the call: it is judged again, and what was to be asked about still is.
+    fn consulted(&mut self, subject: &Subject, opinion: Opinion) {
+        let new = self.first(subject);
+        let Some(pass) = self.calls.get_mut(&subject.call) else { return };
+        *pass = match (*pass, new) {
+            (Pass::Denied(why), _) | (_, Pass::Denied(why)) => Pass::Denied(why),
+            (Pass::Granted, new) => new,
+            (Pass::Trusted, Pass::Granted) => Pass::Trusted,
+            (Pass::Trusted, new) => new,
+            (old @ (Pass::Asking | Pass::Waiting | Pass::Waived), _) => old,
+        };
+        if subject.permission || opinion == Opinion::Ask {
+            self.lacking.insert(subject.call);
+            *pass = match *pass {
+                Pass::Denied(why) => Pass::Denied(why),
+                Pass::Waiting | Pass::Waived => Pass::Waiting,
+                Pass::Asking | Pass::Granted | Pass::Trusted => Pass::Asking,
+            };
         }
     }
 

@@ -3,8 +3,10 @@
 //! Must never: choose; it only says what is known of the call.
 
 use agentry_protocol::call::{Repeat, ToolCall};
+use agentry_protocol::hook::Moment;
 use agentry_protocol::verdict::{Finding, Ruling, Stage, Verdict};
 
+use super::hooks::Hooked;
 use super::ledger_form::digest;
 use super::signal::Subject;
 use super::{CallRecord, Turn};
@@ -13,9 +15,8 @@ use crate::request;
 impl Turn {
     /// A call as it comes, with what the rules and the guard say about it.
     pub(super) fn judged(&mut self, call: &ToolCall) -> CallRecord {
-        let authority = &self.charter.authority;
-        let ruling = authority.rule(call, &self.skills);
-        let danger = authority.danger(call).map(|finding| finding.why);
+        let ruling = self.ruled(call);
+        let danger = self.charter.authority.danger(call).map(|finding| finding.why);
         // Nobody is asked about what is refused anyway.
         let ruling = if danger.is_some() { ruling } else { self.within_room(ruling) };
         CallRecord {
@@ -30,11 +31,12 @@ impl Turn {
             running: false,
             outcome: None,
             said: false,
+            hooked: Hooked::default(),
         }
     }
 
     /// A call that lacks permission becomes a request, if its sender may still make one; else it is refused.
-    fn within_room(&mut self, ruling: Ruling) -> Ruling {
+    pub(super) fn within_room(&mut self, ruling: Ruling) -> Ruling {
         let Some(why) = request::lacking(&ruling) else { return ruling };
         // Without room nobody was to be asked; that is refused by the authority already.
         let Some(room) = &mut self.requests else { return ruling };
@@ -65,6 +67,9 @@ impl Turn {
                 && self.plan.standing.contains_key(record.digest.as_str()),
             dangerous: record.danger.is_some(),
             changes: self.changes(&record.call),
+            hooked: self.has_hook(&[Moment::PreToolUse], &record.call.tool),
+            watched: self
+                .has_hook(&[Moment::AfterToolCall, Moment::PostToolUse], &record.call.tool),
         }
     }
 

@@ -51,7 +51,7 @@ impl Turn {
             && matches!(self.end.ended, Some((Ending::ModelFailed, _)))
     }
 
-    /// Why the turn stopped at a limit, or why the model did not answer, in words.
+    /// Why the turn stopped at a limit or by a hook, or why the model did not answer, in words.
     pub fn trouble(&self) -> Option<String> {
         if self.plan.compaction.is_some() && matches!(self.end.ended, Some((Ending::Failed, _))) {
             return Some("the model wrote no summary of the earlier turns".to_owned());
@@ -65,6 +65,7 @@ impl Turn {
                 Some(format!("{} tokens", limits.tokens_max.unwrap_or_default()))
             }
             Why::Unanswered => self.end.failure.as_ref().map(|failure| failure.message.clone()),
+            Why::Halted => self.hooks.halted.clone(),
             Why::Done | Why::Cancelled => None,
         }
     }
@@ -81,7 +82,9 @@ impl Turn {
         let ending = match why {
             Why::Done if all_denied => Ending::Denied,
             Why::Unanswered if self.is_too_dear() => Ending::LimitReached,
-            Why::Done | Why::Cancelled | Why::Unanswered | Why::Limit(_) => why.ending(),
+            Why::Done | Why::Cancelled | Why::Unanswered | Why::Limit(_) | Why::Halted => {
+                why.ending()
+            }
         };
         let (ending, messages, compaction) = match self.plan.compaction.as_deref() {
             None => (ending, self.talk.own(), None),

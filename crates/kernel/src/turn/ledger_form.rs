@@ -24,6 +24,7 @@ impl Turn {
     }
 
     pub(super) fn ask_model(&mut self, asked: Asked) -> Move {
+        self.say_hooks();
         for content in self.steers.drain(..) {
             self.talk.say(Message::user(content));
         }
@@ -75,6 +76,7 @@ impl Turn {
     }
 
     pub(super) fn refuse(&mut self, number: u64, refusal: Refusal) -> Move {
+        self.hooks.forget_before(number);
         let record = self.record(number);
         let why = match refusal {
             Refusal::Rules => {
@@ -95,12 +97,17 @@ impl Turn {
                 let why = record.danger.as_deref().unwrap_or("the call is dangerous");
                 format!("Refused as dangerous, in every mode: {why}")
             }
+            Refusal::Hook => {
+                let why = record.hooked.refusal.clone();
+                why.unwrap_or_else(|| "Refused by a hook.".to_owned())
+            }
         };
         self.refused(number, why)
     }
 
     /// A call that was stopped before it was made has an outcome too.
     pub(super) fn settle(&mut self, number: u64) -> Option<Move> {
+        self.hooks.forget_before(number);
         let record = self.record(number);
         record.asked = None;
         match record.outcome {
@@ -129,22 +136,39 @@ impl Turn {
                 | OutcomeStatus::Stopped
                 | OutcomeStatus::Uncertain => edit_note(record.edited.as_deref()),
             };
+            let mut content = note + &outcome.text;
+            for note in &record.hooked.notes {
+                content.push('\n');
+                content.push_str(note);
+            }
             self.talk.say(Message::Tool {
                 call: record.call.id.clone(),
-                content: note + &outcome.text,
+                content,
                 ok: outcome.status == OutcomeStatus::Done,
             });
+        }
+        self.say_hooks();
+    }
+
+    /// What hooks have to say to the model comes after the outcomes, so that nothing before it moves.
+    pub(super) fn say_hooks(&mut self) {
+        for content in std::mem::take(&mut self.hooks.says) {
+            self.talk.say(Message::user(content));
         }
     }
 }
 
-/// What the model is told when a person changed the arguments; its own call stays as it wrote it.
+/// What the model is told when a person or a hook changed the arguments; its own call stays as it wrote it.
 fn edit_note(edited: Option<&Edited>) -> String {
     let Some(edited) = edited else { return String::new() };
     let input = edited.input.to_string();
     let shown: String = input.chars().take(EDIT_CHARS_MAX).collect();
     let cut = if shown.len() < input.len() { "…" } else { "" };
-    format!("[A person changed the arguments of this call to {shown}{cut}]\n")
+    let who = match &edited.by {
+        None => "A person".to_owned(),
+        Some(program) => format!("The hook {program}"),
+    };
+    format!("[{who} changed the arguments of this call to {shown}{cut}]\n")
 }
 
 /// The model's reply as a message.

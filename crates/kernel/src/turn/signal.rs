@@ -25,6 +25,10 @@ pub struct Subject {
     pub dangerous: bool,
     /// Whether it changes something, and is not made beside another that does.
     pub changes: bool,
+    /// Whether a hook is to be heard before it is made.
+    pub hooked: bool,
+    /// Whether a hook looks at what came of it.
+    pub watched: bool,
 }
 
 /// Something told to a turn, or something that its concerns agreed on.
@@ -48,6 +52,12 @@ pub enum Signal {
     Checked(u64, CheckResult),
     /// Told: a call that was not made yet is not allowed any more.
     Forbidden(u64),
+    /// Told: a hook answered about a call that is not made yet; this is the call now.
+    Consulted(Subject, Opinion),
+    /// Told: a hook looked at what came of a call.
+    Watched(u64, Opinion),
+    /// Told: a hook answered whether the turn may finish.
+    Reviewed(u64, Opinion),
     /// Agreed: ask the model.
     Think(u64),
     /// Agreed: count an iteration.
@@ -68,6 +78,12 @@ pub enum Signal {
     Pass(u64),
     /// Agreed: look whether the work is done.
     Check(u64),
+    /// Agreed: hear the next hook about a call that is not made yet.
+    Consult(u64),
+    /// Agreed: let the next hook look at what came of a call.
+    Watch(u64),
+    /// Agreed: hear the next hook about whether the turn may finish.
+    Review(u64),
     /// Agreed: the work is not done.
     GoOn,
     /// Agreed: the work is done.
@@ -89,6 +105,21 @@ pub enum CheckResult {
     Unanswered,
 }
 
+/// What a hook makes of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Opinion {
+    /// It does not object, and the next hook is to be heard.
+    Next,
+    /// No hook objects.
+    Clear,
+    /// A person is to be asked.
+    Ask,
+    /// It says no.
+    Deny,
+    /// Nothing at all is to go on.
+    Halt,
+}
+
 /// Why a call is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Refusal {
@@ -98,6 +129,8 @@ pub enum Refusal {
     Person,
     /// It is dangerous.
     Danger,
+    /// A hook said no.
+    Hook,
 }
 
 /// Why a turn stops.
@@ -111,6 +144,8 @@ pub enum Why {
     Unanswered,
     /// A limit is reached.
     Limit(Limit),
+    /// A hook said that nothing is to go on.
+    Halted,
 }
 
 /// Which limit.
@@ -134,6 +169,7 @@ impl Why {
             Self::Cancelled => Ending::Cancelled,
             Self::Unanswered => Ending::ModelFailed,
             Self::Limit(_) => Ending::LimitReached,
+            Self::Halted => Ending::Denied,
         }
     }
 }
@@ -151,6 +187,9 @@ pub enum Kind {
     Decided,
     Checked,
     Forbidden,
+    Consulted,
+    Watched,
+    Reviewed,
     Think,
     Iterate,
     Propose,
@@ -161,6 +200,9 @@ pub enum Kind {
     Settle,
     Pass,
     Check,
+    Consult,
+    Watch,
+    Review,
     GoOn,
     Finish,
     Stop,
@@ -174,6 +216,12 @@ pub enum Condition {
     Dangerous,
     /// The call that it carries changes something.
     Changes,
+    /// A hook is to be heard before the call that it carries is made.
+    Hooked,
+    /// A hook looks at what comes of the call that it carries.
+    Watched,
+    /// The hook that it tells of wants nothing to go on.
+    Halts,
 }
 
 impl Event for Signal {
@@ -191,6 +239,9 @@ impl Event for Signal {
             Self::Decided(..) => Kind::Decided,
             Self::Checked(..) => Kind::Checked,
             Self::Forbidden(_) => Kind::Forbidden,
+            Self::Consulted(..) => Kind::Consulted,
+            Self::Watched(..) => Kind::Watched,
+            Self::Reviewed(..) => Kind::Reviewed,
             Self::Think(_) => Kind::Think,
             Self::Iterate(_) => Kind::Iterate,
             Self::Propose(_) => Kind::Propose,
@@ -201,6 +252,9 @@ impl Event for Signal {
             Self::Settle(_) => Kind::Settle,
             Self::Pass(_) => Kind::Pass,
             Self::Check(_) => Kind::Check,
+            Self::Consult(_) => Kind::Consult,
+            Self::Watch(_) => Kind::Watch,
+            Self::Review(_) => Kind::Review,
             Self::GoOn => Kind::GoOn,
             Self::Finish => Kind::Finish,
             Self::Stop(_) => Kind::Stop,
@@ -230,8 +284,15 @@ impl Event for Signal {
             | Self::Abort(key)
             | Self::Settle(key)
             | Self::Pass(key)
-            | Self::Check(key) => *key,
-            Self::Propose(subject) | Self::Execute(subject) => subject.call,
+            | Self::Check(key)
+            | Self::Watched(key, _)
+            | Self::Reviewed(key, _)
+            | Self::Consult(key)
+            | Self::Watch(key)
+            | Self::Review(key) => *key,
+            Self::Propose(subject) | Self::Execute(subject) | Self::Consulted(subject, _) => {
+                subject.call
+            }
         }
     }
 
@@ -243,6 +304,18 @@ impl Event for Signal {
             Condition::Changes => {
                 matches!(self, Self::Propose(subject) | Self::Execute(subject) if subject.changes)
             }
+            Condition::Hooked => {
+                matches!(self, Self::Propose(subject) | Self::Execute(subject) if subject.hooked)
+            }
+            Condition::Watched => {
+                matches!(self, Self::Propose(subject) | Self::Execute(subject) if subject.watched)
+            }
+            Condition::Halts => matches!(
+                self,
+                Self::Consulted(_, Opinion::Halt)
+                    | Self::Watched(_, Opinion::Halt)
+                    | Self::Reviewed(_, Opinion::Halt)
+            ),
         }
     }
 }

@@ -21,7 +21,10 @@ impl Steering {
         let bid = Bid::new().wait(Pattern::kind(Kind::Steered)).wait(Pattern::kind(Kind::Think));
         match self {
             Self::Read => bid,
-            Self::Unread => bid.block(Pattern::kind(Kind::Finish)).request(Signal::GoOn),
+            Self::Unread => bid
+                .block(Pattern::kind(Kind::Finish))
+                .block(Pattern::kind(Kind::Review))
+                .request(Signal::GoOn),
         }
     }
 

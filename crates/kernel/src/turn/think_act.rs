@@ -55,7 +55,10 @@ impl ThinkAct {
             | State::Passing { .. }
             | State::Draining(_)
             | State::Ending(_)
-            | State::Over => bid.block(kind(Kind::GoOn)).block(kind(Kind::Finish)),
+            | State::Over => {
+                let bid = bid.block(kind(Kind::GoOn)).block(kind(Kind::Finish));
+                bid.block(kind(Kind::Review))
+            }
         };
         match &self.state {
             State::Thinking => bid.request(Signal::Think(self.pass)).wait(kind(Kind::Stop)),
@@ -126,6 +129,12 @@ impl ThinkAct {
             | Signal::Decided(..)
             | Signal::Checked(..)
             | Signal::Forbidden(_)
+            | Signal::Consulted(..)
+            | Signal::Watched(..)
+            | Signal::Reviewed(..)
+            | Signal::Consult(_)
+            | Signal::Watch(_)
+            | Signal::Review(_)
             | Signal::Iterate(_)
             | Signal::Ask(_)
             | Signal::Execute(_)

@@ -299,6 +299,7 @@ impl Talk {
             images: Vec::new(),
             charter: recorded.clone(),
             standing: Default::default(),
+            shaping: Default::default(),
         };
         // As it is read again.
         let charter = serde_json::from_value(recorded).expect("it is read as it was written");

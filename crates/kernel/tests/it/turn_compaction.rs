@@ -27,6 +27,7 @@ fn plan(compaction: Option<CompactionPlan>) -> TurnPlan {
         images: Vec::new(),
         charter: json!({}),
         standing: BTreeMap::new(),
+        shaping: Default::default(),
     }
 }
 
@@ -60,6 +61,7 @@ fn end(turn: &mut Turn, event: &Event) -> (Ending, Vec<Message>, Context) {
         | Move::Refuse { .. }
         | Move::StopCall { .. }
         | Move::RunCheck { .. }
+        | Move::RunHook { .. }
         | Move::CountIteration { .. } => None,
     });
     ended.expect("it is over")

@@ -1,8 +1,10 @@
 //! Every state that a turn can reach, under every order of what its concerns want and the world says.
 //!
 //! The world is adversarial: any reply of up to three calls of any kind, answers in any order, cancel,
-//! steering, mode switches and withdrawn permissions at any moment. The same concerns run in production;
+//! steering, mode switches, withdrawn permissions and answers of hooks at any moment. The same concerns run in production;
 //! only the calls are reduced to what the concerns look at. Each property is a monitor in `Outside::saw`.
+
+mod hooks;
 
 use std::collections::BTreeMap;
 
@@ -11,7 +13,7 @@ use agentry_bthread::explore::{
 };
 use agentry_bthread::{Choice, Lane, Program};
 use agentry_kernel::turn::signal::{CheckResult, Signal, Subject, Why};
-use agentry_kernel::turn::{Concern, Confined, concerns};
+use agentry_kernel::turn::{Concern, Confined, Moments, concerns};
 use agentry_protocol::event::{Mode, RunLimits};
 use agentry_protocol::verdict::Verdict;
 
@@ -29,6 +31,11 @@ const LIMIT: &str = "limits hold";
 const ALONE: &str = "what changes something is done one by one";
 const OFF: &str = "without a sandbox no act without an approval of that call";
 const LACKING: &str = "who lacks the permission needs an approval of that call, in every mode";
+const HOOKS: &str = "no act and no question before the hooks have cleared it";
+const INSISTS: &str = "where a hook wants it a person is asked, in every mode";
+const WATCHED: &str = "no outcome is passed before its hooks have seen it";
+const REVIEWED: &str = "a turn finishes when its hooks let it";
+const HALTED: &str = "nothing new after a hook halts the turn";
 const NAMED: &str = "a turn waits for something named";
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -46,6 +53,9 @@ struct Outside {
     thinks: u32,
     iterations: u32,
     executed: u32,
+    reviewing: Option<u64>,
+    let_go: bool,
+    halted: bool,
     ended: Option<Why>,
 }
 
@@ -62,6 +72,10 @@ struct Plan {
     /// How many of the kinds of calls there are.
     kinds: usize,
     limits: (u32, u32, u32),
+    /// At which moments there are hooks, how often there is another one, and how often one changes a call.
+    moments: Moments,
+    nexts: u8,
+    edits: u8,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -70,7 +84,20 @@ struct Seen {
     asked: bool,
     answer: Option<bool>,
     forbidden: bool,
+    insisted: bool,
+    made: bool,
+    before: Hearing,
+    after: Hearing,
     state: CallState,
+}
+
+/// How far the hooks of one moment are with a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Hearing {
+    Due,
+    UnderWay,
+    Answered,
+    Clear,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -108,6 +135,9 @@ impl Outside {
             thinks: 0,
             iterations: 0,
             executed: 0,
+            reviewing: None,
+            let_go: false,
+            halted: false,
             ended: None,
         }
     }
@@ -131,16 +161,15 @@ impl Outside {
         }
         let first = self.calls.len() as u64;
         let subjects = |list: Vec<usize>| {
-            list.into_iter().zip(first..).map(|(kind, call)| subject(call, kind)).collect()
+            let all = list.into_iter().zip(first..);
+            all.map(|(kind, call)| subject(call, kind, self.plan.moments)).collect()
         };
         lists.into_iter().map(|list| Signal::Replied(pass, subjects(list), 0)).collect()
     }
 
     fn execute(&mut self, subject: &Subject) -> Result<(), Broken> {
         let mode = self.mode;
-        if self.cancel == Word::Heard {
-            return broken(CANCEL, format!("call {} is made", subject.call));
-        }
+        self.new_work("an act")?;
         if subject.dangerous {
             return broken(DANGER, format!("call {} is made", subject.call));
         }
@@ -152,6 +181,12 @@ impl Outside {
         };
         if seen.state != CallState::Proposed {
             return broken(ONCE, format!("call {}: {:?}", subject.call, seen.state));
+        }
+        if *subject != seen.subject || (subject.hooked && seen.before != Hearing::Clear) {
+            return broken(HOOKS, format!("call {} is made", subject.call));
+        }
+        if seen.insisted && seen.answer != Some(true) {
+            return broken(INSISTS, format!("call {} is made", subject.call));
         }
         if subject.verdict == Verdict::Deny || seen.forbidden || seen.answer == Some(false) {
             return broken(RULES, format!("call {} is made", subject.call));
@@ -168,6 +203,7 @@ impl Outside {
             return broken(LACKING, format!("call {} is made", subject.call));
         }
         seen.state = CallState::Running;
+        seen.made = true;
         self.executed += 1;
         if self.executed > self.plan.limits.1 {
             return broken(LIMIT, "one call more than the limit");
@@ -180,6 +216,7 @@ impl Outside {
         self.thinking = Some(pass);
         self.unread = false;
         self.passed = false;
+        self.let_go = false;
         self.thinks += 1;
         if self.thinks > self.plan.limits.0 {
             return broken(LIMIT, "one step more than the limit");
@@ -200,6 +237,10 @@ impl Outside {
             asked: false,
             answer: None,
             forbidden: false,
+            insisted: false,
+            made: false,
+            before: Hearing::Due,
+            after: Hearing::Due,
             state: CallState::Proposed,
         };
         if self.calls.insert(subject.call, seen).is_some() {
@@ -225,12 +266,18 @@ impl Outside {
         if self.mode == Mode::Autonomous && !self.passed {
             return broken(CHECKED, "the turn finishes without a check that passed");
         }
+        if self.plan.moments.before_finish && !self.let_go {
+            return broken(REVIEWED, "the turn finishes without a hook that lets it");
+        }
         Ok(())
     }
 
     fn new_work(&self, what: &str) -> Result<(), Broken> {
         if self.cancel == Word::Heard {
             return broken(CANCEL, format!("{what} begins"));
+        }
+        if self.halted {
+            return broken(HALTED, format!("{what} begins"));
         }
         Ok(())
     }
@@ -249,9 +296,10 @@ const KINDS: [(Verdict, bool, bool, bool); 8] = [
     (Verdict::Ask, true, false, true),
 ];
 
-fn subject(call: u64, kind: usize) -> Subject {
+fn subject(call: u64, kind: usize, moments: Moments) -> Subject {
     let (verdict, standing, dangerous, permission) = KINDS[kind];
-    Subject { call, verdict, standing, permission, dangerous, changes: true }
+    let (hooked, watched) = (moments.before_call, moments.after_call);
+    Subject { call, verdict, standing, permission, dangerous, changes: true, hooked, watched }
 }
 
 impl World<Concern> for Outside {
@@ -281,6 +329,7 @@ impl World<Concern> for Outside {
                 owed(Signal::Decided(*call, false));
             }
         }
+        self.answers_of_hooks().into_iter().for_each(&mut owed);
         let mut free = |event, lane| offers.push(Offer { event, lane, owed: false });
         if self.plan.cancels > 0 {
             free(Signal::Cancelled, Lane::Urgent);
@@ -325,10 +374,16 @@ impl World<Concern> for Outside {
                 self.plan.cancels -= 1;
                 self.cancel = self.cancel.max_said();
             }
-            Signal::Steered => self.plan.steers -= 1,
-            Signal::ModeWanted(..) => self.plan.modes -= 1,
+            Signal::Steered => {
+                self.plan.steers -= 1;
+                self.reviewing = None;
+            }
+            Signal::ModeWanted(..) => {
+                self.plan.modes -= 1;
+                self.reviewing = None;
+            }
             Signal::Forbidden(_) => self.plan.forbids -= 1,
-            _ => {}
+            other => self.offered_hook(other),
         }
     }
 
@@ -338,6 +393,7 @@ impl World<Concern> for Outside {
         {
             return broken(CANCEL, "something begins after the end");
         }
+        self.saw_hook(event)?;
         match event {
             Signal::Cancelled => self.cancel = Word::Heard,
             Signal::Steered => self.unread = true,
@@ -357,6 +413,9 @@ impl World<Concern> for Outside {
             Signal::Ask(call) => {
                 self.new_work("a question")?;
                 if let Some(seen) = self.calls.get_mut(call) {
+                    if seen.subject.hooked && seen.before != Hearing::Clear {
+                        return broken(HOOKS, format!("call {call} is asked about"));
+                    }
                     seen.asked = true;
                 }
             }
@@ -402,7 +461,8 @@ impl World<Concern> for Outside {
         }
         let asked = self.calls.values().any(|seen| seen.asked);
         let running = self.calls.values().any(|seen| seen.state == CallState::Running);
-        if self.thinking.is_none() && self.checking.is_none() && !asked && !running {
+        let hooked = !self.answers_of_hooks().is_empty();
+        if self.thinking.is_none() && self.checking.is_none() && !asked && !running && !hooked {
             return broken(NAMED, "nothing is asked, nothing runs");
         }
         Ok(())
@@ -441,16 +501,23 @@ fn limits(plan: &Plan) -> RunLimits {
 }
 
 fn full(mode: Mode, plan: &Plan) -> Exploration {
-    walk(concerns(mode, &limits(plan), Confined::Yes), (mode, Confined::Yes), plan)
+    let all = concerns(mode, &limits(plan), Confined::Yes, plan.moments);
+    walk(all, (mode, Confined::Yes), plan)
 }
 
 fn without(name: &str, mode: Mode, plan: &Plan) -> Exploration {
     use agentry_bthread::Thread;
-    let all = concerns(mode, &limits(plan), Confined::Yes);
+    let all = concerns(mode, &limits(plan), Confined::Yes, plan.moments);
     let rest: Vec<Concern> = all.iter().filter(|concern| concern.name() != name).cloned().collect();
     assert_eq!(rest.len() + 1, all.len(), "there is no concern {name}");
     walk(rest, (mode, Confined::Yes), plan)
 }
+
+const NO_MOMENTS: Moments = Moments { before_call: false, after_call: false, before_finish: false };
+const CALLS: Moments = Moments { before_call: true, ..NO_MOMENTS };
+const OUTCOMES: Moments = Moments { after_call: true, ..NO_MOMENTS };
+const FINISH: Moments = Moments { before_finish: true, ..NO_MOMENTS };
+const EVERYWHERE: Moments = Moments { before_call: true, after_call: true, before_finish: true };
 
 const NOTHING: Plan = Plan {
     replies: 0,
@@ -462,6 +529,9 @@ const NOTHING: Plan = Plan {
     unasked: 0,
     kinds: 5,
     limits: (3, 3, 2),
+    moments: NO_MOMENTS,
+    nexts: 0,
+    edits: 0,
 };
 
 /// One reply of up to three calls of any kind, a cancel and a switch of the mode at any moment.
@@ -488,6 +558,8 @@ const WITHDRAWN: Plan =
 const SMALL: Plan =
     Plan { replies: 1, calls: 2, cancels: 1, steers: 1, limits: (2, 1, 1), ..NOTHING };
 
+const ONE: Plan = Plan { calls: 1, kinds: 2, limits: (3, 2, 2), ..SMALL };
+
 const ROOMY: Plan = Plan { limits: (2, 2, 1), ..SMALL };
 
 #[test]
@@ -495,15 +567,19 @@ fn all_properties_hold_in_every_state_and_every_order() {
     let both = [Mode::Supervised, Mode::Autonomous];
     let walks = [
         ("three calls", THREE_CALLS, &both[..]),
-        ("two rounds", TWO_ROUNDS, &[Mode::Supervised]),
+        ("two rounds", TWO_ROUNDS, &[Mode::Supervised][..]),
         ("two rounds, steered", Plan { modes: 0, ..TWO_ROUNDS }, &[Mode::Autonomous]),
         ("two rounds, switched", Plan { steers: 0, ..TWO_ROUNDS }, &[Mode::Autonomous]),
         ("withdrawn", WITHDRAWN, &both),
     ];
+    walk_all(&walks);
+}
+
+fn walk_all(walks: &[(&str, Plan, &[Mode])]) {
     let mut states = 0;
     for (name, plan, modes) in walks {
-        for mode in modes {
-            let found = full(*mode, &plan);
+        for mode in *modes {
+            let found = full(*mode, plan);
             println!("{name}, {}: {} states, {} edges", mode.as_str(), found.states, found.edges);
             assert!(found.complete && found.broken.is_empty(), "{name}, {mode:?}: {found}");
             states += found.states;
@@ -520,14 +596,15 @@ fn without_a_sandbox_every_act_is_approved() {
     for (name, plan) in [("switched", switched), ("withdrawn", withdrawn)] {
         for mode in [Mode::Supervised, Mode::Autonomous] {
             let off = (mode, Confined::No);
-            let found = walk(concerns(mode, &limits(&plan), Confined::No), off, &plan);
+            let all = concerns(mode, &limits(&plan), Confined::No, plan.moments);
+            let found = walk(all, off, &plan);
             println!("off, {name}, {}: {} states", mode.as_str(), found.states);
             assert!(found.complete && found.broken.is_empty(), "{name}, {mode:?}: {found}");
         }
     }
     // The gate of a turn in a sandbox would not do.
     for mode in [Mode::Supervised, Mode::Autonomous] {
-        let wrong = concerns(mode, &limits(&SMALL), Confined::Yes);
+        let wrong = concerns(mode, &limits(&SMALL), Confined::Yes, SMALL.moments);
         let found = walk(wrong, (mode, Confined::No), &SMALL);
         assert!(found.violation(OFF).is_some(), "{mode:?}: {found}");
     }
@@ -560,6 +637,11 @@ fn no_concern_can_be_left_out_unnoticed() {
         ("budget", Mode::Supervised, SMALL, &[LIMIT]),
         ("steering", Mode::Supervised, SMALL, &[READ]),
         ("check", Mode::Autonomous, SMALL, &[CHECKED]),
+        ("before call", Mode::Supervised, Plan { moments: CALLS, ..SMALL }, &[HOOKS]),
+        ("after call", Mode::Supervised, Plan { moments: OUTCOMES, ..ONE }, &[WATCHED]),
+        ("before finish", Mode::Supervised, Plan { moments: FINISH, ..SMALL }, &[REVIEWED]),
+        ("halt", Mode::Supervised, Plan { moments: CALLS, ..ONE }, &[HALTED]),
+        ("gate", Mode::Autonomous, Plan { moments: CALLS, ..ONE }, &[INSISTS]),
         ("one by one", Mode::Supervised, ROOMY, &[ALONE]),
         ("think and act", Mode::Supervised, SMALL, &[NAMED, ALWAYS_CAN_END]),
     ] {

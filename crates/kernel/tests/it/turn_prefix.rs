@@ -83,6 +83,7 @@ pub(crate) fn charter(mode: Mode) -> Charter {
             tokens_max: None,
         },
         check: None,
+        hooks: Vec::new(),
     }
 }
 
@@ -159,6 +160,7 @@ impl World {
             | Move::Refuse { .. }
             | Move::StopCall { .. }
             | Move::RunCheck { .. }
+            | Move::RunHook { .. }
             | Move::CountIteration { .. }
             | Move::EndTurn { .. } => Vec::new(),
         }
@@ -178,6 +180,7 @@ fn requests(mode: Mode) -> World {
         images: Vec::new(),
         charter: serde_json::to_value(&charter).expect("a charter is plain JSON"),
         standing: BTreeMap::new(),
+        shaping: Default::default(),
     };
     let history = vec![Message::user("Earlier.")];
     let (mut turn, first) = Turn::begin(charter, &plan, history).expect("the turn begins");

@@ -1,0 +1,63 @@
+//! What came of a call is passed to the model when its hooks have looked at it, and not before.
+//!
+//! Must never: hold a turn up that is stopped.
+
+use std::collections::BTreeMap;
+
+use agentry_bthread::{Bid, Flow, Pattern};
+use serde::{Deserialize, Serialize};
+
+use super::signal::{Condition, Kind, Opinion, Signal};
+
+/// The concern.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct AfterCall {
+    calls: BTreeMap<u64, State>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+enum State {
+    // The call is under way.
+    Running,
+    // A hook is to look at what came of it.
+    Wanted,
+    // A hook looks.
+    Watching,
+}
+
+impl AfterCall {
+    pub(super) fn bid(&self) -> Bid<Signal> {
+        let kind = Pattern::kind;
+        let mut bid =
+            Bid::new().wait(kind(Kind::Execute).guarded(Condition::Watched)).wait(kind(Kind::Stop));
+        if !self.calls.is_empty() {
+            bid = bid.block(kind(Kind::Pass));
+        }
+        for (call, state) in &self.calls {
+            bid = match state {
+                State::Running => bid.wait(kind(Kind::Finished).key(*call)),
+                State::Wanted => bid.request(Signal::Watch(*call)),
+                State::Watching => bid.wait(kind(Kind::Watched).key(*call)),
+            };
+        }
+        bid
+    }
+
+    pub(super) fn on(&mut self, signal: &Signal) -> Flow {
+        if let Signal::Execute(subject) = signal {
+            self.calls.insert(subject.call, State::Running);
+        }
+        if let Signal::Finished(call) | Signal::Watched(call, Opinion::Next) = signal {
+            self.calls.insert(*call, State::Wanted);
+        } else if let Signal::Watched(call, _) = signal {
+            self.calls.remove(call);
+        }
+        if let Signal::Watch(call) = signal {
+            self.calls.insert(*call, State::Watching);
+        }
+        if let Signal::Stop(_) = signal {
+            self.calls.clear();
+        }
+        Flow::Go
+    }
+}

@@ -1,0 +1,102 @@
+//! A call that hooks are to be heard about is neither asked about nor made before all of them have answered.
+//!
+//! Closed from the start, like the gate: such a call is held back until it is on the list of those that the
+//! hooks cleared. Nobody is heard about a call that is refused anyway.
+//!
+//! Must never: let a call be made whose hooks were not heard, or take a hook's yes for more than no objection.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use agentry_bthread::{Bid, Flow, Pattern};
+use agentry_protocol::verdict::Verdict;
+use serde::{Deserialize, Serialize};
+
+use super::signal::{Condition, Kind, Opinion, Refusal, Signal, Subject};
+
+/// The concern.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct BeforeCall {
+    calls: BTreeMap<u64, State>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+enum State {
+    // A hook is to be heard.
+    Wanted,
+    // A hook is being heard.
+    Hearing,
+    // All were heard, and none said no.
+    Cleared,
+    // One said no.
+    Denied,
+    // It is refused by others.
+    Closed,
+}
+
+impl BeforeCall {
+    pub(super) fn bid(&self) -> Bid<Signal> {
+        let kind = Pattern::kind;
+        let (cleared, held): (BTreeSet<u64>, BTreeSet<u64>) =
+            self.calls.keys().partition(|call| self.calls.get(call) == Some(&State::Cleared));
+        let mut bid = Bid::new()
+            .block(kind(Kind::Execute).guarded(Condition::Hooked).keys_not_in(cleared))
+            .block(kind(Kind::Ask).keys_in(held))
+            .wait(kind(Kind::Propose).guarded(Condition::Hooked))
+            .wait(kind(Kind::Forbidden))
+            .wait(kind(Kind::Reject))
+            .wait(kind(Kind::Settle))
+            .wait(kind(Kind::Stop));
+        for (call, state) in &self.calls {
+            bid = match state {
+                State::Wanted => bid.request(Signal::Consult(*call)),
+                State::Hearing => bid.wait(kind(Kind::Consulted).key(*call)),
+                State::Denied => bid.request(Signal::Reject(*call, Refusal::Hook)),
+                State::Cleared | State::Closed => bid,
+            };
+        }
+        bid
+    }
+
+    pub(super) fn on(&mut self, signal: &Signal) -> Flow {
+        if let Signal::Propose(subject) = signal {
+            let refused = subject.verdict == Verdict::Deny || subject.dangerous;
+            self.calls.insert(subject.call, if refused { State::Closed } else { State::Wanted });
+        }
+        if let Signal::Consult(call) = signal {
+            self.set(*call, State::Hearing);
+        }
+        if let Signal::Consulted(subject, opinion) = signal {
+            self.set(subject.call, after(subject, *opinion));
+        }
+        if let Signal::Forbidden(call) = signal {
+            self.set(*call, State::Closed);
+        }
+        if let Signal::Settle(call) | Signal::Reject(call, _) = signal {
+            self.calls.remove(call);
+        }
+        if let Signal::Stop(_) = signal {
+            self.calls.clear();
+        }
+        Flow::Go
+    }
+
+    fn set(&mut self, call: u64, to: State) {
+        if let Some(state) = self.calls.get_mut(&call) {
+            *state = to;
+        }
+    }
+}
+
+fn after(subject: &Subject, opinion: Opinion) -> State {
+    match opinion {
+        Opinion::Deny | Opinion::Halt => State::Denied,
+        // As the hook changed it, the rules deny it.
+        Opinion::Next | Opinion::Clear | Opinion::Ask
+            if subject.verdict == Verdict::Deny || subject.dangerous =>
+        {
+            State::Closed
+        }
+        Opinion::Next => State::Wanted,
+        Opinion::Clear | Opinion::Ask => State::Cleared,
+    }
+}

@@ -1,0 +1,381 @@
+//! What a turn makes of its hooks: which is run next, and what its answer means.
+//!
+//! The concerns know only that a hook is to be heard and what it makes of it; the programs, the words and the
+//! changed arguments are kept here.
+//!
+//! Must never: choose a hook to run that the program did not ask for, or read an answer as more than it says.
+
+use std::collections::BTreeMap;
+
+use agentry_bthread::Lane;
+use agentry_protocol::call::ToolCall;
+use agentry_protocol::hook::{
+    GateAnswer, HookReport, HookResult, HookSpec, Moment, OnError, Say, Shape,
+};
+use agentry_protocol::tool::ToolName;
+use agentry_protocol::verdict::{Finding, Ruling, Stage, Verdict};
+
+use super::Turn;
+use super::signal::{Opinion, Signal};
+use crate::hook;
+use crate::limits::HOOK_WORDS_CHARS_MAX;
+use crate::moves::Move;
+
+/// The hooks of a turn.
+#[derive(Default)]
+pub(super) struct Hooks {
+    // How many were started.
+    count: u32,
+    // Those under way.
+    open: BTreeMap<u32, Running>,
+    // Which of the hooks before the end is next.
+    next_stop: usize,
+    // How often in a row one of them failed.
+    stop_failures: u32,
+    // Tools that are gone for this turn, and the program that took them away.
+    taken: BTreeMap<ToolName, String>,
+    // What the model is told after the outcomes.
+    pub(super) says: Vec<String>,
+    // Why nothing is to go on.
+    pub(super) halted: Option<String>,
+}
+
+struct Running {
+    hook: HookSpec,
+    about: About,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum About {
+    Before(usize),
+    After(usize),
+    Finish(u64),
+}
+
+/// What hooks did about one call.
+#[derive(Default)]
+pub(super) struct Hooked {
+    // How many of those before it were heard, and of those after it.
+    before: usize,
+    after: usize,
+    // Those that want a person to be asked.
+    pub(super) asks: Vec<Finding>,
+    // Why one of them refused it, as the model is told.
+    pub(super) refusal: Option<String>,
+    // What the model is told beside its outcome.
+    pub(super) notes: Vec<String>,
+}
+
+impl Hooks {
+    /// Those under way.
+    pub(super) fn running(&self) -> impl Iterator<Item = (u32, &HookSpec)> {
+        self.open.iter().map(|(number, one)| (*number, &one.hook))
+    }
+
+    /// A call that has its outcome needs no answer of a hook before it any more.
+    pub(super) fn forget_before(&mut self, call: u64) {
+        self.open.retain(|_, one| !matches!(one.about, About::Before(at) if at as u64 == call));
+    }
+
+    /// A word from outside makes the answers before the end worthless; they must not be heard later.
+    pub(super) fn forget_stops(&mut self) {
+        self.open.retain(|_, one| !matches!(one.about, About::Finish(_)));
+        self.next_stop = 0;
+    }
+
+    /// The turn is stopped: no answer counts any more.
+    pub(super) fn forget_all(&mut self) {
+        self.open.clear();
+    }
+}
+
+/// Running them.
+impl Turn {
+    pub(super) fn has_hook(&self, moments: &[Moment], tool: &ToolName) -> bool {
+        let hooks = &self.charter.hooks;
+        moments.iter().any(|moment| hook::for_tool(hooks, *moment, tool).next().is_some())
+    }
+
+    fn before_hooks(&self, at: usize) -> Vec<HookSpec> {
+        let tool = &self.calls[at].call.tool;
+        hook::for_tool(&self.charter.hooks, Moment::PreToolUse, tool).cloned().collect()
+    }
+
+    fn after_hooks(&self, at: usize) -> Vec<HookSpec> {
+        let tool = &self.calls[at].call.tool;
+        let hooks = &self.charter.hooks;
+        let shaping = hook::for_tool(hooks, Moment::AfterToolCall, tool);
+        shaping.chain(hook::for_tool(hooks, Moment::PostToolUse, tool)).cloned().collect()
+    }
+
+    fn stop_hooks(&self) -> impl Iterator<Item = &HookSpec> {
+        self.charter.hooks.iter().filter(|hook| hook.moment == Moment::Stop)
+    }
+
+    pub(super) fn consult(&mut self, number: u64) -> Option<Move> {
+        let at = usize::try_from(number).ok()?;
+        let hook = self.before_hooks(at).into_iter().nth(self.calls[at].hooked.before)?;
+        Some(self.run_hook(hook, About::Before(at)))
+    }
+
+    pub(super) fn watch(&mut self, number: u64) -> Option<Move> {
+        let at = usize::try_from(number).ok()?;
+        let hook = self.after_hooks(at).into_iter().nth(self.calls[at].hooked.after)?;
+        Some(self.run_hook(hook, About::After(at)))
+    }
+
+    pub(super) fn review(&mut self, number: u64) -> Option<Move> {
+        let hook = self.stop_hooks().nth(self.hooks.next_stop)?.clone();
+        Some(self.run_hook(hook, About::Finish(number)))
+    }
+
+    fn run_hook(&mut self, hook: HookSpec, about: About) -> Move {
+        self.hooks.count += 1;
+        let number = self.hooks.count;
+        let (call, outcome) = match about {
+            About::Before(at) => (Some(self.calls[at].call.clone()), None),
+            About::After(at) => (Some(self.calls[at].call.clone()), self.calls[at].outcome.clone()),
+            About::Finish(_) => (None, None),
+        };
+        self.hooks.open.insert(number, Running { hook: hook.clone(), about });
+        Move::RunHook { number, hook: Box::new(hook), call, outcome }
+    }
+}
+
+/// Hearing them.
+impl Turn {
+    pub(super) fn hear_hook(&mut self, number: u32, report: &HookReport) {
+        // An answer that nobody waits for any more changes nothing.
+        let Some(Running { hook, about }) = self.hooks.open.remove(&number) else { return };
+        let heard = Heard::of(&hook, &report.result);
+        if let Some(why) = heard.halt() {
+            self.hooks.halted = Some(format!("the hook {} stopped the turn: {why}", hook.program));
+        }
+        let signal = match about {
+            About::Before(at) => {
+                let opinion = self.heard_before(at, &hook, &heard);
+                Signal::Consulted(self.subject(at), opinion)
+            }
+            About::After(at) => Signal::Watched(at as u64, self.heard_after(at, &hook, &heard)),
+            About::Finish(number) => Signal::Reviewed(number, self.heard_stop(&hook, &heard)),
+        };
+        self.program.offer(Lane::Normal, signal);
+    }
+
+    fn heard_before(&mut self, at: usize, hook: &HookSpec, heard: &Heard<'_>) -> Opinion {
+        let program = &hook.program;
+        self.calls[at].hooked.before += 1;
+        let (opinion, why) = heard.opinion(hook);
+        if let Some(context) = heard.context() {
+            self.calls[at].hooked.notes.push(note(program, "adds", context));
+        }
+        match opinion {
+            Opinion::Deny | Opinion::Halt => {
+                self.calls[at].hooked.refusal = Some(match heard {
+                    Heard::Nothing(why) => format!(
+                        "Refused: the hook {program} failed ({}), and a gate that cannot run means no",
+                        shortened(why)
+                    ),
+                    Heard::Answer(_) | Heard::Shape(_) => {
+                        format!("Refused by the hook {program}: {}", shortened(&why))
+                    }
+                });
+                return opinion;
+            }
+            Opinion::Ask => {
+                let why = format!("the hook {program} wants a person to be asked: {why}");
+                let rule = Some(program.clone());
+                let finding = Finding { stage: Stage::Hook, verdict: Verdict::Ask, why, rule };
+                self.calls[at].hooked.asks.push(finding.clone());
+                ask_too(&mut self.calls[at].ruling, [finding]);
+            }
+            Opinion::Next | Opinion::Clear => {}
+        }
+        if let Heard::Answer(GateAnswer { updated_input: Some(input), .. }) = heard {
+            let call = ToolCall { input: input.clone(), ..self.calls[at].call.clone() };
+            self.change(at, call, Some(program.clone()));
+        }
+        let more = self.before_hooks(at).len() > self.calls[at].hooked.before;
+        match (more, self.calls[at].hooked.asks.is_empty()) {
+            (true, _) => Opinion::Next,
+            (false, true) => Opinion::Clear,
+            (false, false) => Opinion::Ask,
+        }
+    }
+
+    fn heard_after(&mut self, at: usize, hook: &HookSpec, heard: &Heard<'_>) -> Opinion {
+        let program = &hook.program;
+        self.calls[at].hooked.after += 1;
+        let mut notes = Vec::new();
+        match heard {
+            Heard::Answer(answer) => {
+                if answer.say == Some(Say::Deny) {
+                    let why = answer.reason.as_deref().unwrap_or("it gives no reason");
+                    notes.push(note(program, "objects", why));
+                }
+                notes.extend(answer.context.as_deref().map(|text| note(program, "adds", text)));
+            }
+            Heard::Shape(shape) => self.shape(hook, shape),
+            Heard::Nothing(why) => {
+                if hook.moment == Moment::PostToolUse && hook.on_error == OnError::Deny {
+                    notes.push(note(program, "failed", why));
+                }
+            }
+        }
+        self.calls[at].hooked.notes.extend(notes);
+        match heard.halt() {
+            Some(_) => Opinion::Halt,
+            None if self.after_hooks(at).len() > self.calls[at].hooked.after => Opinion::Next,
+            None => Opinion::Clear,
+        }
+    }
+
+    /// What a hook after a call changes for the rest of the turn. The beginning of the request stays as it is.
+    fn shape(&mut self, hook: &HookSpec, shape: &Shape) {
+        if let Some(text) = &shape.system_prompt_append {
+            let text = shortened(text);
+            self.hooks.says.push(format!("[The agent's hook {} adds: {text}]", hook.moment));
+        }
+        for tool in &shape.tool_removals {
+            let tool = ToolName::canonical(tool);
+            self.hooks.taken.entry(tool).or_insert_with(|| hook.program.clone());
+        }
+        if !shape.tool_removals.is_empty() {
+            self.forbid_anew();
+        }
+    }
+
+    fn heard_stop(&mut self, hook: &HookSpec, heard: &Heard<'_>) -> Opinion {
+        let (mut opinion, why) = heard.opinion(hook);
+        match heard {
+            Heard::Answer(_) => self.hooks.stop_failures = 0,
+            Heard::Shape(_) | Heard::Nothing(_) => {
+                self.hooks.stop_failures += 1;
+                // A hook that is broken must not keep the turn again and again.
+                if self.hooks.stop_failures > 1 {
+                    opinion = Opinion::Clear;
+                }
+            }
+        }
+        let program = &hook.program;
+        if let Some(text) = heard.context() {
+            self.hooks.says.push(note(program, "adds", text));
+        }
+        self.hooks.next_stop += 1;
+        match opinion {
+            Opinion::Halt => Opinion::Halt,
+            Opinion::Deny => {
+                self.hooks.next_stop = 0;
+                self.hooks.says.push(note(program, "does not let you stop", &why));
+                Opinion::Deny
+            }
+            Opinion::Next | Opinion::Clear | Opinion::Ask => {
+                if self.stop_hooks().count() > self.hooks.next_stop {
+                    return Opinion::Next;
+                }
+                self.hooks.next_stop = 0;
+                Opinion::Clear
+            }
+        }
+    }
+
+    /// What the authority says, and that a tool was taken away.
+    pub(super) fn ruled(&self, call: &ToolCall) -> Ruling {
+        let mut ruling = self.charter.authority.rule(call, &self.skills);
+        if let Some(program) = self.hooks.taken.get(&call.tool) {
+            let tool = &call.tool;
+            let why = format!("the hook {program} took `{tool}` away for this turn");
+            let rule = Some(program.clone());
+            ruling.findings.retain(|one| one.stage < Stage::Scope);
+            ruling.findings.push(Finding {
+                stage: Stage::Scope,
+                verdict: Verdict::Deny,
+                why,
+                rule,
+            });
+            ruling.verdict = Verdict::Deny;
+        }
+        ruling
+    }
+}
+
+/// What a hook said, or why it said nothing.
+enum Heard<'a> {
+    Answer(&'a GateAnswer),
+    Shape(&'a Shape),
+    Nothing(&'a str),
+}
+
+impl<'a> Heard<'a> {
+    /// An answer of the wrong sort is none.
+    fn of(hook: &HookSpec, result: &'a HookResult) -> Self {
+        match (result, hook.moment.is_gate()) {
+            (HookResult::Gated { answer }, true) => Self::Answer(answer),
+            (HookResult::Shaped { shape }, false) => Self::Shape(shape),
+            (HookResult::Gated { .. } | HookResult::Shaped { .. }, _) => {
+                Self::Nothing("it answered for another moment")
+            }
+            (HookResult::Failed { why }, _) => Self::Nothing(why),
+        }
+    }
+
+    fn halt(&self) -> Option<&'a str> {
+        match self {
+            Self::Answer(answer) => answer.halt.as_deref(),
+            Self::Shape(_) | Self::Nothing(_) => None,
+        }
+    }
+
+    fn context(&self) -> Option<&'a str> {
+        match self {
+            Self::Answer(answer) => answer.context.as_deref(),
+            Self::Shape(_) | Self::Nothing(_) => None,
+        }
+    }
+
+    /// What a gate makes of it, and why. That it does not mind is no yes.
+    fn opinion(&self, hook: &HookSpec) -> (Opinion, String) {
+        match self {
+            Self::Answer(answer) => {
+                let reason = answer.reason.as_deref().unwrap_or("it gives no reason").to_owned();
+                match (&answer.halt, answer.say) {
+                    (Some(why), _) => (Opinion::Halt, why.clone()),
+                    (None, Some(Say::Deny)) => (Opinion::Deny, reason),
+                    (None, Some(Say::Ask)) => (Opinion::Ask, reason),
+                    (None, Some(Say::Allow) | None) => (Opinion::Clear, reason),
+                }
+            }
+            Self::Shape(_) => (Opinion::Clear, String::new()),
+            Self::Nothing(why) => {
+                let opinion = match hook.on_error {
+                    OnError::Deny => Opinion::Deny,
+                    OnError::Ask => Opinion::Ask,
+                    OnError::Allow => Opinion::Clear,
+                };
+                (opinion, format!("the hook failed ({why})"))
+            }
+        }
+    }
+}
+
+/// A question of a hook is one that the rules would have a person answer.
+pub(super) fn ask_too(ruling: &mut Ruling, asks: impl IntoIterator<Item = Finding>) {
+    if ruling.verdict == Verdict::Deny {
+        return;
+    }
+    for finding in asks {
+        ruling.verdict = ruling.verdict.max(finding.verdict);
+        ruling.findings.push(finding);
+    }
+}
+
+fn note(program: &str, verb: &str, words: &str) -> String {
+    format!("[The hook {program} {verb}: {}]", shortened(words))
+}
+
+fn shortened(words: &str) -> String {
+    match words.char_indices().nth(HOOK_WORDS_CHARS_MAX) {
+        Some((end, _)) => format!("{}…", &words[..end]),
+        None => words.to_owned(),
+    }
+}
