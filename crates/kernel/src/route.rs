@@ -101,6 +101,25 @@ pub fn route(inbound: &Inbound, principal: &Principal, decision: &Decision) -> R
     }
 }
 
+/// Where something goes that hooks want done because of an event. Access chose the session by the event itself.
+pub fn fired(
+    origin: &Inbound,
+    principal: &Principal,
+    decision: &Decision,
+    text: &str,
+) -> Result<Destination, String> {
+    let (key, head, persona) = destination(origin, principal, decision.session.as_ref())?;
+    let source = match principal.kind {
+        PrincipalKind::System => Source::Timer,
+        PrincipalKind::Agent => Source::Agent,
+        PrincipalKind::Owner
+        | PrincipalKind::Known
+        | PrincipalKind::Unknown
+        | PrincipalKind::Webhook => Source::Program,
+    };
+    Ok(Destination { key, head, persona, source, text: text.to_owned(), inline: Wish::default() })
+}
+
 /// People and agents are answered; clocks and programs only where a hook wants it.
 fn source(inbound: &Inbound, principal: &Principal) -> Result<Source, Unrun> {
     match principal.kind {
@@ -254,7 +273,7 @@ pub fn spoken(text: String, inbound: &Inbound) -> String {
 }
 
 /// Somebody's own word, so that it cannot look like a note of ours.
-fn plain(word: &str, chars_max: usize) -> String {
+pub(crate) fn plain(word: &str, chars_max: usize) -> String {
     let is_plain = |sign: &char| !sign.is_control() && !['[', ']'].contains(sign);
     word.chars().filter(is_plain).take(chars_max).collect()
 }

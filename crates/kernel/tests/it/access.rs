@@ -402,12 +402,12 @@ fn what_is_decided_changes_only_at_the_turning_points() {
 }
 
 #[test]
-fn a_system_event_has_powers_but_no_session_of_its_own() {
+fn a_system_event_has_powers_and_a_session_of_its_own() {
     let access = shipped(&["system-timer-events", "trusted-backup-hook", "untrusted-web-hook"]);
     let system = Principal::of(PrincipalKind::System);
-    let tick = Asked { event_type: Some("timer"), peer_kind: None, ..dm(&system, "timer") };
+    let tick = Asked { event_type: Some("timer_tick"), peer_kind: None, ..dm(&system, "timer") };
     let decision = decide(&access, tick);
-    assert_eq!((decision.session.is_none(), decision.data.level), (true, Openness::Full));
+    assert_eq!((key(&decision), decision.data.level), ("system:timer", Openness::Full));
     let scraper = decide(&access, Asked { hook_id: Some("web-scraper"), ..tick });
     assert_eq!(tools(&scraper), "web_search");
     let backup = decide(&access, Asked { hook_id: Some("daily-backup"), event_type: None, ..tick });

@@ -1,0 +1,105 @@
+//! What a hook's program wrote, read as an answer.
+//!
+//! A field that nobody knows is an error: a program whose wish is not understood must not look as if it had none.
+//! Only the routing of older hooks is left out with a note.
+//!
+//! Must never: take a session, a thread or a queue from a hook.
+
+use std::fmt;
+
+use agentry_protocol::event_hook::FireResult;
+use serde_json::{Map, Value};
+
+use crate::limits::{HOOK_ANSWER_BYTES_MAX, WHY_CHARS_MAX};
+
+const FIELDS: [&str; 4] = ["fire", "agent", "context", "disable_hook"];
+const CONTEXT_FIELDS: [&str; 3] = ["prompt", "extracted", "include_thread"];
+const ROUTING: &str = "routing";
+
+/// An answer that makes sense.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answered {
+    /// The answer.
+    pub result: FireResult,
+    /// What of it was left out, and why: a line each.
+    pub notes: Vec<String>,
+}
+
+/// Why what a program wrote is no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Malformed {
+    /// It is longer than it may be.
+    TooLong {
+        /// How long.
+        bytes: usize,
+    },
+    /// It is not one JSON object.
+    NotAnObject(String),
+    /// It has a field that nobody knows.
+    UnknownField(String),
+    /// It does not say whether it fires.
+    NoFire,
+    /// A field is not of its kind.
+    Wrong(String),
+}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLong { bytes } => {
+                write!(f, "the answer has {bytes} bytes; at most {HOOK_ANSWER_BYTES_MAX} are read")
+            }
+            Self::NotAnObject(why) => write!(f, "the answer is not one JSON object: {why}"),
+            Self::UnknownField(name) => {
+                write!(f, "the answer has a field `{name}` that nobody knows")
+            }
+            Self::NoFire => f.write_str("the answer does not say `fire`: true or false"),
+            Self::Wrong(why) => write!(f, "the answer cannot be read: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for Malformed {}
+
+/// Reads what a program wrote.
+pub fn answer(output: &[u8]) -> Result<Answered, Malformed> {
+    if output.len() > HOOK_ANSWER_BYTES_MAX {
+        return Err(Malformed::TooLong { bytes: output.len() });
+    }
+    let fields: Map<String, Value> = serde_json::from_slice(output)
+        .map_err(|error| Malformed::NotAnObject(short(&error.to_string())))?;
+    let mut fields = without_nulls(fields);
+    let mut notes = Vec::new();
+    if fields.remove(ROUTING).is_some() {
+        notes.push("`routing` is left out: a hook does not choose a session".to_owned());
+    }
+    must_know(&fields, &FIELDS, "")?;
+    if let Some(Value::Object(context)) = fields.get_mut("context") {
+        *context = without_nulls(std::mem::take(context));
+        must_know(context, &CONTEXT_FIELDS, "context.")?;
+    }
+    if !fields.contains_key("fire") {
+        return Err(Malformed::NoFire);
+    }
+    let result: FireResult = serde_json::from_value(Value::Object(fields))
+        .map_err(|error| Malformed::Wrong(short(&error.to_string())))?;
+    let is_name = |name: &str| !name.is_empty() && !name.chars().any(char::is_control);
+    if result.agent.as_ref().is_some_and(|agent| !is_name(agent.as_str())) {
+        return Err(Malformed::Wrong("`agent` is not the name of an agent".to_owned()));
+    }
+    Ok(Answered { result, notes })
+}
+
+/// What is null is not said.
+fn without_nulls(fields: Map<String, Value>) -> Map<String, Value> {
+    fields.into_iter().filter(|(_, value)| !value.is_null()).collect()
+}
+
+fn must_know(fields: &Map<String, Value>, known: &[&str], below: &str) -> Result<(), Malformed> {
+    let strange = fields.keys().find(|name| !known.contains(&name.as_str()));
+    strange.map_or(Ok(()), |name| Err(Malformed::UnknownField(short(&format!("{below}{name}")))))
+}
+
+fn short(why: &str) -> String {
+    why.chars().filter(|sign| !sign.is_control()).take(WHY_CHARS_MAX).collect()
+}
