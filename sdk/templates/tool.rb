@@ -1,0 +1,19 @@
+#!/usr/bin/env ruby
+# The tool {{name}}. Input and output are JSON, in the files that these variables name.
+# Exit 0 means that the answer is there; anything else is a failure, and stderr says why.
+require "json"
+
+# What the model gets: anything that is JSON.
+def answer(arguments)
+  { greeting: "Hello, #{arguments.fetch("text")}!" }
+end
+
+source = ENV["AGENTRY_TOOL_INPUT"] || ENV["CYBROS_TOOL_INPUT"] || "/dev/stdin"
+target = ENV["AGENTRY_TOOL_OUTPUT"] || ENV["CYBROS_TOOL_OUTPUT"] || "/dev/stdout"
+
+begin
+  result = answer(JSON.parse(File.read(source, encoding: "UTF-8")).fetch("arguments"))
+rescue KeyError => e
+  abort "{{name}}: #{e.message}" # on stderr, exit code 1
+end
+File.write(target, JSON.generate(result))
