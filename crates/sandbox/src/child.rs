@@ -184,7 +184,10 @@ pub fn run(command: &Command, bounds: &Bounds, stop: &Stop) -> Result<Finished, 
 }
 
 /// The same, with somebody who listens to the output.
-pub(crate) fn run_heard(
+///
+/// # Errors
+/// When the process could not be started, or could not be watched.
+pub fn run_heard(
     command: &Command,
     bounds: &Bounds,
     stop: &Stop,

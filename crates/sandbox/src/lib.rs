@@ -70,7 +70,7 @@ mod watch;
 mod wire;
 
 pub use asked::{NoAnswer, Served};
-pub use child::{Bounds, Command, Cwd, Ending, Error, Finished, Streams, run};
+pub use child::{Bounds, Command, Cwd, Ending, Error, Finished, Streams, run, run_heard};
 pub use denial::{Denied, denied_paths};
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 pub use elsewhere::inside as helper;

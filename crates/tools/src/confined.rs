@@ -84,11 +84,13 @@ impl Confined {
         &self.confinement
     }
 
-    pub(crate) fn sandbox(&self) -> &Sandbox {
+    /// The sandbox itself.
+    pub fn sandbox(&self) -> &Sandbox {
         &self.sandbox
     }
 
-    pub(crate) fn connected(&self) -> Arc<dyn Fn(Connection) + Send + Sync> {
+    /// Who is told of connections.
+    pub fn connected(&self) -> Arc<dyn Fn(Connection) + Send + Sync> {
         self.connected.clone()
     }
 

@@ -27,5 +27,6 @@ mod write;
 pub use arguments::normalised;
 pub use confined::{Confined, Confines, FILE_TOOLS, serve_files};
 pub use fetch::FetchRules;
+pub use replace::unified_diff;
 pub use toolset::{Tool, ToolBounds, ToolContext, Toolset};
 pub use workspace::{Error, Workspace};

@@ -121,8 +121,13 @@ fn create(dir: &Dir) -> io::Result<(File, String)> {
     }
 }
 
-/// The change as a unified diff; nothing when there is no change.
+/// The change as a unified diff of a length to read; nothing when there is no change.
 pub(crate) fn diff(path: &str, old: Option<&[u8]>, new: &[u8]) -> Option<String> {
+    unified_diff(path, old, new).map(|diff| cut_end(&diff, PREVIEW_CHARS_MAX).text)
+}
+
+/// The change as a unified diff; nothing when there is no change.
+pub fn unified_diff(path: &str, old: Option<&[u8]>, new: &[u8]) -> Option<String> {
     let before = if old.is_some() { path } else { "/dev/null" };
     let old = old.unwrap_or_default();
     if old == new && before == path {
@@ -134,6 +139,5 @@ pub(crate) fn diff(path: &str, old: Option<&[u8]>, new: &[u8]) -> Option<String>
     let text = TextDiff::configure()
         .timeout(Duration::from_millis(PREVIEW_MS_MAX))
         .diff_lines(old_text, new_text);
-    let diff = text.unified_diff().context_radius(3).header(before, path).to_string();
-    Some(cut_end(&diff, PREVIEW_CHARS_MAX).text)
+    Some(text.unified_diff().context_radius(3).header(before, path).to_string())
 }
