@@ -14,6 +14,7 @@ use agentry_protocol::tool::ToolName;
 use agentry_store::Ledger;
 
 use crate::error::Error;
+use crate::host::SharedHost;
 
 /// What a decision is made by, beside the policies.
 #[derive(Default)]
@@ -57,4 +58,21 @@ impl Known {
         record.processing_time_ms = begun.elapsed().as_secs_f64() * 1000.0;
         record
     }
+}
+
+/// What is decided in this process about something that came in, or that somebody made up.
+///
+/// # Errors
+/// When the ledger does not say who is known.
+pub fn decided_here(
+    host: &SharedHost,
+    access: &Access,
+    inbound: &Inbound,
+    local_time: LocalTime,
+) -> Result<AccessRecord, Error> {
+    let tools = host.tools.specs().map(|spec| spec.name.clone()).collect();
+    let mut known = Known { tools, ..Known::default() };
+    known.look(&host.ledger)?;
+    let id = AccessId::from_number((host.new_number)());
+    Ok(known.decided(inbound, access, Moment { now: host.ledger.now(), local_time, id }))
 }

@@ -26,6 +26,7 @@ use agentry_protocol::{RunId, SessionId, TurnId};
 use agentry_store::{InboundStatus, SoleIntake};
 
 use crate::error::Error;
+use crate::event_hooks::HookDesk;
 use crate::host::{SharedHost, Witness};
 use crate::intake::{Intake, Office};
 use crate::limits::{DESK_WAIT_MAX, UNREADY_WAIT_MS};
@@ -188,8 +189,20 @@ impl Desk {
             }
         }
         self.worker.replies.begin(&self.host, &self.say)?;
+        // Who waits for one event leaves its hooks to a server.
+        let hooks = match self.scope {
+            Scope::All => Some(HookDesk::start(
+                self.host.clone(),
+                self.worker.office.clone(),
+                self.say.clone(),
+            )?),
+            Scope::One(_) => None,
+        };
         loop {
             self.take_in()?;
+            if let Some(hooks) = hooks.as_ref().filter(|_| self.intake.set_off()) {
+                hooks.ring();
+            }
             self.start_what_may();
             if self.is_done()? {
                 return Ok(());
@@ -216,6 +229,8 @@ impl Desk {
                     status.is_settled()
                         // Only a person can bring it on.
                         || status == InboundStatus::Paused
+                        // Only a server runs its hooks.
+                        || status == InboundStatus::Hooked
                 };
                 let is_left = row.is_none_or(|row| left(row.status));
                 Ok(is_left && self.schedule.running() == 0)

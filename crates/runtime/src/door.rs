@@ -17,7 +17,7 @@ use agentry_protocol::inbound::{Body, Inbound, PeerKind, Place, Sender};
 use agentry_protocol::intake::{Intake as Stage, Routed, Source};
 use agentry_protocol::{AccessId, AgentId};
 
-use crate::admit::{Known, Moment};
+use crate::admit::decided_here;
 use crate::error::Error;
 use crate::host::SharedHost;
 use crate::receive;
@@ -50,7 +50,7 @@ impl Door<'_> {
     /// Lets an order in that was given on a channel of this process, within what its sender may.
     pub fn admit(&self, channel: &str, order: Order) -> Result<Order, Error> {
         let inbound = self.inbound(channel, &order)?;
-        let record = self.decide(&inbound)?;
+        let record = decided_here(self.host, self.access, &inbound, self.local_time)?;
         let said = Said { inbound: Box::new(inbound), record: Box::new(record) };
         if said.record.decision.effect == Effect::Deny {
             let why = trace::decided(&said.record);
@@ -86,16 +86,6 @@ impl Door<'_> {
         }
         receive::hide(&self.host.redactor, &mut inbound);
         Ok(inbound)
-    }
-
-    fn decide(&self, inbound: &Inbound) -> Result<AccessRecord, Error> {
-        let Self { host, access, local_time, .. } = self;
-        let tools = host.tools.specs().map(|spec| spec.name.clone()).collect();
-        let mut known = Known { tools, ..Known::default() };
-        known.look(&host.ledger)?;
-        let id = AccessId::from_number((host.new_number)());
-        let moment = Moment { now: host.ledger.now(), local_time: *local_time, id };
-        Ok(known.decided(inbound, access, moment))
     }
 }
 

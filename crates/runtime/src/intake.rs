@@ -6,6 +6,8 @@
 //!
 //! Must never: let an event past that no policy let in, or look at one twice.
 
+mod fired;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -27,6 +29,7 @@ use agentry_store::Ledger;
 use crate::admit::{Known, Moment};
 use crate::define::{Definitions, Terms};
 use crate::error::Error;
+use crate::event_hooks::{self, SettingOff};
 use crate::limits::{DELAY_LOOKAHEAD_MINUTES, INTAKE_EVENTS_MAX};
 
 /// What the way in must be told and that is not in the ledger: the definitions as they are now.
@@ -61,6 +64,8 @@ pub(crate) struct Intake {
     known: Known,
     /// The last change of who may do what that is known here.
     changed_seq: u64,
+    /// The hooks that look at events.
+    hooks: SettingOff,
 }
 
 /// What the mailbox of a session is to be told of an event.
@@ -90,6 +95,14 @@ struct Looked {
     arrival: Option<Arrival>,
 }
 
+/// Why something goes into a mailbox: what came in, who said it, and what was decided about that.
+struct Cause<'a> {
+    origin: &'a Inbound,
+    principal: &'a Principal,
+    decision: &'a Decision,
+    access: &'a Access,
+}
+
 /// Sessions that this batch opens or found, by name and agent.
 type Opened = HashMap<(SessionKey, AgentId), SessionId>;
 
@@ -101,7 +114,8 @@ impl Intake {
         new_number: fn() -> u128,
     ) -> Result<Self, Error> {
         let known = Known { tools, ..Known::default() };
-        Ok(Self { ledger, office, new_number, known, changed_seq: 0 })
+        let hooks = SettingOff::default();
+        Ok(Self { ledger, office, new_number, known, changed_seq: 0, hooks })
     }
 
     /// Whoever is decided about is decided about by what holds when they came in, or later.
@@ -111,7 +125,12 @@ impl Intake {
             self.known.look(&self.ledger)?;
             self.changed_seq = changed_seq;
         }
-        Ok(())
+        self.hooks.look(&self.ledger)
+    }
+
+    /// Whether something came in since this was last asked that sets hooks off.
+    pub(crate) fn set_off(&self) -> bool {
+        self.hooks.take()
     }
 
     /// Takes what came in, as much as there is at once; the bool tells whether there may be more.
@@ -145,6 +164,8 @@ impl Intake {
             // Somebody else opened a session or took one of them; the others must not suffer for it.
             Err(error) if came.len() > 1 && is_about_one(&error) => {
                 looked.clear();
+                self.hooks.forget();
+                self.hooks.look(&self.ledger)?;
                 for (seq, inbound) in came.drain(..) {
                     let mut one = self.look(seq, &inbound, &access, &mut Opened::new())?;
                     match self.ledger.append(std::mem::take(&mut one.drafts)) {
@@ -180,8 +201,12 @@ impl Intake {
         let now = self.ledger.now();
         let (local_time, id) =
             (self.office.local_time(now), AccessId::from_number((self.new_number)()));
-        let record = self.known.decided(inbound, access, Moment { now, local_time, id });
+        let moment = Moment { now, local_time, id };
         let stages = Stages { seq, drafts: Vec::new() };
+        if let Some(by) = event_hooks::fired_by(inbound) {
+            return self.look_fired(stages, (inbound, &by), (access, moment), opened);
+        }
+        let record = self.known.decided(inbound, access, moment);
         match record.decision.effect {
             Effect::Deny => Ok(stages.end(Stage::Decided { record: Box::new(record) }, None)),
             Effect::Allow => self.route(stages, (inbound, record), access, opened),
@@ -199,13 +224,20 @@ impl Intake {
         let principal = &record.principal.clone();
         stages.add(Stage::Decided { record: Box::new(record) }, None);
         let unrun = |stages: Stages, why, detail: String| {
-            let detail = (!detail.is_empty()).then_some(detail);
-            let event = inbound.event_id.clone();
-            Ok(stages.end(Stage::Unrun { event, why, detail }, None))
+            Ok(stages.unrun(&inbound.event_id, why, Some(detail)))
         };
         let (to, order) = match route::route(inbound, principal, &decision) {
+            Route::Unrun(Unrun::NoHook, detail) => {
+                return match self.matched(&mut stages, inbound, principal, &id) {
+                    true => Ok(Looked { drafts: stages.drafts, arrival: None }),
+                    false => unrun(stages, Unrun::NoHook, detail),
+                };
+            }
             Route::Unrun(why, detail) => return unrun(stages, why, detail),
-            Route::To(to) => (*to, None),
+            Route::To(to) => {
+                self.matched(&mut stages, inbound, principal, &id);
+                (*to, None)
+            }
             Route::Queue(to, wish) => (to, Some(OrderedBy::Queue(wish))),
             Route::Stop(to, whose) => (to, Some(OrderedBy::Stop(whose))),
         };
@@ -231,25 +263,38 @@ impl Intake {
             stages.add(Stage::QueueSet { wish }, Some(&session));
             return unrun(stages, Unrun::Directive, String::new());
         }
-        let sender = route::sender(inbound, principal, &decision);
-        let (channel, global) = self.office.wishes(&inbound.place.channel)?;
+        let from = Cause { origin: inbound, principal, decision: &decision, access };
+        self.put_in(stages, (inbound, to, session), (id, agent, persona), &from)
+    }
+
+    /// Puts an event into the mailbox of its session.
+    fn put_in(
+        &self,
+        stages: Stages,
+        (inbound, to, session): (&Inbound, Destination, SessionId),
+        (access, agent, persona): (AccessId, AgentId, Option<String>),
+        from: &Cause<'_>,
+    ) -> Result<Looked, Error> {
+        let Cause { origin, principal, decision, .. } = *from;
+        let sender = route::sender(origin, principal, decision);
+        let (channel, global) = self.office.wishes(&origin.place.channel)?;
         let levels = Levels {
             inline: Wish::default(),
             session: self.ledger.queue_wish(&session)?.unwrap_or_default(),
             channel,
             global,
         };
-        let settings = route::waits(&to, &decision, levels);
+        let settings = route::waits(&to, decision, levels);
         let routed = Routed {
             event: inbound.event_id.clone(),
-            access: id,
+            access,
             agent,
             persona,
             source: to.source,
             authority: sender.authority.clone(),
             text: (to.text != inbound.body.content).then(|| to.text.clone()),
             settings,
-            answer_after: self.answer_after(inbound, principal, &decision, access),
+            answer_after: self.answer_after(origin, principal, decision, from.access),
             here: false,
         };
         let item = item(inbound, sender, &to, settings);
@@ -376,6 +421,11 @@ impl Stages {
         self.push(Event::Intake(stage), session);
     }
 
+    fn unrun(self, event: &EventId, why: Unrun, detail: Option<String>) -> Looked {
+        let detail = detail.filter(|detail| !detail.is_empty());
+        self.end(Stage::Unrun { event: event.clone(), why, detail }, None)
+    }
+
     fn end(mut self, stage: Stage, session: Option<&SessionId>) -> Looked {
         self.add(stage, session);
         Looked { drafts: self.drafts, arrival: None }
@@ -397,6 +447,8 @@ fn item(inbound: &Inbound, sender: Sender, to: &Destination, settings: Settings)
 fn is_about_one(error: &agentry_store::Error) -> bool {
     matches!(
         error,
-        agentry_store::Error::Handled { .. } | agentry_store::Error::SessionExists { .. }
+        agentry_store::Error::Handled { .. }
+            | agentry_store::Error::SessionExists { .. }
+            | agentry_store::Error::HooksMatched { .. }
     )
 }

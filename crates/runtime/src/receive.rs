@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use agentry_protocol::envelope::{About, Draft};
 use agentry_protocol::event::Event;
+use agentry_protocol::event_hook::FIRED;
 use agentry_protocol::inbound::Inbound;
 use agentry_protocol::intake::Intake as Stage;
 use agentry_store::Ledger;
@@ -31,6 +32,9 @@ pub fn receive(
     mut inbound: Inbound,
 ) -> Result<Received, Error> {
     inbound.check().map_err(|wrong| Error::Definition(wrong.to_string()))?;
+    if inbound.event_type.as_deref() == Some(FIRED) {
+        return Err(Error::Definition(format!("no channel can hand in a `{FIRED}`")));
+    }
     hide(redactor, &mut inbound);
     let event = Event::Intake(Stage::Received { inbound: Box::new(inbound) });
     match ledger.append(vec![Draft { cause: None, about: About::default(), event }]) {

@@ -53,6 +53,7 @@ pub fn of(ledger: &Ledger, event: &EventId) -> Result<Option<Trace>, Error> {
     tracing.adapter(&inbound)?;
     if row.status != InboundStatus::Sent {
         tracing.acl()?;
+        tracing.hooks()?;
         tracing.broker()?;
         tracing.agent()?;
         tracing.delivery()?;
@@ -122,6 +123,27 @@ impl Tracing<'_> {
         if let Some(last) = self.pipeline.last_mut() {
             last.latency_ms = latency;
         }
+        Ok(())
+    }
+
+    /// Which hooks it set off, and what each came to.
+    fn hooks(&mut self) -> Result<(), Error> {
+        let rows = self.ledger.invocations_of_event(&self.row.id)?;
+        let Some(first) = rows.first() else { return Ok(()) };
+        let (at, mut words, mut data) = (first.time, Vec::new(), Vec::new());
+        for one in &rows {
+            let hook = self.ledger.event_hook(&one.hook)?;
+            let name = hook.map_or_else(|| one.hook.to_string(), |row| row.hook.name);
+            let came = match &one.invocation {
+                None => "under way",
+                Some(done) if done.error.is_some() => "failed",
+                Some(done) if done.fired => "fired",
+                Some(_) => "did not fire",
+            };
+            words.push(format!("{name} {came}"));
+            data.push(json!({ "invocation_id": one.id, "hook": name, "result": came }));
+        }
+        self.add("hooks", at, words.join(", "), Value::Array(data));
         Ok(())
     }
 
@@ -260,7 +282,7 @@ impl Tracing<'_> {
 }
 
 /// A decision in words.
-pub(crate) fn decided(record: &AccessRecord) -> String {
+pub fn decided(record: &AccessRecord) -> String {
     let who = record.principal.name.as_deref().unwrap_or(&record.sender_identifier);
     let kind = record.principal.kind;
     match (record.decision.effect, &record.decision.deny_reason) {

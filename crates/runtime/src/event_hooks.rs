@@ -1,0 +1,176 @@
+//! Hooks that look at events: which are set off, their programs, and what they want done.
+//!
+//! The way in records with an event which hooks it sets off. This desk runs their programs side by side, records
+//! each answer, and when all are there puts what they want done into the ledger as an event of its own, which goes the
+//! same way in. A program that was under way when the process ended is not run again.
+//!
+//! Must never: run a program whose event was not let in, or have something done twice.
+
+mod ask;
+mod run;
+mod settle;
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use agentry_kernel::event_hook::{ActiveHook, Hooks};
+use agentry_protocol::event_hook::{EventHookChange, FIRED, FIRED_BY, FiredBy, Matched};
+use agentry_protocol::inbound::{EventId, Inbound};
+use agentry_protocol::principal::Principal;
+use agentry_protocol::{AccessId, InvocationId};
+use agentry_store::{HookEventRow, Ledger};
+
+use crate::desk::Say;
+use crate::error::Error;
+use crate::host::SharedHost;
+use crate::intake::Office;
+use crate::limits::{HOOK_EVENTS_MAX, HOOK_EVENTS_RUNNING_MAX, HOOK_LOOK_MS};
+use crate::threads;
+
+pub use crate::admit::decided_here;
+pub use run::{Trial, try_hook};
+
+/// What set hooks off, for an event by which they have something done.
+pub(crate) fn fired_by(inbound: &Inbound) -> Option<FiredBy> {
+    let is_fired = inbound.event_type.as_deref() == Some(FIRED);
+    let said = inbound.metadata.get(FIRED_BY).filter(|_| is_fired)?;
+    serde_json::from_value(said.clone()).ok()
+}
+
+/// The hooks as the way in knows them.
+#[derive(Default)]
+pub(crate) struct SettingOff {
+    hooks: Mutex<Hooks>,
+    /// The last change that is known here.
+    changed: Option<u64>,
+    is_any: AtomicBool,
+}
+
+impl SettingOff {
+    /// Looks whether the hooks have changed.
+    pub(crate) fn look(&mut self, ledger: &Ledger) -> Result<(), Error> {
+        let changed = ledger.event_hooks_changed()?;
+        if self.changed != Some(changed) {
+            let rows = ledger.event_hooks_enabled()?.into_iter();
+            let active = rows.map(|row| ActiveHook { hook: row.hook, circuit: row.circuit });
+            self.hooks = Mutex::new(Hooks::of(active.collect()));
+            self.changed = Some(changed);
+        }
+        Ok(())
+    }
+
+    /// The hooks that an event sets off, each with the number that its running will have.
+    pub(crate) fn matched(
+        &self,
+        (inbound, principal): (&Inbound, &Principal),
+        (access, now): (&AccessId, u64),
+        new_number: fn() -> u128,
+    ) -> Option<EventHookChange> {
+        let mut hooks = self.hooks.lock().unwrap_or_else(PoisonError::into_inner);
+        let invocations: Vec<Matched> = hooks
+            .set_off(inbound, principal, now)
+            .into_iter()
+            .map(|one| Matched {
+                invocation: InvocationId::from_number(new_number()),
+                hook: one.hook.id.clone(),
+                version: one.hook.version,
+            })
+            .collect();
+        if invocations.is_empty() {
+            return None;
+        }
+        invocations.iter().for_each(|one| hooks.begin_trial(&one.hook));
+        self.is_any.store(true, Ordering::SeqCst);
+        let (event, access) = (inbound.event_id.clone(), access.clone());
+        Some(EventHookChange::Matched { event, access, invocations })
+    }
+
+    /// Whether any was set off since this was last asked.
+    pub(crate) fn take(&self) -> bool {
+        self.is_any.swap(false, Ordering::SeqCst)
+    }
+
+    /// What was decided was not recorded, so that it must be looked at again.
+    pub(crate) fn forget(&mut self) {
+        self.changed = None;
+    }
+}
+
+/// What runs the programs of hooks in this process.
+#[derive(Clone)]
+pub(crate) struct HookDesk {
+    pub(crate) host: SharedHost,
+    pub(crate) office: Arc<dyn Office>,
+    pub(crate) say: Say,
+    /// What an answer does to a breaker is looked up and recorded by one at a time.
+    recording: Arc<Mutex<()>>,
+    running: Arc<Mutex<HashSet<EventId>>>,
+}
+
+/// A way to tell the desk of hooks that there is something to do. It ends when all of these are gone.
+#[derive(Clone)]
+pub(crate) struct HookBell(Sender<()>);
+
+impl HookBell {
+    pub(crate) fn ring(&self) {
+        // A desk that is gone has said so.
+        self.0.send(()).unwrap_or_default();
+    }
+}
+
+impl HookDesk {
+    /// Begins, with what an earlier process left.
+    pub(crate) fn start(
+        host: SharedHost,
+        office: Arc<dyn Office>,
+        say: Say,
+    ) -> Result<HookBell, Error> {
+        let desk = Self { host, office, say, recording: Arc::default(), running: Arc::default() };
+        let (sender, receiver) = mpsc::channel();
+        let bell = HookBell(sender);
+        bell.ring();
+        threads::start("event hooks".to_owned(), move || desk.work(&receiver))?;
+        Ok(bell)
+    }
+
+    fn work(&self, rung: &Receiver<()>) {
+        loop {
+            match rung.recv_timeout(Duration::from_millis(HOOK_LOOK_MS)) {
+                Ok(()) | Err(mpsc::RecvTimeoutError::Timeout) => {}
+                Err(mpsc::RecvTimeoutError::Disconnected) => return,
+            }
+            while rung.try_recv().is_ok() {}
+            if let Err(error) = self.look() {
+                (self.say)(&format!("event hooks cannot be run now: {error}"));
+            }
+        }
+    }
+
+    /// Begins with all events whose hooks are not through, as many at once as may be.
+    fn look(&self) -> Result<(), Error> {
+        for open in self.host.ledger.hook_events_open(HOOK_EVENTS_MAX)? {
+            let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+            if running.len() >= HOOK_EVENTS_RUNNING_MAX {
+                return Ok(());
+            }
+            if running.insert(open.event.clone()) {
+                drop(running);
+                let desk = self.clone();
+                threads::start("event hooks of one event".to_owned(), move || desk.one(&open))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn one(&self, open: &HookEventRow) {
+        let done = self.evaluate(open).and_then(|()| self.settle(&open.event));
+        if let Err(error) = done {
+            (self.say)(&format!("the hooks of {} could not be run: {error}", open.event));
+        }
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running.remove(&open.event);
+    }
+}

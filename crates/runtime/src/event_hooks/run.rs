@@ -1,0 +1,260 @@
+//! Runs the programs that an event set off, side by side, and records what each answered.
+//!
+//! Must never: run one again that somebody began, or let one program's failure keep another's answer.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use agentry_kernel::event_hook::{self, Outcome};
+use agentry_protocol::access::AccessRecord;
+use agentry_protocol::confinement::Confinement;
+use agentry_protocol::envelope::{About, Draft};
+use agentry_protocol::event::Event;
+use agentry_protocol::event_hook::{EventHook, EventHookChange, FireResult, HookSpent, Invocation};
+use agentry_protocol::inbound::Inbound;
+use agentry_protocol::job::{Job, JobState, Purpose};
+use agentry_protocol::{AgentId, JobId};
+use agentry_sandbox::Stop;
+use agentry_store::{EventHookRow, HookEventRow, InvocationRow, InvocationStatus};
+use serde_json::{Value, json};
+
+use super::HookDesk;
+use super::ask::Asking;
+use crate::error::Error;
+use crate::executor::{Assignment, Callback, Names, Program};
+use crate::host::SharedHost;
+use crate::jobs;
+use crate::limits::HOOKS_SIDE_BY_SIDE_MAX;
+
+/// What came of running a hook's program.
+#[derive(Debug)]
+pub struct Trial {
+    /// What it answered, or why that is no answer.
+    pub answer: Result<FireResult, String>,
+    /// What of it was left out: a line each.
+    pub notes: Vec<String>,
+    /// What it asked of the runtime.
+    pub spent: HookSpent,
+    /// When it began, in milliseconds since 1970.
+    pub started_at: u64,
+    /// When it was over.
+    pub finished_at: u64,
+}
+
+impl HookDesk {
+    /// Runs what an event set off and has not run.
+    pub(super) fn evaluate(&self, open: &HookEventRow) -> Result<(), Error> {
+        let ledger = &self.host.ledger;
+        let Some(row) = ledger.inbound(&open.event)? else { return Ok(()) };
+        let inbound = ledger.inbound_received(&row)?;
+        let Some(record) = ledger.inbound_decided(&row)? else { return Ok(()) };
+        let failed: Mutex<Option<Error>> = Mutex::default();
+        for some in open.invocations.chunks(HOOKS_SIDE_BY_SIDE_MAX) {
+            thread::scope(|scope| {
+                for one in some.iter().filter(|one| one.status != InvocationStatus::Done) {
+                    let (failed, inbound, record) = (&failed, &inbound, &record);
+                    scope.spawn(move || {
+                        if let Err(error) = self.invoke(one, inbound, record) {
+                            *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                        }
+                    });
+                }
+            });
+        }
+        match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+
+    fn invoke(
+        &self,
+        one: &InvocationRow,
+        inbound: &Inbound,
+        record: &AccessRecord,
+    ) -> Result<(), Error> {
+        let ledger = &self.host.ledger;
+        let Some(row) = ledger.event_hook(&one.hook)? else { return Ok(()) };
+        let versions = ledger.event_hook_versions(&one.hook)?;
+        let hook = versions.into_iter().find(|hook| hook.version == one.version);
+        let trial = match (one.status, hook) {
+            (InvocationStatus::Begun, _) => gone(
+                ledger.now(),
+                "the process stopped while it was under way, and nobody knows how far it came; it is \
+                 not run again",
+            ),
+            (_, None) => gone(ledger.now(), "there is no such version any more"),
+            (InvocationStatus::Matched | InvocationStatus::Done, Some(hook)) => {
+                self.append(EventHookChange::Begun { invocation: one.id.clone() })?;
+                let model = self.model(inbound);
+                let input = input(&hook, &row, (inbound, record), ledger.now());
+                run(&self.host, &hook, input, model)?
+            }
+        };
+        self.answered(one, trial)
+    }
+
+    /// Records an answer, and what it does to the breaker.
+    fn answered(&self, one: &InvocationRow, trial: Trial) -> Result<(), Error> {
+        let _alone = self.recording.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(row) = self.host.ledger.event_hook(&one.hook)? else { return Ok(()) };
+        let outcome = match &trial.answer {
+            Ok(_) => Outcome::Worked,
+            Err(_) => Outcome::Failed,
+        };
+        let circuit = event_hook::after(row.circuit, outcome, trial.finished_at);
+        let name = &row.hook.name;
+        if let Err(why) = &trial.answer {
+            (self.say)(&format!("the hook `{name}` failed: {why}"));
+        }
+        if circuit.opened_at != row.circuit.opened_at && circuit.opened_at.is_some() {
+            let count = circuit.consecutive_errors;
+            (self.say)(&format!(
+                "the hook `{name}` failed {count} times in a row and is left alone for 5 minutes"
+            ));
+        }
+        let fired = trial.answer.as_ref().is_ok_and(|answer| answer.fire);
+        let (result, error) = match trial.answer {
+            Ok(answer) => (Some(answer), None),
+            Err(why) => (None, Some(why)),
+        };
+        self.append(EventHookChange::Invoked(Box::new(Invocation {
+            id: one.id.clone(),
+            hook_id: one.hook.clone(),
+            version: one.version,
+            event_id: one.event.clone(),
+            started_at: trial.started_at,
+            finished_at: trial.finished_at,
+            latency_ms: trial.finished_at.saturating_sub(trial.started_at),
+            fired,
+            result,
+            spent: trial.spent,
+            error,
+            circuit,
+        })))
+    }
+
+    fn append(&self, change: EventHookChange) -> Result<(), Error> {
+        let event = Event::EventHook(change);
+        let draft = Draft { cause: None, about: About::default(), event };
+        self.host.ledger.append(vec![draft])?;
+        Ok(())
+    }
+
+    /// The one model that hooks may ask: the operator's choice for all, else that of who answers on the channel.
+    fn model(&self, inbound: &Inbound) -> Result<String, String> {
+        let office = &self.office;
+        let terms = office.definitions().and_then(|definitions| {
+            let agent = office.answers(&inbound.place.channel)?;
+            office.terms(&definitions, &agent)
+        });
+        terms.map(|terms| terms.model).map_err(|error| error.to_string())
+    }
+}
+
+fn gone(now: u64, why: &str) -> Trial {
+    Trial {
+        answer: Err(why.to_owned()),
+        notes: Vec::new(),
+        spent: HookSpent::default(),
+        started_at: now,
+        finished_at: now,
+    }
+}
+
+/// What a hook's program is told.
+fn input(
+    hook: &EventHook,
+    row: &EventHookRow,
+    (inbound, record): (&Inbound, &AccessRecord),
+    now: u64,
+) -> Value {
+    json!({
+        "event": inbound,
+        "principal": record.principal,
+        "permissions": record.resolved,
+        "session": record.decision.session.as_ref().map(|session| &session.key),
+        "now": now,
+        "hook": {
+            "id": hook.id,
+            "name": hook.name,
+            "version": hook.version,
+            "mode": hook.mode,
+            "created_at": row.times.created,
+            "last_triggered": row.times.last_triggered,
+            "trigger_count": row.trigger_count,
+            "config": hook.config,
+        },
+    })
+}
+
+/// Runs a hook's program once, with nothing recorded but its job.
+fn run(
+    host: &SharedHost,
+    hook: &EventHook,
+    input: Value,
+    model: Result<String, String>,
+) -> Result<Trial, Error> {
+    let started_at = host.ledger.now();
+    let text = host.ledger.kept_file(&hook.program.hash)?;
+    let asking = hook.program.model.then(|| Arc::new(Asking::new(host.clone(), model)));
+    let confinement = Confinement { level: host.enforcer.level(), ..Confinement::nothing() };
+    let workspace = std::env::temp_dir();
+    let assignment = Assignment {
+        job: Job {
+            id: JobId::from_number((host.new_number)()),
+            purpose: Purpose::EventHook { hook: hook.id.clone() },
+            agent: hook.created_by.agent.clone().unwrap_or_else(|| AgentId::new("")),
+            program: hook.program.path.clone(),
+            hash: hook.program.hash.clone(),
+            workspace: "/tmp".to_owned(),
+            locks: false,
+            timeout_ms: hook.program.timeout_ms,
+        },
+        program: Program::Kept(text),
+        args: Vec::new(),
+        names: Names::Hook,
+        input,
+        env: Vec::new(),
+        agent_directory: None,
+        looked: None,
+        confining: host.enforcer.confining(&confinement, &workspace),
+        artifacts: None,
+        callback: asking.clone().map(|asking| asking as Arc<dyn Callback>),
+    };
+    let performed = jobs::run(host, &About::default(), &assignment, &|_| {}, &Stop::new())?;
+    let spent = asking.map(|asking| asking.spent()).unwrap_or_default();
+    let finished_at = host.ledger.now();
+    let mut notes = Vec::new();
+    let answer = match (performed.state, &performed.left.output, &performed.left.stdout) {
+        (JobState::Succeeded, Some(output), _) | (JobState::Succeeded, None, Some(output)) => {
+            output.clone().and_then(|bytes| {
+                let answered = event_hook::answer(&bytes).map_err(|why| why.to_string())?;
+                notes = answered.notes;
+                Ok(answered.result)
+            })
+        }
+        (JobState::Succeeded, None, None) => Err("it ended without an answer".to_owned()),
+        (_, _, _) => {
+            let why = performed.report.why.unwrap_or_else(|| "it did not work".to_owned());
+            let said = performed.report.said.unwrap_or_default();
+            Err(if said.is_empty() { why } else { format!("{why}: {}", said.trim()) })
+        }
+    };
+    let hide = |text: String| host.redactor.hide(&text);
+    Ok(Trial { answer: answer.map_err(hide), notes, spent, started_at, finished_at })
+}
+
+/// Runs a hook by hand on an event that somebody made up, as if it had come in from this principal.
+///
+/// # Errors
+/// When the ledger does not take its job.
+pub fn try_hook(
+    host: &SharedHost,
+    row: &EventHookRow,
+    (inbound, record): (&Inbound, &AccessRecord),
+    model: Result<String, String>,
+) -> Result<Trial, Error> {
+    let input = input(&row.hook, row, (inbound, record), host.ledger.now());
+    run(host, &row.hook, input, model)
+}

@@ -1,0 +1,287 @@
+//! The tools by which an agent makes, lists and ends hooks that look at events.
+//!
+//! A call of one is judged and asked about like any other. What an agent makes carries its name, runs with nothing
+//! but its input, and sets nobody else to work; and an agent ends only what it made.
+//!
+//! Must never: let an agent change a hook that is not its own.
+
+use agentry_protocol::call::{Repeat, ToolCall, ToolOutcome, ToolSpec};
+use agentry_protocol::envelope::{About, Draft};
+use agentry_protocol::event::Event;
+use agentry_protocol::event_hook::{
+    Author, EventHook, EventHookChange, HookMode, HookProgram, Triggers,
+};
+use agentry_protocol::tool::{ToolName, known};
+use agentry_protocol::{AgentId, EventHookId};
+use agentry_store::{Error as Store, EventHookRow, InvocationFilter};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use crate::error::Error;
+use crate::host::Host;
+use crate::limits::{
+    HOOK_LISTED_MAX, HOOK_MODEL_TIMEOUT_MS, HOOK_NAME_CHARS_MAX, HOOK_SCRIPT_BYTES_MAX,
+    HOOK_TIMEOUT_MS,
+};
+
+const NAMES: [&str; 5] = ["create_hook", "list_hooks", "get_hook", "disable_hook", "delete_hook"];
+
+/// Whether a name is one of these tools'.
+pub fn is_one(name: &str) -> bool {
+    NAMES.contains(&name)
+}
+
+/// How they are offered.
+pub fn specs() -> impl Iterator<Item = ToolSpec> {
+    NAMES.into_iter().map(|name| {
+        let known = known(name).expect("the dictionary has it");
+        let repeat = match name {
+            "list_hooks" | "get_hook" => Repeat::Harmless,
+            _ => Repeat::Uncertain,
+        };
+        ToolSpec {
+            name: ToolName::canonical(name),
+            description: known.summary.to_owned(),
+            parameters: parameters(name),
+            category: known.category,
+            risk: known.risk,
+            repeat,
+        }
+    })
+}
+
+fn parameters(name: &str) -> Value {
+    let hook = json!({ "type": "string", "description": "the hook's name or id" });
+    let (properties, required): (Value, &[&str]) = match name {
+        "create_hook" => (
+            json!({
+                "name": { "type": "string", "pattern": "^[a-z0-9_-]+$" },
+                "description": { "type": "string" },
+                "mode": { "enum": ["persistent", "one-shot"] },
+                "triggers": {
+                    "type": "object",
+                    "description": "principal {type, name, relationship, entity_id, source}, event {channels, types, direction, metadata}; all that is given must hold",
+                },
+                "config": { "type": "object" },
+                "script": {
+                    "type": "string",
+                    "description": "a program that begins with #! ; reads the JSON file named by AGENTRY_HOOK_INPUT and writes {\"fire\": bool, \"context\": {\"prompt\": …}} to AGENTRY_HOOK_OUTPUT",
+                },
+                "model": { "type": "boolean", "description": "whether it may ask the model" },
+            }),
+            &["name", "script"],
+        ),
+        "disable_hook" => (json!({ "hook": hook, "reason": { "type": "string" } }), &["hook"]),
+        "list_hooks" => (json!({}), &[]),
+        _ => (json!({ "hook": hook }), &["hook"]),
+    };
+    json!({
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    })
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Create {
+    name: String,
+    description: Option<String>,
+    #[serde(default)]
+    mode: HookMode,
+    #[serde(default)]
+    triggers: Triggers,
+    #[serde(default)]
+    config: Map<String, Value>,
+    script: String,
+    #[serde(default)]
+    model: bool,
+}
+
+#[derive(Deserialize)]
+struct Which {
+    hook: String,
+    reason: Option<String>,
+}
+
+/// Runs a call of one of them.
+///
+/// # Errors
+/// When the ledger does not take or give something.
+pub(crate) fn run(
+    host: &Host,
+    (about, agent): (&About, &AgentId),
+    call: &ToolCall,
+) -> Result<ToolOutcome, Error> {
+    let author = Author {
+        person: None,
+        agent: Some(agent.clone()),
+        session: about.session.clone(),
+        turn: about.turn.clone(),
+    };
+    let hooks = Hooks { host, about, author };
+    let done = match call.tool.as_str() {
+        "create_hook" => read(&call.input).and_then(|wanted| hooks.create(wanted)),
+        "list_hooks" => hooks.list(),
+        "get_hook" => read(&call.input).and_then(|which| hooks.show(&which)),
+        "disable_hook" => read(&call.input).and_then(|which| hooks.end(which, End::Disable)),
+        _ => read(&call.input).and_then(|which| hooks.end(which, End::Delete)),
+    };
+    match done {
+        Ok(text) => Ok(ToolOutcome::done(text)),
+        Err(No::Told(why)) => Ok(ToolOutcome::failed(why)),
+        Err(No::Broken(error)) => Err(error),
+    }
+}
+
+/// Why a call came to nothing.
+enum No {
+    /// The model is told.
+    Told(String),
+    /// The ledger does not do its part.
+    Broken(Error),
+}
+
+impl From<Store> for No {
+    fn from(error: Store) -> Self {
+        let is_told = matches!(
+            error,
+            Store::HookNameTaken { .. } | Store::HookVersion { .. } | Store::HookDeleted { .. }
+        );
+        match is_told {
+            true => Self::Told(format!("Nothing was done: {error}.")),
+            false => Self::Broken(error.into()),
+        }
+    }
+}
+
+enum End {
+    Disable,
+    Delete,
+}
+
+fn read<T: DeserializeOwned>(input: &Value) -> Result<T, No> {
+    serde_json::from_value(input.clone())
+        .map_err(|error| No::Told(format!("The arguments do not fit: {error}.")))
+}
+
+struct Hooks<'a> {
+    host: &'a Host,
+    about: &'a About,
+    author: Author,
+}
+
+impl Hooks<'_> {
+    fn create(&self, wanted: Create) -> Result<String, No> {
+        let told = |why: String| Err(No::Told(format!("The hook was not made: {why}.")));
+        if wanted.name.chars().count() > HOOK_NAME_CHARS_MAX {
+            return told(format!("its name has more than {HOOK_NAME_CHARS_MAX} characters"));
+        }
+        if !wanted.script.starts_with("#!") {
+            return told("its script must begin with #! and what runs it".to_owned());
+        }
+        if wanted.script.len() > HOOK_SCRIPT_BYTES_MAX {
+            return told(format!("its script has more than {HOOK_SCRIPT_BYTES_MAX} bytes"));
+        }
+        let hash = self.host.ledger.keep_file(wanted.script.as_bytes())?;
+        let timeout_ms = if wanted.model { HOOK_MODEL_TIMEOUT_MS } else { HOOK_TIMEOUT_MS };
+        let agent = self.author.agent.as_ref().map_or("", |agent| agent.as_str());
+        let hook = EventHook {
+            id: EventHookId::from_number((self.host.new_number)()),
+            name: wanted.name,
+            description: wanted.description,
+            mode: wanted.mode,
+            triggers: wanted.triggers,
+            config: wanted.config,
+            program: HookProgram {
+                path: format!("made by the agent {agent}"),
+                hash,
+                timeout_ms,
+                model: wanted.model,
+            },
+            created_by: self.author.clone(),
+            version: 1,
+        };
+        let text = format!("The hook `{}` ({}) is on.", hook.name, hook.id);
+        self.append(EventHookChange::Registered { hook: Box::new(hook) })?;
+        Ok(text)
+    }
+
+    fn list(&self) -> Result<String, No> {
+        let rows = self.host.ledger.event_hooks(false)?;
+        let lines: Vec<String> = rows.iter().take(HOOK_LISTED_MAX).map(line).collect();
+        match lines.is_empty() {
+            true => Ok("There are no hooks.".to_owned()),
+            false => Ok(lines.join("\n")),
+        }
+    }
+
+    fn show(&self, which: &Which) -> Result<String, No> {
+        let row = self.found(&which.hook)?;
+        let filter = InvocationFilter {
+            hook: Some(row.hook.id.clone()),
+            last: Some(HOOK_LISTED_MAX),
+            ..InvocationFilter::default()
+        };
+        let lately = self.host.ledger.invocations(&filter)?;
+        let lately: Vec<Value> = lately
+            .iter()
+            .filter_map(|one| one.invocation.as_ref())
+            .map(|one| json!({ "event": one.event_id, "fired": one.fired, "error": one.error }))
+            .collect();
+        let told = json!({
+            "hook": row.hook,
+            "status": row.status.as_str(),
+            "last_error": row.last_error,
+            "invocations": lately,
+        });
+        Ok(told.to_string())
+    }
+
+    fn end(&self, which: Which, end: End) -> Result<String, No> {
+        let row = self.found(&which.hook)?;
+        if row.hook.created_by.agent != self.author.agent {
+            return Err(No::Told(format!(
+                "The hook `{}` was made by {}, and only the owner may end it.",
+                row.hook.name, row.hook.created_by
+            )));
+        }
+        let (hook, by, reason) = (row.hook.id.clone(), self.author.clone(), which.reason);
+        let (change, word) = match end {
+            End::Disable => (EventHookChange::Disabled { hook, by, reason }, "disabled"),
+            End::Delete => (EventHookChange::Deleted { hook, by }, "deleted"),
+        };
+        self.append(change)?;
+        Ok(format!("The hook `{}` is {word}.", row.hook.name))
+    }
+
+    fn found(&self, name: &str) -> Result<EventHookRow, No> {
+        let ledger = &self.host.ledger;
+        let named = ledger.event_hook_named(name)?;
+        let row = match named {
+            Some(row) => Some(row),
+            None => ledger.event_hook(&EventHookId::new(name))?,
+        };
+        row.ok_or_else(|| No::Told(format!("There is no hook `{name}`; list_hooks names them.")))
+    }
+
+    fn append(&self, change: EventHookChange) -> Result<(), No> {
+        let event = Event::EventHook(change);
+        let draft = Draft { cause: None, about: self.about.clone(), event };
+        self.host.ledger.append(vec![draft])?;
+        Ok(())
+    }
+}
+
+fn line(row: &EventHookRow) -> String {
+    let description = row.hook.description.as_deref().unwrap_or("");
+    format!(
+        "{} ({}), {}, made by {}: {description}",
+        row.hook.name,
+        row.hook.id,
+        row.status.as_str(),
+        row.hook.created_by
+    )
+}

@@ -1,0 +1,77 @@
+//! Event hooks on the way in: which an event sets off, and where goes what they want done.
+//!
+//! Must never: let a hook choose who it is from or which session it goes to.
+
+use agentry_kernel::access::Access;
+use agentry_kernel::route;
+use agentry_protocol::AccessId;
+use agentry_protocol::access::Effect;
+use agentry_protocol::event::Event;
+use agentry_protocol::event_hook::FiredBy;
+use agentry_protocol::inbound::Inbound;
+use agentry_protocol::intake::{Intake as Stage, Unrun};
+use agentry_protocol::principal::Principal;
+
+use super::{Cause, Intake, Looked, Opened, Stages};
+use crate::admit::Moment;
+use crate::error::Error;
+
+impl Intake {
+    /// Records which hooks an event sets off; whether there are any.
+    pub(super) fn matched(
+        &self,
+        stages: &mut Stages,
+        inbound: &Inbound,
+        principal: &Principal,
+        access: &AccessId,
+    ) -> bool {
+        let now = self.ledger.now();
+        let matched = self.hooks.matched((inbound, principal), (access, now), self.new_number);
+        let is_any = matched.is_some();
+        if let Some(change) = matched {
+            stages.push(Event::EventHook(change), None);
+        }
+        is_any
+    }
+
+    /// What hooks want done: who it is from and where it goes is decided by what set them off, and anew.
+    pub(super) fn look_fired(
+        &self,
+        mut stages: Stages,
+        (inbound, by): (&Inbound, &FiredBy),
+        (access, moment): (&Access, Moment),
+        opened: &mut Opened,
+    ) -> Result<Looked, Error> {
+        let unrun = |stages: Stages, why: String| {
+            Ok(stages.unrun(&inbound.event_id, Unrun::NoAgent, Some(why)))
+        };
+        let row = self.ledger.inbound(&by.origin)?;
+        let Some(row) = row else {
+            return unrun(stages, format!("there is no event {}", by.origin));
+        };
+        let origin = &self.ledger.inbound_received(&row)?;
+        let mut record = self.known.decided(origin, access, moment);
+        record.event_id = Some(inbound.event_id.clone());
+        let (id, decision) = (record.id.clone(), record.decision.clone());
+        let principal = &record.principal.clone();
+        stages.add(Stage::Decided { record: Box::new(record) }, None);
+        if decision.effect == Effect::Deny {
+            return Ok(Looked { drafts: stages.drafts, arrival: None });
+        }
+        let to = match route::fired(origin, principal, &decision, &inbound.body.content) {
+            Ok(to) => to,
+            Err(why) => return unrun(stages, why),
+        };
+        let wanted = by.agent.as_ref().map(|agent| agent.as_str());
+        let (agent, persona) = match self.who_answers(origin, wanted.or(to.persona.as_deref()))? {
+            Ok(found) => found,
+            Err(why) => return unrun(stages, why),
+        };
+        let session = match self.session(&to, &agent, opened, &mut stages)? {
+            Ok(session) => session,
+            Err(why) => return unrun(stages, why),
+        };
+        let from = Cause { origin, principal, decision: &decision, access };
+        self.put_in(stages, (inbound, to, session), (id, agent, persona), &from)
+    }
+}
