@@ -14,6 +14,7 @@ use agentry_store::Ledger;
 use crate::channel::{Bell, Clock};
 use crate::desk::Say;
 use crate::error::Error;
+use crate::jobs;
 use crate::limits::{AUDIT_ACCESS_MS, AUDIT_GRANTS_MS, CHORES_MS};
 use crate::request;
 use crate::threads;
@@ -50,6 +51,7 @@ impl Drop for Chores {
 /// Does them once. To do them again changes nothing.
 pub fn once(ledger: &Ledger, now: u64) -> Result<(), Error> {
     request::expire_requests(ledger, now)?;
+    jobs::reap_expired(ledger)?;
     let over: Vec<GrantId> = ledger
         .grants(true)?
         .into_iter()

@@ -143,7 +143,13 @@ impl Runner<'_> {
     fn sum_up(&self, underway: &mut Underway, at: usize, summing: Summing) -> Result<Ended, Error> {
         let Summing { compact, trigger, focus, prompt } = summing;
         let id = TurnId::from_number((self.host.new_number)());
-        let charter = self.charter(underway, at, &id)?.for_compaction();
+        let charter = self.charter(underway, at, &id)?;
+        if let Some(why) =
+            self.before_compaction(underway, at, (&charter, trigger_word(trigger)))?
+        {
+            return Ok((Left::Over(Ending::Denied), Some(why)));
+        }
+        let charter = charter.for_compaction();
         let parent = self.host.ledger.session(&underway.session)?.and_then(|row| row.head);
         let plan = TurnPlan {
             parent_hash: self.hash_of(parent.as_ref())?,
@@ -163,13 +169,14 @@ impl Runner<'_> {
             images: Vec::new(),
             charter: serde_json::to_value(&charter).expect("a charter is plain JSON"),
             standing: Default::default(),
+            shaping: Default::default(),
         };
         let (mut turn, moves) = Turn::begin(charter, &plan, Vec::new()).map_err(halted)?;
         let mut session = self.session(underway, &id, at)?;
         session.workers.confine(&turn.charter().authority);
         session.workers.quiet = true;
         let started = Event::TurnStarted(Box::new(plan));
-        session.record_and_perform(&mut turn, Some(started), None, moves)?;
+        session.record_and_perform(&mut turn, vec![started], None, moves)?;
         finish(session, &mut turn, underway)
     }
 }
@@ -190,4 +197,12 @@ fn asked(branch: &Branch, limits: &Limits, other_tokens: u64) -> Result<Option<C
 fn beside(charter: &Charter, limits: &Limits) -> u64 {
     let tools = serde_json::to_string(&charter.tools).expect("tools are plain JSON");
     tokens::of_texts(&[&charter.system, &tools], limits.window)
+}
+
+/// The words that hooks of other runtimes know.
+fn trigger_word(trigger: Trigger) -> &'static str {
+    match trigger {
+        Trigger::Asked => "manual",
+        Trigger::Request | Trigger::Overflow { .. } => "auto",
+    }
 }

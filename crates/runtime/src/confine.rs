@@ -50,13 +50,19 @@ pub(crate) fn of_agent(
         .map_err(|refused| Error::Definition(refused.to_string()))
 }
 
-fn place(definitions: &Definitions, agent: &Agent) -> Place {
+/// Where an agent lives, without links.
+pub(crate) fn directory(definitions: &Definitions, agent: &Agent) -> PathBuf {
     let home = definitions.home.as_deref().map(Path::new);
     let directory = match (agent.directory.strip_prefix("~/"), home) {
         (Some(below), Some(home)) => home.join(below),
         (Some(_) | None, _) => definitions.project.join(&agent.directory),
     };
-    let directory = plain(&directory);
+    plain(&directory).into()
+}
+
+fn place(definitions: &Definitions, agent: &Agent) -> Place {
+    let home = definitions.home.as_deref().map(Path::new);
+    let directory = directory(definitions, agent).display().to_string();
     let toolchains = home.into_iter().flat_map(|home| TOOLCHAINS.map(|name| home.join(name)));
     Place {
         workspace: plain(&definitions.workspace),

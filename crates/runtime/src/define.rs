@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use agentry_agentfile::agent::Agent;
+use agentry_agentfile::agent::{Agent, LeftOut, Persona};
 use agentry_agentfile::diagnostic::Findings;
 use agentry_agentfile::file_tree::{Entry, File, FileTree};
 use agentry_agentfile::library::Library;
@@ -15,6 +15,7 @@ use agentry_agentfile::skill::{Skill, SkillForm};
 use agentry_agentfile::source::Origin;
 use agentry_agentfile::task::Task;
 use agentry_agentfile::tool_access::{self, ToolAccess};
+use agentry_agentfile::trust::Manifest;
 use agentry_kernel::authority::{self, Authority, Place};
 use agentry_kernel::charter::Charter;
 use agentry_kernel::confine::Note;
@@ -25,11 +26,13 @@ use agentry_protocol::access::Bounds;
 use agentry_protocol::call::ToolSpec;
 use agentry_protocol::confinement::{Confinement, Level};
 use agentry_protocol::event::{Mode, RunLimits};
+use agentry_protocol::hook::{Moment as HookMoment, Shaping};
 
 use crate::canonical::canonical;
 use crate::confine;
 use crate::error::Error;
 use crate::load_skill::{self, Skills};
+use crate::programs::{self, Programs};
 use crate::redact::Redactor;
 use crate::template::Renderer;
 
@@ -76,6 +79,8 @@ pub struct Terms {
     pub persona: Option<String>,
     /// What access decided about the sender; none for the one at the machine.
     pub bounds: Option<Bounds>,
+    /// What the hooks before the turn made of it.
+    pub shaping: Shaping,
 }
 
 impl Definitions {
@@ -105,12 +110,16 @@ impl Definitions {
         let (confinement, _) = self.confinement(agent)?;
         let mut authority = self.authority(agent, step, &skills, confinement);
         authority.bounds.clone_from(&terms.bounds);
-        let system = self.system_prompt(agent, &skills, (terms.persona.as_deref(), moment))?;
+        self.shape(&mut authority, &terms.shaping);
+        let worn = terms.shaping.persona.as_deref().or(terms.persona.as_deref());
+        let persona = persona(agent, worn)?;
+        let system = self.system_prompt(agent, &skills, (persona, moment), &terms.shaping)?;
         let tools = offered(&authority);
+        let programs = Programs::of(self, agent)?;
         let charter = Charter {
             agent: agent.id.clone(),
             agent_hash: agent.hash.clone(),
-            model: terms.model.as_str().into(),
+            model: terms.shaping.model.as_deref().unwrap_or(&terms.model).into(),
             temperature: agent.models.temperature.as_ref().map(|one| one.value),
             max_tokens: agent.models.max_tokens.as_ref().map(|one| one.value),
             system: system.into(),
@@ -119,10 +128,49 @@ impl Definitions {
             authority,
             limits: terms.limits,
             check: terms.check.clone(),
+            hooks: programs.hooks.into_iter().filter(|hook| is_inside(hook.moment)).collect(),
         };
         // As it will be read again: the record is what counts.
         let recorded = canonical(serde_json::to_value(&charter).expect("a charter is plain JSON"));
         Ok(serde_json::from_value(recorded).expect("a charter is read as it was written"))
+    }
+
+    /// Where an agent lives, without links.
+    pub fn directory(&self, agent: &Agent) -> PathBuf {
+        confine::directory(self, agent)
+    }
+
+    /// What of an agent would run.
+    ///
+    /// # Errors
+    /// When that cannot be said; then nothing of it may run.
+    pub fn manifest(&self, agent: &Agent) -> Result<&Manifest, Error> {
+        match self.library.programs.get(agent.id.as_str()) {
+            Some(Ok(manifest)) => Ok(manifest),
+            Some(Err(unknown)) => Err(Error::Definition(format!(
+                "it cannot be said what of `{}` would run: {unknown}",
+                agent.id
+            ))),
+            None => Err(Error::Definition(format!("the agent `{}` was not read", agent.id))),
+        }
+    }
+
+    /// What hooks add to and take from the tools of a turn.
+    fn shape(&self, authority: &mut Authority, shaping: &Shaping) {
+        for name in &shaping.additions {
+            let spec = self.specs.iter().find(|spec| spec.name == *name);
+            authority.tools.extend(spec.cloned());
+        }
+        for name in &shaping.removals {
+            authority.tools.retain(|spec| spec.name != *name);
+            authority.left_out.retain(|one| one.name != name.as_str());
+            authority.left_out.push(LeftOut {
+                name: name.as_str().to_owned(),
+                why: "a hook took it away for this turn".to_owned(),
+                origin: Origin::named("hook"),
+                switched_off: false,
+            });
+        }
     }
 
     /// What an agent's processes may do, and what of its and the project's requests was left out.
@@ -192,8 +240,9 @@ impl Definitions {
     ) -> Authority {
         let folders = skills.iter().filter(|skill| skill.form == SkillForm::Folder);
         let names: Vec<&str> = folders.map(|skill| skill.id.as_str()).collect();
-        let mut authority =
-            authority::of_agent(agent, &self.library, &self.specs, step, confinement);
+        let specs: Vec<ToolSpec> =
+            self.specs.iter().cloned().chain(programs::specs(agent)).collect();
+        let mut authority = authority::of_agent(agent, &self.library, &specs, step, confinement);
         authority.place =
             Place { workspace: self.workspace.display().to_string(), home: self.home.clone() };
         authority.tools.retain(|spec| spec.name.as_str() != "load_skill");
@@ -217,16 +266,9 @@ impl Definitions {
         &self,
         agent: &Agent,
         skills: &[&Skill],
-        (wanted, moment): (Option<&str>, &Moment<'_>),
+        (persona, moment): (Option<&Persona>, &Moment<'_>),
+        shaping: &Shaping,
     ) -> Result<String, Error> {
-        let default = agent.personas.default.as_ref().map(|id| id.value.as_str());
-        let persona = wanted.or(default).and_then(|id| {
-            agent.personas.available.iter().find(|persona| persona.id.as_str() == id)
-        });
-        if let (Some(name), None) = (wanted, persona) {
-            let why = format!("the agent `{}` has no persona `{name}`", agent.id);
-            return Err(Error::Definition(why));
-        }
         let template = match prompt::template_request(agent, persona, moment) {
             Some(request) => {
                 let mut renderer = self.renderer.lock().unwrap_or_else(|one| one.into_inner());
@@ -253,9 +295,48 @@ impl Definitions {
             persona,
             skills: skills.to_vec(),
             template: template.as_deref(),
-            hook_output: None,
+            hook_output: appended(shaping).as_deref(),
         });
         Ok(self.redactor.hide(&prompt.text()))
+    }
+}
+
+/// The persona that an agent wears: one that somebody wants, else its own choice.
+fn persona<'a>(agent: &'a Agent, wanted: Option<&str>) -> Result<Option<&'a Persona>, Error> {
+    let default = agent.personas.default.as_ref().map(|id| id.value.as_str());
+    let persona = wanted
+        .or(default)
+        .and_then(|id| agent.personas.available.iter().find(|one| one.id.as_str() == id));
+    match (wanted, persona) {
+        (Some(name), None) => {
+            let why = format!("the agent `{}` has no persona `{name}`", agent.id);
+            Err(Error::Definition(why))
+        }
+        (_, persona) => Ok(persona),
+    }
+}
+
+/// What hooks add to the system prompt, marked as what it is: the agent's own words, for this turn.
+fn appended(shaping: &Shaping) -> Option<String> {
+    let texts = shaping.appended.iter();
+    let texts: Vec<String> =
+        texts.map(|one| format!("# From {}\n\n{}", one.program, one.text)).collect();
+    (!texts.is_empty()).then(|| texts.join("\n\n"))
+}
+
+/// Whether a hook of this moment runs inside of a turn.
+fn is_inside(moment: HookMoment) -> bool {
+    match moment {
+        HookMoment::AfterToolCall
+        | HookMoment::PreToolUse
+        | HookMoment::PostToolUse
+        | HookMoment::Stop => true,
+        HookMoment::OnConversationStart
+        | HookMoment::BeforeInference
+        | HookMoment::SessionStart
+        | HookMoment::UserPromptSubmit
+        | HookMoment::PreCompact
+        | HookMoment::SessionEnd => false,
     }
 }
 

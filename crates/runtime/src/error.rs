@@ -2,7 +2,7 @@
 //!
 //! Must never: stand for a failing tool or model; those are answers, and are recorded.
 
-use agentry_protocol::RunId;
+use agentry_protocol::{AgentId, RunId};
 
 /// What went wrong.
 #[derive(Debug, thiserror::Error)]
@@ -51,6 +51,19 @@ pub enum Error {
     /// Access does not let in who said it.
     #[error("{0}")]
     Denied(String),
+    /// The owner has not looked at the programs of the agent as they are now.
+    #[error(
+        "the agent `{agent}` brings programs that {}",
+        if *has_changed { "changed since somebody looked at them" } else { "nobody has looked at" }
+    )]
+    Untrusted {
+        /// The agent.
+        agent: AgentId,
+        /// What to give to `agentry trust`.
+        place: String,
+        /// Whether somebody looked at them before.
+        has_changed: bool,
+    },
     /// The turn's program stopped working. A defect of ours.
     #[error("the turn stopped working: {0}")]
     Halted(String),

@@ -4,7 +4,8 @@
 
 use std::sync::Arc;
 
-use agentry_model::{Delta, Providers};
+use agentry_agentfile::agent::Models as AgentModels;
+use agentry_model::{Delta, Model, NoModel, Providers};
 use agentry_protocol::CallId;
 use agentry_protocol::call::{ToolCall, ToolOutcome};
 use agentry_protocol::confinement::Confinement;
@@ -15,6 +16,7 @@ use agentry_store::Ledger;
 use agentry_tools::{FetchRules, ToolBounds, ToolContext, Toolset, Workspace};
 
 use crate::enforcer::Enforcer;
+use crate::executor::Executor;
 use crate::hidden;
 use crate::limits::WINDOW_TOKENS_ASSUMED;
 use crate::mail::Mail;
@@ -27,11 +29,9 @@ pub struct Host {
     /// Where everything is recorded.
     pub ledger: Ledger,
     /// Who can be asked.
-    pub models: Providers,
+    pub models: Models,
     /// What may be spent on them.
     pub purse: Purse,
-    /// How many tokens a model reads and writes together, where the settings say it.
-    pub window: Option<u64>,
     /// What can be called.
     pub tools: Toolset,
     /// Which private addresses may be fetched.
@@ -48,13 +48,47 @@ pub struct Host {
     pub mail: Mail,
     /// A number that nobody else has, later ones larger.
     pub new_number: fn() -> u128,
+    /// Who runs the programs of agents.
+    pub executor: Arc<dyn Executor>,
+}
+
+/// Who can be asked.
+pub struct Models {
+    /// Those who serve them.
+    pub providers: Providers,
+    /// How many tokens a model reads and writes together, where the settings say it.
+    pub window: Option<u64>,
+    /// Finds out who serves a model that a hook names.
+    pub named: ModelNamed,
+}
+
+/// The full name of a model that an agent may use, or why it is not to be had.
+pub type ModelNamed =
+    Box<dyn Fn(&Providers, &AgentModels, &str) -> Result<String, String> + Send + Sync>;
+
+impl Models {
+    /// A model, and those that are asked when it does not answer.
+    ///
+    /// # Errors
+    /// When nobody serves it.
+    pub fn open(&self, model: &str, fallbacks: &[String]) -> Result<Arc<dyn Model>, NoModel> {
+        self.providers.open(model, fallbacks)
+    }
 }
 
 impl Host {
     /// How many tokens a model reads and writes together.
     pub fn window(&self, model: &str) -> u64 {
-        let known = self.window.or_else(|| self.purse.window(model));
+        let known = self.models.window.or_else(|| self.purse.window(model));
         known.unwrap_or(WINDOW_TOKENS_ASSUMED)
+    }
+
+    /// The full name of a model that an agent may use.
+    ///
+    /// # Errors
+    /// Why it is not to be had.
+    pub fn model_named(&self, agent: &AgentModels, name: &str) -> Result<String, String> {
+        (self.models.named)(&self.models.providers, agent, name)
     }
 
     /// What a call would change, looked up under the confinement that it would be made under.
@@ -109,6 +143,9 @@ pub trait Witness: Send + Sync {
 
     /// A piece of a reply to the request that was recorded as `asked`. Safe to miss.
     fn heard(&self, about: &About, asked: u64, delta: &Delta);
+
+    /// A line that a tool says while it works. Safe to miss.
+    fn progressed(&self, about: &About, call: &CallId, line: &str);
 }
 
 /// Shared by the threads of a run.

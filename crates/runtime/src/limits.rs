@@ -115,3 +115,72 @@ pub const CHORES_MS: u64 = 60_000;
 pub const AUDIT_ACCESS_MS: u64 = 90 * 24 * 60 * 60 * 1_000;
 /// How long what became of grants is listed, in milliseconds: 365 days.
 pub const AUDIT_GRANTS_MS: u64 = 365 * 24 * 60 * 60 * 1_000;
+
+/// The longest output file of a program of an agent, in bytes.
+pub const JOB_OUTPUT_BYTES_MAX: usize = 1024 * 1024;
+/// How much of the standard error of such a program is kept with its job, in bytes.
+pub const JOB_SAID_BYTES_MAX: usize = 4 * 1024;
+/// The longest line of progress that is shown, in characters.
+pub const PROGRESS_CHARS_MAX: usize = 200;
+/// How many lines of progress of one job are shown.
+pub const PROGRESS_LINES_MAX: usize = 500;
+/// How much a tool may leave in files, all together, in bytes.
+pub const ARTIFACTS_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// How many files a tool may leave.
+pub const ARTIFACTS_MAX: usize = 64;
+/// How deep they may lie.
+pub const ARTIFACTS_DEPTH_MAX: usize = 8;
+/// How long an executor has a job before it must say that it still runs, in milliseconds.
+pub const JOB_LEASE_MS: u64 = 30_000;
+/// How long it is from one time that it says so to the next, in milliseconds.
+pub const JOB_RENEW_MS: u64 = 10_000;
+/// How long it is from one look whether a workspace is free to the next, in milliseconds.
+pub const JOB_LOCK_POLL_MS: u64 = 50;
+/// How long a job waits for its workspace, in milliseconds.
+pub const JOB_LOCK_WAIT_MS_MAX: u64 = 10 * 60 * 1_000;
+/// The longest question of a program to the runtime, in bytes.
+pub const CALLBACK_BYTES_MAX: usize = 64 * 1024;
+/// How many questions one program may ask.
+pub const CALLBACKS_MAX: u32 = 20;
+/// How many directories for programs are kept for the next ones.
+pub const JOB_SLOTS_KEPT: usize = 8;
+/// The longest answer of an agent's own tool that the model is told, in characters.
+pub const TOOL_ANSWER_CHARS_MAX: usize = 200_000;
+/// How many of the last messages a hook is told.
+pub const HOOK_MESSAGES_MAX: usize = 20;
+/// How much of each of them, in characters.
+pub const HOOK_MESSAGE_CHARS_MAX: usize = 8_000;
+/// How many events whose hooks are not through are looked at together.
+pub const HOOK_EVENTS_MAX: usize = 64;
+/// Of how many events the hooks run at once.
+pub const HOOK_EVENTS_RUNNING_MAX: usize = 8;
+/// How many hooks of one event run at once.
+pub const HOOKS_SIDE_BY_SIDE_MAX: usize = 8;
+/// How long it is from one look for such events to the next, if nobody rings, in milliseconds.
+pub const HOOK_LOOK_MS: u64 = 5_000;
+/// The longest answer that a hook may want of the model, in tokens.
+pub const HOOK_MODEL_TOKENS_MAX: u64 = 2_000;
+/// The longest answer if a hook does not say, in tokens.
+pub const HOOK_MODEL_TOKENS_DEFAULT: u64 = 300;
+/// How many labels a hook may have something classified by.
+pub const HOOK_LABELS_MAX: usize = 50;
+/// How many events a search of a hook gives.
+pub const HOOK_SEARCH_MAX: usize = 50;
+/// Through how many of the latest events it looks.
+pub const HOOK_SEARCH_ROWS_MAX: usize = 1_000;
+/// How many of the earlier messages of a place go along with what a hook wants done.
+pub const HOOK_THREAD_MESSAGES: usize = 10;
+/// Among how many of the latest events they are looked for.
+pub const HOOK_THREAD_ROWS_MAX: usize = 500;
+/// The longest name of a hook that an agent makes, in characters.
+pub const HOOK_NAME_CHARS_MAX: usize = 64;
+/// The longest script of a hook that an agent makes, in bytes.
+pub const HOOK_SCRIPT_BYTES_MAX: usize = 64 * 1024;
+/// How long the program of a hook that an agent made may take, in milliseconds.
+pub const HOOK_TIMEOUT_MS: u64 = 5_000;
+/// The same for one that may ask the model, in milliseconds.
+pub const HOOK_MODEL_TIMEOUT_MS: u64 = 30_000;
+/// How many hooks, or runnings of one, an agent is told of.
+pub const HOOK_LISTED_MAX: usize = 100;
+/// How long it is from one look whether a run whose hook is under way shall end to the next, in milliseconds.
+pub const HOOK_CANCEL_LOOK_MS: u64 = 100;

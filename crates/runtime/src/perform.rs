@@ -4,33 +4,41 @@
 //!
 //! Must never: record, or tell the turn.
 
+mod worker;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
-use std::time::Instant;
 
 use agentry_kernel::authority::Authority;
 use agentry_kernel::tokens::{self, Scale};
+use agentry_kernel::turn::Turn;
 use agentry_model::{Answer, Model, Question, Trouble};
 use agentry_protocol::CallId;
 use agentry_protocol::access::Credentials;
-use agentry_protocol::call::{Measured, OutcomeStatus, ToolCall, ToolOutcome};
+use agentry_protocol::call::{ToolCall, ToolOutcome};
 use agentry_protocol::envelope::About;
 use agentry_protocol::event::{Event, Permit};
+use agentry_protocol::hook::{HookChange, HookSpec};
 use agentry_protocol::message::{ModelReply, ModelRequest, Sealed, Usage};
 use agentry_protocol::tool::ToolName;
-use agentry_sandbox::{Stop, denied_paths};
-use agentry_tools::{ToolBounds, ToolContext, Workspace, normalised};
+use agentry_sandbox::Stop;
+use agentry_tools::{ToolBounds, Workspace, normalised};
 
 use crate::canonical::canonical;
 use crate::enforcer::Confining;
+use crate::error::Error;
 use crate::hidden::{self, Hearing};
+use crate::hook_tools;
 use crate::host::{SharedHost, Witness};
 use crate::load_skill::{self, Skills};
+use crate::programs::{Programs, SharedPrograms};
 use crate::redact::Redactor;
 use crate::session::News;
+use crate::shaping;
 use crate::spend::Held;
 use crate::threads;
+use worker::{Worker, gone};
 
 /// Those who do the moves of one turn.
 pub(crate) struct Workers {
@@ -39,7 +47,8 @@ pub(crate) struct Workers {
     pub(crate) workspace: Arc<Workspace>,
     /// What tools may do; known when the turn is.
     powers: Powers,
-    pub(crate) skills: Arc<Skills>,
+    /// What the agent brings itself.
+    own: Own,
     pub(crate) witness: Arc<dyn Witness>,
     pub(crate) news: Sender<News>,
     pub(crate) about: About,
@@ -49,6 +58,14 @@ pub(crate) struct Workers {
     pub(crate) quiet: bool,
     under_way: HashMap<Work, Stop>,
     held: HashMap<Work, Held>,
+}
+
+/// What an agent brings itself.
+#[derive(Clone)]
+struct Own {
+    skills: Arc<Skills>,
+    /// None if its definition is gone; then none of its programs runs.
+    programs: Option<SharedPrograms>,
 }
 
 /// What the tools of a turn may do.
@@ -69,6 +86,18 @@ pub(crate) enum Work {
     Call(CallId),
     /// A check.
     Check(u32),
+    /// A hook.
+    Hook(u32),
+}
+
+/// A hook that a turn wants to hear.
+pub(crate) struct Consulted {
+    pub(crate) number: u32,
+    pub(crate) hook: Box<HookSpec>,
+    /// The call that it is about.
+    pub(crate) call: Option<ToolCall>,
+    /// What came of that call.
+    pub(crate) outcome: Option<ToolOutcome>,
 }
 
 /// One request to the model.
@@ -86,11 +115,11 @@ impl Workers {
     pub(crate) fn new(
         host: SharedHost,
         (model, workspace): (Arc<dyn Model>, Arc<Workspace>),
-        skills: Skills,
+        (skills, programs): (Skills, Option<Programs>),
         (witness, news): (Arc<dyn Witness>, Sender<News>),
         about: About,
     ) -> Self {
-        let skills = Arc::new(skills);
+        let own = Own { skills: Arc::new(skills), programs: programs.map(Arc::new) };
         let (under_way, held, fallbacks) = (HashMap::new(), HashMap::new(), Vec::new());
         let confining = Confining::Missing("the turn has not begun".into());
         let powers = Powers { confining, credentials: None };
@@ -99,7 +128,7 @@ impl Workers {
             model,
             workspace,
             powers,
-            skills,
+            own,
             witness,
             news,
             about,
@@ -177,15 +206,57 @@ impl Workers {
     pub(crate) fn run_call(&mut self, call: ToolCall, by: &Permit, bounds: ToolBounds) {
         let stop = self.begin(Work::Call(call.id.clone()));
         let worker = self.worker(stop, bounds, is_of_a_person(by));
-        let (skills, news) = (self.skills.clone(), self.news.clone());
+        let (own, news) = (self.own.clone(), self.news.clone());
         self.spawn(format!("call {}", call.tool), move || {
-            let outcome = match call.tool.as_str() {
-                "load_skill" => load_skill::run(&skills, &call.input),
-                _ => worker.run(&call),
+            let tool = own.programs.as_ref().and_then(|own| own.tools.get(call.tool.as_str()));
+            let outcome = match (call.tool.as_str(), &own.programs, tool) {
+                ("load_skill", _, _) => Ok(load_skill::run(&own.skills, &call.input)),
+                (name, Some(programs), _) if hook_tools::is_one(name) => {
+                    hook_tools::run(&worker.host, (&worker.about, &programs.agent), &call)
+                }
+                (_, Some(programs), Some(tool)) => worker.run_own(programs, tool, &call),
+                (_, _, _) => Ok(worker.run(&call)),
             };
-            let outcome = worker.told(&call, outcome);
-            tell(&news, Event::CallFinished { call: call.id, outcome });
+            match outcome {
+                Ok(outcome) => {
+                    let outcome = worker.told(&call, outcome);
+                    tell(&news, Event::CallFinished { call: call.id, outcome });
+                }
+                Err(error) => news.send(News::Broken(error.to_string())).unwrap_or_default(),
+            }
         });
+    }
+
+    /// Runs a hook that the turn wants to hear.
+    pub(crate) fn run_hook(&mut self, turn: &Turn, consulted: Consulted) {
+        let stop = self.begin(Work::Hook(consulted.number));
+        let worker = self.worker(stop, ToolBounds::default(), false);
+        let (programs, news) = (self.own.programs.clone(), self.news.clone());
+        let (messages, tools) = (turn.request().messages, turn.charter().tools.clone());
+        let mode = turn.charter().first_mode();
+        self.spawn(format!("hook {}", consulted.hook.moment), move || {
+            let report = match &programs {
+                Some(programs) => worker.consult(programs, &consulted, (&messages, &tools, mode)),
+                None => Ok(gone()),
+            };
+            let Consulted { number, hook, .. } = consulted;
+            let HookSpec { moment, program, .. } = *hook;
+            match report.map(Box::new) {
+                Ok(report) => {
+                    let change = HookChange::Finished { number, moment, program, report };
+                    tell(&news, Event::Hook(change));
+                }
+                Err(error) => news.send(News::Broken(error.to_string())).unwrap_or_default(),
+            }
+        });
+    }
+
+    /// What is recorded of something that came of a move: a hook may keep something about the session.
+    pub(crate) fn settled(&self, event: Event) -> Result<Vec<Event>, Error> {
+        match (event, &self.about.session) {
+            (Event::Hook(change), Some(session)) => shaping::settled(&self.host, session, change),
+            (event, _) => Ok(vec![event]),
+        }
     }
 
     pub(crate) fn run_check(&mut self, iteration: u32, command: String, bounds: ToolBounds) {
@@ -208,6 +279,8 @@ impl Workers {
             workspace: self.workspace.clone(),
             powers: self.powers.clone(),
             news: self.news.clone(),
+            witness: self.witness.clone(),
+            about: self.about.clone(),
             stop,
             bounds,
             any_host,
@@ -277,79 +350,6 @@ fn is_of_a_person(by: &Permit) -> bool {
         Permit::Approval { .. } | Permit::Earlier { .. } => true,
         Permit::Rule { .. } | Permit::Mode {} => false,
     }
-}
-
-/// All that one call needs.
-struct Worker {
-    host: SharedHost,
-    workspace: Arc<Workspace>,
-    powers: Powers,
-    news: Sender<News>,
-    stop: Stop,
-    bounds: ToolBounds,
-    any_host: bool,
-}
-
-impl Worker {
-    /// What may be told of an outcome, with the paths that the sandbox refused. They are read from what is left when
-    /// secrets are taken out: a half of a secret is not known for one.
-    fn told(&self, call: &ToolCall, outcome: ToolOutcome) -> ToolOutcome {
-        let mut outcome = hidden::outcome(&self.host.redactor, outcome);
-        let Confining::In(confined) = &self.powers.confining else { return outcome };
-        if call.tool.as_str() != "bash" || outcome.status != OutcomeStatus::Failed {
-            return outcome;
-        }
-        let cwd = call.input.get("cwd").and_then(serde_json::Value::as_str).unwrap_or_default();
-        let cwd = self.workspace.path().join(cwd);
-        for denied in denied_paths(&outcome.text, confined.confinement(), &cwd) {
-            let line = denied.to_string();
-            outcome.text.push_str(&format!("\n[{line}]"));
-            outcome.measured.denied.push(line);
-        }
-        outcome
-    }
-
-    fn run(&self, call: &ToolCall) -> ToolOutcome {
-        let confining = self.powers.confining.telling(|| {
-            let (news, call, host) = (self.news.clone(), call.id.clone(), self.host.clone());
-            Arc::new(move |connection| {
-                let connection = hidden::connection(&host.redactor, connection);
-                let event = Event::ConnectionEnded { call: call.clone(), connection };
-                // The session may be over; then nobody wants to know.
-                news.send(News::Aside(Box::new(event))).unwrap_or_default();
-            })
-        });
-        let fetch = match (confining.network(), self.any_host) {
-            (Some(network), false) => self.host.fetch.clone().within(network),
-            (Some(_) | None, _) => self.host.fetch.clone(),
-        };
-        let plain = self.host.env.iter().map(|(name, value)| (name.clone(), value.as_str().into()));
-        let env: Vec<_> = plain
-            .chain(self.host.secrets.env_for(&call.tool, self.powers.credentials.as_ref()))
-            .collect();
-        let context = ToolContext {
-            workspace: &self.workspace,
-            stop: &self.stop,
-            bounds: self.bounds,
-            fetch: &fetch,
-            env: &env,
-            confines: confining.confines(),
-        };
-        run(&self.host, &context, call)
-    }
-}
-
-fn run(host: &SharedHost, context: &ToolContext<'_>, call: &ToolCall) -> ToolOutcome {
-    let begun = Instant::now();
-    let mut outcome = host.tools.run(call, context);
-    let duration = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-    if outcome.measured.duration_ms.is_none() {
-        outcome.measured = Measured { duration_ms: Some(duration), ..outcome.measured };
-    }
-    if context.stop.is_stopped() && outcome.status != OutcomeStatus::Done {
-        outcome.status = OutcomeStatus::Stopped;
-    }
-    outcome
 }
 
 /// Gives the calls their ids and their one form, and counts what the provider did not count.

@@ -132,6 +132,7 @@ pub(crate) fn terms(plan: &RunPlan, at: usize) -> Terms {
         check: plan.check.clone(),
         persona: plan.steps.get(at).and_then(|step| step.persona.clone()),
         bounds: plan.given.bounds.as_deref().cloned(),
+        shaping: Default::default(),
     }
 }
 

@@ -43,7 +43,9 @@ pub fn replay(ledger: &Ledger, run: &RunId, definitions: &Definitions) -> Result
         let at = row.step as usize;
         let agent = &run_plan.steps.get(at).map_or(&run_plan.agent, |step| &step.agent);
         // What access decided is part of what happened; `access replay` looks at that.
-        let terms = Terms { bounds: rebuild::bounds(&record)?, ..plan::terms(&run_plan, at) };
+        let bounds = rebuild::bounds(&record)?;
+        let shaping = record.plan.shaping.clone();
+        let terms = Terms { bounds, shaping, ..plan::terms(&run_plan, at) };
         let step = task.map(|task| (task, at));
         let charter = definitions.charter(agent, step, &terms, &moment)?;
         let charter = match &record.plan.compaction {

@@ -3,7 +3,7 @@
 //! Must never: begin a step before the one before it is recorded as done, or a turn in a session that
 //! somebody else owns.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -22,13 +22,16 @@ use crate::door::{Said, unplaced};
 use crate::error::Error;
 use crate::hidden;
 use crate::host::{SharedHost, Witness};
+use crate::jobs;
 use crate::limits::TURN_ENTRIES_MAX;
 use crate::mail::Following;
 use crate::nobody::Nobody;
 use crate::plan;
 use crate::reply;
 use crate::session::{Attendance, Handle, Left, News};
+use crate::shaping::{Before, LeftHook, left_hooks};
 use crate::step::Resumed;
+use crate::trust;
 
 /// What is asked of a run.
 pub struct Order {
@@ -123,6 +126,12 @@ pub(crate) struct Underway {
     pub(crate) asked: u64,
     /// Whether a turn of it was too long and is tried again.
     pub(crate) retried: bool,
+    /// What the hooks before the turn of a step came to.
+    pub(crate) shaped: Option<(usize, Before)>,
+    /// Hooks that another process started for a turn that has not begun.
+    pub(crate) left_hooks: VecDeque<LeftHook>,
+    /// Whether the session is this run's alone, and over with it.
+    pub(crate) alone: bool,
     _ownership: Ownership,
     _following: Following,
 }
@@ -143,9 +152,11 @@ impl Runner<'_> {
         accepted: &mut dyn FnMut(&About),
     ) -> Result<Outcome, Error> {
         let ledger = &self.host.ledger;
+        trust::check(ledger, self.definitions, plan.steps.iter().map(|step| &step.agent))?;
         let model = self.host.models.open(&plan.asked.model, &plan.asked.fallbacks)?;
         let workspace = open_workspace(&plan.workspace)?;
         let id = RunId::from_number((self.host.new_number)());
+        let alone = order.session.is_none();
         let key = order.session.unwrap_or_else(|| SessionKey::new(id.as_str()));
         let found = ledger.session_named(&key, &order.agent)?;
         let session = match &found {
@@ -189,6 +200,9 @@ impl Runner<'_> {
             workspace,
             asked: 0,
             retried: false,
+            shaped: None,
+            left_hooks: VecDeque::new(),
+            alone,
             _ownership: ownership,
             _following: following,
         };
@@ -199,6 +213,8 @@ impl Runner<'_> {
     pub fn resume(&self, run: &RunId) -> Result<Outcome, Error> {
         let ownership = self.claim(run)?;
         let plan = plan::recorded(&self.host.ledger, run)?;
+        let agents = plan.steps.iter().map(|step| &step.agent);
+        trust::check(&self.host.ledger, self.definitions, agents)?;
         let model = self.host.models.open(&plan.asked.model, &plan.asked.fallbacks)?;
         self.take_up((run, plan), model, ownership)
     }
@@ -234,6 +250,7 @@ impl Runner<'_> {
         let about = About { session: Some(session.clone()), run: Some(run.clone()), turn: None };
         let resumed = [Event::RunResumed {}].into_iter().chain(self.host.enforcer.event());
         let recorded = self.record(&about, resumed.collect())?;
+        jobs::reap_of_run(ledger, run)?;
         let seq = recorded.last().map_or(0, |envelope| envelope.seq);
         let following = self.host.mail.follow(ledger, &session, seq, self.post.sender.clone())?;
         let workspace = open_workspace(&plan.workspace)?;
@@ -254,13 +271,16 @@ impl Runner<'_> {
             workspace,
             asked: asked(&entries, latest.map(|turn| &turn.id)),
             retried: overflowed(&entries, latest.map(|turn| &turn.id)),
+            shaped: None,
+            left_hooks: left_hooks(&entries),
+            alone: false,
             _ownership: ownership,
             _following: following,
         };
         let cancelled = || entries.iter().any(|one| one.event == Event::CancelReceived {});
         if open.is_none() && cancelled() {
             let skipped = skipped(&underway.plan, next).collect();
-            return self.end(&underway, skipped, (Ending::Cancelled, None));
+            return self.end(&mut underway, skipped, (Ending::Cancelled, None));
         }
         let Some(turn) = latest else {
             let is_begun = steps.get(next).is_some_and(|step| step.status == StepStatus::Running);
@@ -271,11 +291,13 @@ impl Runner<'_> {
         let at = turn.step as usize;
         match self.go_on(&mut underway, &turn.id, at)? {
             Resumed::Room => self.steps(underway, at),
-            Resumed::Step(Left::Over(Ending::Done), _) => match self.succeeded(&underway, at)? {
-                Some(outcome) => Ok(outcome),
-                None => self.steps(underway, at + 1),
-            },
-            Resumed::Step(left, trouble) => self.leave(&underway, at, left, trouble),
+            Resumed::Step(Left::Over(Ending::Done), _) => {
+                match self.succeeded(&mut underway, at)? {
+                    Some(outcome) => Ok(outcome),
+                    None => self.steps(underway, at + 1),
+                }
+            }
+            Resumed::Step(left, trouble) => self.leave(&mut underway, at, left, trouble),
         }
     }
 
@@ -284,18 +306,18 @@ impl Runner<'_> {
         for at in from..underway.plan.steps.len() {
             match self.step(&mut underway, at)? {
                 (Left::Over(Ending::Done), _) => {
-                    if let Some(outcome) = self.succeeded(&underway, at)? {
+                    if let Some(outcome) = self.succeeded(&mut underway, at)? {
                         return Ok(outcome);
                     }
                 }
-                (left, trouble) => return self.leave(&underway, at, left, trouble),
+                (left, trouble) => return self.leave(&mut underway, at, left, trouble),
             }
         }
-        self.end(&underway, Vec::new(), (Ending::Done, None))
+        self.end(&mut underway, Vec::new(), (Ending::Done, None))
     }
 
     /// A step did what it should: the next one begins, or the run is over.
-    fn succeeded(&self, underway: &Underway, at: usize) -> Result<Option<Outcome>, Error> {
+    fn succeeded(&self, underway: &mut Underway, at: usize) -> Result<Option<Outcome>, Error> {
         let over = step_ended(at, StepStatus::Succeeded);
         match begins(&underway.plan, at + 1) {
             Some(next) => {
@@ -308,7 +330,7 @@ impl Runner<'_> {
 
     fn leave(
         &self,
-        underway: &Underway,
+        underway: &mut Underway,
         at: usize,
         left: Left,
         trouble: Option<String>,
@@ -331,10 +353,13 @@ impl Runner<'_> {
     /// Ends the run, with what became of the steps that were left.
     fn end(
         &self,
-        underway: &Underway,
+        underway: &mut Underway,
         mut steps: Vec<Event>,
         (ending, message): (Ending, Option<String>),
     ) -> Result<Outcome, Error> {
+        if underway.alone {
+            self.after_session(underway, "run ended")?;
+        }
         steps.push(Event::RunEnded { ending, message: message.clone() });
         self.record(&underway.about(), steps)?;
         if !underway.plan.given.inbounds.is_empty() {

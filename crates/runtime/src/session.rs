@@ -15,12 +15,13 @@ use agentry_protocol::ApprovalId;
 use agentry_protocol::call::{OutcomeStatus, Repeat, ToolOutcome};
 use agentry_protocol::envelope::{Draft, Envelope};
 use agentry_protocol::event::{Ending, Event};
+use agentry_protocol::hook::{HookChange, HookReport, HookResult};
 use agentry_store::Ledger;
 use agentry_tools::ToolBounds;
 
 use crate::define::Definitions;
 use crate::error::Error;
-use crate::perform::{Asking, Work, Workers};
+use crate::perform::{Asking, Consulted, Work, Workers};
 
 /// Something that the session must know.
 pub(crate) enum News {
@@ -110,7 +111,7 @@ impl Session<'_> {
                 work.iter().for_each(|work| self.workers.settle(work));
                 told
             }
-            News::Aside(event) => self.record_and_perform(turn, Some(*event), None, Vec::new()),
+            News::Aside(event) => self.record_and_perform(turn, vec![*event], None, Vec::new()),
             News::Input(envelope) => self.take_input(turn, &envelope),
             News::Alone => {
                 self.attendance = Attendance::Absent;
@@ -122,8 +123,9 @@ impl Session<'_> {
 
     /// Tells the turn something that is recorded in the same breath.
     pub(crate) fn tell(&mut self, turn: &mut Turn, event: Event) -> Result<(), Error> {
-        let moves = turn.tell(&event).map_err(halted)?;
-        self.record_and_perform(turn, Some(event), None, moves)
+        let events = self.workers.settled(event)?;
+        let told = events.first().map(|event| turn.tell(event)).transpose().map_err(halted)?;
+        self.record_and_perform(turn, events, None, told.unwrap_or_default())
     }
 
     fn take_input(&mut self, turn: &mut Turn, envelope: &Envelope) -> Result<(), Error> {
@@ -140,22 +142,22 @@ impl Session<'_> {
     fn tell_recorded(&mut self, turn: &mut Turn, envelope: &Envelope) -> Result<(), Error> {
         let moves = turn.tell_at(&envelope.event, envelope.time).map_err(halted)?;
         let taken = Event::InputTaken { input: envelope.seq };
-        self.record_and_perform(turn, Some(taken), Some(envelope.seq), moves)
+        self.record_and_perform(turn, vec![taken], Some(envelope.seq), moves)
     }
 
     /// Records what happened and what was chosen, all or nothing; then does it.
     pub(crate) fn record_and_perform(
         &mut self,
         turn: &mut Turn,
-        event: Option<Event>,
+        events: Vec<Event>,
         cause: Option<u64>,
         moves: Vec<Move>,
     ) -> Result<(), Error> {
         let about = &self.workers.about;
         let draft = |event| Draft { cause, about: about.clone(), event };
-        let told = usize::from(event.is_some());
+        let told = events.len();
         let drafts: Vec<Draft> =
-            event.into_iter().chain(moves.iter().map(Move::event)).map(draft).collect();
+            events.into_iter().chain(moves.iter().map(Move::event)).map(draft).collect();
         if drafts.is_empty() {
             return Ok(());
         }
@@ -178,6 +180,9 @@ impl Session<'_> {
             Move::StopCall { call } => self.workers.stop(&Work::Call(call)),
             Move::RunCheck { iteration, command } => {
                 self.workers.run_check(iteration, command, bounds(turn));
+            }
+            Move::RunHook { number, hook, call, outcome } => {
+                self.workers.run_hook(turn, Consulted { number, hook, call, outcome });
             }
             // Recorded, and that is all there is to do.
             Move::Propose { .. }
@@ -214,6 +219,11 @@ impl Session<'_> {
                 Undone::Check { iteration } => {
                     let outcome = uncertain(None);
                     self.tell(turn, Event::CheckFinished { iteration, outcome })?;
+                }
+                Undone::Hook { number, moment, program } => {
+                    let report = Box::new(uncertain_hook());
+                    let change = HookChange::Finished { number, moment, program, report };
+                    self.tell(turn, Event::Hook(change))?;
                 }
             }
         }
@@ -266,7 +276,18 @@ fn uncertain(repeat: Option<Repeat>) -> ToolOutcome {
     ToolOutcome::new(OutcomeStatus::Uncertain, text)
 }
 
+/// A hook that nobody knows the end of has no say; it is not run again.
+pub(crate) fn uncertain_hook() -> HookReport {
+    let why = "the process stopped while it was under way, and nobody knows how far it came; it is not \
+               run again";
+    let result = HookResult::Failed { why: why.to_owned() };
+    HookReport { job: None, result, notes: Vec::new() }
+}
+
 fn work_of(event: &Event) -> Option<Work> {
+    if let Event::Hook(HookChange::Finished { number, .. }) = event {
+        return Some(Work::Hook(*number));
+    }
     if let Event::ModelReplied { step, .. } | Event::ModelFailed { step, .. } = event {
         return Some(Work::Step(*step));
     }
@@ -281,6 +302,7 @@ fn work_undone(undone: &Undone) -> Work {
         Undone::Model { step, .. } => Work::Step(*step),
         Undone::Call(call) => Work::Call(call.id.clone()),
         Undone::Check { iteration } => Work::Check(*iteration),
+        Undone::Hook { number, .. } => Work::Hook(*number),
     }
 }
 

@@ -13,6 +13,7 @@ use agentry_kernel::turn::Turn;
 use agentry_protocol::approval::Reach;
 use agentry_protocol::envelope::{About, Envelope};
 use agentry_protocol::event::{Ending, Event, TurnPlan};
+use agentry_protocol::hook::Shaping;
 use agentry_protocol::{ApprovalId, ContentHash, SessionId, TurnId};
 use agentry_store::{CallStatus, Filter, TurnStatus};
 
@@ -22,10 +23,12 @@ use crate::history;
 use crate::limits::{RETOLD_CALL_CHARS_MAX, RETOLD_CALLS_MAX, TURN_ENTRIES_MAX};
 use crate::perform::Workers;
 use crate::plan;
+use crate::programs::Programs;
 use crate::rebuild;
 use crate::request;
 use crate::run::{Runner, Underway};
 use crate::session::{Left, News, Session, halted, is_for_turn};
+use crate::shaping;
 
 /// How a turn left the loop, and why in words.
 pub(crate) type Ended = (Left, Option<String>);
@@ -79,8 +82,23 @@ impl Runner<'_> {
     fn turn(&self, underway: &mut Underway, at: usize, trigger: Trigger) -> Result<Tried, Error> {
         let id = TurnId::from_number((self.host.new_number)());
         let task = plan::task(self.definitions, &underway.plan)?;
-        let charter = self.charter(underway, at, &id)?;
+        let mut charter = self.charter(underway, at, &id)?;
         let mut prompt = plan::prompt(&underway.plan, task, at);
+        if underway.shaped.as_ref().is_none_or(|(step, _)| *step != at) {
+            let before = self.before_turn(underway, at, (&id, &charter, &prompt))?;
+            if let Some(why) = before.blocked {
+                return Ok(Tried::Ended((Left::Over(Ending::Denied), Some(why))));
+            }
+            underway.shaped = Some((at, before));
+        }
+        if let Some((_, before)) = &underway.shaped {
+            for text in &before.context {
+                write!(prompt, "\n\n{text}").expect("a string takes everything");
+            }
+            if !before.shaping.is_empty() {
+                charter = self.charter(underway, at, &id)?;
+            }
+        }
         if underway.retried {
             prompt.push_str(&self.retold(underway, at)?);
         }
@@ -95,6 +113,7 @@ impl Runner<'_> {
             images: if at == 0 { underway.plan.given.images.clone() } else { Vec::new() },
             charter: serde_json::to_value(&charter).expect("a charter is plain JSON"),
             standing: self.standing(&underway.session)?,
+            shaping: underway.shaping(at),
         };
         let history = match self.make_room(underway, (&id, &charter), &mut plan, trigger)? {
             Room::Made(history) => history,
@@ -108,7 +127,7 @@ impl Runner<'_> {
         let early = self.early(underway, plan.parent.as_ref())?;
         session.record_and_perform(
             &mut turn,
-            Some(Event::TurnStarted(Box::new(plan))),
+            vec![Event::TurnStarted(Box::new(plan))],
             None,
             moves,
         )?;
@@ -129,6 +148,7 @@ impl Runner<'_> {
         let ledger = &self.host.ledger;
         let (mut turn, taken) =
             rebuild::rebuild(ledger, (&underway.id, id), self.definitions.level)?;
+        underway.shaped = Some((at, self.shaped_before(id)?));
         let mut session = self.session(underway, id, at)?;
         session.taken = taken;
         session.workers.confine(&turn.charter().authority);
@@ -163,6 +183,7 @@ impl Runner<'_> {
         let mut terms = plan::terms(&underway.plan, at);
         let ledger = &self.host.ledger;
         terms.bounds = terms.bounds.map(|bounds| request::renewed(ledger, bounds)).transpose()?;
+        terms.shaping = underway.shaping(at);
         self.definitions.charter(agent, task.map(|task| (task, at)), &terms, &moment)
     }
 
@@ -266,10 +287,19 @@ impl Runner<'_> {
         let agent = &underway.plan.steps[at].agent;
         let skills = self.definitions.loadable(agent, task.map(|task| (task, at)));
         let skills = skills.unwrap_or_default();
+        let programs = self.definitions.agent(agent).and_then(|agent| {
+            let persona = shaping::worn(agent, underway, at, &underway.shaping(at));
+            Ok(Programs { persona, ..Programs::of(self.definitions, agent)? })
+        });
+        let programs = programs.ok();
+        let model = match underway.shaping(at).model {
+            Some(model) => self.host.models.open(&model, &underway.plan.asked.fallbacks)?,
+            None => underway.model.clone(),
+        };
         let mut workers = Workers::new(
             self.host.clone(),
-            (underway.model.clone(), underway.workspace.clone()),
-            skills,
+            (model, underway.workspace.clone()),
+            (skills, programs),
             (self.witness.clone(), self.post.sender.clone()),
             about,
         );
@@ -296,6 +326,12 @@ impl Runner<'_> {
 }
 
 impl Underway {
+    /// What the hooks before the turn of a step made of it.
+    fn shaping(&self, at: usize) -> Shaping {
+        let shaped = self.shaped.as_ref().filter(|(step, _)| *step == at);
+        shaped.map(|(_, before)| before.shaping.clone()).unwrap_or_default()
+    }
+
     /// Whether a step only sums up older turns.
     pub(crate) fn is_compaction(&self, at: usize) -> bool {
         self.plan.steps.get(at).is_some_and(|step| step.uses == plan::COMPACT)

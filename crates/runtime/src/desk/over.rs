@@ -55,13 +55,24 @@ impl Desk {
 
     /// A run could not begin or go on. What it was for is told, or it is tried again later.
     fn failed(&mut self, session: &SessionId, error: &Error) -> Result<(), Error> {
-        let about_agent =
-            matches!(error, Error::Definition(_) | Error::Model(_) | Error::Workspace { .. });
+        let about_agent = matches!(
+            error,
+            Error::Definition(_)
+                | Error::Model(_)
+                | Error::Workspace { .. }
+                | Error::Untrusted { .. }
+        );
+        // Who serves is told what to do; who wrote is not told where what lies.
+        let help = if let Error::Untrusted { place, .. } = error {
+            format!("; look at them with `agentry trust {place}`")
+        } else {
+            String::new()
+        };
         if about_agent && self.host.ledger.turn_under_way(session)?.is_none() {
             // Trying again would not help, and whoever waits must be told.
             let Some(live) = self.live.get_mut(session) else { return Ok(()) };
             let (events, run) = (std::mem::take(&mut live.starting), live.run.clone());
-            (self.say)(&format!("{session}: {error}"));
+            (self.say)(&format!("{session}: {error}{help}"));
             match run {
                 None => self.unrun(session, events, Unrun::NoAgent, Some(&error.to_string()))?,
                 Some(run) => self.give_up(session, run, error)?,
@@ -79,7 +90,7 @@ impl Desk {
         let wait = self.rest.waits.entry(session.clone()).or_insert(BUSY_SESSION_WAIT_MS);
         let at = self.host.ledger.now().saturating_add(*wait);
         *wait = wait.saturating_mul(2).min(BUSY_SESSION_WAIT_MS_MAX);
-        (self.say)(&format!("{session}: {error}; tried again later"));
+        (self.say)(&format!("{session}: {error}{help}; tried again later"));
         // What waits stands in the ledger; from there it is taken again.
         self.live.remove(session);
         self.rest.wakes.insert((at, session.clone()));

@@ -13,7 +13,7 @@ use agentry_kernel::route;
 use agentry_model::Delta;
 use agentry_protocol::envelope::{About, Envelope};
 use agentry_protocol::event::Event;
-use agentry_protocol::{RunId, SessionId};
+use agentry_protocol::{CallId, RunId, SessionId};
 
 use super::{Live, Word};
 use crate::error::Error;
@@ -175,5 +175,9 @@ impl Witness for Looking {
 
     fn heard(&self, about: &About, asked: u64, delta: &Delta) {
         self.outer.heard(about, asked, delta);
+    }
+
+    fn progressed(&self, about: &About, call: &CallId, line: &str) {
+        self.outer.progressed(about, call, line);
     }
 }

@@ -1,0 +1,141 @@
+//! What a program asks the runtime while it runs: two pipes with names, one line each way.
+//!
+//! A pipe needs no library: `echo '{"call": …}' > "$AGENTRY_CALL"; read answer < "$AGENTRY_ANSWER"`.
+//!
+//! Must never: wait for a program that does not read its answer, or answer more often than it may ask.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentry_sandbox::Stop;
+use rustix::event::{PollFd, PollFlags};
+use rustix::fs::{CWD, Mode, OFlags};
+use serde_json::{Value, json};
+
+use crate::limits::{CALLBACK_BYTES_MAX, CALLBACKS_MAX};
+
+/// How often it is looked whether the program is over.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Somebody who answers the questions of a program.
+pub trait Callback: Send + Sync {
+    /// Answers one question, or says why not. `stop` is raised when the program is over.
+    fn answer(&self, question: &Value, stop: &Stop) -> Result<Value, String>;
+}
+
+/// The two pipes of one program.
+pub(super) struct Pipes {
+    pub(super) call: PathBuf,
+    pub(super) answer: PathBuf,
+    // Held open for both ways, so that neither side ever waits for the other to open it.
+    calls: File,
+    answers: File,
+}
+
+impl Pipes {
+    /// Makes them in a directory that is the program's own.
+    pub(super) fn make(directory: &Path) -> io::Result<Self> {
+        let (call, answer) = (directory.join("call"), directory.join("answer"));
+        let open = |path: &Path| -> io::Result<File> {
+            rustix::fs::mkfifoat(CWD, path, Mode::RUSR | Mode::WUSR)?;
+            let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            Ok(File::from(rustix::fs::openat(CWD, path, flags, Mode::empty())?))
+        };
+        let (calls, answers) = (open(&call)?, open(&answer)?);
+        Ok(Self { call, answer, calls, answers })
+    }
+
+    /// Answers until the program is over.
+    pub(super) fn serve(mut self, callback: &Arc<dyn Callback>, over: &Stop) {
+        let mut read = Vec::new();
+        let mut asked = 0;
+        while let Some(line) = self.line(&mut read, over) {
+            asked += 1;
+            let answer = match line {
+                Err(why) => Err(why),
+                Ok(_) if asked > CALLBACKS_MAX => {
+                    Err(format!("a hook may ask {CALLBACKS_MAX} questions, and has"))
+                }
+                Ok(line) => question(&line).and_then(|asked| callback.answer(&asked, over)),
+            };
+            let mut text = match answer {
+                Ok(Value::Object(mut fields)) => {
+                    fields.insert("ok".to_owned(), Value::Bool(true));
+                    Value::Object(fields).to_string()
+                }
+                Ok(value) => json!({ "ok": true, "value": value }).to_string(),
+                Err(error) => json!({ "ok": false, "error": error }).to_string(),
+            };
+            text.push('\n');
+            if self.say(text.as_bytes(), over).is_err() {
+                return;
+            }
+        }
+    }
+
+    /// The next line; none when the program is over.
+    fn line(&mut self, read: &mut Vec<u8>, over: &Stop) -> Option<Result<Vec<u8>, String>> {
+        loop {
+            if let Some(end) = read.iter().position(|byte| *byte == b'\n') {
+                let rest = read.split_off(end + 1);
+                return Some(Ok(std::mem::replace(read, rest)));
+            }
+            if read.len() > CALLBACK_BYTES_MAX {
+                read.clear();
+                return Some(Err(format!("a question has at most {CALLBACK_BYTES_MAX} bytes")));
+            }
+            if !self.wait(PollFlags::IN, over) {
+                return None;
+            }
+            let mut piece = [0; 4096];
+            match self.calls.read(&mut piece) {
+                Ok(count) => read.extend_from_slice(&piece[..count]),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(_) => return None,
+            }
+        }
+    }
+
+    fn say(&mut self, mut text: &[u8], over: &Stop) -> io::Result<()> {
+        while !text.is_empty() {
+            match self.answers.write(text) {
+                Ok(count) => text = &text[count..],
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if !self.wait(PollFlags::OUT, over) {
+                        return Err(error);
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until there is something to read or room to write; no if the program is over.
+    fn wait(&self, for_what: PollFlags, over: &Stop) -> bool {
+        let file = if for_what == PollFlags::IN { &self.calls } else { &self.answers };
+        while !over.is_stopped() {
+            let mut fds = [PollFd::new(file, for_what)];
+            let time =
+                rustix::time::Timespec { tv_sec: 0, tv_nsec: i64::from(LOOK.subsec_nanos()) };
+            match rustix::event::poll(&mut fds, Some(&time)) {
+                Ok(0) | Err(rustix::io::Errno::INTR) => {}
+                Ok(_) => return true,
+                Err(_) => return false,
+            }
+        }
+        false
+    }
+}
+
+fn question(line: &[u8]) -> Result<Value, String> {
+    let value: Value =
+        serde_json::from_slice(line).map_err(|error| format!("this is not JSON: {error}"))?;
+    match value.is_object() {
+        true => Ok(value),
+        false => Err("a question is a JSON object".to_owned()),
+    }
+}

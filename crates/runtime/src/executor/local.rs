@@ -1,0 +1,429 @@
+//! Runs a job on this machine, in the sandbox of its agent.
+//!
+//! Must never: run a program whose text is not the one that was looked at, or with less than its confinement.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use agentry_protocol::ContentHash;
+use agentry_protocol::confinement::{Confinement, Connection};
+use agentry_protocol::job::{JobReport, JobState};
+use agentry_sandbox::{
+    Bounds, Command, Cwd, Ending, Error, Finished, Job as Confinable, Kept, Source, Stop, Streams,
+};
+use agentry_tools::Confined;
+use secrecy::ExposeSecret;
+
+use super::callback::Pipes;
+use super::slot::Slot;
+use super::{Assignment, Executor, LeftBehind, Names, Performed, Program, hash_of};
+use crate::enforcer::Confining;
+use crate::limits::{
+    JOB_OUTPUT_BYTES_MAX, JOB_SAID_BYTES_MAX, JOB_SLOTS_KEPT, PROGRESS_CHARS_MAX,
+    PROGRESS_LINES_MAX,
+};
+
+/// What every program of an agent gets in its environment: no colours, no pagers, the runtime's mark.
+const FIXED: [(&str, &str); 9] = [
+    ("NO_COLOR", "1"),
+    ("TERM", "dumb"),
+    ("LANG", "C.UTF-8"),
+    ("LC_ALL", "C.UTF-8"),
+    ("PAGER", "cat"),
+    ("GIT_PAGER", "cat"),
+    ("CYBROS_NEXUS", "1"),
+    ("AGENTRY", "1"),
+    // What a program leaves beside its text would change what was looked at.
+    ("PYTHONDONTWRITEBYTECODE", "1"),
+];
+
+/// The executor in this process.
+#[derive(Default)]
+pub struct Local {
+    slots: Mutex<HashMap<ContentHash, Vec<Slot>>>,
+}
+
+impl Local {
+    fn slot(&self, key: &ContentHash) -> std::io::Result<Slot> {
+        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        match slots.get_mut(key).and_then(Vec::pop) {
+            Some(slot) => Ok(slot),
+            None => Slot::new(),
+        }
+    }
+
+    fn put_back(&self, key: ContentHash, slot: Slot) {
+        if slot.clear().is_err() {
+            return slot.remove();
+        }
+        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept: usize = slots.values().map(Vec::len).sum();
+        if kept < JOB_SLOTS_KEPT {
+            slots.entry(key).or_default().push(slot);
+        }
+    }
+
+    fn env(assignment: &Assignment, slot: &Slot) -> Vec<(OsString, OsString)> {
+        let mut env: Vec<(OsString, OsString)> =
+            FIXED.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+        let kind = match assignment.names {
+            Names::Hook => "HOOK",
+            Names::Tool => "TOOL",
+        };
+        for mark in ["AGENTRY", "CYBROS"] {
+            env.push((format!("{mark}_{kind}_INPUT").into(), slot.input().into()));
+            env.push((format!("{mark}_{kind}_OUTPUT").into(), slot.output().into()));
+        }
+        env.push(("AGENTRY_WORKSPACE".into(), assignment.job.workspace.clone().into()));
+        if let Some(directory) = &assignment.agent_directory {
+            env.push(("AGENTRY_AGENT_DIR".into(), directory.into()));
+        }
+        let libraries = slot.libraries();
+        for (name, folder) in [("RUBYLIB", "ruby"), ("PYTHONPATH", "python"), ("NODE_PATH", "node")]
+        {
+            env.push((name.into(), libraries.join(folder).into()));
+        }
+        env.push(("AGENTRY_SH".into(), libraries.join("sh/agentry.sh").into()));
+        let given = assignment.env.iter();
+        env.extend(given.map(|(name, value)| (name.into(), value.expose_secret().into())));
+        env
+    }
+
+    fn run(
+        &self,
+        assignment: &Assignment,
+        slot: &Slot,
+        hear: &dyn Fn(&str),
+        stop: &Stop,
+    ) -> Result<Performed, String> {
+        let input = serde_json::to_vec(&assignment.input).map_err(|error| error.to_string())?;
+        let own = |error: std::io::Error| format!("its files cannot be made: {error}");
+        let program = match &assignment.program {
+            Program::File(path) => {
+                let text = std::fs::read(path)
+                    .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
+                check_text(assignment, &text)?;
+                slot.fill(&input, None).map_err(own)?;
+                path.clone()
+            }
+            Program::Kept(text) => {
+                check_text(assignment, text)?;
+                let path = slot.fill(&input, Some(text)).map_err(own)?;
+                path.ok_or("its text was not written")?
+            }
+        };
+        let mut env = Self::env(assignment, slot);
+        if let Some(folder) = &assignment.artifacts {
+            env.push(("AGENTRY_ARTIFACTS".into(), slot.make_folder(folder).map_err(own)?.into()));
+        }
+        let pipes = assignment.callback.as_ref().map(|_| Pipes::make(&slot.own())).transpose();
+        let pipes = pipes.map_err(own)?;
+        if let Some(pipes) = &pipes {
+            env.push(("AGENTRY_CALL".into(), pipes.call.clone().into()));
+            env.push(("AGENTRY_ANSWER".into(), pipes.answer.clone().into()));
+        }
+        let command = Command {
+            program: program.into(),
+            args: assignment.args.iter().map(OsString::from).collect(),
+            cwd: Cwd::Path(PathBuf::from(&assignment.job.workspace)),
+            env,
+            stdin: Some(input),
+            streams: Streams::Apart,
+        };
+        let over = Stop::new();
+        thread::scope(|scope| {
+            if let (Some(pipes), Some(callback)) = (pipes, &assignment.callback) {
+                let over = over.clone();
+                scope.spawn(move || pipes.serve(callback, &over));
+            }
+            let performed = self.confined(assignment, slot, &command, (hear, stop));
+            over.stop();
+            performed
+        })
+    }
+
+    /// Runs the command where it is to be run.
+    fn confined(
+        &self,
+        assignment: &Assignment,
+        slot: &Slot,
+        command: &Command,
+        (hear, stop): (&dyn Fn(&str), &Stop),
+    ) -> Result<Performed, String> {
+        let time = Duration::from_millis(assignment.job.timeout_ms);
+        let bounds = Bounds { time, output_bytes_max: JOB_OUTPUT_BYTES_MAX };
+        let lines = Lines::new(hear);
+        let listen = |source: Source, piece: &[u8]| lines.take(source, piece);
+        let (finished, refused) = match &assignment.confining {
+            Confining::Missing(why) => return Err(why.to_string()),
+            Confining::Off => {
+                (agentry_sandbox::run_heard(command, &bounds, stop, Some(&listen)), Vec::new())
+            }
+            Confining::In(confined) => {
+                let confinement = Self::confinement(confined.confinement(), assignment, slot);
+                in_sandbox(confined, &confinement, command, (&bounds, &listen), stop)
+            }
+        };
+        lines.end();
+        match finished {
+            Ok(finished) => Ok(performed(assignment, slot, &finished, &refused)),
+            Err(error @ (Error::ProgramNotFound { .. } | Error::NotExecutable { .. })) => {
+                Err(format!("{error}; look at its first line, which names what runs it"))
+            }
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// What the agent's commands may do, with the job's own files.
+    fn confinement(agents: &Confinement, assignment: &Assignment, slot: &Slot) -> Confinement {
+        let mut confinement = agents.clone();
+        let shown = |path: &Path| path.display().to_string();
+        let add = |list: &mut Vec<String>, path: String| {
+            if !list.contains(&path) {
+                list.push(path);
+            }
+        };
+        add(&mut confinement.allow_read, shown(&slot.given()));
+        if let Some(directory) = &assignment.agent_directory {
+            add(&mut confinement.allow_read, shown(directory));
+        }
+        add(&mut confinement.allow_write, shown(&slot.own()));
+        confinement
+    }
+}
+
+impl Executor for Local {
+    fn name(&self) -> &str {
+        "local"
+    }
+
+    fn perform(&self, assignment: &Assignment, hear: &dyn Fn(&str), stop: &Stop) -> Performed {
+        // Whoever finds what another left must be allowed the same.
+        let key = match &assignment.confining {
+            Confining::In(confined) => confined.confinement().hash(),
+            Confining::Off | Confining::Missing(_) => Confinement::off().hash(),
+        };
+        let slot = match self.slot(&key) {
+            Ok(slot) => slot,
+            Err(error) => return Performed::refused(format!("its files cannot be made: {error}")),
+        };
+        let done = self.run(assignment, &slot, hear, stop).unwrap_or_else(Performed::refused);
+        self.put_back(key, slot);
+        done
+    }
+}
+
+fn check_text(assignment: &Assignment, text: &[u8]) -> Result<(), String> {
+    if hash_of(text) == assignment.job.hash {
+        return Ok(());
+    }
+    Err(format!(
+        "{} is not what it was when it was looked at, so it was not run",
+        assignment.job.program
+    ))
+}
+
+type Heard<'a> = (&'a Bounds, &'a dyn Fn(Source, &[u8]));
+
+fn in_sandbox(
+    confined: &Confined,
+    confinement: &Confinement,
+    command: &Command,
+    (bounds, listen): Heard<'_>,
+    stop: &Stop,
+) -> (Result<Finished, Error>, Vec<String>) {
+    let refused = Arc::new(Mutex::new(Vec::new()));
+    let (tell, seen) = (confined.connected(), refused.clone());
+    let connected = Arc::new(move |connection: Connection| {
+        if let Some(line) = connection.denial() {
+            seen.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+        }
+        tell(connection);
+    });
+    let job = Confinable { command, confinement, bounds, connected, hear: Some(listen) };
+    let finished = confined.sandbox().run(&job, stop);
+    let refused = std::mem::take(&mut *refused.lock().unwrap_or_else(PoisonError::into_inner));
+    (finished, refused)
+}
+
+/// What came of a program that was started.
+fn performed(
+    assignment: &Assignment,
+    slot: &Slot,
+    finished: &Finished,
+    refused: &[String],
+) -> Performed {
+    let seconds = finished.duration.as_secs_f64();
+    let (mut state, exit_code, mut why) = match finished.ending {
+        Ending::Exited(0) => (JobState::Succeeded, Some(0), None),
+        Ending::Exited(code) => {
+            (JobState::Failed, Some(code), Some(format!("it ended with exit code {code}")))
+        }
+        Ending::Signalled(signal) => {
+            (JobState::Failed, None, Some(format!("it was ended by signal {signal}")))
+        }
+        Ending::TimedOut => {
+            let why = format!("it took longer than {seconds:.1} s and was ended");
+            (JobState::TimedOut, None, Some(why))
+        }
+        Ending::OutOfMemory => {
+            (JobState::Failed, None, Some("it had more memory than it may".to_owned()))
+        }
+        Ending::Stopped => (JobState::Cancelled, None, Some("it was stopped".to_owned())),
+    };
+    let broken = finished.violations.iter().map(|line| format!("policy_violation: {line}"));
+    let mut denied: Vec<String> = refused.iter().cloned().chain(broken).collect();
+    denied.dedup();
+    if state == JobState::Succeeded && !finished.violations.is_empty() {
+        state = JobState::Failed;
+        why = Some("it touched what is protected; that was undone".to_owned());
+    }
+    let stderr = end_of(&finished.stderr);
+    let (artifacts, notes) = match &assignment.artifacts {
+        Some(folder) if state == JobState::Succeeded => slot.collect(folder),
+        Some(_) | None => Default::default(),
+    };
+    denied.extend(notes);
+    let report = JobReport {
+        exit_code,
+        duration_ms: u64::try_from(finished.duration.as_millis()).ok(),
+        why,
+        said: (!stderr.trim().is_empty()).then(|| stderr.clone()),
+        left_behind: (finished.left_behind > 0).then_some(finished.left_behind),
+        denied,
+    };
+    let stdout = match finished.stdout.whole() {
+        Some(whole) if whole.is_empty() => None,
+        Some(whole) => Some(Ok(whole)),
+        None => {
+            Some(Err(format!("its standard output has more than {JOB_OUTPUT_BYTES_MAX} bytes")))
+        }
+    };
+    let left = LeftBehind { output: slot.read_output(), stdout, stderr, artifacts };
+    Performed { state, report, left }
+}
+
+/// The end of what was said, as text.
+fn end_of(kept: &Kept) -> String {
+    let mut bytes = kept.whole().unwrap_or_else(|| kept.tail());
+    let from = bytes.len().saturating_sub(JOB_SAID_BYTES_MAX);
+    let text = String::from_utf8_lossy(&bytes.split_off(from)).into_owned();
+    text.trim_start_matches('\u{fffd}').to_owned()
+}
+
+/// Standard error, line by line, as far as anybody wants to read it.
+struct Lines<'a> {
+    hear: &'a dyn Fn(&str),
+    rest: RefCell<Vec<u8>>,
+    told: Cell<usize>,
+}
+
+impl<'a> Lines<'a> {
+    fn new(hear: &'a dyn Fn(&str)) -> Self {
+        Self { hear, rest: RefCell::default(), told: Cell::new(0) }
+    }
+
+    fn take(&self, source: Source, piece: &[u8]) {
+        if source == Source::Output || self.told.get() >= PROGRESS_LINES_MAX {
+            return;
+        }
+        let mut rest = self.rest.borrow_mut();
+        for byte in piece {
+            match byte {
+                b'\n' => {
+                    self.tell(&rest);
+                    rest.clear();
+                }
+                // Four bytes for each character, and no more than is shown.
+                _ if rest.len() < PROGRESS_CHARS_MAX * 4 => rest.push(*byte),
+                _ => {}
+            }
+        }
+    }
+
+    fn tell(&self, line: &[u8]) {
+        let line = String::from_utf8_lossy(line);
+        let line: String = line.trim().chars().take(PROGRESS_CHARS_MAX).collect();
+        if !line.is_empty() && self.told.get() < PROGRESS_LINES_MAX {
+            self.told.set(self.told.get() + 1);
+            (self.hear)(&line);
+        }
+    }
+
+    fn end(&self) {
+        self.tell(&self.rest.borrow());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use agentry_protocol::job::{Job, Purpose};
+    use agentry_protocol::tool::ToolName;
+    use agentry_protocol::{AgentId, JobId};
+    use serde_json::json;
+
+    fn assignment(text: &str, hash: ContentHash) -> Assignment {
+        let tool = ToolName::canonical("try");
+        let job = Job {
+            id: JobId::from_number(1),
+            purpose: Purpose::Tool { tool, call: None },
+            agent: AgentId::new("a"),
+            program: "tools/try".to_owned(),
+            hash,
+            workspace: "/tmp".to_owned(),
+            locks: true,
+            timeout_ms: 10_000,
+        };
+        Assignment {
+            job,
+            program: Program::Kept(text.as_bytes().to_vec()),
+            args: Vec::new(),
+            names: Names::Tool,
+            input: json!({ "arguments": { "x": 1 } }),
+            env: Vec::new(),
+            agent_directory: None,
+            looked: None,
+            confining: Confining::Off,
+            artifacts: None,
+            callback: None,
+        }
+    }
+
+    #[test]
+    fn a_text_that_is_not_the_one_that_was_looked_at_is_not_run() {
+        let marker = tempfile::NamedTempFile::new().unwrap();
+        let text = format!("#!/bin/sh\necho ran > {}\n", marker.path().display());
+        let done = Local::default().perform(
+            &assignment(&text, hash_of(b"another")),
+            &|_| {},
+            &Stop::new(),
+        );
+        assert_eq!(done.state, JobState::Failed);
+        assert!(done.report.why.unwrap().contains("is not what it was"));
+        assert_eq!(std::fs::read_to_string(marker.path()).unwrap(), "");
+    }
+
+    #[test]
+    fn a_program_gets_its_input_three_ways_and_its_words_are_heard_as_they_come() {
+        let text = "#!/bin/sh\ncmp - \"$AGENTRY_TOOL_INPUT\" && cmp \"$CYBROS_TOOL_INPUT\" \"$AGENTRY_TOOL_INPUT\" \
+                    || exit 9\necho one >&2\necho two >&2\necho '{}' > \"$CYBROS_TOOL_OUTPUT\"\n";
+        let heard = RefCell::new(Vec::new());
+        let executor = Local::default();
+        for _ in 0..2 {
+            let done = executor.perform(
+                &assignment(text, hash_of(text.as_bytes())),
+                &|line| heard.borrow_mut().push(line.to_owned()),
+                &Stop::new(),
+            );
+            assert_eq!(done.state, JobState::Succeeded, "{:?}", done.report);
+            assert_eq!(done.left.output.unwrap().unwrap(), b"{}\n");
+        }
+        assert_eq!(*heard.borrow(), ["one", "two", "one", "two"]);
+    }
+}

@@ -1,0 +1,283 @@
+//! The directory that a program and the runtime share: what it is given, and what it leaves.
+//!
+//! `in` is only read by the program, `out` is its own. Whatever lies in `out` was put there by somebody hostile.
+//! A slot is used for one program after the other, so that a sandbox around it can be used again too.
+//!
+//! Must never: follow a link, open anything but a regular file, or read more than it was told.
+
+use std::ffi::OsStr;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, FileType, Mode, OFlags};
+use tempfile::TempDir;
+
+use super::Artifact;
+use crate::limits::{
+    ARTIFACTS_BYTES_MAX, ARTIFACTS_DEPTH_MAX, ARTIFACTS_MAX, JOB_OUTPUT_BYTES_MAX,
+};
+
+const INPUT: &str = "input.json";
+const PROGRAM: &str = "program";
+const OUTPUT: &str = "output.json";
+
+/// The helper libraries, each in the directory that its language looks in.
+const LIBRARY: &str = "lib";
+const LIBRARIES: [(&str, &str); 4] = [
+    ("ruby/cybros_agent.rb", include_str!("../../../../sdk/ruby/cybros_agent.rb")),
+    ("python/agentry_agent.py", include_str!("../../../../sdk/python/agentry_agent.py")),
+    ("node/agentry_agent.js", include_str!("../../../../sdk/node/agentry_agent.js")),
+    ("sh/agentry.sh", include_str!("../../../../sdk/sh/agentry.sh")),
+];
+
+/// How what may be hostile is opened: no link is followed, and a pipe does not keep us waiting.
+const PLAIN: OFlags = OFlags::RDONLY
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY)
+    .union(OFlags::CLOEXEC);
+
+/// A shared directory; it goes when this does.
+pub(super) struct Slot {
+    directory: TempDir,
+    path: PathBuf,
+}
+
+impl Slot {
+    /// A new one.
+    pub(super) fn new() -> io::Result<Self> {
+        let directory = tempfile::Builder::new().prefix("agentry-job-").tempdir()?;
+        // The way through it must be open for whoever is not us; its name is not to be guessed.
+        std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o711))?;
+        let path = directory.path().canonicalize()?;
+        std::fs::DirBuilder::new().mode(0o755).create(path.join("in"))?;
+        std::fs::DirBuilder::new().mode(0o700).create(path.join("out"))?;
+        for (name, text) in LIBRARIES {
+            let file = path.join("in").join(LIBRARY).join(name);
+            let folder = file.parent().unwrap_or(&path);
+            std::fs::DirBuilder::new().recursive(true).mode(0o755).create(folder)?;
+            write(&file, text.as_bytes(), 0o644)?;
+        }
+        Ok(Self { directory, path })
+    }
+
+    /// What the program only reads.
+    pub(super) fn given(&self) -> PathBuf {
+        self.path.join("in")
+    }
+
+    /// Where the helper libraries lie.
+    pub(super) fn libraries(&self) -> PathBuf {
+        self.given().join(LIBRARY)
+    }
+
+    /// What is the program's own.
+    pub(super) fn own(&self) -> PathBuf {
+        self.path.join("out")
+    }
+
+    pub(super) fn input(&self) -> PathBuf {
+        self.given().join(INPUT)
+    }
+
+    pub(super) fn output(&self) -> PathBuf {
+        self.own().join(OUTPUT)
+    }
+
+    /// Writes what the program is given. The path of its text, if that is given too.
+    pub(super) fn fill(&self, input: &[u8], program: Option<&[u8]>) -> io::Result<Option<PathBuf>> {
+        write(&self.input(), input, 0o644)?;
+        let path = self.given().join(PROGRAM);
+        program.map(|text| write(&path, text, 0o755).map(|()| path)).transpose()
+    }
+
+    /// Makes a folder in what is the program's own.
+    pub(super) fn make_folder(&self, name: &str) -> io::Result<PathBuf> {
+        let path = self.own().join(name);
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&path)?;
+        Ok(path)
+    }
+
+    /// The output file, if there is one; else why it is not read.
+    pub(super) fn read_output(&self) -> Option<Result<Vec<u8>, String>> {
+        let own = match open_directory(CWD, &self.own()) {
+            Ok(own) => own,
+            Err(error) => return Some(Err(format!("its output cannot be looked for: {error}"))),
+        };
+        match open_regular(&own, OsStr::new(OUTPUT)) {
+            Ok(file) => Some(read_whole(file, JOB_OUTPUT_BYTES_MAX, "its output file")),
+            Err(Odd::Missing) => None,
+            Err(Odd::Other(why)) => Some(Err(format!("its output file is {why}"))),
+        }
+    }
+
+    /// The files in a folder of the program's own, with what is left out said in words.
+    pub(super) fn collect(&self, folder: &str) -> (Vec<Artifact>, Vec<String>) {
+        let mut found = Collected::default();
+        let top = open_directory(CWD, &self.own());
+        let top = top.and_then(|own| open_directory(&own, Path::new(folder)));
+        match top {
+            Ok(top) => found.walk(&top, "", 0),
+            Err(error) => found.notes.push(format!("the folder {folder} cannot be read: {error}")),
+        }
+        (found.artifacts, found.notes)
+    }
+
+    /// Leaves it as new. Fails where something does not go; then it must not be used again.
+    pub(super) fn clear(&self) -> io::Result<()> {
+        for name in [self.given(), self.own()] {
+            for entry in std::fs::read_dir(name)? {
+                let entry = entry?;
+                if entry.path() == self.libraries() {
+                    continue;
+                }
+                match entry.file_type()?.is_dir() {
+                    true => std::fs::remove_dir_all(entry.path())?,
+                    false => std::fs::remove_file(entry.path())?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes it away; what does not go stays for whoever cleans the machine's temporary files.
+    pub(super) fn remove(self) {
+        self.directory.close().unwrap_or_default();
+    }
+}
+
+fn write(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+    std::fs::write(path, bytes)?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
+}
+
+/// Why something is not read.
+enum Odd {
+    Missing,
+    Other(String),
+}
+
+fn open_directory(at: impl AsFd, path: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(rustix::fs::openat(at, path, flags, Mode::empty())?)
+}
+
+fn open_regular(at: &OwnedFd, name: &OsStr) -> Result<std::fs::File, Odd> {
+    let opened =
+        rustix::fs::openat(at, name, PLAIN, Mode::empty()).map_err(|error| match error {
+            rustix::io::Errno::NOENT => Odd::Missing,
+            rustix::io::Errno::LOOP => Odd::Other("a link, and links are not followed".to_owned()),
+            error => Odd::Other(format!("not to be opened: {error}")),
+        })?;
+    let facts = rustix::fs::fstat(&opened).map_err(|error| Odd::Other(error.to_string()))?;
+    if FileType::from_raw_mode(facts.st_mode) != FileType::RegularFile {
+        return Err(Odd::Other("not a regular file".to_owned()));
+    }
+    if facts.st_nlink != 1 {
+        return Err(Odd::Other("a second name of another file".to_owned()));
+    }
+    Ok(opened.into())
+}
+
+fn read_whole(file: std::fs::File, bytes_max: usize, what: &str) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    let most = u64::try_from(bytes_max).unwrap_or(u64::MAX).saturating_add(1);
+    match file.take(most).read_to_end(&mut bytes) {
+        Ok(_) if bytes.len() > bytes_max => Err(format!("{what} has more than {bytes_max} bytes")),
+        Ok(_) => Ok(bytes),
+        Err(error) => Err(format!("{what} cannot be read: {error}")),
+    }
+}
+
+#[derive(Default)]
+struct Collected {
+    artifacts: Vec<Artifact>,
+    bytes: usize,
+    notes: Vec<String>,
+}
+
+impl Collected {
+    fn walk(&mut self, directory: &OwnedFd, above: &str, depth: usize) {
+        let Ok(entries) = rustix::fs::Dir::read_from(directory) else { return };
+        let mut names: Vec<String> = Vec::new();
+        for entry in entries.flatten() {
+            let name = entry.file_name().to_bytes();
+            match std::str::from_utf8(name) {
+                Ok("." | "..") => {}
+                Ok(name) => names.push(name.to_owned()),
+                Err(_) => self.notes.push("a file has a name that is no text".to_owned()),
+            }
+        }
+        names.sort();
+        for name in names {
+            let shown = if above.is_empty() { name.clone() } else { format!("{above}/{name}") };
+            if self.artifacts.len() >= ARTIFACTS_MAX || depth > ARTIFACTS_DEPTH_MAX {
+                self.notes.push(format!("{shown} and what follows is left out: too much"));
+                return;
+            }
+            if let Ok(inner) = open_directory(directory, Path::new(&name)) {
+                self.walk(&inner, &shown, depth + 1);
+                continue;
+            }
+            let read = match open_regular(directory, OsStr::new(&name)) {
+                Ok(file) => read_whole(file, ARTIFACTS_BYTES_MAX - self.bytes, &shown),
+                Err(Odd::Missing) => continue,
+                Err(Odd::Other(why)) => Err(format!("{shown} is {why}")),
+            };
+            match read {
+                Ok(bytes) => {
+                    self.bytes += bytes.len();
+                    self.artifacts.push(Artifact { name: shown, bytes });
+                }
+                Err(why) => self.notes.push(format!("left out: {why}")),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn only_a_regular_file_of_bounded_size_is_read() {
+        let slot = Slot::new().unwrap();
+        let why = || slot.read_output().unwrap().unwrap_err();
+        assert!(slot.read_output().is_none());
+        symlink("/etc/passwd", slot.output()).unwrap();
+        assert!(why().contains("a link"));
+        slot.clear().unwrap();
+        std::fs::create_dir(slot.output()).unwrap();
+        assert!(why().contains("not a regular file"));
+        slot.clear().unwrap();
+        rustix::fs::mkfifoat(CWD, slot.output(), Mode::RUSR | Mode::WUSR).unwrap();
+        assert!(why().contains("not a regular file"));
+        slot.clear().unwrap();
+        std::fs::write(slot.own().join("other"), "{}").unwrap();
+        std::fs::hard_link(slot.own().join("other"), slot.output()).unwrap();
+        assert!(why().contains("second name"));
+        slot.clear().unwrap();
+        std::fs::write(slot.output(), vec![b'x'; JOB_OUTPUT_BYTES_MAX + 1]).unwrap();
+        assert!(why().contains("more than"));
+        std::fs::write(slot.output(), vec![b'x'; JOB_OUTPUT_BYTES_MAX]).unwrap();
+        assert_eq!(slot.read_output().unwrap().unwrap().len(), JOB_OUTPUT_BYTES_MAX);
+    }
+
+    #[test]
+    fn what_lies_in_the_folder_is_collected_and_what_is_odd_is_named() {
+        let slot = Slot::new().unwrap();
+        let folder = slot.make_folder("charts").unwrap();
+        std::fs::create_dir(folder.join("deep")).unwrap();
+        std::fs::write(folder.join("deep/b.txt"), "b").unwrap();
+        std::fs::write(folder.join("a.txt"), "a").unwrap();
+        symlink("/etc/passwd", folder.join("link")).unwrap();
+        let (artifacts, notes) = slot.collect("charts");
+        let names: Vec<&str> = artifacts.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!(names, ["a.txt", "deep/b.txt"]);
+        assert_eq!(notes.len(), 1);
+        assert!(notes[0].contains("link"), "{notes:?}");
+    }
+}

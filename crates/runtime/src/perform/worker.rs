@@ -1,0 +1,177 @@
+//! One call or one hook, in the thread that does it.
+//!
+//! Must never: record, or tell the turn.
+
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::time::Instant;
+
+use agentry_protocol::CallId;
+use agentry_protocol::call::{Measured, OutcomeStatus, ToolCall, ToolOutcome, ToolSpec};
+use agentry_protocol::envelope::About;
+use agentry_protocol::event::{Event, Mode};
+use agentry_protocol::hook::{HookReport, HookResult};
+use agentry_protocol::message::Message;
+use agentry_protocol::tool::ToolName;
+use agentry_sandbox::{Stop, denied_paths};
+use agentry_tools::{ToolBounds, ToolContext, Workspace};
+use secrecy::SecretString;
+
+use super::{Consulted, Powers};
+use crate::enforcer::Confining;
+use crate::error::Error;
+use crate::hidden;
+use crate::host::{SharedHost, Witness};
+use crate::programs::input::{self, Facts, Subject};
+use crate::programs::{Ground, OwnTool, Programs};
+use crate::session::News;
+
+/// All that one call needs.
+pub(super) struct Worker {
+    pub(super) host: SharedHost,
+    pub(super) workspace: Arc<Workspace>,
+    pub(super) powers: Powers,
+    pub(super) news: Sender<News>,
+    pub(super) witness: Arc<dyn Witness>,
+    pub(super) about: About,
+    pub(super) stop: Stop,
+    pub(super) bounds: ToolBounds,
+    pub(super) any_host: bool,
+}
+
+impl Worker {
+    /// What may be told of an outcome, with the paths that the sandbox refused. They are read from what is left when
+    /// secrets are taken out: a half of a secret is not known for one.
+    pub(super) fn told(&self, call: &ToolCall, outcome: ToolOutcome) -> ToolOutcome {
+        let mut outcome = hidden::outcome(&self.host.redactor, outcome);
+        let Confining::In(confined) = &self.powers.confining else { return outcome };
+        if call.tool.as_str() != "bash" || outcome.status != OutcomeStatus::Failed {
+            return outcome;
+        }
+        let cwd = call.input.get("cwd").and_then(serde_json::Value::as_str).unwrap_or_default();
+        let cwd = self.workspace.path().join(cwd);
+        for denied in denied_paths(&outcome.text, confined.confinement(), &cwd) {
+            let line = denied.to_string();
+            outcome.text.push_str(&format!("\n[{line}]"));
+            outcome.measured.denied.push(line);
+        }
+        outcome
+    }
+
+    /// The same place, telling of the connections of a call.
+    fn confining(&self, call: &CallId) -> Confining {
+        self.powers.confining.telling(|| {
+            let (news, call, host) = (self.news.clone(), call.clone(), self.host.clone());
+            Arc::new(move |connection| {
+                let connection = hidden::connection(&host.redactor, connection);
+                let event = Event::ConnectionEnded { call: call.clone(), connection };
+                // The session may be over; then nobody wants to know.
+                news.send(News::Aside(Box::new(event))).unwrap_or_default();
+            })
+        })
+    }
+
+    fn env(&self, tool: &ToolName) -> Vec<(String, SecretString)> {
+        let plain = self.host.env.iter().map(|(name, value)| (name.clone(), value.as_str().into()));
+        let secrets = self.host.secrets.env_for(tool, self.powers.credentials.as_ref());
+        plain.chain(secrets).collect()
+    }
+
+    /// A call of a tool that the agent brings.
+    pub(super) fn run_own(
+        &self,
+        programs: &Programs,
+        tool: &OwnTool,
+        call: &ToolCall,
+    ) -> Result<ToolOutcome, Error> {
+        let hear = |line: &str| {
+            let line = self.host.redactor.hide(line);
+            self.witness.progressed(&self.about, &call.id, &line);
+        };
+        let ground = Ground {
+            host: &self.host,
+            about: &self.about,
+            workspace: self.workspace.path().display().to_string(),
+            confining: self.confining(&call.id),
+            env: self.env(&call.tool),
+            stop: &self.stop,
+            hear: &hear,
+        };
+        programs.call(&ground, tool, call)
+    }
+
+    /// A hook of the agent.
+    pub(super) fn consult(
+        &self,
+        programs: &Programs,
+        consulted: &Consulted,
+        (messages, tools, mode): (&[Arc<Message>], &[ToolSpec], Mode),
+    ) -> Result<HookReport, Error> {
+        let cwd = self.workspace.path().display().to_string();
+        let session = self.about.session.as_ref();
+        let state = session.map(|session| self.host.ledger.agent_state(session)).transpose()?;
+        let facts = Facts {
+            session: session.map_or("", |session| session.as_str()),
+            turn: self.about.turn.as_ref().map(|turn| turn.as_str()),
+            recent: input::recent_of(messages),
+            persona: programs.persona.as_deref(),
+            state: state.unwrap_or_default(),
+            tools: tools.iter().map(|spec| spec.name.to_string()).collect(),
+            args: &programs.args,
+            cwd: &cwd,
+            mode: mode.as_str(),
+        };
+        let subject = match &consulted.call {
+            Some(call) => Subject::Call(call, consulted.outcome.as_ref()),
+            None => Subject::Finish { again: consulted.number > 1 },
+        };
+        let ground = Ground {
+            host: &self.host,
+            about: &self.about,
+            workspace: cwd.clone(),
+            confining: self.powers.confining.clone(),
+            env: Vec::new(),
+            stop: &self.stop,
+            hear: &|_| {},
+        };
+        let given = input::input(consulted.hook.moment, &facts, &subject);
+        programs.hook(&ground, &consulted.hook, given)
+    }
+
+    pub(super) fn run(&self, call: &ToolCall) -> ToolOutcome {
+        let confining = self.confining(&call.id);
+        let fetch = match (confining.network(), self.any_host) {
+            (Some(network), false) => self.host.fetch.clone().within(network),
+            (Some(_) | None, _) => self.host.fetch.clone(),
+        };
+        let env = self.env(&call.tool);
+        let context = ToolContext {
+            workspace: &self.workspace,
+            stop: &self.stop,
+            bounds: self.bounds,
+            fetch: &fetch,
+            env: &env,
+            confines: confining.confines(),
+        };
+        run(&self.host, &context, call)
+    }
+}
+
+/// The definition of the agent is gone, and its hooks with it.
+pub(super) fn gone() -> HookReport {
+    let why = "the agent does not load any more, so its hooks cannot run".to_owned();
+    HookReport { job: None, result: HookResult::Failed { why }, notes: Vec::new() }
+}
+
+fn run(host: &SharedHost, context: &ToolContext<'_>, call: &ToolCall) -> ToolOutcome {
+    let begun = Instant::now();
+    let mut outcome = host.tools.run(call, context);
+    let duration = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+    if outcome.measured.duration_ms.is_none() {
+        outcome.measured = Measured { duration_ms: Some(duration), ..outcome.measured };
+    }
+    if context.stop.is_stopped() && outcome.status != OutcomeStatus::Done {
+        outcome.status = OutcomeStatus::Stopped;
+    }
+    outcome
+}

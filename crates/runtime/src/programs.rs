@@ -1,0 +1,145 @@
+//! The programs that an agent brings: its tools and its hooks, each run as a job.
+//!
+//! Must never: run one otherwise than as a job.
+
+mod hook;
+pub(crate) mod input;
+mod tool;
+mod trial;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use agentry_agentfile::agent::{Agent, CustomTool, HookSwitch, ToolKind};
+use agentry_protocol::envelope::About;
+use agentry_protocol::hook::{HookSpec, Moment};
+use agentry_protocol::job::{Job, Purpose};
+use agentry_protocol::{AgentId, ContentHash, JobId};
+use agentry_sandbox::Stop;
+use secrecy::SecretString;
+use serde_json::{Map, Value};
+
+use crate::define::Definitions;
+use crate::enforcer::Confining;
+use crate::error::Error;
+use crate::executor::{Assignment, Looked, Names, Program};
+use crate::host::Host;
+
+pub use tool::specs;
+pub use trial::{Trial, try_tool};
+
+/// The programs of one agent, as they were read.
+#[derive(Clone, Debug)]
+pub struct Programs {
+    /// Whose they are.
+    pub agent: AgentId,
+    /// Where they lie.
+    pub directory: PathBuf,
+    /// What the owner must have looked at.
+    pub looked: Looked,
+    /// The tools by name.
+    pub tools: BTreeMap<String, OwnTool>,
+    /// The hooks that are on, in the order they are declared in.
+    pub hooks: Vec<HookSpec>,
+    /// What the agent's programs are told each time.
+    pub args: Map<String, Value>,
+    /// The persona that the agent wears, where that is known.
+    pub persona: Option<String>,
+}
+
+/// A tool that an agent brings.
+#[derive(Clone, Debug)]
+pub struct OwnTool {
+    /// The tool.
+    pub custom: CustomTool,
+    /// The schema of its arguments.
+    pub parameters: Value,
+}
+
+/// Where and how a program runs.
+pub(crate) struct Ground<'a> {
+    pub(crate) host: &'a Host,
+    pub(crate) about: &'a About,
+    pub(crate) workspace: String,
+    pub(crate) confining: Confining,
+    pub(crate) env: Vec<(String, SecretString)>,
+    pub(crate) stop: &'a Stop,
+    pub(crate) hear: &'a dyn Fn(&str),
+}
+
+impl Programs {
+    /// The programs of an agent.
+    ///
+    /// # Errors
+    /// When it cannot be said what the owner would have to look at.
+    pub fn of(definitions: &Definitions, agent: &Agent) -> Result<Self, Error> {
+        let directory = definitions.directory(agent);
+        let tools = agent.powers.toolset.iter().filter_map(|tool| match &tool.kind {
+            ToolKind::Custom(custom) => {
+                let parameters = tool.parameters.clone().unwrap_or_default();
+                let own = OwnTool { custom: (**custom).clone(), parameters };
+                Some((tool.name.as_str().to_owned(), own))
+            }
+            ToolKind::Host | ToolKind::Mcp { .. } => None,
+        });
+        let hooks = agent.powers.hooks.iter().filter_map(|hook| match &hook.switch {
+            HookSwitch::On(spec) => Some(spec.clone()),
+            HookSwitch::Off => None,
+        });
+        let (tools, hooks) = (tools.collect(), hooks.collect());
+        let hash = definitions.manifest(agent)?.hash.clone();
+        let args = agent.values.args.iter();
+        Ok(Self {
+            agent: agent.id.clone(),
+            looked: Looked { directory: directory.display().to_string(), hash },
+            directory,
+            tools,
+            hooks,
+            args: args.map(|(name, value)| (name.clone(), value.value.clone())).collect(),
+            persona: None,
+        })
+    }
+
+    /// The hooks of a moment, in the order they are declared in.
+    pub(crate) fn hooks_at(&self, moment: Moment) -> impl Iterator<Item = &HookSpec> {
+        self.hooks.iter().filter(move |hook| hook.moment == moment)
+    }
+
+    /// One running of one of them.
+    fn assignment(
+        &self,
+        ground: &Ground<'_>,
+        (purpose, program, hash): (Purpose, &str, &ContentHash),
+        (names, input): (Names, Value),
+        timeout_ms: u64,
+    ) -> Assignment {
+        let locks = matches!(purpose, Purpose::Tool { .. });
+        let job = Job {
+            id: JobId::from_number((ground.host.new_number)()),
+            purpose,
+            agent: self.agent.clone(),
+            program: program.to_owned(),
+            hash: hash.clone(),
+            workspace: ground.workspace.clone(),
+            locks,
+            timeout_ms,
+        };
+        Assignment {
+            job,
+            program: Program::File(self.directory.join(program)),
+            args: Vec::new(),
+            names,
+            input,
+            env: ground.env.clone(),
+            agent_directory: Some(self.directory.clone()),
+            looked: Some(self.looked.clone()),
+            confining: ground.confining.clone(),
+            artifacts: None,
+            callback: None,
+        }
+    }
+}
+
+/// Shared by the threads of a turn.
+pub(crate) type SharedPrograms = Arc<Programs>;

@@ -1,0 +1,78 @@
+//! A hook of a turn, run as a job; what it answered, or why it has no say.
+//!
+//! Must never: let a hook that did not work pass for one that has nothing to say.
+
+use agentry_kernel::hook_output::{self, Left};
+use agentry_protocol::hook::{HookReport, HookResult, HookSpec};
+use agentry_protocol::job::{JobState, Purpose};
+use serde_json::Value;
+
+use super::{Ground, Programs};
+use crate::error::Error;
+use crate::executor::{Names, Performed};
+use crate::host::Host;
+use crate::jobs;
+
+impl Programs {
+    /// Runs a hook.
+    ///
+    /// # Errors
+    /// When the ledger does not take what happens.
+    pub(crate) fn hook(
+        &self,
+        ground: &Ground<'_>,
+        spec: &HookSpec,
+        input: Value,
+    ) -> Result<HookReport, Error> {
+        let purpose = Purpose::Hook { moment: spec.moment };
+        let mut assignment = self.assignment(
+            ground,
+            (purpose, &spec.program, &spec.hash),
+            (Names::Hook, input),
+            spec.timeout_ms,
+        );
+        assignment.args.clone_from(&spec.args);
+        let performed =
+            jobs::run(ground.host, ground.about, &assignment, ground.hear, ground.stop)?;
+        let (result, notes) = answered(ground.host, spec, &performed);
+        Ok(HookReport { job: Some(assignment.job.id), result, notes })
+    }
+}
+
+fn answered(host: &Host, spec: &HookSpec, performed: &Performed) -> (HookResult, Vec<String>) {
+    let failed = |why: String| (HookResult::Failed { why: host.redactor.hide(&why) }, Vec::new());
+    let exit_code = match (performed.state, performed.report.exit_code) {
+        (JobState::Succeeded | JobState::Failed, Some(code)) => code,
+        _ => {
+            let why = performed.report.why.clone();
+            return failed(why.unwrap_or_else(|| "it did not work".to_owned()));
+        }
+    };
+    // A program that touched what is protected has no say, whatever its exit code.
+    if performed.state == JobState::Failed && exit_code == 0 {
+        return failed(performed.report.why.clone().unwrap_or_default());
+    }
+    let left = &performed.left;
+    let file = match &left.output {
+        Some(Ok(bytes)) => Some(hidden(host, bytes)),
+        Some(Err(why)) if exit_code == 0 => return failed(why.clone()),
+        Some(Err(_)) | None => None,
+    };
+    let stdout = match &left.stdout {
+        Some(Ok(bytes)) => hidden(host, bytes),
+        // Only who has no output file speaks there.
+        Some(Err(why)) if exit_code == 0 && file.is_none() => return failed(why.clone()),
+        Some(Err(_)) | None => Vec::new(),
+    };
+    let stderr = host.redactor.hide(&left.stderr);
+    let left = Left { exit_code, file: file.as_deref(), stdout: &stdout, stderr: &stderr };
+    hook_output::read(spec.moment, &left)
+}
+
+/// Text without the values of secrets; what is no text stays, and is refused later on.
+fn hidden(host: &Host, bytes: &[u8]) -> Vec<u8> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => host.redactor.hide(text).into_bytes(),
+        Err(_) => bytes.to_vec(),
+    }
+}

@@ -1,0 +1,132 @@
+//! What a hook is told: for the moments of seed 000 its JSON, for gates the one that other runtimes have.
+//!
+//! Must never: tell more of the talk than is needed.
+
+use std::sync::Arc;
+
+use agentry_protocol::call::{ToolCall, ToolOutcome};
+use agentry_protocol::hook::Moment;
+use agentry_protocol::message::Message;
+use serde_json::{Map, Value, json};
+
+use crate::limits::{HOOK_MESSAGE_CHARS_MAX, HOOK_MESSAGES_MAX};
+
+/// What hooks of a session are told.
+pub(crate) struct Facts<'a> {
+    pub(crate) session: &'a str,
+    pub(crate) turn: Option<&'a str>,
+    pub(crate) recent: Vec<Value>,
+    pub(crate) persona: Option<&'a str>,
+    pub(crate) state: Map<String, Value>,
+    pub(crate) tools: Vec<String>,
+    pub(crate) args: &'a Map<String, Value>,
+    pub(crate) cwd: &'a str,
+    pub(crate) mode: &'a str,
+}
+
+/// What a hook is about beside the session.
+pub(crate) enum Subject<'a> {
+    Nothing,
+    /// What somebody said.
+    Prompt(&'a str),
+    /// A call, and what came of it once it was made.
+    Call(&'a ToolCall, Option<&'a ToolOutcome>),
+    /// Whether the agent was kept from finishing before.
+    Finish {
+        again: bool,
+    },
+    /// Why something happens: a session begins or ends, older turns are summed up.
+    Because(&'static str),
+}
+
+/// The input of a hook.
+pub(crate) fn input(moment: Moment, facts: &Facts<'_>, subject: &Subject<'_>) -> Value {
+    match moment.is_gate() {
+        true => gate(moment, facts, subject),
+        false => shaping(moment, facts, subject),
+    }
+}
+
+fn shaping(moment: Moment, facts: &Facts<'_>, subject: &Subject<'_>) -> Value {
+    let mut input = json!({
+        "event": moment.as_str(),
+        "conversation_id": facts.session,
+        "turn_id": facts.turn,
+        "recent_messages": facts.recent,
+        "current_persona": facts.persona,
+        "agent_state": facts.state,
+        "available_tools": facts.tools,
+        "args": facts.args,
+    });
+    if let Subject::Call(call, outcome) = subject {
+        input["tool_call"] =
+            json!({ "id": call.id.as_str(), "name": call.tool.as_str(), "arguments": call.input });
+        if let Some(outcome) = outcome {
+            input["tool_result"] = json!({ "status": outcome.status, "output": outcome.text });
+        }
+    }
+    input
+}
+
+fn gate(moment: Moment, facts: &Facts<'_>, subject: &Subject<'_>) -> Value {
+    let mut input = json!({
+        "session_id": facts.session,
+        "transcript_path": null,
+        "cwd": facts.cwd,
+        "hook_event_name": moment.as_str(),
+        "permission_mode": facts.mode,
+        "turn_id": facts.turn,
+    });
+    match subject {
+        Subject::Nothing => {}
+        Subject::Prompt(text) => input["prompt"] = json!(text),
+        Subject::Call(call, outcome) => {
+            input["tool_name"] = json!(call.tool.as_str());
+            input["tool_input"] = call.input.clone();
+            input["tool_use_id"] = json!(call.id.as_str());
+            if let Some(outcome) = outcome {
+                input["tool_response"] =
+                    json!({ "status": outcome.status, "output": outcome.text });
+            }
+        }
+        Subject::Finish { again } => input["stop_hook_active"] = json!(again),
+        Subject::Because(why) => {
+            let field = match moment {
+                Moment::PreCompact => "trigger",
+                Moment::SessionEnd => "reason",
+                Moment::SessionStart
+                | Moment::UserPromptSubmit
+                | Moment::PreToolUse
+                | Moment::PostToolUse
+                | Moment::Stop
+                | Moment::OnConversationStart
+                | Moment::BeforeInference
+                | Moment::AfterToolCall => "source",
+            };
+            input[field] = json!(why);
+        }
+    }
+    input
+}
+
+/// The last things that were said, as seed 000 has them.
+pub(crate) fn recent<'a>(messages: impl DoubleEndedIterator<Item = &'a Message>) -> Vec<Value> {
+    let told = messages.rev().filter_map(|message| {
+        let (role, content) = match message {
+            Message::User { content, .. } => ("user", content),
+            Message::Assistant { content, .. } if content.is_empty() => return None,
+            Message::Assistant { content, .. } => ("assistant", content),
+            Message::Tool { content, .. } => ("tool", content),
+        };
+        let content: String = content.chars().take(HOOK_MESSAGE_CHARS_MAX).collect();
+        Some(json!({ "role": role, "content": content }))
+    });
+    let mut last: Vec<Value> = told.take(HOOK_MESSAGES_MAX).collect();
+    last.reverse();
+    last
+}
+
+/// The same of what a turn holds.
+pub(crate) fn recent_of(messages: &[Arc<Message>]) -> Vec<Value> {
+    recent(messages.iter().map(|message| &**message))
+}

@@ -1,0 +1,160 @@
+//! A tool that an agent brings: its arguments go in, its JSON comes out.
+//!
+//! Must never: take an answer that does not fit what the tool says it answers.
+
+use agentry_agentfile::agent::{Agent, CustomTool, ToolKind};
+use agentry_kernel::authority::misfits;
+use agentry_protocol::call::{Measured, OutcomeStatus, Repeat, ToolCall, ToolOutcome, ToolSpec};
+use agentry_protocol::job::{JobState, Purpose};
+use serde_json::{Value, json};
+
+use super::{Ground, OwnTool, Programs};
+use crate::error::Error;
+use crate::executor::{Artifact, LeftBehind, Names, Performed};
+use crate::host::Host;
+use crate::jobs;
+use crate::limits::{ARTIFACTS_MAX, TOOL_ANSWER_CHARS_MAX};
+
+/// How an agent's own tools are offered.
+pub fn specs(agent: &Agent) -> impl Iterator<Item = ToolSpec> {
+    agent.powers.toolset.iter().filter_map(|tool| match &tool.kind {
+        ToolKind::Custom(custom) => Some(ToolSpec {
+            name: tool.name.clone(),
+            description: tool.description.clone(),
+            parameters: tool.parameters.clone().unwrap_or_else(|| json!({"type": "object"})),
+            category: tool.category,
+            risk: tool.risk,
+            repeat: if custom.read_only { Repeat::Harmless } else { Repeat::Uncertain },
+        }),
+        ToolKind::Host | ToolKind::Mcp { .. } => None,
+    })
+}
+
+impl Programs {
+    /// Runs a call of one of the agent's own tools.
+    pub(crate) fn call(
+        &self,
+        ground: &Ground<'_>,
+        tool: &OwnTool,
+        call: &ToolCall,
+    ) -> Result<ToolOutcome, Error> {
+        let OwnTool { custom: tool, parameters } = tool;
+        let about = ground.about;
+        let input = json!({
+            "tool_name": call.tool.as_str(),
+            "arguments": with_defaults(&call.input, parameters),
+            "conversation_id": about.session.as_ref().map(|id| id.as_str()),
+            "turn_id": about.turn.as_ref().map(|id| id.as_str()),
+            "call_id": call.id.as_str(),
+            "args": self.args,
+        });
+        let purpose = Purpose::Tool { tool: call.tool.clone(), call: Some(call.id.clone()) };
+        let mut assignment = self.assignment(
+            ground,
+            (purpose, &tool.program, &tool.hash),
+            (Names::Tool, input),
+            tool.timeout_ms,
+        );
+        assignment.artifacts.clone_from(&tool.artifacts);
+        let performed = jobs::run(ground.host, about, &assignment, ground.hear, ground.stop)?;
+        outcome(ground.host, tool, performed)
+    }
+}
+
+/// The arguments, with what the schema says for those that are not given.
+fn with_defaults(input: &Value, parameters: &Value) -> Value {
+    let Some(given) = input.as_object() else { return input.clone() };
+    let mut all = given.clone();
+    let properties = parameters.get("properties").and_then(Value::as_object);
+    for (name, schema) in properties.into_iter().flatten() {
+        if let Some(default) = schema.get("default").filter(|_| !all.contains_key(name)) {
+            all.insert(name.clone(), default.clone());
+        }
+    }
+    Value::Object(all)
+}
+
+fn outcome(host: &Host, tool: &CustomTool, performed: Performed) -> Result<ToolOutcome, Error> {
+    let Performed { state, report, left } = performed;
+    let measured = Measured {
+        exit_code: report.exit_code,
+        duration_ms: report.duration_ms,
+        denied: report.denied,
+        ..Measured::default()
+    };
+    let why = report.why.unwrap_or_else(|| "it did not work".to_owned());
+    let with = |status, text: String| {
+        let (text, truncated) = shortened(text);
+        ToolOutcome { status, text, measured: Measured { truncated, ..measured.clone() } }
+    };
+    let failed = |why: &str| {
+        let said = left.stderr.trim();
+        let said = if said.is_empty() { String::new() } else { format!("\n{said}") };
+        format!("The tool did not work: {why}.{said}")
+    };
+    match state {
+        JobState::Succeeded => {}
+        JobState::Cancelled => return Ok(with(OutcomeStatus::Stopped, failed(&why))),
+        JobState::Uncertain => {
+            let text = format!("Nobody knows whether it was done: {why}.");
+            return Ok(with(OutcomeStatus::Uncertain, text));
+        }
+        JobState::Queued
+        | JobState::Leased
+        | JobState::Running
+        | JobState::Failed
+        | JobState::TimedOut => return Ok(with(OutcomeStatus::Failed, failed(&why))),
+    }
+    match answer(tool, &left) {
+        Ok(mut text) => {
+            text.push_str(&kept(host, &left.artifacts)?);
+            Ok(with(OutcomeStatus::Done, text))
+        }
+        Err(why) => Ok(with(OutcomeStatus::Failed, failed(&why))),
+    }
+}
+
+/// What the tool answered, as the model is told it.
+fn answer(tool: &CustomTool, left: &LeftBehind) -> Result<String, String> {
+    let (bytes, place) = match (&left.output, &left.stdout) {
+        (Some(output), _) => (output.as_ref().map_err(Clone::clone)?, "output file"),
+        (None, Some(stdout)) => (stdout.as_ref().map_err(Clone::clone)?, "standard output"),
+        (None, None) => return Err("it ended without an answer".to_owned()),
+    };
+    let value: Value = serde_json::from_slice(bytes)
+        .map_err(|error| format!("its {place} is not JSON: {error}"))?;
+    if let Some(schema) = &tool.output {
+        let misfits = misfits(schema, &value, "the answer");
+        if !misfits.is_empty() {
+            return Err(format!("its answer does not fit its schema: {}", misfits.join("; ")));
+        }
+    }
+    // A text is told as it is, everything else as the JSON it is.
+    Ok(match value {
+        Value::String(text) => text,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+            value.to_string()
+        }
+    })
+}
+
+/// Keeps the files that the tool left; says what they are called from now on.
+fn kept(host: &Host, artifacts: &[Artifact]) -> Result<String, Error> {
+    let mut lines = String::new();
+    for artifact in artifacts.iter().take(ARTIFACTS_MAX) {
+        let hash = host.ledger.keep_file(&artifact.bytes)?;
+        let name = host.redactor.hide(&artifact.name);
+        lines.push_str(&format!("\n[artifact {name}, {} bytes, {hash}]", artifact.bytes.len()));
+    }
+    Ok(lines)
+}
+
+fn shortened(text: String) -> (String, bool) {
+    match text.char_indices().nth(TOOL_ANSWER_CHARS_MAX) {
+        None => (text, false),
+        Some((end, _)) => {
+            let left_out = text[end..].chars().count();
+            (format!("{}\n[{left_out} more characters are left out]", &text[..end]), true)
+        }
+    }
+}

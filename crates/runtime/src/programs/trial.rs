@@ -1,0 +1,68 @@
+//! One call of an agent's own tool that a person makes, run the way a turn would run it.
+//!
+//! Must never: run what the owner has not looked at, or with arguments that do not fit.
+
+use agentry_agentfile::agent::Agent;
+use agentry_kernel::authority::misfits;
+use agentry_protocol::CallId;
+use agentry_protocol::call::{ToolCall, ToolOutcome};
+use agentry_protocol::envelope::About;
+use agentry_protocol::tool::ToolName;
+use agentry_sandbox::Stop;
+use serde_json::Value;
+
+use super::{Ground, Programs};
+use crate::define::Definitions;
+use crate::error::Error;
+use crate::hidden;
+use crate::host::Host;
+use crate::trust;
+
+/// What is tried.
+pub struct Trial<'a> {
+    /// Whose tool.
+    pub agent: &'a Agent,
+    /// The tool.
+    pub tool: &'a ToolName,
+    /// Its arguments.
+    pub arguments: Value,
+}
+
+/// Calls one of an agent's own tools once. `hear` is told each line that it says beside its output.
+///
+/// # Errors
+/// When it may not run, when the arguments do not fit, or when the ledger does not take what happens.
+pub fn try_tool(
+    host: &Host,
+    definitions: &Definitions,
+    trial: Trial<'_>,
+    hear: &dyn Fn(&str),
+    stop: &Stop,
+) -> Result<ToolOutcome, Error> {
+    let Trial { agent, tool, arguments } = trial;
+    let programs = Programs::of(definitions, agent)?;
+    let own = programs.tools.get(tool.as_str()).ok_or_else(|| {
+        Error::Definition(format!("the agent `{}` brings no tool `{tool}`", agent.id))
+    })?;
+    let wrong = misfits(&own.parameters, &arguments, "the arguments");
+    if !wrong.is_empty() {
+        let why = format!("the arguments do not fit `{tool}`: {}", wrong.join("; "));
+        return Err(Error::Definition(why));
+    }
+    trust::check_one(&host.ledger, definitions, agent)?;
+    let (confinement, _) = definitions.confinement(agent)?;
+    let plain = host.env.iter().map(|(name, value)| (name.clone(), value.as_str().into()));
+    let ground = Ground {
+        host,
+        about: &About::default(),
+        workspace: definitions.workspace.display().to_string(),
+        confining: host.enforcer.confining(&confinement, &definitions.workspace),
+        env: plain.chain(host.secrets.env_for(tool, None)).collect(),
+        stop,
+        hear: &|line| hear(&host.redactor.hide(line)),
+    };
+    let id = CallId::from_number((host.new_number)());
+    let call = ToolCall { id, tool: tool.clone(), input: arguments };
+    let outcome = programs.call(&ground, own, &call)?;
+    Ok(hidden::outcome(&host.redactor, outcome))
+}
