@@ -141,8 +141,8 @@ pub(crate) fn run(host: &Host, opened: Opened) -> Result<ExitCode, Fault> {
     chat.greet(&opened.notes, opened.start);
     let code = chat.work(&receiver);
     let cleared = chat.screen.clear();
-    let (key, said) = (chat.talk.key.clone(), chat.talk.session.is_some());
     chat.let_go(&receiver);
+    let (key, said) = (chat.talk.key.clone(), chat.talk.session.is_some());
     let unfinished = chat.turn.is_some();
     drop(guard);
     cleared?;
@@ -281,6 +281,7 @@ impl<'a> Chat<'a> {
             Wake::Over(outcome) => self.over(*outcome),
             Wake::Shell(ran) => self.ran(*ran),
             Wake::Rows(rows) => self.scroll.add(Kind::Page, rows, columns),
+            Wake::Progress(line) => self.note(&format!("… {line}"), DIM),
             Wake::Broken(why) => {
                 self.scroll.note(&format!("Something broke down: {why}"), BAD, columns);
             }

@@ -76,13 +76,14 @@ pub(crate) fn setup(environment: &Environment) -> Setup {
     }
 }
 
+/// This very program, whatever its file is by now.
 #[cfg(target_os = "linux")]
-fn binary() -> PathBuf {
+pub(crate) fn binary() -> PathBuf {
     PathBuf::from("/proc/self/exe")
 }
 
 /// Elsewhere it has only its name; one that cannot be had cannot be started, and the sandbox says so.
 #[cfg(not(target_os = "linux"))]
-fn binary() -> PathBuf {
+pub(crate) fn binary() -> PathBuf {
     std::env::current_exe().unwrap_or_default()
 }

@@ -13,18 +13,22 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use agentry_agentfile::agent::Agent;
 use agentry_agentfile::sandbox::Layers;
 use agentry_agentfile::skill::SkillLevel;
-use agentry_kernel::models::Serving;
+use agentry_kernel::models::{Serving, Wanted, choose, is_played};
 use agentry_model::weights::Store;
 use agentry_protocol::RunId;
 use agentry_protocol::call::ToolSpec;
 use agentry_protocol::confinement::Level;
 use agentry_protocol::event::{Ending, Mode, RunLimits};
 use agentry_runtime::door::Door;
+use agentry_runtime::executor::Local;
+use agentry_runtime::hook_tools;
 use agentry_runtime::request;
 use agentry_runtime::run::{End, Order, Outcome};
 use agentry_runtime::spend::Purse;
 use agentry_runtime::template::Renderer;
-use agentry_runtime::{Definitions, Enforcer, Error, Host as Parts, Mail, plan};
+use agentry_runtime::{
+    Definitions, Enforcer, Error, Host as Parts, Mail, ModelNamed, Models, plan,
+};
 use agentry_store::{Home, Ledger};
 use agentry_tools::{FetchRules, Toolset};
 
@@ -56,7 +60,7 @@ pub(crate) struct Engine {
 impl Engine {
     /// Who serves which models; what runs on this machine is looked at when this is first asked.
     pub(crate) fn servings(&self) -> &[Serving] {
-        self.looked.get_or_init(|| self.said.looked(&self.parts.models))
+        self.looked.get_or_init(|| self.said.looked(&self.parts.models.providers))
     }
 
     /// Lets in what is said here, on a channel of this process.
@@ -111,7 +115,7 @@ pub(crate) fn new_number() -> u128 {
 
 /// The tools that this host offers.
 pub(crate) fn specs() -> Vec<ToolSpec> {
-    Toolset::builtin().specs().cloned().collect()
+    Toolset::builtin().specs().cloned().chain(hook_tools::specs()).collect()
 }
 
 /// The engine for a run that is recorded: its own project and workspace.
@@ -150,14 +154,9 @@ fn engine_with(
     workspace: Option<&Path>,
     open: Open,
 ) -> Result<Engine, Fault> {
-    let cannot = |path: &Path, error: std::io::Error| {
-        Fault::new(Blame::Caller, format!("cannot work in {}: {error}", path.display()))
-            .hint("name a directory that exists")
-    };
-    let workspace = workspace.map(|path| path.canonicalize().map_err(|error| cannot(path, error)));
+    let workspace = workspace.map(|path| path.canonicalize().map_err(|error| cannot(path, &error)));
     let workspace = workspace.transpose()?;
-    let project = project.canonicalize().map_err(|error| cannot(project, error))?;
-    std::env::set_current_dir(&project).map_err(|error| cannot(&project, error))?;
+    let project = go_to(project)?;
     let loaded = host.load(Path::new("."), SkillLevel::Extended)?;
     if let Some(fault) = loaded.settings_fault() {
         return Err(fault.in_a_definition());
@@ -173,8 +172,11 @@ fn engine_with(
     let parts = Parts {
         ledger,
         purse: Purse::new(&spending, known.providers.families()),
-        models: known.providers,
-        window: loaded.library.settings.config.limits.window,
+        models: Models {
+            named: model_named(known.servings.clone(), &loaded),
+            window: loaded.library.settings.config.limits.window,
+            providers: known.providers,
+        },
         tools: Toolset::builtin(),
         fetch: FetchRules::default(),
         enforcer,
@@ -183,6 +185,7 @@ fn engine_with(
         redactor,
         mail: Mail::default(),
         new_number,
+        executor: Arc::new(Local::default()),
     };
     Ok(Engine {
         parts: Arc::new(parts),
@@ -195,6 +198,30 @@ fn engine_with(
     })
 }
 
+/// Works from a project's directory from now on; gives its full name.
+pub(crate) fn go_to(project: &Path) -> Result<PathBuf, Fault> {
+    let full = project.canonicalize().map_err(|error| cannot(project, &error))?;
+    std::env::set_current_dir(&full).map_err(|error| cannot(&full, &error))?;
+    Ok(full)
+}
+
+fn cannot(path: &Path, error: &std::io::Error) -> Fault {
+    Fault::new(Blame::Caller, format!("cannot work in {}: {error}", path.display()))
+        .hint("name a directory that exists")
+}
+
+/// Finds out who serves a model that a hook names; what runs on this machine is looked at only then.
+fn model_named(servings: Servings, loaded: &Loaded) -> ModelNamed {
+    let default = loaded.library.settings.config.agent.model.clone();
+    Box::new(move |providers, models, name| {
+        let wanted = Wanted { asked: Some(name), agent: models, default: default.as_deref() };
+        let servings = if is_played(name) { Vec::new() } else { servings.looked(providers) };
+        choose(&wanted, &servings)
+            .map(|choice| choice.model)
+            .map_err(|none| none.to_string().lines().next().unwrap_or_default().to_owned())
+    })
+}
+
 /// What a project defines, for processes that are confined at this level.
 pub(crate) fn definitions(
     host: &Host,
@@ -202,9 +229,6 @@ pub(crate) fn definitions(
     project: &Path,
     level: Level,
 ) -> Result<Definitions, Fault> {
-    let binary = std::env::current_exe().map_err(|error| {
-        Fault::new(Blame::Machine, format!("cannot find this program's own file: {error}"))
-    })?;
     let project = project.canonicalize().map_err(|error| {
         Fault::new(Blame::Caller, format!("cannot work in {}: {error}", project.display()))
     })?;
@@ -219,7 +243,7 @@ pub(crate) fn definitions(
         home: host.environment.home.as_ref().map(|home| home.display().to_string()),
         environment: host.environment.tools.clone(),
         specs: specs(),
-        renderer: Mutex::new(Renderer::new(&binary)),
+        renderer: Mutex::new(Renderer::new(&enforce::binary())),
         redactor: Arc::default(),
     })
 }
@@ -312,6 +336,10 @@ pub(crate) fn fault(error: Error) -> Fault {
         | Error::Ended { .. } => Fault::new(Blame::Caller, error.to_string()),
         Error::Denied(_) => Fault::new(Blame::Access, error.to_string())
             .hint("`agentry access test --principal owner` shows what every policy says"),
+        Error::Untrusted { ref place, .. } => {
+            let hint = format!("look at what would run with `agentry trust {place}`");
+            Fault::new(Blame::Access, error.to_string()).hint(hint)
+        }
         Error::Diverged { .. } => Fault::new(Blame::Machine, error.to_string()),
         Error::Halted(_) => Fault::new(Blame::Us, error.to_string())
             .hint("`agentry show` has the record; the run can be resumed"),
@@ -329,8 +357,19 @@ pub(crate) fn store_fault(error: agentry_store::Error) -> Fault {
         | Store::IntakeBusy { .. }
         | Store::SessionExists { .. }
         | Store::Repeated { .. }
-        | Store::IdentityTaken { .. } => Blame::Caller,
-        Store::Unstorable { .. } | Store::HeadMoved { .. } | Store::Handled { .. } => Blame::Us,
+        | Store::IdentityTaken { .. }
+        | Store::JobMoved { .. }
+        | Store::WorkspaceLocked { .. }
+        | Store::HookNameTaken { .. }
+        | Store::HookVersion { .. }
+        | Store::HookDeleted { .. } => Blame::Caller,
+        Store::Unstorable { .. }
+        | Store::HeadMoved { .. }
+        | Store::Handled { .. }
+        | Store::Fenced { .. }
+        | Store::HooksMatched { .. }
+        | Store::HooksPending { .. }
+        | Store::InvocationMoved { .. } => Blame::Us,
         Store::File { .. }
         | Store::Read { .. }
         | Store::Upgrade { .. }

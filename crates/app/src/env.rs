@@ -43,12 +43,39 @@ pub(crate) struct Environment {
     pub(crate) models: Option<PathBuf>,
     /// Where programs are: `PATH`.
     pub(crate) path: String,
+    /// Who sits here: `USER`, else `LOGNAME`.
+    user: Option<String>,
+}
+
+/// What works here, if it is an agent: what it says of itself in the environment.
+pub(crate) struct Working {
+    pub(crate) agent: Option<String>,
+    pub(crate) session: Option<String>,
+    pub(crate) turn: Option<String>,
 }
 
 impl Environment {
     /// One variable, which the operator has named.
     pub(crate) fn variable(&self, name: &str) -> Option<String> {
         std::env::var(name).ok()
+    }
+
+    /// Who sits here.
+    pub(crate) fn user(&self) -> &str {
+        self.user.as_deref().unwrap_or("owner")
+    }
+
+    /// What works here, by the names of seed 004 or by ours.
+    pub(crate) fn working(&self) -> Working {
+        let either = |name: &str| {
+            let of = |family: &str| self.variable(&format!("{family}_{name}"));
+            of("NEXUS").or_else(|| of("AGENTRY")).filter(|value| !value.is_empty())
+        };
+        Working {
+            agent: either("AGENT_ID"),
+            session: either("SESSION_ID"),
+            turn: either("THREAD_ID"),
+        }
     }
 
     /// Reads it.
@@ -74,9 +101,11 @@ impl Environment {
             let path = all.get(name).filter(|path| !path.is_empty())?;
             std::path::absolute(path).ok()
         };
+        let word = |name: &str| all.get(name).filter(|value| !value.is_empty()).cloned();
         Self {
             settings: beginning_with(&["AGENTRY_"]),
             tools: beginning_with(&TOOL_KNOBS),
+            user: ["USER", "LOGNAME"].into_iter().find_map(word),
             path: all.get("PATH").cloned().unwrap_or_default(),
             secrets: all.iter().filter(|(name, value)| is_secret(name, value)).map(owned).collect(),
             home,

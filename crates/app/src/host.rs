@@ -23,11 +23,12 @@ use agentry_kernel::prompt::{self, Moment};
 use agentry_kernel::template::{Outcome, Request};
 use agentry_model::Tape;
 use agentry_protocol::tool::ToolName;
-use agentry_runtime::agents;
 use agentry_runtime::template::Renderer;
+use agentry_runtime::{agents, hook_tools};
 use agentry_tools::Toolset;
 
 use crate::access;
+use crate::enforce;
 use crate::env::Environment;
 use crate::fault::{Blame, Fault};
 use crate::render;
@@ -59,6 +60,8 @@ pub(crate) struct Loaded {
     pub(crate) only: Option<String>,
     /// The agent whose directory was asked for, if it was one agent's.
     pub(crate) asked: Option<String>,
+    /// The directory that was read.
+    pub(crate) root: PathBuf,
 }
 
 /// All files that say something, as they were read.
@@ -114,12 +117,9 @@ pub(crate) fn is_flag(file: &str) -> bool {
 
 impl Host {
     /// The host of this process.
-    pub(crate) fn new(flags: Vec<String>) -> Result<Self, Fault> {
-        let binary = std::env::current_exe().map_err(|error| {
-            Fault::new(Blame::Machine, format!("cannot find this program's own file: {error}"))
-        })?;
-        let renderer = RefCell::new(Renderer::new(&binary));
-        Ok(Self { environment: Environment::read(), flags, renderer, tape: RefCell::default() })
+    pub(crate) fn new(flags: Vec<String>) -> Self {
+        let renderer = RefCell::new(Renderer::new(&enforce::binary()));
+        Self { environment: Environment::read(), flags, renderer, tape: RefCell::default() }
     }
 
     /// From now on, what is said to providers is recorded, or played.
@@ -191,7 +191,8 @@ impl Host {
         let library = library::read(input, &mut findings);
         access::look(&library.access, &mut findings);
         let asked = place.asked_agent(&library);
-        Loaded { library, findings, in_settings, only: place.only, asked }
+        let root = place.directory.canonicalize().unwrap_or(place.directory);
+        Loaded { library, findings, in_settings, only: place.only, asked, root }
     }
 
     /// Renders the template of an agent.
@@ -334,7 +335,8 @@ pub(crate) fn is_of_home(file: &str) -> bool {
 pub(crate) fn offered() -> BTreeSet<ToolName> {
     let tools = Toolset::builtin();
     let own = tools.specs().map(|spec| spec.name.clone());
-    own.chain([ToolName::canonical("load_skill")]).collect()
+    let hooks = hook_tools::specs().map(|spec| spec.name);
+    own.chain(hooks).chain([ToolName::canonical("load_skill")]).collect()
 }
 
 /// The user's packs and skills. A home that does not exist has none.

@@ -99,6 +99,16 @@ pub(crate) const ENTITY_NAME_CHARS_MAX: usize = 100;
 pub(crate) const ENTITY_WORD_CHARS_MAX: usize = 64;
 /// How many tags somebody has.
 pub(crate) const ENTITY_TAGS_MAX: usize = 64;
+/// The largest file of an agent's programs of which the text is kept, to show later what changed.
+pub(crate) const TRUST_FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
+/// How many files of an agent's programs are named to who looks at them.
+pub(crate) const TRUST_FILES_SHOWN_MAX: usize = 500;
+/// How much of what changed in them is shown.
+pub(crate) const TRUST_DIFF_CHARS_MAX: usize = 100_000;
+/// The largest script of an event hook.
+pub(crate) const HOOK_SCRIPT_BYTES_MAX: u64 = 1024 * 1024;
+/// How many runnings of an event hook a list shows, unless somebody says otherwise.
+pub(crate) const SHOWN_INVOCATIONS_MAX: usize = 50;
 /// How many decisions a list shows, unless somebody says otherwise.
 pub(crate) const SHOWN_DECISIONS_MAX: usize = 50;
 /// How many past decisions are handed from the reader to who decides again at once.

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::programs;
 use agentry_model::Delta;
 use agentry_protocol::agent_event::{AgentEvent, AgentLine, ResultStatus, StopReason};
 use agentry_protocol::approval::Approval;
@@ -119,7 +120,13 @@ impl Lines {
                 let message = format!("{from}: {}; asking {to}", failure.message);
                 vec![passing("model_fallback", message)]
             }
+            event @ Event::Hook(_) => {
+                programs::warning(event).map(|text| passing("hook", text)).into_iter().collect()
+            }
             Event::PromptReceived { .. }
+            | Event::Job(_)
+            | Event::EventHook(_)
+            | Event::Trust(_)
             | Event::SteerReceived { .. }
             | Event::CancelReceived {}
             | Event::ModeReceived { .. }

@@ -15,6 +15,7 @@ mod image;
 mod interrupt;
 mod limits;
 mod lines;
+mod programs;
 mod progress;
 mod providers;
 mod reception;
@@ -22,6 +23,7 @@ mod render;
 mod secret;
 mod stage;
 mod trees;
+mod trust;
 mod verb;
 mod zone;
 

@@ -15,6 +15,7 @@ use serde_json::Value;
 
 use crate::limits::PROGRESS_CHARS_MAX;
 use crate::lines;
+use crate::programs;
 use crate::render::{escaped, visible};
 
 /// Writes a run as it goes.
@@ -127,7 +128,15 @@ impl Progress {
             Event::RunEnded { ending, message } => {
                 self.note(&format!("error: {}", lines::in_words(*ending, message.as_deref())));
             }
+            event @ Event::Hook(_) => {
+                if let Some(text) = programs::warning(event) {
+                    self.note(&format!("warning: {text}"));
+                }
+            }
             Event::ModelFailed { .. }
+            | Event::Job(_)
+            | Event::EventHook(_)
+            | Event::Trust(_)
             | Event::PromptReceived { .. }
             | Event::SteerReceived { .. }
             | Event::CancelReceived {}

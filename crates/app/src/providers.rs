@@ -112,6 +112,7 @@ pub(crate) struct Known {
 }
 
 /// Who serves which models, before anything was looked at.
+#[derive(Clone)]
 pub(crate) struct Servings {
     all: Vec<Serving>,
     /// Where Ollama would be, if the settings do not speak of it.

@@ -96,7 +96,7 @@ impl Reception {
             access: Arc::new(access),
         };
         let shelf = Arc::new(Shelf {
-            host: Mutex::new(Host::new(host.flags.clone())?),
+            host: Mutex::new(Host::new(host.flags.clone())),
             project,
             workspace,
             level,
@@ -198,6 +198,7 @@ impl Office for Reception {
             check: None,
             persona: None,
             bounds: None,
+            shaping: Default::default(),
         })
     }
 

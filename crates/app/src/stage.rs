@@ -12,6 +12,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 
 use agentry_model::Delta;
+use agentry_protocol::CallId;
 use agentry_protocol::approval::{Answer, Approval, Reach};
 use agentry_protocol::confinement::Confinement;
 use agentry_protocol::envelope::{About, Envelope};
@@ -40,6 +41,7 @@ pub(crate) enum Look {
 enum Shown {
     Entry(Box<Envelope>),
     Piece(About, u64, Delta),
+    Progress(String),
     Line(String),
     Past(Vec<Envelope>),
 }
@@ -57,6 +59,10 @@ impl Witness for Stage {
     fn heard(&self, about: &About, asked: u64, delta: &Delta) {
         let piece = Shown::Piece(about.clone(), asked, delta.clone());
         self.sender.send(piece).unwrap_or_default();
+    }
+
+    fn progressed(&self, _: &About, _: &CallId, line: &str) {
+        self.sender.send(Shown::Progress(line.to_owned())).unwrap_or_default();
     }
 }
 
@@ -101,6 +107,8 @@ fn show_lines(receiver: &Receiver<Shown>) -> io::Result<()> {
             Shown::Piece(about, asked, delta) => {
                 lines::of_delta(&about, asked, &delta).iter().map(lines::text).collect()
             }
+            // Programs read what is recorded.
+            Shown::Progress(_) => Vec::new(),
             Shown::Line(line) => vec![line],
             Shown::Past(past) => {
                 past.iter().for_each(|envelope| drop(lines.of(envelope)));
@@ -129,6 +137,7 @@ fn show_text(receiver: &Receiver<Shown>, desk: Option<&Desk>) -> io::Result<()> 
                 }
             }
             Shown::Piece(_, _, delta) => progress.piece(&delta),
+            Shown::Progress(line) => progress.note(&format!("  … {line}")),
             Shown::Line(line) => progress.note(&line),
             Shown::Past(past) => {
                 if let Some(desk) = desk {

@@ -24,6 +24,7 @@ mod entities;
 mod explain;
 mod fork;
 mod grants;
+mod hooks;
 mod init;
 mod ledger;
 mod models;
@@ -42,7 +43,9 @@ mod show_agent;
 mod show_prompt;
 mod show_record;
 mod stdio;
+mod tools;
 mod trace;
+mod trust;
 
 pub(crate) use doctor::report as doctor_report;
 pub(crate) use requests::request_lines;
@@ -156,6 +159,16 @@ enum Verb {
     /// See what was decided about who may
     #[command(subcommand)]
     Audit(audit::Audit),
+    /// Look at the programs that agents bring, and let them run as they are
+    Trust(trust::Options),
+    /// See an agent's tools; make and try its own
+    #[command(subcommand)]
+    Tools(tools::Tools),
+    /// Hooks that look at events and may start work: make, see and switch them
+    ///
+    /// The hooks that shape an agent's turns, and its gates, stand in its own directory: `agentry show agent` shows them.
+    #[command(subcommand)]
+    Hooks(hooks::Hooks),
     /// Keep secrets, and see who may have them
     #[command(subcommand)]
     Secret(secret::Secret),
@@ -245,7 +258,7 @@ struct Which {
 
 /// Runs the verb.
 pub(crate) fn run(cli: Cli) -> Result<ExitCode, Fault> {
-    let host = Host::new(cli.config)?;
+    let host = Host::new(cli.config);
     // Alone it is a chat.
     let verb = cli.verb.unwrap_or_else(|| Verb::Chat(chat::Options::alone()));
     match verb {
@@ -275,6 +288,9 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, Fault> {
         Verb::Access(what) => access::run(&host, &what),
         Verb::Entities(what) => entities::run(&host, &what),
         Verb::Audit(what) => audit::run(&host, &what),
+        Verb::Trust(options) => trust::run(&host, &options),
+        Verb::Tools(what) => tools::run(&host, &what),
+        Verb::Hooks(what) => hooks::run(&host, &what),
         Verb::Secret(what) => secret::run(&host, &what),
         Verb::Models(options) => models::run(&host, &options),
         Verb::Pull(options) => pull::run(&host, &options),

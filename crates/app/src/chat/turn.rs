@@ -24,6 +24,7 @@ use super::stream::Stream;
 use super::wrap::{cut, width, wrapped};
 use crate::limits::CHAT_THINKING_BYTES_MAX;
 use crate::lines::in_words;
+use crate::programs;
 
 /// Something the person said meanwhile.
 pub(crate) struct Steer {
@@ -214,7 +215,15 @@ impl Turn {
                     WARN,
                 );
             }
+            event @ Event::Hook(_) => {
+                if let Some(text) = programs::warning(event) {
+                    note(&text, WARN);
+                }
+            }
             Event::PromptReceived { .. }
+            | Event::Job(_)
+            | Event::EventHook(_)
+            | Event::Trust(_)
             | Event::SteerReceived { .. }
             | Event::CancelReceived {}
             | Event::ModeReceived { .. }

@@ -9,8 +9,8 @@ use std::thread;
 
 use agentry_kernel::identity::TERMINAL;
 use agentry_model::Delta;
-use agentry_protocol::RunId;
 use agentry_protocol::envelope::{About, Envelope};
+use agentry_protocol::{CallId, RunId};
 use agentry_runtime::run::{Order, Outcome, Post, Runner};
 use agentry_runtime::{Attendance, Handle, Witness};
 use ratatui::crossterm::event::{self, Event as Input};
@@ -42,6 +42,8 @@ pub(crate) enum Wake {
     Shell(Box<super::shell::Ran>),
     /// Something to show that took its time.
     Rows(Vec<Row>),
+    /// What a tool says while it works.
+    Progress(String),
     /// A thread broke down.
     Broken(String),
 }
@@ -56,6 +58,10 @@ impl Witness for Ear {
 
     fn heard(&self, _about: &About, _asked: u64, delta: &Delta) {
         self.0.send(Wake::Piece(delta.clone())).unwrap_or_default();
+    }
+
+    fn progressed(&self, _: &About, _: &CallId, line: &str) {
+        self.0.send(Wake::Progress(line.to_owned())).unwrap_or_default();
     }
 }
 

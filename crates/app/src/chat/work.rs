@@ -187,12 +187,17 @@ impl Chat<'_> {
     pub(super) fn let_go(&mut self, receiver: &Receiver<Wake>) {
         let Some(turn) = &self.turn else { return };
         turn.handle.leave_alone();
-        if turn.questions.is_empty() && !turn.cancelled {
-            return;
-        }
+        // What was said must be on disk before anybody leaves.
+        let mut begins = turn.about.is_none();
+        let stays = !turn.questions.is_empty() || turn.cancelled;
         let until = Instant::now() + LETTING_GO;
-        while let Ok(wake) = receiver.recv_timeout(until.saturating_duration_since(Instant::now()))
-        {
+        while begins || stays {
+            let left = until.saturating_duration_since(Instant::now());
+            let Ok(wake) = receiver.recv_timeout(left) else { return };
+            if let Wake::Began(about) = &wake {
+                begins = false;
+                self.talk.session.clone_from(&about.session);
+            }
             if let Wake::Over(outcome) = wake {
                 if let Ok(Some(Outcome { end: End::Ended { .. }, .. })) = *outcome {
                     self.turn = None;

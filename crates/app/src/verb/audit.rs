@@ -192,7 +192,7 @@ fn as_json(row: &AuditRow) -> Value {
 }
 
 /// The owner's zone, by the operator's settings alone.
-fn own_zone(host: &Host) -> Result<Zone, Fault> {
+pub(super) fn own_zone(host: &Host) -> Result<Zone, Fault> {
     zone::of(&host.settings(&FileTree::default(), &mut Findings::default()))
 }
 

@@ -23,6 +23,7 @@ use crate::engine::{self, Engine};
 use crate::fault::{Blame, Fault};
 use crate::host::Host;
 use crate::limits::LINE_BYTES_MAX;
+use crate::trust;
 
 /// The profile that is talked with where no agent is.
 const PROFILE: &str = "default-assistant";
@@ -202,6 +203,7 @@ fn talk(
 ) -> Result<Talk, Fault> {
     let agent = agentry_protocol::AgentId::new(agent);
     let definition = engine.definitions.agent(&agent).map_err(engine::fault)?;
+    trust::gate(host, &engine, [definition])?;
     engine::warn_left_out(&engine, definition)?;
     // A session goes on with the model it had, as long as the agent may use it.
     let before = before.filter(|model| choice::model(&engine, definition, Some(model)).is_ok());

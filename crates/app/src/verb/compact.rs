@@ -54,6 +54,7 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
         check: None,
         persona,
         bounds: None,
+        shaping: Default::default(),
     };
     if let Some(model) = &model {
         let agent = engine.definitions.agent(&session.agent).map_err(engine::fault)?;

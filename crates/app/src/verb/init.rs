@@ -17,9 +17,11 @@ use clap::{ArgGroup, Args, ValueEnum};
 use git2::{IndexAddOption, Repository, RepositoryInitOptions, Signature};
 use rust_embed::RustEmbed;
 
+use crate::engine;
 use crate::fault::{Blame, Fault};
 use crate::host::{Host, is_of_home};
 use crate::render;
+use crate::trust::{self, Looking};
 
 #[derive(RustEmbed)]
 #[folder = "../../agents"]
@@ -69,7 +71,11 @@ pub(crate) fn run(host: &Host, options: Options) -> Result<ExitCode, Fault> {
     refuse_if_not_empty(&options.dir)?;
     let was_there = options.dir.exists();
     match make(&options, &args) {
-        Ok(origin) => report(host, &options.dir, &origin),
+        Ok(origin) => {
+            let code = report(host, &options.dir, &origin)?;
+            settle(host, &options)?;
+            Ok(code)
+        }
         Err(fault) => match undo(&options.dir, was_there) {
             Ok(()) => Err(fault),
             Err(error) => {
@@ -144,6 +150,33 @@ fn report(host: &Host, dir: &Path, origin: &str) -> Result<ExitCode, Fault> {
         "next: edit {shown}/AGENT.md, then `agentry check {shown}` and `agentry show prompt {shown}`"
     )?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What we wrote is trusted right away; what came from elsewhere is for the owner to look at.
+fn settle(host: &Host, options: &Options) -> Result<(), Fault> {
+    let directory = engine::go_to(&options.dir)?;
+    let loaded = host.load(Path::new("."), SkillLevel::Extended)?;
+    let definitions = engine::definitions(host, &loaded, &directory, engine::level(&loaded))?;
+    let agents = loaded.library.agents.values().filter(|agent| !is_of_home(&agent.directory));
+    for agent in agents {
+        let Ok(manifest) = trust::manifest(&loaded.library, agent) else { continue };
+        if manifest.is_empty() {
+            continue;
+        }
+        if options.from.is_some() {
+            let place = agentry_runtime::trust::place(&definitions, agent);
+            let mut out = anstream::stdout().lock();
+            writeln!(
+                out,
+                "it brings programs; before they run, look at them: agentry trust {place}"
+            )?;
+        } else {
+            let ledger = engine::open_ledger(host)?;
+            let looking = Looking::at(host, &ledger, (&loaded, &definitions));
+            looking.record(looking.seen(agent)?)?;
+        }
+    }
+    Ok(())
 }
 
 fn parsed_args(args: &[String]) -> Result<Vec<(String, String)>, Fault> {

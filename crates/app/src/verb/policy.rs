@@ -19,7 +19,7 @@ use agentry_protocol::confinement::Confinement;
 use agentry_protocol::tool::ToolName;
 use agentry_protocol::verdict::{Finding, Ruling, Verdict};
 use agentry_protocol::{CallId, SkillId};
-use agentry_tools::Toolset;
+use agentry_runtime::programs;
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -64,7 +64,7 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     let loaded = host.load(&options.which.dir, SkillLevel::Extended)?;
     let agent = show_agent::choose(&loaded, &options.which)?;
     let step = step(&loaded.library, options)?;
-    let specs: Vec<_> = Toolset::builtin().specs().cloned().collect();
+    let specs: Vec<_> = engine::specs().into_iter().chain(programs::specs(agent)).collect();
     let confinement = Confinement { level: engine::level(&loaded), ..Confinement::nothing() };
     let mut authority = authority::of_agent(agent, &loaded.library, &specs, step, confinement);
     set_place(&mut authority, host, &options.which.dir);

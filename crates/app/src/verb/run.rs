@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use agentry_agentfile::agent::Agent;
+use agentry_agentfile::task::Task;
 use agentry_kernel::identity::TERMINAL;
 use agentry_model::Tape;
 use agentry_protocol::SessionKey;
@@ -26,6 +27,7 @@ use crate::host::{Host, Loaded};
 use crate::image;
 use crate::interrupt;
 use crate::stage::{self, Look};
+use crate::trust;
 
 #[derive(Args)]
 pub(crate) struct Options {
@@ -163,6 +165,7 @@ pub(crate) fn run(host: &Host, options: Options) -> Result<ExitCode, Fault> {
         Some(id) => engine.definitions.agent(&id).map_err(engine::fault)?,
         None => agent?,
     };
+    trust::gate(host, &engine, working(&engine, agent, task))?;
     engine::warn_left_out(&engine, agent)?;
     let order = Order {
         agent: agent.id.clone(),
@@ -183,6 +186,18 @@ pub(crate) fn run(host: &Host, options: Options) -> Result<ExitCode, Fault> {
         runner.start(order, &mut |about| interrupt::cancels(&parts, about))
     })?;
     Ok(ExitCode::from(engine::exit_code(&outcome)))
+}
+
+/// All who work on it.
+fn working<'a>(
+    engine: &'a Engine,
+    agent: &'a Agent,
+    task: Option<&'a Task>,
+) -> impl Iterator<Item = &'a Agent> {
+    let steps = task.into_iter().flat_map(|task| &task.steps);
+    let named = steps.filter_map(|step| step.agent.as_ref());
+    let known = named.filter_map(|id| engine.definitions.agent(&id.value).ok());
+    [agent].into_iter().chain(known)
 }
 
 /// How a run is shown, and whether there is somebody to ask.
@@ -241,10 +256,7 @@ pub(crate) fn choose<'a>(
     Ok(show_agent::by_name(loaded, work.agent.as_deref()).map_err(Fault::in_a_definition))
 }
 
-fn task<'a>(
-    loaded: &'a Loaded,
-    what: &str,
-) -> Result<Option<&'a agentry_agentfile::task::Task>, Fault> {
+fn task<'a>(loaded: &'a Loaded, what: &str) -> Result<Option<&'a Task>, Fault> {
     if let Some(file) = loaded.library.broken_tasks.get(what) {
         let text = format!("the task `{what}` ({file}) does not load");
         return Err(Fault::new(Blame::Caller, text).hint("`agentry check` shows why"));
@@ -271,6 +283,7 @@ pub(crate) fn terms(
         check: work.check.clone(),
         persona: None,
         bounds: None,
+        shaping: Default::default(),
     })
 }
 

@@ -103,6 +103,12 @@ struct FromOptions {
     /// The channel's own thread
     #[arg(long, value_name = "ID")]
     channel_thread: Option<String>,
+    /// What else the channel tells, as a JSON object; hooks look at it
+    #[arg(long, value_name = "JSON")]
+    metadata: Option<String>,
+    /// What kind of event it is
+    #[arg(long, value_name = "TYPE")]
+    event_type: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -174,7 +180,7 @@ fn work(
 }
 
 fn inbound(options: &Options, now: u64) -> Result<Inbound, Fault> {
-    let FromOptions { id, channel, from, name, peer, account, guild, channel_thread, peer_kind } =
+    let FromOptions { id, channel, from, name, peer, account, guild, channel_thread, .. } =
         &options.from;
     let content = match options.message.as_str() {
         "-" => {
@@ -204,7 +210,7 @@ fn inbound(options: &Options, now: u64) -> Result<Inbound, Fault> {
         channel: channel.clone(),
         account_id: account.clone(),
         peer_id: peer.clone().or_else(|| Some(sender_id.clone())),
-        peer_kind: Some(match peer_kind {
+        peer_kind: Some(match options.from.peer_kind {
             PeerWord::Dm => PeerKind::Dm,
             PeerWord::Group => PeerKind::Group,
             PeerWord::Channel => PeerKind::Channel,
@@ -217,6 +223,13 @@ fn inbound(options: &Options, now: u64) -> Result<Inbound, Fault> {
     let mut inbound = Inbound::new(&source, now, place, sender)
         .map_err(|wrong| Fault::new(Blame::Caller, wrong.to_string()))?;
     inbound.body = Body { content, ..Body::default() };
+    inbound.event_type.clone_from(&options.from.event_type);
+    if let Some(text) = &options.from.metadata {
+        inbound.metadata = serde_json::from_str(text).map_err(|error| {
+            Fault::new(Blame::Caller, format!("--metadata is no JSON object: {error}"))
+                .hint("write it such as '{\"kind\": \"charge\"}'")
+        })?;
+    }
     let TargetOptions { session, thread, persona } = &options.target;
     for (name, value) in [("session", session), ("thread", thread), ("persona", persona)] {
         if let Some(value) = value {
@@ -345,6 +358,7 @@ fn trouble(ledger: &Ledger, row: &InboundRow) -> Result<Option<String>, Fault> {
         }
         InboundStatus::Received
         | InboundStatus::Denied
+        | InboundStatus::Hooked
         | InboundStatus::Waiting
         | InboundStatus::Steering
         | InboundStatus::Taken

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::thread;
 
 use agentry_model::Delta;
+use agentry_protocol::CallId;
 use agentry_protocol::envelope::{About, Envelope};
 use agentry_runtime::Witness;
 use agentry_runtime::channel::SystemClock;
@@ -26,6 +27,7 @@ use crate::host::Host;
 use crate::limits::STOP_TIME_MAX;
 use crate::reception::{Asked, Reception};
 use crate::render::visible;
+use crate::trust;
 use crate::verb::absolute_model;
 
 #[derive(Args)]
@@ -51,6 +53,9 @@ pub(crate) fn run(host: &Host, options: Options) -> Result<ExitCode, Fault> {
     let parts = engine.parts.clone();
     let settings = engine.loaded.library.settings.config.clone();
     let project = engine.project.clone();
+    for error in trust::untrusted(&parts.ledger, &engine.definitions) {
+        say(&format!("warning: {}", engine::fault(error).plain()));
+    }
     let reception = Reception::new(host, engine, Asked { agent: options.agent, model })?;
     // There is only one desk, so no channel is started twice.
     let sole = parts.ledger.own_intake().map_err(engine::store_fault)?;
@@ -112,4 +117,6 @@ impl Witness for Unwatched {
     fn recorded(&self, _: &Envelope) {}
 
     fn heard(&self, _: &About, _: u64, _: &Delta) {}
+
+    fn progressed(&self, _: &About, _: &CallId, _: &str) {}
 }

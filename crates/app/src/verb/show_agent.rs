@@ -202,7 +202,7 @@ impl Page<'_> {
         for tool in &powers.toolset {
             let kind = match &tool.kind {
                 ToolKind::Host => String::new(),
-                ToolKind::Custom { program } => format!(", custom, runs {program}"),
+                ToolKind::Custom(custom) => format!(", custom, runs {}", custom.program),
                 ToolKind::Mcp { server } => format!(", of MCP server {server}"),
             };
             let risk = format!("{:?} risk", tool.risk).to_lowercase();
@@ -286,10 +286,10 @@ impl Page<'_> {
             self.head("hooks")?;
             for hook in &agent.powers.hooks {
                 let runs = match &hook.switch {
-                    HookSwitch::On(program) => program,
+                    HookSwitch::On(spec) => spec.program.as_str(),
                     HookSwitch::Off => "off",
                 };
-                self.line(&hook.moment, runs, Some(&hook.origin))?;
+                self.line(hook.moment.as_str(), runs, Some(&hook.origin))?;
             }
         }
         Ok(())

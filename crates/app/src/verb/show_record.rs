@@ -23,6 +23,7 @@ use crate::fault::Fault;
 use crate::host::Host;
 use crate::limits::{SHOWN_ENTRIES_MAX, SHOWN_RUNS_MAX};
 use crate::lines::in_words;
+use crate::programs;
 use crate::progress::{compacted, hidden};
 use crate::render::{escaped, visible_line};
 
@@ -191,6 +192,10 @@ fn in_one_line(event: &Event) -> String {
         Event::ToolAccessChanged { .. } => "tool-access.json changed".to_owned(),
         Event::Intake(intake) => way_in(intake),
         Event::Access(change) => access_changed(change),
+        Event::Job(change) => programs::job(change),
+        Event::Hook(change) => programs::hook(change),
+        Event::EventHook(change) => programs::event_hook(change),
+        Event::Trust(change) => programs::trust(change),
         Event::SessionOpened { key, agent, .. } => format!("session `{key}` with {agent}"),
         Event::RunCreated(plan) => format!(
             "run of {} with {}, {}, {} steps",

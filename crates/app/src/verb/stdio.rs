@@ -20,6 +20,7 @@ use agentry_protocol::message::Image;
 use agentry_protocol::{ApprovalId, RunId, SessionKey};
 use agentry_runtime::request;
 use agentry_runtime::run::{Order, Post, Runner};
+use agentry_runtime::trust;
 use agentry_runtime::{Attendance, Handle, Host as Parts, Terms, Witness};
 use clap::Args;
 use serde::Deserialize;
@@ -102,6 +103,8 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     let ledger = engine::open_ledger(host)?;
     let engine = engine::engine(host, ledger, &work.dir, work.workspace.as_deref())?;
     let agent = run::choose(&engine.loaded, work)??;
+    // Lines of JSON come in here, and nobody who could be asked.
+    trust::check_one(&engine.parts.ledger, &engine.definitions, agent).map_err(engine::fault)?;
     let terms = run::terms(host, &engine, agent, work, model.as_deref())?;
     engine::warn_left_out(&engine, agent)?;
     let (stage, shower) = stage::open(Look::Lines, &engine.parts, &engine.definitions.workspace);

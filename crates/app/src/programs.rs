@@ -1,0 +1,184 @@
+//! What became of the programs of agents, in words: jobs, hooks, event hooks, trust.
+//!
+//! Must never: leave out that something did not work.
+
+use agentry_protocol::event::Event;
+use agentry_protocol::event_hook::EventHookChange;
+use agentry_protocol::hook::{GateAnswer, HookChange, HookReport, HookResult, Moment, Say, Shape};
+use agentry_protocol::job::{Job, JobChange, JobReport, Purpose};
+use agentry_protocol::trust::TrustChange;
+
+/// A change in one line.
+pub(crate) fn job(change: &JobChange) -> String {
+    match change {
+        JobChange::Queued { job } => format!("{} queued: {}", job.id, purpose(job)),
+        JobChange::Leased { job, lease } => {
+            format!("{job} taken by {} (taking {})", lease.executor, lease.fence)
+        }
+        JobChange::Started { job, .. } => format!("{job} runs"),
+        JobChange::Renewed { job, .. } => format!("{job} runs still"),
+        JobChange::Returned { job } => format!("{job} was not begun in time, and waits again"),
+        JobChange::Ended { job, state, report, .. } => {
+            format!("{job} {}{}", state.as_str(), reported(report))
+        }
+    }
+}
+
+fn purpose(job: &Job) -> String {
+    match &job.purpose {
+        Purpose::Tool { tool, .. } => format!("the tool {tool} ({})", job.program),
+        Purpose::Hook { moment } => format!("the hook {moment} ({})", job.program),
+        Purpose::EventHook { hook } => format!("the event hook {hook} ({})", job.program),
+    }
+}
+
+fn reported(report: &JobReport) -> String {
+    let mut words = String::new();
+    if let Some(why) = &report.why {
+        words.push_str(&format!(": {why}"));
+    }
+    if let Some(time) = report.duration_ms {
+        words.push_str(&format!(" ({time} ms)"));
+    }
+    if let Some(count) = report.left_behind {
+        words.push_str(&format!("; {count} processes it left behind were ended"));
+    }
+    for line in &report.denied {
+        words.push_str(&format!("; {line}"));
+    }
+    words
+}
+
+/// A change in one line.
+pub(crate) fn hook(change: &HookChange) -> String {
+    match change {
+        HookChange::Started { moment, program, call, .. } => {
+            let about = call.as_ref().map_or_else(String::new, |call| format!(" for {call}"));
+            format!("hook {moment} ({program}) begins{about}")
+        }
+        HookChange::Finished { moment, program, report, .. } => {
+            format!("hook {moment} ({program}): {}", came_of(*moment, report))
+        }
+        HookChange::StateSet { state } => {
+            let names: Vec<&str> = state.keys().map(String::as_str).collect();
+            format!("agent state: {}", names.join(", "))
+        }
+    }
+}
+
+fn came_of(moment: Moment, report: &HookReport) -> String {
+    let words = match &report.result {
+        HookResult::Failed { why } if moment.is_gate() => {
+            format!("failed, so it has no say: {why}")
+        }
+        HookResult::Failed { why } => {
+            format!("failed, so the static config is used: {why}")
+        }
+        HookResult::Shaped { shape } => shaped(shape),
+        HookResult::Gated { answer } => gated(answer),
+    };
+    // What is left out comes first: a line has an end.
+    report.notes.iter().cloned().chain([words]).collect::<Vec<_>>().join("; ")
+}
+
+fn shaped(shape: &Shape) -> String {
+    let mut parts = Vec::new();
+    if let Some(text) = &shape.system_prompt_append {
+        parts.push(format!("adds to the prompt (agent's own words): {text}"));
+    }
+    if let Some(persona) = &shape.persona_override {
+        parts.push(format!("persona {persona}"));
+    }
+    if !shape.tool_additions.is_empty() {
+        parts.push(format!("adds tools {}", shape.tool_additions.join(", ")));
+    }
+    if !shape.tool_removals.is_empty() {
+        parts.push(format!("takes away tools {}", shape.tool_removals.join(", ")));
+    }
+    if let Some(updates) = &shape.state_updates {
+        let names: Vec<&str> = updates.keys().map(String::as_str).collect();
+        parts.push(format!("keeps {}", names.join(", ")));
+    }
+    if let Some(model) = &shape.model_override {
+        parts.push(format!("model {model}"));
+    }
+    if parts.is_empty() { "changes nothing".to_owned() } else { parts.join("; ") }
+}
+
+fn gated(answer: &GateAnswer) -> String {
+    let mut words = match answer.say {
+        None | Some(Say::Allow) => "does not mind".to_owned(),
+        Some(Say::Ask) => "wants a person to be asked".to_owned(),
+        Some(Say::Deny) => "says no".to_owned(),
+    };
+    if let Some(reason) = &answer.reason {
+        words.push_str(&format!(": {reason}"));
+    }
+    if answer.updated_input.is_some() {
+        words.push_str("; changes the arguments");
+    }
+    if let Some(context) = &answer.context {
+        words.push_str(&format!("; adds (agent's own words): {context}"));
+    }
+    if let Some(why) = &answer.halt {
+        words.push_str(&format!("; wants nothing to go on: {why}"));
+    }
+    words
+}
+
+/// A change in one line.
+pub(crate) fn event_hook(change: &EventHookChange) -> String {
+    let because = |reason: &Option<String>| {
+        reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"))
+    };
+    match change {
+        EventHookChange::Registered { hook } => {
+            format!("event hook {} version {} by {}", hook.name, hook.version, hook.created_by)
+        }
+        EventHookChange::Enabled { hook, by } => format!("event hook {hook} enabled by {by}"),
+        EventHookChange::Disabled { hook, by, reason } => {
+            format!("event hook {hook} disabled by {by}{}", because(reason))
+        }
+        EventHookChange::Deleted { hook, by } => format!("event hook {hook} deleted by {by}"),
+        EventHookChange::Matched { event, invocations, .. } => {
+            format!("{event} sets off {} event hooks", invocations.len())
+        }
+        EventHookChange::Begun { invocation } => format!("{invocation} begins"),
+        EventHookChange::Invoked(one) => match (&one.error, one.fired) {
+            (Some(error), _) => format!("{} of {} failed: {error}", one.id, one.hook_id),
+            (None, true) => format!("{} of {} fired", one.id, one.hook_id),
+            (None, false) => format!("{} of {} did not fire", one.id, one.hook_id),
+        },
+        EventHookChange::Settled { event } => format!("{event}: all event hooks have run"),
+    }
+}
+
+/// A change in one line.
+pub(crate) fn trust(change: &TrustChange) -> String {
+    match change {
+        TrustChange::Trusted(one) => {
+            format!("{} is trusted by {}: {} files", one.path, one.by, one.files.len())
+        }
+        TrustChange::Withdrawn { path, by } => format!("{path} is not trusted any more, by {by}"),
+    }
+}
+
+/// What somebody who watches a run must know of a hook, if anything: that it failed, said no or says something.
+pub(crate) fn warning(event: &Event) -> Option<String> {
+    let Event::Hook(HookChange::Finished { moment, program, report, .. }) = event else {
+        return None;
+    };
+    match &report.result {
+        HookResult::Gated { answer } if answer.say.is_none_or(|say| say == Say::Allow) => {
+            let message = answer.message.clone().or_else(|| answer.halt.clone())?;
+            Some(format!("hook {moment} ({program}): {message}"))
+        }
+        HookResult::Shaped { .. } if report.notes.is_empty() => None,
+        HookResult::Shaped { .. } => {
+            Some(format!("hook {moment} ({program}): {}", report.notes.join("; ")))
+        }
+        HookResult::Gated { .. } | HookResult::Failed { .. } => {
+            Some(format!("hook {moment} ({program}): {}", came_of(*moment, report)))
+        }
+    }
+}

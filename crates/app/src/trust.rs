@@ -1,0 +1,292 @@
+//! The programs that an agent brings, for the owner to look at: shows them, asks, and keeps the answer.
+//!
+//! Must never: record a look at anything but what was shown.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufRead, IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
+
+use agentry_agentfile::agent::Agent;
+use agentry_agentfile::library::Library;
+use agentry_agentfile::trust::Manifest;
+use agentry_protocol::ContentHash;
+use agentry_protocol::envelope::{About, Draft};
+use agentry_protocol::event::Event;
+use agentry_protocol::trust::{TrustChange, Trusted};
+use agentry_runtime::Definitions;
+use agentry_runtime::trust::{self, Standing};
+use agentry_store::Ledger;
+use agentry_tools::unified_diff;
+
+use crate::engine::{self, Engine};
+use crate::fault::{Blame, Fault};
+use crate::host::{Host, Loaded};
+use crate::limits::{TRUST_DIFF_CHARS_MAX, TRUST_FILE_BYTES_MAX, TRUST_FILES_SHOWN_MAX};
+use crate::render::{escaped, plural};
+
+/// What looking at the programs of agents needs.
+pub(crate) struct Looking<'a> {
+    pub(crate) ledger: &'a Ledger,
+    pub(crate) definitions: &'a Definitions,
+    /// The directory that was read.
+    pub(crate) root: &'a Path,
+    /// Who looks.
+    pub(crate) by: &'a str,
+}
+
+/// What was looked at.
+pub(crate) struct Seen {
+    directory: String,
+    manifest: Manifest,
+    /// What is in the files; nothing for one that is too large to be kept.
+    texts: BTreeMap<String, Option<Vec<u8>>>,
+}
+
+/// Lets agents run only if the owner has looked at their programs; who sits here may do it now.
+pub(crate) fn gate<'a>(
+    host: &Host,
+    engine: &Engine,
+    agents: impl IntoIterator<Item = &'a Agent>,
+) -> Result<(), Fault> {
+    let looking = Looking {
+        ledger: &engine.parts.ledger,
+        definitions: &engine.definitions,
+        root: &engine.loaded.root,
+        by: host.environment.user(),
+    };
+    let somebody_is_here = io::stdin().is_terminal() && io::stderr().is_terminal();
+    for agent in agents {
+        let checked = trust::check_one(looking.ledger, looking.definitions, agent);
+        match (checked, somebody_is_here) {
+            (Ok(()), _) => {}
+            (Err(agentry_runtime::Error::Untrusted { .. }), true) => {
+                looking.ask(agent, &mut anstream::stderr().lock())?;
+            }
+            (Err(error), _) => return Err(engine::fault(error)),
+        }
+    }
+    Ok(())
+}
+
+/// The agents whose programs the owner has not looked at, and what to give to `agentry trust`.
+pub(crate) fn untrusted(ledger: &Ledger, definitions: &Definitions) -> Vec<agentry_runtime::Error> {
+    let agents = definitions.library.agents.values();
+    agents.filter_map(|agent| trust::check_one(ledger, definitions, agent).err()).collect()
+}
+
+/// What of an agent would run.
+pub(crate) fn manifest<'a>(library: &'a Library, agent: &Agent) -> Result<&'a Manifest, Fault> {
+    match library.programs.get(agent.id.as_str()) {
+        Some(Ok(manifest)) => Ok(manifest),
+        Some(Err(unknown)) => {
+            let what = format!("it cannot be said what of `{}` would run: {unknown}", agent.id);
+            Err(Fault::new(Blame::Agent, what)
+                .hint("remove it, or make it a regular file that can be read; then look again"))
+        }
+        None => Err(Fault::new(Blame::Us, format!("the agent `{}` was not read", agent.id))),
+    }
+}
+
+impl<'a> Looking<'a> {
+    /// Looks at what was read, without a run.
+    pub(crate) fn at(
+        host: &'a Host,
+        ledger: &'a Ledger,
+        (loaded, definitions): (&'a Loaded, &'a Definitions),
+    ) -> Self {
+        Self { ledger, definitions, root: &loaded.root, by: host.environment.user() }
+    }
+
+    /// How the programs of an agent stand.
+    pub(crate) fn standing(&self, agent: &Agent) -> Result<Standing, Fault> {
+        manifest(&self.definitions.library, agent)?;
+        trust::standing(self.ledger, self.definitions, agent).map_err(engine::fault)
+    }
+
+    /// Shows an agent's programs to who sits here and asks for them.
+    pub(crate) fn ask(&self, agent: &Agent, out: &mut dyn Write) -> Result<(), Fault> {
+        let seen = self.show(agent, out)?;
+        write!(out, "Trust this? [y/N] ")?;
+        out.flush()?;
+        let mut answer = String::new();
+        io::stdin().lock().read_line(&mut answer)?;
+        match answer.trim() {
+            "y" | "Y" | "yes" => self.record(seen),
+            _ => {
+                let what =
+                    format!("the programs of `{}` are not trusted, so it does not run", agent.id);
+                Err(Fault::new(Blame::Access, what).hint("nothing was run"))
+            }
+        }
+    }
+
+    /// Shows what of an agent would run, and its files, or what is new about them.
+    pub(crate) fn show(&self, agent: &Agent, out: &mut dyn Write) -> Result<Seen, Fault> {
+        let before = match self.standing(agent)? {
+            Standing::Changed(before) | Standing::Trusted(before) => Some(before),
+            Standing::Nothing | Standing::Unseen => None,
+        };
+        let seen = self.seen(agent)?;
+        writeln!(out, "The agent `{}` in {} would run:", agent.id, escaped(&seen.directory))?;
+        for runs in &seen.manifest.runs {
+            writeln!(out, "  {}", escaped(&runs.to_string()))?;
+        }
+        match before {
+            None => self.show_files(&seen, out)?,
+            Some(before) => self.show_changes(&seen, &before, out)?,
+        }
+        Ok(seen)
+    }
+
+    fn show_files(&self, seen: &Seen, out: &mut dyn Write) -> Result<(), Fault> {
+        let files = &seen.manifest.files;
+        writeln!(out, "Nobody has looked at its {} yet:", plural(files.len(), "file"))?;
+        for (path, hash) in files.iter().take(TRUST_FILES_SHOWN_MAX) {
+            writeln!(out, "{}", seen.line("new", path, hash))?;
+        }
+        if let Some(more) = files.len().checked_sub(TRUST_FILES_SHOWN_MAX).filter(|more| *more > 0)
+        {
+            writeln!(out, "  and {more} more")?;
+        }
+        let texts: String = files.keys().map(|path| self.diff(seen, path, None)).collect();
+        show_diffs(&texts, out)
+    }
+
+    fn show_changes(
+        &self,
+        seen: &Seen,
+        before: &Trusted,
+        out: &mut dyn Write,
+    ) -> Result<(), Fault> {
+        let (old, new) = (&before.files, &seen.manifest.files);
+        writeln!(out, "Changed since {} looked at it:", escaped(&before.by))?;
+        let mut diffs = String::new();
+        let mut changes = 0;
+        let mut tell = |line: String| -> io::Result<()> {
+            changes += 1;
+            match changes <= TRUST_FILES_SHOWN_MAX {
+                true => writeln!(out, "{line}"),
+                false => Ok(()),
+            }
+        };
+        for (path, hash) in new {
+            match old.get(path) {
+                None => {
+                    tell(seen.line("new", path, hash))?;
+                    diffs.push_str(&self.diff(seen, path, None));
+                }
+                Some(was) if was != hash => {
+                    tell(seen.line("changed", path, hash))?;
+                    diffs.push_str(&self.diff(seen, path, Some(was)));
+                }
+                Some(_) => {}
+            }
+        }
+        for path in old.keys().filter(|path| !new.contains_key(*path)) {
+            tell(format!("  removed  {}", escaped(path)))?;
+        }
+        match changes {
+            0 if before.hash == seen.manifest.hash => writeln!(out, "  nothing")?,
+            // Only that is part of the hash of all and not of the hash of one.
+            0 => writeln!(out, "  a file became executable, or is not executable any more")?,
+            changes if changes > TRUST_FILES_SHOWN_MAX => {
+                writeln!(out, "  and {} more", changes - TRUST_FILES_SHOWN_MAX)?;
+            }
+            _ => {}
+        }
+        show_diffs(&diffs, out)
+    }
+
+    /// What is new about a file; all of it, if it was not there.
+    fn diff(&self, seen: &Seen, path: &str, was: Option<&ContentHash>) -> String {
+        let now = seen.texts.get(path).and_then(Option::as_deref);
+        let before = was.map(|was| self.ledger.kept_file(was));
+        let (Some(now), Ok(before)) = (now, before.transpose()) else { return String::new() };
+        let mut diff = unified_diff(path, before.as_deref(), now).unwrap_or_default();
+        if !diff.is_empty() && !diff.ends_with('\n') {
+            diff.push('\n');
+        }
+        diff
+    }
+
+    /// Reads the files that count; what was read before must still be so.
+    pub(crate) fn seen(&self, agent: &Agent) -> Result<Seen, Fault> {
+        let manifest = manifest(&self.definitions.library, agent)?.clone();
+        let root = match (agent.directory.starts_with("~/"), &self.definitions.home) {
+            (true, Some(home)) => PathBuf::from(home),
+            (true, None) | (false, _) => self.root.to_owned(),
+        };
+        let mut texts = BTreeMap::new();
+        for (path, hash) in &manifest.files {
+            let text = text(&root.join(path))?;
+            if text.as_ref().is_some_and(|text| ContentHash::of(text) != *hash) {
+                let what = format!("{path} changed while it was looked at");
+                return Err(Fault::new(Blame::Caller, what).hint("look again"));
+            }
+            texts.insert(path.clone(), text);
+        }
+        let directory = self.definitions.directory(agent).display().to_string();
+        Ok(Seen { directory, manifest, texts })
+    }
+
+    /// From now on it may run as it was seen.
+    pub(crate) fn record(&self, seen: Seen) -> Result<(), Fault> {
+        for text in seen.texts.values().flatten() {
+            self.ledger.keep_file(text).map_err(engine::store_fault)?;
+        }
+        let Manifest { files, hash, .. } = seen.manifest;
+        let trusted = Trusted { path: seen.directory, hash, files, by: self.by.to_owned() };
+        change(self.ledger, TrustChange::Trusted(Box::new(trusted)))
+    }
+}
+
+impl Seen {
+    /// Where it is.
+    pub(crate) fn directory(&self) -> &str {
+        &self.directory
+    }
+
+    fn line(&self, what: &str, path: &str, hash: &ContentHash) -> String {
+        let size = match self.texts.get(path) {
+            Some(Some(text)) => plural(text.len(), "byte"),
+            Some(None) | None => "large".to_owned(),
+        };
+        format!("  {what:<8} {}  ({size}, {hash})", escaped(path))
+    }
+}
+
+/// Shows what is new, as far as anybody reads on.
+fn show_diffs(diffs: &str, out: &mut dyn Write) -> Result<(), Fault> {
+    match diffs.char_indices().nth(TRUST_DIFF_CHARS_MAX) {
+        None => write!(out, "{}", escaped(diffs))?,
+        Some((end, _)) => {
+            let left_out = diffs[end..].chars().count();
+            writeln!(out, "{}", escaped(&diffs[..end]))?;
+            writeln!(out, "[{left_out} more characters are not shown; look at the files]")?;
+        }
+    }
+    Ok(())
+}
+
+/// Records a change.
+pub(crate) fn change(ledger: &Ledger, change: TrustChange) -> Result<(), Fault> {
+    let (about, event) = (About::default(), Event::Trust(change));
+    ledger.append(vec![Draft { cause: None, about, event }]).map_err(engine::store_fault)?;
+    Ok(())
+}
+
+/// What is in a file, if it is not too large to be kept.
+fn text(path: &Path) -> Result<Option<Vec<u8>>, Fault> {
+    let unreadable = |error: io::Error| {
+        let what = format!("cannot read {}: {error}", path.display());
+        Fault::new(Blame::Machine, what).hint("nothing is trusted that cannot be read")
+    };
+    let is_file = path.metadata().map_err(unreadable)?.is_file();
+    if !is_file {
+        return Err(unreadable(io::Error::other("it is not a regular file")));
+    }
+    let mut text = Vec::new();
+    let file = std::fs::File::open(path).map_err(unreadable)?;
+    file.take(TRUST_FILE_BYTES_MAX + 1).read_to_end(&mut text).map_err(unreadable)?;
+    Ok((text.len() as u64 <= TRUST_FILE_BYTES_MAX).then_some(text))
+}

@@ -1,0 +1,132 @@
+//! `agentry tools list`: all tools of an agent, and why some are left out.
+//!
+//! Must never: show a tool as usable that would be refused.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+use agentry_agentfile::agent::{Agent, OfferedTool, ToolKind};
+use agentry_agentfile::skill::SkillLevel;
+use agentry_runtime::trust::Standing;
+use clap::Args;
+use serde::Serialize;
+
+use super::Whose;
+use crate::engine;
+use crate::fault::Fault;
+use crate::host::Host;
+use crate::render::visible_line;
+use crate::trust::Looking;
+use crate::verb::{Format, choose_agent};
+
+#[derive(Args)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    whose: Whose,
+    /// How the tools are printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+/// A tool as it is listed.
+#[derive(Serialize)]
+struct Line {
+    name: String,
+    /// `host`, `own` or `mcp`; nothing is known of one that is left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    category: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    risk: Option<String>,
+    offered: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    program: Option<String>,
+    /// For one of the agent's own: whether the owner lets it run as it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trusted: Option<bool>,
+}
+
+pub(super) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
+    let directory = engine::go_to(&options.whose.dir)?;
+    let loaded = host.load(Path::new("."), SkillLevel::Extended)?;
+    let agent = choose_agent(&loaded, options.whose.agent.as_deref())?;
+    let definitions = engine::definitions(host, &loaded, &directory, engine::level(&loaded))?;
+    let is_trusted = match engine::has_ledger(host) {
+        false => false,
+        true => {
+            let ledger = engine::open_ledger(host)?;
+            match Looking::at(host, &ledger, (&loaded, &definitions)).standing(agent)? {
+                Standing::Trusted(_) => true,
+                Standing::Nothing | Standing::Changed(_) | Standing::Unseen => false,
+            }
+        }
+    };
+    let lines = lines(agent, is_trusted);
+    let mut out = anstream::stdout().lock();
+    match options.format {
+        Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(&lines)?)?,
+        Format::Text => lines.iter().try_for_each(|line| write(line, &mut out))?,
+    }
+    if options.format == Format::Text && lines.is_empty() {
+        writeln!(out, "the agent `{}` has no tools", agent.id)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn lines(agent: &Agent, is_trusted: bool) -> Vec<Line> {
+    let offered = agent.powers.toolset.iter().map(|tool| offered(tool, is_trusted));
+    let left_out = agent.powers.left_out.iter().map(|one| Line {
+        name: one.name.clone(),
+        from: None,
+        category: None,
+        risk: None,
+        offered: false,
+        why: Some(one.why.clone()),
+        program: None,
+        trusted: None,
+    });
+    offered.chain(left_out).collect()
+}
+
+fn offered(tool: &OfferedTool, is_trusted: bool) -> Line {
+    let (from, program) = match &tool.kind {
+        ToolKind::Host => ("host", None),
+        ToolKind::Custom(custom) => ("own", Some(custom.program.clone())),
+        ToolKind::Mcp { .. } => ("mcp", None),
+    };
+    Line {
+        name: tool.name.as_str().to_owned(),
+        from: Some(from),
+        category: Some(format!("{:?}", tool.category).to_lowercase()),
+        risk: Some(format!("{:?}", tool.risk).to_lowercase()),
+        offered: true,
+        why: None,
+        trusted: program.is_some().then_some(is_trusted),
+        program,
+    }
+}
+
+fn write(line: &Line, out: &mut dyn Write) -> std::io::Result<()> {
+    let Line { name, from, category, risk, why, program, trusted, .. } = line;
+    let word = |word: &Option<String>| word.clone().unwrap_or_default();
+    let mut text = match why {
+        Some(why) => format!("left out: {why}"),
+        None => {
+            let (category, risk) = (word(category), word(risk));
+            format!("{:<4}  {category:<6}  {risk} risk", from.unwrap_or_default())
+        }
+    };
+    if let Some(program) = program {
+        text.push_str(&format!(", runs {program}"));
+    }
+    match trusted {
+        Some(true) => text.push_str(", trusted"),
+        Some(false) => text.push_str(", not trusted: nobody has looked at it as it is"),
+        None => {}
+    }
+    writeln!(out, "{:<16}  {}", visible_line(name), visible_line(&text))
+}

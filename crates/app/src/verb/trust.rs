@@ -1,0 +1,201 @@
+//! `agentry trust`: looks at the programs that agents bring, and lets them run as they are.
+//!
+//! Must never: let something run that was not shown.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use agentry_agentfile::agent::Agent;
+use agentry_agentfile::skill::SkillLevel;
+use agentry_protocol::trust::{TrustChange, Trusted};
+use agentry_runtime::trust::{Standing, place};
+use agentry_store::Ledger;
+use clap::Args;
+use serde_json::json;
+
+use super::{Which, show_agent};
+use crate::engine::{self, store_fault};
+use crate::fault::{Blame, Fault};
+use crate::host::{HOME, Host, Loaded};
+use crate::render::{escaped, plural};
+use crate::trust::{Looking, change};
+
+#[derive(Args)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    which: Which,
+    /// Trust what is shown without being asked; whoever writes this gives the owner's word for it
+    #[arg(long, conflicts_with_all = ["list", "revoke"])]
+    yes: bool,
+    /// Show all directories that are trusted, and whether they are still what was trusted
+    #[arg(long, conflicts_with = "revoke")]
+    list: bool,
+    /// Trust the directory and what lies in it no more
+    #[arg(long)]
+    revoke: bool,
+    /// With --list: print JSON
+    #[arg(long, requires = "list")]
+    json: bool,
+}
+
+pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
+    let ledger = engine::open_ledger(host)?;
+    match (options.list, options.revoke) {
+        (true, _) => list(host, &ledger, options.json)?,
+        (false, true) => revoke(host, &ledger, &options.which.dir)?,
+        (false, false) => look(host, &ledger, options)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn look(host: &Host, ledger: &Ledger, options: &Options) -> Result<(), Fault> {
+    let directory = engine::go_to(&options.which.dir)?;
+    let loaded = host.load(Path::new("."), SkillLevel::Extended)?;
+    if let Some(fault) = loaded.settings_fault() {
+        return Err(fault);
+    }
+    let level = engine::level(&loaded);
+    let definitions = engine::definitions(host, &loaded, &directory, level)?;
+    let looking = Looking::at(host, ledger, (&loaded, &definitions));
+    let mut out = anstream::stdout().lock();
+    let mut is_anything = false;
+    for agent in wanted(&loaded, &options.which)? {
+        match looking.standing(agent)? {
+            Standing::Nothing => continue,
+            Standing::Trusted(trusted) => {
+                let path = escaped(&trusted.path);
+                writeln!(out, "{path} is trusted as it is, by {}", escaped(&trusted.by))?;
+            }
+            Standing::Changed(_) | Standing::Unseen => {
+                let place = place(&definitions, agent);
+                decide(&looking, agent, (options.yes, &place), &mut out)?;
+            }
+        }
+        is_anything = true;
+    }
+    let broken = &loaded.library.broken_agents;
+    if let Some(id) = broken.keys().next().filter(|_| !is_anything) {
+        // Of what does not load it cannot be said what it would run.
+        let which = Which { dir: directory, agent: Some(id.clone()) };
+        return show_agent::choose(&loaded, &which).map(drop);
+    }
+    if !is_anything {
+        let shown = escaped(&directory.display().to_string());
+        writeln!(out, "no agent in {shown} brings a program, so there is nothing to trust")?;
+    }
+    for (id, file) in broken {
+        let text = format!("the agent `{id}` ({file}) does not load, so nothing of it runs");
+        writeln!(out, "{}", escaped(&text))?;
+    }
+    Ok(())
+}
+
+/// Shows the programs of one agent, and trusts them if whoever may says so.
+fn decide(
+    looking: &Looking<'_>,
+    agent: &Agent,
+    (yes, place): (bool, &str),
+    out: &mut dyn Write,
+) -> Result<(), Fault> {
+    if yes {
+        let seen = looking.show(agent, out)?;
+        let directory = escaped(seen.directory());
+        looking.record(seen)?;
+        writeln!(out, "{directory} is trusted from now on")?;
+        return Ok(());
+    }
+    if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
+        looking.show(agent, out)?;
+        let what = "there is no terminal to ask in, so nothing is trusted";
+        return Err(Fault::new(Blame::Access, what).hint(format!(
+            "look at it, then run `agentry trust {place} --yes`, which is the owner's word"
+        )));
+    }
+    looking.ask(agent, out)?;
+    writeln!(out, "{} is trusted from now on", escaped(place))?;
+    Ok(())
+}
+
+/// The agents that are meant: one, or all of the project's own.
+fn wanted<'a>(loaded: &'a Loaded, which: &Which) -> Result<Vec<&'a Agent>, Fault> {
+    let is_one = which.agent.is_some() || loaded.only.is_some() && loaded.asked.is_some();
+    if is_one {
+        return Ok(vec![show_agent::choose(loaded, which)?]);
+    }
+    // What lies in the user's home is looked at there, or by its name.
+    let is_own = |agent: &&Agent| !agent.directory.starts_with(HOME);
+    Ok(loaded.library.agents.values().filter(is_own).collect())
+}
+
+fn list(host: &Host, ledger: &Ledger, json: bool) -> Result<(), Fault> {
+    let all = ledger.all_trusted().map_err(store_fault)?;
+    let mut out = anstream::stdout().lock();
+    let all: Vec<(Trusted, &str)> =
+        all.into_iter().map(|(one, _)| (now(host, ledger, &one), one)).map(turned).collect();
+    if json {
+        let line = |(one, now): &(Trusted, &str)| {
+            json!({ "path": one.path, "hash": one.hash, "by": one.by, "now": now,
+                    "files": one.files })
+        };
+        let lines: Vec<_> = all.iter().map(line).collect();
+        writeln!(out, "{}", serde_json::to_string_pretty(&lines)?)?;
+        return Ok(());
+    }
+    if all.is_empty() {
+        writeln!(out, "nothing is trusted")?;
+    }
+    for (one, now) in &all {
+        let files = plural(one.files.len(), "file");
+        writeln!(out, "{now:<8}  {}  ({files}, by {})", escaped(&one.path), escaped(&one.by))?;
+    }
+    Ok(())
+}
+
+fn turned<A, B>((a, b): (A, B)) -> (B, A) {
+    (b, a)
+}
+
+/// Whether a directory is still what was trusted.
+fn now(host: &Host, ledger: &Ledger, trusted: &Trusted) -> &'static str {
+    let path = Path::new(&trusted.path);
+    if !path.is_dir() {
+        return "gone";
+    }
+    let standing = || -> Result<Standing, Fault> {
+        let loaded = host.load(path, SkillLevel::Extended)?;
+        let definitions = engine::definitions(host, &loaded, path, engine::level(&loaded))?;
+        let looking = Looking::at(host, ledger, (&loaded, &definitions));
+        let mut agents = loaded.library.agents.values();
+        let agent = agents.find(|agent| definitions.directory(agent) == path);
+        agent.map_or(Ok(Standing::Nothing), |agent| looking.standing(agent))
+    };
+    match standing() {
+        Ok(Standing::Trusted(_)) => "as it is",
+        Ok(Standing::Changed(_) | Standing::Unseen) | Err(_) => "changed",
+        Ok(Standing::Nothing) => "gone",
+    }
+}
+
+/// A directory that is not there any more can be named too.
+fn revoke(host: &Host, ledger: &Ledger, directory: &Path) -> Result<(), Fault> {
+    let full = directory.canonicalize().or_else(|_| std::path::absolute(directory));
+    let full = full.map_err(|error| {
+        let what = format!("`{}` is not a directory: {error}", directory.display());
+        Fault::new(Blame::Caller, what)
+    })?;
+    let mut out = anstream::stdout().lock();
+    let all = ledger.all_trusted().map_err(store_fault)?;
+    let inside = all.into_iter().filter(|(one, _)| Path::new(&one.path).starts_with(&full));
+    let mut is_any = false;
+    for (one, _) in inside {
+        let by = host.environment.user().to_owned();
+        change(ledger, TrustChange::Withdrawn { path: one.path.clone(), by })?;
+        writeln!(out, "{} is not trusted any more", escaped(&one.path))?;
+        is_any = true;
+    }
+    if !is_any {
+        writeln!(out, "nothing in {} is trusted", escaped(&full.display().to_string()))?;
+    }
+    Ok(())
+}
