@@ -42,7 +42,7 @@ fn a_trial_says_what_is_decided_by_whom_and_each_policys_part() {
         "access test --principal relationship:friend,name:Casey --channel discord --peer-kind dm \
          --peer 7 --at 2026-11-16T22:30:00Z",
     );
-    insta::assert_snapshot!(first_lines(&ran, 26), @"
+    insta::assert_snapshot!(first_lines(&ran, 31), @"
     exit 0
     --- stdout
     who       known, Casey, relationship friend
@@ -50,9 +50,14 @@ fn a_trial_says_what_is_decided_by_whom_and_each_policys_part() {
     decision  allow: allowed by `friends`
 
     tools        bash         no   no policy and no grant allows it
+                 create_hook  no   no policy and no grant allows it
+                 delete_hook  no   no policy and no grant allows it
+                 disable_hook no   no policy and no grant allows it
                  edit_file    no   no policy and no grant allows it
+                 get_hook     no   no policy and no grant allows it
                  glob         no   no policy and no grant allows it
                  grep         no   no policy and no grant allows it
+                 list_hooks   no   no policy and no grant allows it
                  load_skill   no   no policy and no grant allows it
                  read_file    yes  allowed by policy friends (read_*)
                  web_fetch    yes  allowed by policy friends (web_fetch)

@@ -46,6 +46,9 @@ fn help_ends_with_examples() {
       access       Who may reach an agent and with what powers: see it, test it, change it [alias: acl]
       entities     Who is known, and by which identities
       audit        See what was decided about who may
+      trust        Look at the programs that agents bring, and let them run as they are
+      tools        See an agent's tools; make and try its own
+      hooks        Hooks that look at events and may start work: make, see and switch them
       secret       Keep secrets, and see who may have them
       models       Show who serves which models, and which one an agent gets
       pull         Get the weights of a model that runs on this machine

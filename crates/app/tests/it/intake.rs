@@ -51,7 +51,7 @@ fn hand_in(story: &Story, id: &str, how: &str, text: &str) {
 }
 
 /// Waits until an event is this far.
-fn until(story: &Story, event: &str, status: &str) -> Value {
+pub(crate) fn until(story: &Story, event: &str, status: &str) -> Value {
     let mut last = Value::Null;
     for _ in 0..2_000 {
         last = story.json(&format!("trace {event} --json"));
@@ -93,7 +93,7 @@ fn prompt_of(story: &Story, trace: &Value) -> String {
     entries[0]["event"]["prompt"].as_str().expect("a turn has a prompt").to_owned()
 }
 
-fn stop(server: Talk) -> Ran {
+pub(crate) fn stop(server: Talk) -> Ran {
     server.interrupt();
     let ran = server.end();
     assert_eq!(ran.code, Some(0), "{}", ran.err);

@@ -40,7 +40,7 @@ impl Served {
         Self { address, asked }
     }
 
-    fn base(&self) -> String {
+    pub(crate) fn base(&self) -> String {
         format!("http://{}/v1", self.address)
     }
 

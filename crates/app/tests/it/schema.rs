@@ -63,7 +63,7 @@ fn an_unknown_kind_is_exit_2() {
     exit 2
     --- stderr
     error: invalid value 'agnt' for '<KIND>'
-      [possible values: agent, agent-yml, skill, task, step, tool, tool-access, config, access]
+      [possible values: agent, agent-yml, skill, task, step, tool, tool-access, config, access, event-hook]
 
       tip: a similar value exists: 'agent'
 
