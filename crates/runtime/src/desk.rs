@@ -26,7 +26,7 @@ use agentry_protocol::{RunId, SessionId, TurnId};
 use agentry_store::{InboundStatus, SoleIntake};
 
 use crate::error::Error;
-use crate::event_hooks::HookDesk;
+use crate::event_hooks::{HookBell, HookDesk};
 use crate::host::{SharedHost, Witness};
 use crate::intake::{Intake, Office};
 use crate::limits::{DESK_WAIT_MAX, UNREADY_WAIT_MS};
@@ -205,6 +205,7 @@ impl Desk {
             }
             self.start_what_may();
             if self.is_done()? {
+                hooks.iter().for_each(HookBell::finish);
                 return Ok(());
             }
             match self.words.1.recv_timeout(self.time_to_wake()) {

@@ -14,7 +14,7 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use agentry_kernel::event_hook::{ActiveHook, Hooks};
 use agentry_protocol::event_hook::{EventHookChange, FIRED, FIRED_BY, FiredBy, Matched};
@@ -27,7 +27,10 @@ use crate::desk::Say;
 use crate::error::Error;
 use crate::host::SharedHost;
 use crate::intake::Office;
-use crate::limits::{HOOK_EVENTS_MAX, HOOK_EVENTS_RUNNING_MAX, HOOK_LOOK_MS};
+use crate::limits::{
+    HOOK_EVENTS_MAX, HOOK_EVENTS_RUNNING_MAX, HOOK_LOOK_MS, HOOKS_FINISH_LOOK_MS,
+    HOOKS_FINISH_MS_MAX,
+};
 use crate::threads;
 
 pub use crate::admit::decided_here;
@@ -108,16 +111,30 @@ pub(crate) struct HookDesk {
     /// What an answer does to a breaker is looked up and recorded by one at a time.
     recording: Arc<Mutex<()>>,
     running: Arc<Mutex<HashSet<EventId>>>,
+    stopping: Arc<AtomicBool>,
 }
 
 /// A way to tell the desk of hooks that there is something to do. It ends when all of these are gone.
-#[derive(Clone)]
-pub(crate) struct HookBell(Sender<()>);
+pub(crate) struct HookBell {
+    sender: Sender<()>,
+    stopping: Arc<AtomicBool>,
+    running: Arc<Mutex<HashSet<EventId>>>,
+}
 
 impl HookBell {
     pub(crate) fn ring(&self) {
         // A desk that is gone has said so.
-        self.0.send(()).unwrap_or_default();
+        self.sender.send(()).unwrap_or_default();
+    }
+
+    /// Lets no more begin, and waits a while for those that run.
+    pub(crate) fn finish(&self) {
+        self.stopping.store(true, Ordering::SeqCst);
+        let until = Instant::now() + Duration::from_millis(HOOKS_FINISH_MS_MAX);
+        let is_idle = || self.running.lock().unwrap_or_else(PoisonError::into_inner).is_empty();
+        while !is_idle() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(HOOKS_FINISH_LOOK_MS));
+        }
     }
 }
 
@@ -128,9 +145,17 @@ impl HookDesk {
         office: Arc<dyn Office>,
         say: Say,
     ) -> Result<HookBell, Error> {
-        let desk = Self { host, office, say, recording: Arc::default(), running: Arc::default() };
+        let desk = Self {
+            host,
+            office,
+            say,
+            recording: Arc::default(),
+            running: Arc::default(),
+            stopping: Arc::default(),
+        };
         let (sender, receiver) = mpsc::channel();
-        let bell = HookBell(sender);
+        let (stopping, running) = (desk.stopping.clone(), desk.running.clone());
+        let bell = HookBell { sender, stopping, running };
         bell.ring();
         threads::start("event hooks".to_owned(), move || desk.work(&receiver))?;
         Ok(bell)
@@ -153,7 +178,8 @@ impl HookDesk {
     fn look(&self) -> Result<(), Error> {
         for open in self.host.ledger.hook_events_open(HOOK_EVENTS_MAX)? {
             let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-            if running.len() >= HOOK_EVENTS_RUNNING_MAX {
+            let is_stopping = self.stopping.load(Ordering::SeqCst);
+            if is_stopping || running.len() >= HOOK_EVENTS_RUNNING_MAX {
                 return Ok(());
             }
             if running.insert(open.event.clone()) {
@@ -170,7 +196,10 @@ impl HookDesk {
         if let Err(error) = done {
             (self.say)(&format!("the hooks of {} could not be run: {error}", open.event));
         }
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        running.remove(&open.event);
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&open.event);
+        // Somebody may have waited for the room.
+        if let Err(error) = self.look() {
+            (self.say)(&format!("event hooks cannot be run now: {error}"));
+        }
     }
 }

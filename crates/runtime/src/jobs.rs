@@ -144,8 +144,12 @@ impl Under<'_> {
         while renewing.wait(Duration::from_millis(JOB_RENEW_MS)) {
             let expires_at = self.ledger.now().saturating_add(JOB_LEASE_MS);
             let (job, fence) = (self.job.clone(), lease.fence);
-            if self.append(vec![JobChange::Renewed { job, fence, expires_at }]).is_err() {
-                return stop.stop();
+            match self.append(vec![JobChange::Renewed { job, fence, expires_at }]) {
+                Err(Error::Ledger(Store::Fenced { .. } | Store::JobMoved { .. })) => {
+                    return stop.stop();
+                }
+                // A ledger that is busy now is told the next time; the lease lasts longer than that.
+                Ok(()) | Err(_) => {}
             }
         }
     }

@@ -184,3 +184,7 @@ pub const HOOK_MODEL_TIMEOUT_MS: u64 = 30_000;
 pub const HOOK_LISTED_MAX: usize = 100;
 /// How long it is from one look whether a run whose hook is under way shall end to the next, in milliseconds.
 pub const HOOK_CANCEL_LOOK_MS: u64 = 100;
+/// How long the programs of event hooks are given to end when the process is asked to, in milliseconds.
+pub const HOOKS_FINISH_MS_MAX: u64 = 10_000;
+/// How long it is from one look whether they have ended to the next, in milliseconds.
+pub const HOOKS_FINISH_LOOK_MS: u64 = 20;

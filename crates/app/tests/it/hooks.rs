@@ -507,3 +507,91 @@ fn a_hook_has_no_network_and_does_not_see_what_the_agent_may_not_see() {
     story.out(HI);
     assert!(shown(&story).contains("changes nothing"), "{}", shown(&story));
 }
+
+#[test]
+fn a_hook_adds_no_tool_that_its_sender_may_not_have() {
+    let story = agent(
+        "before_inference: true",
+        r#"
+        --- hooks/before_inference +x
+        #!/bin/sh
+        echo '{"tool_additions": ["write_file", "read_file"]}'
+        --- .agentry/access/friends.yml
+        policies:
+          - name: friends
+            match: {principal: {unknown: true}}
+            effect: allow
+            permissions: {tools: [glob, read_file]}
+            session: {key: friends}
+            priority: 50
+        "#,
+    );
+    let sent =
+        story.ran_in("", "send --channel chat --from x --peer p --model scripted:hi.jsonl hello");
+    assert_eq!(sent.code, Some(0), "{}", sent.err);
+    let charter = charter(&story);
+    let tools: Vec<&str> = charter["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(tools, ["glob", "read_file"]);
+    let finished = session(&story).into_iter().find(|one| one["event"]["change"] == "finished");
+    let notes = finished.expect("the hook has run")["event"]["report"]["notes"].to_string();
+    assert!(notes.contains("`write_file` is not added: the sender may not have it"), "{notes}");
+}
+
+#[test]
+fn the_documented_tool_with_its_helper_is_called_in_a_turn() {
+    let story = Story::new(AGENT);
+    story.write(
+        r#"
+        --- agent.yml
+        name: helper
+        tools:
+          custom: [fortune]
+        --- AGENT.md
+        ---
+        tool_approvals:
+          rules:
+            - {tool: fortune, allow: true}
+        ---
+        You tell fortunes.
+        --- tools/fortune.yml
+        name: fortune
+        description: "Generate a fortune based on zodiac sign"
+        parameters:
+          type: object
+          properties:
+            sign:
+              type: string
+              enum: [aries, taurus, gemini, cancer, leo, virgo,
+                     libra, scorpio, sagittarius, capricorn, aquarius, pisces]
+            aspect:
+              type: string
+              enum: [love, career, health, general]
+              default: general
+          required: [sign]
+        --- tools/fortune.rb +x
+        #!/usr/bin/env ruby
+        require "cybros_agent"
+
+        CybrosAgent.tool do |input|
+          sign = input.arguments["sign"]
+          { fortune: "Great day for #{sign}!" }
+        end
+        "#,
+    );
+    let call = |sign: &str| {
+        json!({"text": "", "tool_calls": [{"name": "fortune", "input": {"sign": sign}}]})
+            .to_string()
+    };
+    script(&story, "try.jsonl", &[call("leo"), call("cat"), line("Done.", &[])]);
+    story.out("trust --yes");
+    assert_eq!(story.out("run --model scripted:try.jsonl go"), "Done.\n");
+    let told = told(&story);
+    assert!(told.contains(r#"{\"fortune\":\"Great day for leo!\"}"#), "{told}");
+    assert!(told.contains("do not fit the schema of `fortune`"), "{told}");
+    all_is_recorded(&story);
+}
