@@ -144,12 +144,10 @@ impl Under<'_> {
         while renewing.wait(Duration::from_millis(JOB_RENEW_MS)) {
             let expires_at = self.ledger.now().saturating_add(JOB_LEASE_MS);
             let (job, fence) = (self.job.clone(), lease.fence);
-            match self.append(vec![JobChange::Renewed { job, fence, expires_at }]) {
-                Err(Error::Ledger(Store::Fenced { .. } | Store::JobMoved { .. })) => {
-                    return stop.stop();
-                }
-                // A ledger that is busy now is told the next time; the lease lasts longer than that.
-                Ok(()) | Err(_) => {}
+            let renewed = self.append(vec![JobChange::Renewed { job, fence, expires_at }]);
+            // A ledger that is busy now is told the next time; the lease lasts longer than that.
+            if let Err(Error::Ledger(Store::Fenced { .. } | Store::JobMoved { .. })) = renewed {
+                return stop.stop();
             }
         }
     }

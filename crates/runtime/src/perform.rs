@@ -6,7 +6,7 @@
 
 mod worker;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
@@ -19,7 +19,7 @@ use agentry_protocol::access::Credentials;
 use agentry_protocol::call::{ToolCall, ToolOutcome};
 use agentry_protocol::envelope::About;
 use agentry_protocol::event::{Event, Permit};
-use agentry_protocol::hook::{HookChange, HookSpec};
+use agentry_protocol::hook::{HookChange, HookSpec, Moment};
 use agentry_protocol::message::{ModelReply, ModelRequest, Sealed, Usage};
 use agentry_protocol::tool::ToolName;
 use agentry_sandbox::Stop;
@@ -66,6 +66,8 @@ struct Own {
     skills: Arc<Skills>,
     /// None if its definition is gone; then none of its programs runs.
     programs: Option<SharedPrograms>,
+    /// The hooks that were asked in this turn whether it may end.
+    asked_to_end: BTreeSet<String>,
 }
 
 /// What the tools of a turn may do.
@@ -98,6 +100,8 @@ pub(crate) struct Consulted {
     pub(crate) call: Option<ToolCall>,
     /// What came of that call.
     pub(crate) outcome: Option<ToolOutcome>,
+    /// Whether it kept the turn from ending before.
+    pub(crate) again: bool,
 }
 
 /// One request to the model.
@@ -119,7 +123,8 @@ impl Workers {
         (witness, news): (Arc<dyn Witness>, Sender<News>),
         about: About,
     ) -> Self {
-        let own = Own { skills: Arc::new(skills), programs: programs.map(Arc::new) };
+        let programs = programs.map(Arc::new);
+        let own = Own { skills: Arc::new(skills), programs, asked_to_end: BTreeSet::new() };
         let (under_way, held, fallbacks) = (HashMap::new(), HashMap::new(), Vec::new());
         let confining = Confining::Missing("the turn has not begun".into());
         let powers = Powers { confining, credentials: None };
@@ -228,7 +233,10 @@ impl Workers {
     }
 
     /// Runs a hook that the turn wants to hear.
-    pub(crate) fn run_hook(&mut self, turn: &Turn, consulted: Consulted) {
+    pub(crate) fn run_hook(&mut self, turn: &Turn, mut consulted: Consulted) {
+        if consulted.hook.moment == Moment::Stop {
+            consulted.again = !self.own.asked_to_end.insert(consulted.hook.program.clone());
+        }
         let stop = self.begin(Work::Hook(consulted.number));
         let worker = self.worker(stop, ToolBounds::default(), false);
         let (programs, news) = (self.own.programs.clone(), self.news.clone());

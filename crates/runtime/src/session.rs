@@ -182,7 +182,8 @@ impl Session<'_> {
                 self.workers.run_check(iteration, command, bounds(turn));
             }
             Move::RunHook { number, hook, call, outcome } => {
-                self.workers.run_hook(turn, Consulted { number, hook, call, outcome });
+                self.workers
+                    .run_hook(turn, Consulted { number, hook, call, outcome, again: false });
             }
             // Recorded, and that is all there is to do.
             Move::Propose { .. }

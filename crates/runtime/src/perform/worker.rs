@@ -123,7 +123,7 @@ impl Worker {
         };
         let subject = match &consulted.call {
             Some(call) => Subject::Call(call, consulted.outcome.as_ref()),
-            None => Subject::Finish { again: consulted.number > 1 },
+            None => Subject::Finish { again: consulted.again },
         };
         let ground = Ground {
             host: &self.host,
