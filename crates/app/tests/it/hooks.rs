@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::record::{all_is_recorded, entries, latest, line, script, waiting};
 use crate::story::Story;
+use crate::tools::FORTUNE_YML;
 
 /// An agent program whose calls of the shell go ahead.
 pub(crate) const AGENT: &str = "
@@ -40,6 +41,12 @@ const HI: &str = "run --model scripted:hi.jsonl hello";
 fn charter(story: &Story) -> Value {
     let mut plans = session(story).into_iter().filter(|one| one["event"]["type"] == "turn_started");
     plans.next_back().expect("there is a turn")["event"]["charter"].clone()
+}
+
+/// The names of the tools that the model was offered.
+fn offered(charter: &Value) -> Vec<&str> {
+    let tools = charter["tools"].as_array().expect("tools are a list").iter();
+    tools.map(|one| one["name"].as_str().expect("a tool has a name")).collect()
 }
 
 /// The entries of the latest session.
@@ -102,12 +109,7 @@ fn the_documented_hook_gets_the_documented_input_and_has_its_effect() {
     let system = charter["system"].as_str().unwrap();
     assert!(system.ends_with("Focus on Ruby style and performance."), "{system}");
     assert!(system.contains("You code."), "{system}");
-    let tools: Vec<&str> = charter["tools"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|one| one["name"].as_str().unwrap())
-        .collect();
+    let tools = offered(&charter);
     assert_eq!(tools, ["glob", "bash", "grep"]);
     let shown = shown(&story);
     assert!(
@@ -475,12 +477,7 @@ fn a_hook_adds_no_tool_that_the_agent_could_not_have() {
     story.out("trust --yes");
     story.out(HI);
     let charter = charter(&story);
-    let tools: Vec<&str> = charter["tools"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|one| one["name"].as_str().unwrap())
-        .collect();
+    let tools = offered(&charter);
     assert!(tools.contains(&"write_file") && !tools.contains(&"web_fetch"), "{tools:?}");
     let finished = session(&story).into_iter().find(|one| one["event"]["change"] == "finished");
     let shown = finished.expect("the hook has run")["event"]["report"]["notes"].to_string();
@@ -533,12 +530,7 @@ fn a_hook_adds_no_tool_that_its_sender_may_not_have() {
         story.ran_in("", "send --channel chat --from x --peer p --model scripted:hi.jsonl hello");
     assert_eq!(sent.code, Some(0), "{}", sent.err);
     let charter = charter(&story);
-    let tools: Vec<&str> = charter["tools"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|one| one["name"].as_str().unwrap())
-        .collect();
+    let tools = offered(&charter);
     assert_eq!(tools, ["glob", "read_file"]);
     let finished = session(&story).into_iter().find(|one| one["event"]["change"] == "finished");
     let notes = finished.expect("the hook has run")["event"]["report"]["notes"].to_string();
@@ -561,21 +553,6 @@ fn the_documented_tool_with_its_helper_is_called_in_a_turn() {
             - {tool: fortune, allow: true}
         ---
         You tell fortunes.
-        --- tools/fortune.yml
-        name: fortune
-        description: "Generate a fortune based on zodiac sign"
-        parameters:
-          type: object
-          properties:
-            sign:
-              type: string
-              enum: [aries, taurus, gemini, cancer, leo, virgo,
-                     libra, scorpio, sagittarius, capricorn, aquarius, pisces]
-            aspect:
-              type: string
-              enum: [love, career, health, general]
-              default: general
-          required: [sign]
         --- tools/fortune.rb +x
         #!/usr/bin/env ruby
         require "cybros_agent"
@@ -586,6 +563,7 @@ fn the_documented_tool_with_its_helper_is_called_in_a_turn() {
         end
         "#,
     );
+    story.file("tools/fortune.yml", FORTUNE_YML.as_bytes());
     let call = |sign: &str| {
         json!({"text": "", "tool_calls": [{"name": "fortune", "input": {"sign": sign}}]})
             .to_string()

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use crate::story::{Ran, Story};
 
 /// As it stands in seed 000.
-const FORTUNE_YML: &str = r#"name: fortune
+pub(crate) const FORTUNE_YML: &str = r#"name: fortune
 description: "Generate a fortune based on zodiac sign"
 parameters:
   type: object
