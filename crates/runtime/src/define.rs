@@ -2,6 +2,7 @@
 //!
 //! Must never: keep anything between turns; an agent is read when a turn begins.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -32,7 +33,7 @@ use crate::canonical::canonical;
 use crate::confine;
 use crate::error::Error;
 use crate::load_skill::{self, Skills};
-use crate::programs::{self, Programs};
+use crate::programs;
 use crate::redact::Redactor;
 use crate::template::Renderer;
 
@@ -115,7 +116,6 @@ impl Definitions {
         let persona = persona(agent, worn)?;
         let system = self.system_prompt(agent, &skills, (persona, moment), &terms.shaping)?;
         let tools = offered(&authority);
-        let programs = Programs::of(self, agent)?;
         let charter = Charter {
             agent: agent.id.clone(),
             agent_hash: agent.hash.clone(),
@@ -128,7 +128,7 @@ impl Definitions {
             authority,
             limits: terms.limits,
             check: terms.check.clone(),
-            hooks: programs.hooks.into_iter().filter(|hook| is_inside(hook.moment)).collect(),
+            hooks: programs::hooks(agent).filter(|hook| is_inside(hook.moment)).cloned().collect(),
         };
         // As it will be read again: the record is what counts.
         let recorded = canonical(serde_json::to_value(&charter).expect("a charter is plain JSON"));
@@ -240,8 +240,11 @@ impl Definitions {
     ) -> Authority {
         let folders = skills.iter().filter(|skill| skill.form == SkillForm::Folder);
         let names: Vec<&str> = folders.map(|skill| skill.id.as_str()).collect();
-        let specs: Vec<ToolSpec> =
-            self.specs.iter().cloned().chain(programs::specs(agent)).collect();
+        let own: Vec<ToolSpec> = programs::specs(agent).collect();
+        let specs = match own.is_empty() {
+            true => Cow::Borrowed(&self.specs),
+            false => Cow::Owned(self.specs.iter().cloned().chain(own).collect()),
+        };
         let mut authority = authority::of_agent(agent, &self.library, &specs, step, confinement);
         authority.place =
             Place { workspace: self.workspace.display().to_string(), home: self.home.clone() };
@@ -302,7 +305,10 @@ impl Definitions {
 }
 
 /// The persona that an agent wears: one that somebody wants, else its own choice.
-fn persona<'a>(agent: &'a Agent, wanted: Option<&str>) -> Result<Option<&'a Persona>, Error> {
+pub(crate) fn persona<'a>(
+    agent: &'a Agent,
+    wanted: Option<&str>,
+) -> Result<Option<&'a Persona>, Error> {
     let default = agent.personas.default.as_ref().map(|id| id.value.as_str());
     let persona = wanted
         .or(default)

@@ -124,8 +124,3 @@ impl Performed {
         Self { state: JobState::Failed, report, left: LeftBehind::default() }
     }
 }
-
-/// The hash of a program's text.
-pub fn hash_of(bytes: &[u8]) -> ContentHash {
-    ContentHash::of(bytes)
-}

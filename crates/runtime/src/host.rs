@@ -7,6 +7,7 @@ use std::sync::Arc;
 use agentry_agentfile::agent::Models as AgentModels;
 use agentry_model::{Delta, Model, NoModel, Providers};
 use agentry_protocol::CallId;
+use agentry_protocol::access::Credentials;
 use agentry_protocol::call::{ToolCall, ToolOutcome};
 use agentry_protocol::confinement::Confinement;
 use agentry_protocol::envelope::{About, Envelope};
@@ -14,6 +15,7 @@ use agentry_protocol::tool::ToolName;
 use agentry_sandbox::Stop;
 use agentry_store::Ledger;
 use agentry_tools::{FetchRules, ToolBounds, ToolContext, Toolset, Workspace};
+use secrecy::SecretString;
 
 use crate::enforcer::Enforcer;
 use crate::executor::Executor;
@@ -91,6 +93,16 @@ impl Host {
         (self.models.named)(&self.models.providers, agent, name)
     }
 
+    /// What a program that runs for a tool gets in its environment beside the minimum.
+    pub(crate) fn env_for(
+        &self,
+        tool: &ToolName,
+        credentials: Option<&Credentials>,
+    ) -> Vec<(String, SecretString)> {
+        let plain = self.env.iter().map(|(name, value)| (name.clone(), value.as_str().into()));
+        plain.chain(self.secrets.env_for(tool, credentials)).collect()
+    }
+
     /// What a call would change, looked up under the confinement that it would be made under.
     pub fn preview(
         &self,
@@ -120,8 +132,7 @@ impl Host {
     ) -> ToolOutcome {
         let confining = self.enforcer.confining(confinement, workspace.path());
         let tool = ToolName::canonical("bash");
-        let plain = self.env.iter().map(|(name, value)| (name.clone(), value.as_str().into()));
-        let env: Vec<_> = plain.chain(self.secrets.env_for(&tool, None)).collect();
+        let env = self.env_for(&tool, None);
         let context = ToolContext {
             workspace,
             stop,

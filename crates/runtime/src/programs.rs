@@ -83,11 +83,7 @@ impl Programs {
             }
             ToolKind::Host | ToolKind::Mcp { .. } => None,
         });
-        let hooks = agent.powers.hooks.iter().filter_map(|hook| match &hook.switch {
-            HookSwitch::On(spec) => Some(spec.clone()),
-            HookSwitch::Off => None,
-        });
-        let (tools, hooks) = (tools.collect(), hooks.collect());
+        let (tools, hooks) = (tools.collect(), hooks(agent).cloned().collect());
         let hash = definitions.manifest(agent)?.hash.clone();
         let args = agent.values.args.iter();
         Ok(Self {
@@ -139,6 +135,14 @@ impl Programs {
             callback: None,
         }
     }
+}
+
+/// The hooks of an agent that are on, in the order they are declared in.
+pub(crate) fn hooks(agent: &Agent) -> impl Iterator<Item = &HookSpec> {
+    agent.powers.hooks.iter().filter_map(|hook| match &hook.switch {
+        HookSwitch::On(spec) => Some(spec),
+        HookSwitch::Off => None,
+    })
 }
 
 /// Shared by the threads of a turn.

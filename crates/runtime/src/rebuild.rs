@@ -14,6 +14,7 @@ use agentry_protocol::access::Bounds;
 use agentry_protocol::confinement::Level;
 use agentry_protocol::envelope::Envelope;
 use agentry_protocol::event::{Event, TurnPlan};
+use agentry_protocol::hook::Shaping;
 use agentry_protocol::message::Message;
 use agentry_protocol::{RunId, TurnId};
 use agentry_store::{Filter, Ledger};
@@ -122,17 +123,29 @@ pub(crate) fn play(
 }
 
 /// A turn that goes on where it was left.
+pub(crate) struct Rebuilt {
+    pub(crate) turn: Turn,
+    /// What came in and was taken.
+    pub(crate) taken: BTreeSet<u64>,
+    /// What the hooks before it made of it.
+    pub(crate) shaping: Shaping,
+}
+
+/// A turn that goes on where it was left.
 pub(crate) fn rebuild(
     ledger: &Ledger,
     (run, turn): (&RunId, &TurnId),
     level: Level,
-) -> Result<(Turn, BTreeSet<u64>), Error> {
+) -> Result<Rebuilt, Error> {
     let record = record(ledger, turn)?;
     let charter = charter(&record.plan)?;
     check_level(&charter, level)?;
     let played = play(ledger, &record, charter, is_recorded)?;
     match played.difference {
-        None => Ok((played.turn, played.taken)),
+        None => {
+            let Played { turn, taken, .. } = played;
+            Ok(Rebuilt { turn, taken, shaping: record.plan.shaping })
+        }
         Some(difference) => Err(Error::Diverged {
             run: run.clone(),
             recorded: shown(difference.recorded.as_ref()),

@@ -23,13 +23,13 @@ use agentry_sandbox::Stop;
 use agentry_store::{Filter, Ledger};
 use serde_json::Value;
 
+use crate::define;
 use crate::error::Error;
 use crate::history::Branch;
 use crate::host::Host;
 use crate::limits::{HOOK_CANCEL_LOOK_MS, TURN_ENTRIES_MAX};
 use crate::programs::input::{Facts, Subject, input, recent};
-use crate::programs::{Ground, Programs};
-use crate::rebuild;
+use crate::programs::{self, Ground, Programs};
 use crate::run::{Runner, Underway};
 use crate::session::uncertain_hook;
 
@@ -57,8 +57,10 @@ pub(crate) struct LeftHook {
 pub(crate) fn left_hooks(entries: &[Envelope]) -> VecDeque<LeftHook> {
     let mut left = VecDeque::new();
     for entry in entries {
-        if let Event::TurnStarted(_) = &entry.event {
-            left.clear();
+        if let Event::TurnStarted(plan) = &entry.event {
+            // What only made room had hooks of its own; those of the turn after it have answered already.
+            let makes_room = plan.compaction.is_some();
+            left.retain(|one: &LeftHook| makes_room && one.moment != Moment::PreCompact);
         }
         let Event::Hook(change) = &entry.event else { continue };
         match change {
@@ -106,11 +108,11 @@ impl Runner<'_> {
         (turn, plain, prompt): (&TurnId, &Charter, &str),
     ) -> Result<Before, Error> {
         let agent = self.definitions.agent(&underway.plan.steps[at].agent)?;
-        let programs = Programs::of(self.definitions, agent)?;
         let mut before = Before::default();
-        if programs.hooks.is_empty() {
+        if programs::hooks(agent).next().is_none() {
             return Ok(before);
         }
+        let programs = Programs::of(self.definitions, agent)?;
         let head = self.host.ledger.session(&underway.session)?.and_then(|row| row.head);
         let branch = Branch::read(&self.host.ledger, head.as_ref())?.shown()?;
         let said = Message::user(prompt);
@@ -186,8 +188,7 @@ impl Runner<'_> {
     ) -> Result<(), Error> {
         let at = underway.plan.steps.len().saturating_sub(1);
         let agent = self.definitions.agent(&underway.plan.steps[at].agent)?;
-        let programs = Programs::of(self.definitions, agent)?;
-        if programs.hooks_at(Moment::SessionEnd).next().is_none() {
+        if !programs::hooks(agent).any(|hook| hook.moment == Moment::SessionEnd) {
             return Ok(());
         }
         let turn = TurnId::from_number((self.host.new_number)());
@@ -301,12 +302,6 @@ impl Runner<'_> {
         self.record(&about, events).map(drop)
     }
 
-    /// What the hooks before a turn made of it that another process began.
-    pub(crate) fn shaped_before(&self, turn: &TurnId) -> Result<Before, Error> {
-        let plan = rebuild::record(&self.host.ledger, turn)?.plan;
-        Ok(Before { shaping: plan.shaping, ..Before::default() })
-    }
-
     /// What a hook after a call of the last turn wants for this one.
     fn take_over(
         &self,
@@ -342,9 +337,9 @@ pub(crate) fn worn(
     at: usize,
     shaping: &Shaping,
 ) -> Option<String> {
-    let chosen = underway.plan.steps.get(at).and_then(|step| step.persona.clone());
-    let default = agent.personas.default.as_ref().map(|id| id.value.as_str().to_owned());
-    shaping.persona.clone().or(chosen).or(default)
+    let chosen = underway.plan.steps.get(at).and_then(|step| step.persona.as_deref());
+    let worn = define::persona(agent, shaping.persona.as_deref().or(chosen)).ok().flatten();
+    worn.map(|persona| persona.id.as_str().to_owned())
 }
 
 /// The overrides that the hooks after the calls of a turn want for the next one.
@@ -386,4 +381,42 @@ pub(crate) fn settled(
     }
     let finished = HookChange::Finished { number, moment, program, report };
     Ok([Some(finished), state].into_iter().flatten().map(Event::Hook).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use agentry_protocol::envelope::Stream;
+    use agentry_protocol::event::TurnPlan;
+    use serde_json::json;
+
+    fn entry(event: Event) -> Envelope {
+        let (cause, about) = (None, About::default());
+        Envelope { seq: 1, time: 1, cause, version: 1, stream: Stream::Turns, about, event }
+    }
+
+    fn started(moment: Moment) -> Envelope {
+        let program = "hooks/x".to_owned();
+        entry(Event::Hook(HookChange::Started { number: 0, moment, program, call: None }))
+    }
+
+    fn turn(compaction: Value) -> Envelope {
+        let plan = json!({ "prompt": "", "charter": {}, "compaction": compaction });
+        let plan: TurnPlan = serde_json::from_value(plan).unwrap();
+        entry(Event::TurnStarted(Box::new(plan)))
+    }
+
+    #[test]
+    fn the_hooks_of_a_turn_are_found_again_also_when_room_was_made_for_it_first() {
+        let room = json!({ "reason": "window", "summarized_through": "trn_1", "tokens_before": 1,
+                           "tokens_kept": 1 });
+        let moments = |entries: &[Envelope]| -> Vec<Moment> {
+            left_hooks(entries).iter().map(|left| left.moment).collect()
+        };
+        let before = [started(Moment::BeforeInference), started(Moment::PreCompact)];
+        assert_eq!(moments(&before), [Moment::BeforeInference, Moment::PreCompact]);
+        let [one, other] = before;
+        assert_eq!(moments(&[one.clone(), other, turn(room)]), [Moment::BeforeInference]);
+        assert_eq!(moments(&[one, turn(json!(null))]), []);
+    }
 }

@@ -24,11 +24,11 @@ use crate::limits::{RETOLD_CALL_CHARS_MAX, RETOLD_CALLS_MAX, TURN_ENTRIES_MAX};
 use crate::perform::Workers;
 use crate::plan;
 use crate::programs::Programs;
-use crate::rebuild;
+use crate::rebuild::{self, Rebuilt};
 use crate::request;
 use crate::run::{Runner, Underway};
 use crate::session::{Left, News, Session, halted, is_for_turn};
-use crate::shaping;
+use crate::shaping::{self, Before};
 
 /// How a turn left the loop, and why in words.
 pub(crate) type Ended = (Left, Option<String>);
@@ -146,9 +146,11 @@ impl Runner<'_> {
         at: usize,
     ) -> Result<Resumed, Error> {
         let ledger = &self.host.ledger;
-        let (mut turn, taken) =
+        let Rebuilt { mut turn, taken, shaping } =
             rebuild::rebuild(ledger, (&underway.id, id), self.definitions.level)?;
-        underway.shaped = Some((at, self.shaped_before(id)?));
+        if !turn.is_compaction() {
+            underway.shaped = Some((at, Before { shaping, ..Before::default() }));
+        }
         let mut session = self.session(underway, id, at)?;
         session.taken = taken;
         session.workers.confine(&turn.charter().authority);

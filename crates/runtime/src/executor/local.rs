@@ -21,7 +21,7 @@ use secrecy::ExposeSecret;
 
 use super::callback::Pipes;
 use super::slot::Slot;
-use super::{Assignment, Executor, LeftBehind, Names, Performed, Program, hash_of};
+use super::{Assignment, Executor, LeftBehind, Names, Performed, Program};
 use crate::enforcer::Confining;
 use crate::limits::{
     JOB_OUTPUT_BYTES_MAX, JOB_SAID_BYTES_MAX, JOB_SLOTS_KEPT, PROGRESS_CHARS_MAX,
@@ -219,7 +219,7 @@ impl Executor for Local {
 }
 
 fn check_text(assignment: &Assignment, text: &[u8]) -> Result<(), String> {
-    if hash_of(text) == assignment.job.hash {
+    if ContentHash::of(text) == assignment.job.hash {
         return Ok(());
     }
     Err(format!(
@@ -400,7 +400,7 @@ mod tests {
         let marker = tempfile::NamedTempFile::new().unwrap();
         let text = format!("#!/bin/sh\necho ran > {}\n", marker.path().display());
         let done = Local::default().perform(
-            &assignment(&text, hash_of(b"another")),
+            &assignment(&text, ContentHash::of(b"another")),
             &|_| {},
             &Stop::new(),
         );
@@ -417,7 +417,7 @@ mod tests {
         let executor = Local::default();
         for _ in 0..2 {
             let done = executor.perform(
-                &assignment(text, hash_of(text.as_bytes())),
+                &assignment(text, ContentHash::of(text.as_bytes())),
                 &|line| heard.borrow_mut().push(line.to_owned()),
                 &Stop::new(),
             );

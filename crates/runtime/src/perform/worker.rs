@@ -12,10 +12,8 @@ use agentry_protocol::envelope::About;
 use agentry_protocol::event::{Event, Mode};
 use agentry_protocol::hook::{HookReport, HookResult};
 use agentry_protocol::message::Message;
-use agentry_protocol::tool::ToolName;
 use agentry_sandbox::{Stop, denied_paths};
 use agentry_tools::{ToolBounds, ToolContext, Workspace};
-use secrecy::SecretString;
 
 use super::{Consulted, Powers};
 use crate::enforcer::Confining;
@@ -71,12 +69,6 @@ impl Worker {
         })
     }
 
-    fn env(&self, tool: &ToolName) -> Vec<(String, SecretString)> {
-        let plain = self.host.env.iter().map(|(name, value)| (name.clone(), value.as_str().into()));
-        let secrets = self.host.secrets.env_for(tool, self.powers.credentials.as_ref());
-        plain.chain(secrets).collect()
-    }
-
     /// A call of a tool that the agent brings.
     pub(super) fn run_own(
         &self,
@@ -93,7 +85,7 @@ impl Worker {
             about: &self.about,
             workspace: self.workspace.path().display().to_string(),
             confining: self.confining(&call.id),
-            env: self.env(&call.tool),
+            env: self.host.env_for(&call.tool, self.powers.credentials.as_ref()),
             stop: &self.stop,
             hear: &hear,
         };
@@ -144,7 +136,7 @@ impl Worker {
             (Some(network), false) => self.host.fetch.clone().within(network),
             (Some(_) | None, _) => self.host.fetch.clone(),
         };
-        let env = self.env(&call.tool);
+        let env = self.host.env_for(&call.tool, self.powers.credentials.as_ref());
         let context = ToolContext {
             workspace: &self.workspace,
             stop: &self.stop,

@@ -51,13 +51,12 @@ pub fn try_tool(
     }
     trust::check_one(&host.ledger, definitions, agent)?;
     let (confinement, _) = definitions.confinement(agent)?;
-    let plain = host.env.iter().map(|(name, value)| (name.clone(), value.as_str().into()));
     let ground = Ground {
         host,
         about: &About::default(),
         workspace: definitions.workspace.display().to_string(),
         confining: host.enforcer.confining(&confinement, &definitions.workspace),
-        env: plain.chain(host.secrets.env_for(tool, None)).collect(),
+        env: host.env_for(tool, None),
         stop,
         hear: &|line| hear(&host.redactor.hide(line)),
     };
