@@ -205,6 +205,7 @@ impl Modifiers {
 
 /// A value, and the policy that says it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Said_{T}")]
 pub struct Said<T> {
     /// The value.
     pub value: T,

@@ -5,6 +5,7 @@
 //!
 //! Must never: gain a variant for one tool or one provider. A tool call is a tool call.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -352,7 +353,7 @@ pub struct Edited {
 }
 
 /// How a turn or a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
     /// The work is done.

@@ -114,6 +114,11 @@ record_type!(
     "apr"
 );
 record_type!(
+    /// A key to the server.
+    TokenId,
+    "key"
+);
+record_type!(
     /// A decision about who may reach an agent.
     AccessId,
     "acc"

@@ -11,8 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::access::{AccessRecord, Delivery, Grant, UnknownWord};
 use crate::hash::ContentHash;
-use crate::id::{AccessId, AgentId, GrantId};
+use crate::id::{AccessId, AgentId, GrantId, TokenId};
 use crate::inbound::{EventId, Inbound};
+use crate::token::Token;
 
 /// What became of something on its way from a channel to a session and back.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -93,6 +94,21 @@ pub enum AccessChange {
     EntityRemoved {
         /// Who.
         entity: String,
+    },
+    /// Somebody has a key to the server.
+    TokenIssued {
+        /// The key.
+        token: Box<Token>,
+    },
+    /// A key opens nothing any more.
+    TokenRevoked {
+        /// The key.
+        token: TokenId,
+        /// Who took it back.
+        by: String,
+        /// Why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
     },
     /// Old audit records are not listed any more.
     AuditTrimmed(Trimmed),

@@ -26,6 +26,7 @@ pub mod message;
 mod plan;
 pub mod principal;
 pub mod schema;
+pub mod token;
 pub mod tool;
 pub mod trust;
 pub mod verdict;
@@ -33,5 +34,5 @@ pub mod verdict;
 pub use hash::{ContentHash, ContentHasher};
 pub use id::{
     AccessId, AgentId, ApprovalId, CallId, EventHookId, GrantId, InvocationId, JobId, PersonaId,
-    RunId, SessionId, SessionKey, SkillId, TaskId, TurnId, WrongId,
+    RunId, SessionId, SessionKey, SkillId, TaskId, TokenId, TurnId, WrongId,
 };

@@ -81,6 +81,11 @@ impl Artifacts {
         Ok((path, bytes))
     }
 
+    /// Whether there is content with that hash.
+    pub(crate) fn holds(&self, hash: &str) -> bool {
+        self.path(hash).is_some_and(|path| path.is_file())
+    }
+
     /// Only a hash names a file: a body that was tampered with must not lead anywhere else.
     fn path(&self, hash: &str) -> Option<PathBuf> {
         let digits = hash.strip_prefix(HASH_PREFIX)?;

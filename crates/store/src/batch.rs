@@ -11,7 +11,7 @@ use agentry_protocol::envelope::{About, EVENT_VERSION, Envelope};
 use agentry_protocol::event::Event;
 use agentry_protocol::inbound::EventId;
 use agentry_protocol::intake::{AccessChange, Entity, Intake};
-use agentry_protocol::{SessionId, TurnId};
+use agentry_protocol::{SessionId, TokenId, TurnId};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::anchor::Tip;
@@ -155,7 +155,7 @@ fn may_be_refused(event: &Event) -> bool {
         | Event::SessionOpened { .. }
         | Event::TurnStarted(_)
         | Event::Intake(Intake::Received { .. } | Intake::Decided { .. } | Intake::Routed(_))
-        | Event::Access(AccessChange::EntityChanged { .. })
+        | Event::Access(AccessChange::EntityChanged { .. } | AccessChange::TokenRevoked { .. })
         | Event::Job(_)
         | Event::SteerReceived { event: Some(_), .. } => true,
         Event::EventHook(change) => event_hooks::may_be_refused(change),
@@ -203,6 +203,8 @@ fn check(sql: &Connection, entry: &Entry) -> Result<(), Trouble> {
             }
         }
         Event::Access(AccessChange::EntityChanged { entity }) => free_identities(sql, entity)?,
+        // A key that is used up cannot be used up again.
+        Event::Access(AccessChange::TokenRevoked { token, .. }) => still_opens(sql, token)?,
         Event::Job(change) => jobs::check(sql, change)?,
         Event::EventHook(change) => event_hooks::check(sql, change)?,
         _ => {}
@@ -241,6 +243,14 @@ fn must_be(sql: &Connection, event: &EventId, wanted: InboundStatus) -> Result<(
         return Ok(());
     }
     Err(Trouble::Refused(Error::Handled { event: event.clone(), status }))
+}
+
+fn still_opens(sql: &Connection, token: &TokenId) -> Result<(), Trouble> {
+    let row = view::TokenRow::by_id(sql, token)?;
+    match row.is_some_and(|row| row.revoked.is_none()) {
+        true => Ok(()),
+        false => Err(Trouble::Refused(Error::TokenGone { token: token.clone() })),
+    }
 }
 
 fn free_identities(sql: &Connection, entity: &Entity) -> Result<(), Trouble> {

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use agentry_protocol::inbound::EventId;
 use agentry_protocol::job::JobState;
 use agentry_protocol::{
-    AgentId, ApprovalId, EventHookId, InvocationId, JobId, SessionId, SessionKey, TurnId,
+    AgentId, ApprovalId, EventHookId, InvocationId, JobId, SessionId, SessionKey, TokenId, TurnId,
 };
 
 use crate::verify::Broken;
@@ -141,6 +141,12 @@ pub enum Error {
         identifier: String,
         /// Whose it is.
         entity: String,
+    },
+    /// A key that was taken back or used up, or that nobody has. Nothing was written.
+    #[error("the key {token} opens nothing any more")]
+    TokenGone {
+        /// The key.
+        token: TokenId,
     },
     /// A job does not stand where the change begins. Nothing was written.
     #[error("the job {job} is {}; read it again", stands(*state))]

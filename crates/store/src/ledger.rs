@@ -137,6 +137,11 @@ impl Ledger {
         self.shared.artifacts.keep(content)
     }
 
+    /// Whether such a file was kept.
+    pub fn keeps(&self, hash: &ContentHash) -> bool {
+        self.shared.artifacts.holds(hash.as_str())
+    }
+
     /// A file that was kept.
     pub fn kept_file(&self, hash: &ContentHash) -> Result<Vec<u8>, Error> {
         Ok(self.shared.artifacts.fetch_bytes(hash.as_str())?.1)
@@ -299,12 +304,21 @@ impl Drop for Shared {
 
 /// The narrowest index is used, and only that: the planner would not know which is narrow.
 pub(crate) fn select(filter: &Filter) -> (String, Vec<&str>) {
+    selected(filter, "seq > ?1", "seq")
+}
+
+/// The same for the entries before a place, the last first.
+pub(crate) fn select_before(filter: &Filter) -> (String, Vec<&str>) {
+    selected(filter, "seq < ?1", "seq DESC")
+}
+
+fn selected<'f>(filter: &'f Filter, from: &str, order: &str) -> (String, Vec<&'f str>) {
     let wanted = [
         ("turn", filter.turn.as_ref().map(TurnId::as_str)),
         ("run", filter.run.as_ref().map(RunId::as_str)),
         ("session", filter.session.as_ref().map(SessionId::as_str)),
     ];
-    let mut text = format!("SELECT {COLUMNS} FROM ledger WHERE seq > ?1");
+    let mut text = format!("SELECT {COLUMNS} FROM ledger WHERE {from}");
     let mut ids = Vec::new();
     for (column, id) in wanted {
         if let Some(id) = id {
@@ -317,6 +331,6 @@ pub(crate) fn select(filter: &Filter) -> (String, Vec<&str>) {
         text.push_str(&format!(" AND stream = ?{}", ids.len() + 3));
         ids.push(chain::word(stream));
     }
-    text.push_str(" ORDER BY seq LIMIT ?2");
+    text.push_str(&format!(" ORDER BY {order} LIMIT ?2"));
     (text, ids)
 }

@@ -20,6 +20,7 @@ mod hooks;
 mod inbox;
 mod ledger;
 pub mod limits;
+mod list;
 mod lock;
 mod past;
 mod query;
@@ -37,6 +38,7 @@ pub use home::Home;
 pub use hooks::{InvocationFilter, JobFilter};
 pub use inbox::{OpenRows, WholeInbound};
 pub use ledger::{Filter, Ledger};
+pub use list::{Bucket, Voices};
 pub use lock::{Ownership, SoleIntake};
 pub use past::{CountBy, DecisionCount, PastDecision, PastPlace};
 pub use spending::{Over, Reservation, Span, SpendingLimits, day_of};
@@ -46,7 +48,8 @@ pub use view::{
     ApprovalRow, ApprovalStatus, Bill, CallRow, CallStatus, DeliveryRow, DeliveryStatus,
     EventHookRow, EventHookStatus, EventHookTimes, GrantActivity, GrantActivityRow, HookEventRow,
     HookStats, InboundRow, InboundStatus, InvocationRow, InvocationStatus, JobRow, Payer,
-    RequestHistory, RoutedRow, RunRow, RunStatus, SessionRow, StepRow, TurnRow, TurnStatus,
+    RequestHistory, RoutedRow, RunRow, RunStatus, SessionRow, StepRow, TokenRow, TurnRow,
+    TurnStatus,
 };
 pub use who::{AuditFilter, AuditRow, PolicyPart};
 

@@ -109,6 +109,15 @@ impl Ledger {
         self.approvals_by(FoundApproval::all)
     }
 
+    /// The last questions, or the last requests for permission, the newest first.
+    pub fn approvals_newest(
+        &self,
+        only_requests: bool,
+        limit: usize,
+    ) -> Result<Vec<ApprovalRow>, Error> {
+        self.approvals_by(|sql| FoundApproval::newest(sql, only_requests, limit))
+    }
+
     /// The questions that wait for an answer, the oldest first.
     pub fn approvals_waiting(&self) -> Result<Vec<ApprovalRow>, Error> {
         self.approvals_by(FoundApproval::waiting)

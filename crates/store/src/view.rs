@@ -17,6 +17,7 @@ mod jobs;
 mod runs;
 mod sessions;
 mod spending;
+mod tokens;
 mod trust;
 mod turns;
 
@@ -43,6 +44,7 @@ pub use jobs::JobRow;
 pub use runs::{RunRow, RunStatus, StepRow};
 pub use sessions::SessionRow;
 pub use spending::{Bill, Payer};
+pub use tokens::TokenRow;
 pub use turns::{TurnRow, TurnStatus};
 
 pub(crate) use approvals::{Found as FoundApproval, status as approval_status};
@@ -63,7 +65,7 @@ pub(crate) use trust::{agent_state, all_trusted, trusted};
 pub(crate) use turns::is_under_way as is_turn_under_way;
 
 /// The tables with the columns that order their rows, in the order of a dump.
-pub(crate) const TABLES: [(&str, &str); 24] = [
+pub(crate) const TABLES: [(&str, &str); 25] = [
     ("access_changed", "one"),
     ("sessions", "id"),
     ("turns", "id"),
@@ -88,6 +90,7 @@ pub(crate) const TABLES: [(&str, &str); 24] = [
     ("hook_events", "event"),
     ("invocations", "id"),
     ("trust", "path"),
+    ("tokens", "id"),
 ];
 
 const TABLES_SQL: [&str; 3] = [

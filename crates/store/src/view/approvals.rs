@@ -140,6 +140,20 @@ impl Found {
         .collect()
     }
 
+    /// The newest first, at most so many; perhaps only requests for permission.
+    pub(crate) fn newest(
+        sql: &Connection,
+        only_requests: bool,
+        limit: usize,
+    ) -> rusqlite::Result<Vec<Self>> {
+        sql.prepare_cached(
+            "SELECT asked_seq, answered_seq, status FROM approvals
+             WHERE (?1 = 0 OR kind = 'permission') ORDER BY asked_seq DESC LIMIT ?2",
+        )?
+        .query_map(params![only_requests, super::whole(limit as u64)], Self::read)?
+        .collect()
+    }
+
     /// All, the oldest first.
     pub(crate) fn all(sql: &Connection) -> rusqlite::Result<Vec<Self>> {
         sql.prepare_cached(

@@ -7,7 +7,7 @@ use agentry_protocol::access::Grant;
 use agentry_protocol::intake::{AccessChange, Entity};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{Placed, audit, of_word, run};
+use super::{Placed, audit, of_word, run, tokens};
 
 /// One thing that became of a grant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -141,7 +141,10 @@ pub(super) fn fold(
 ) -> rusqlite::Result<()> {
     match change {
         // What lists show becomes less; nobody may do more or less.
-        AccessChange::AuditTrimmed(_) => {}
+        AccessChange::AuditTrimmed(_)
+        // Who holds a key is looked up each time it is used.
+        | AccessChange::TokenIssued { .. }
+        | AccessChange::TokenRevoked { .. } => {}
         AccessChange::GrantGiven { .. }
         | AccessChange::GrantRevoked { .. }
         | AccessChange::GrantExpired { .. }
@@ -176,6 +179,8 @@ pub(super) fn fold(
             run(sql, "DELETE FROM entities WHERE id = ?1", [entity])?;
             Ok(())
         }
+        AccessChange::TokenIssued { token } => tokens::issued(sql, token),
+        AccessChange::TokenRevoked { token, .. } => tokens::revoked(sql, entry, token),
         AccessChange::AuditTrimmed(trimmed) => audit::trimmed(sql, *trimmed),
     }
 }

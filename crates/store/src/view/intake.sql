@@ -25,6 +25,7 @@ CREATE INDEX inbounds_waiting ON inbounds (session, routed_seq) WHERE status IN 
 CREATE INDEX inbounds_steered ON inbounds (steer_seq) WHERE steer_seq IS NOT NULL;
 CREATE INDEX inbounds_under_way ON inbounds (run, seq) WHERE status IN ('running', 'paused', 'taken');
 CREATE INDEX inbounds_answering ON inbounds (session, seq) WHERE status IN ('running', 'paused', 'taken') AND here = 0;
+CREATE INDEX inbounds_by_session ON inbounds (session) WHERE session IS NOT NULL;
 CREATE INDEX inbounds_by_run ON inbounds (run) WHERE run IS NOT NULL;
 CREATE INDEX inbounds_undelivered ON inbounds (settled_seq) WHERE delivery = 'pending';
 CREATE INDEX inbounds_summarized ON inbounds (session, settled_seq) WHERE why = 'summarized';
@@ -102,3 +103,9 @@ CREATE TABLE access_changed (
     one INTEGER PRIMARY KEY CHECK (one = 1),
     seq INTEGER NOT NULL
 );
+
+CREATE TABLE tokens (
+    id TEXT PRIMARY KEY,
+    token TEXT NOT NULL,
+    revoked INTEGER
+) WITHOUT ROWID;

@@ -8,7 +8,7 @@ use agentry_protocol::event::{Ending, Mode, RunPlan, StepStatus};
 use agentry_protocol::{AgentId, RunId, SessionId, TaskId, TurnId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{Placed, approvals, ending_of, ending_word, of_word, run, strange};
+use super::{Placed, approvals, ending_of, ending_word, of_word, run, strange, whole};
 use crate::limits::VIEW_PROMPT_BYTES_MAX;
 
 /// A run as it stands.
@@ -136,6 +136,30 @@ impl RunRow {
     pub(crate) fn by_id(sql: &Connection, id: &RunId) -> rusqlite::Result<Option<Self>> {
         let text = format!("SELECT {COLUMNS} FROM runs WHERE id = ?1");
         sql.prepare_cached(&text)?.query_row([id.as_str()], Self::read).optional()
+    }
+
+    /// The newest first, after the one that a page ended with.
+    pub(crate) fn page(
+        sql: &Connection,
+        after: Option<&RunId>,
+        limit: usize,
+    ) -> rusqlite::Result<Vec<Self>> {
+        let text = format!(
+            "SELECT {COLUMNS} FROM runs
+             WHERE ?1 IS NULL OR created_seq < (SELECT created_seq FROM runs WHERE id = ?1)
+             ORDER BY created_seq DESC LIMIT ?2"
+        );
+        sql.prepare_cached(&text)?
+            .query_map(params![after.map(RunId::as_str), whole(limit as u64)], Self::read)?
+            .collect()
+    }
+
+    /// The newest of a session.
+    pub(crate) fn last_of(sql: &Connection, session: &SessionId) -> rusqlite::Result<Option<Self>> {
+        let text = format!(
+            "SELECT {COLUMNS} FROM runs WHERE session = ?1 ORDER BY created_seq DESC LIMIT 1"
+        );
+        sql.prepare_cached(&text)?.query_row([session.as_str()], Self::read).optional()
     }
 
     /// The last runs, the newest first.

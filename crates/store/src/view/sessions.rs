@@ -8,7 +8,7 @@
 use agentry_protocol::{AgentId, SessionId, SessionKey, TurnId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{Placed, run};
+use super::{Placed, run, whole};
 
 /// A session as it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +53,22 @@ impl SessionRow {
     pub(crate) fn by_key(sql: &Connection, key: &SessionKey) -> rusqlite::Result<Vec<Self>> {
         let text = format!("SELECT {COLUMNS} FROM sessions WHERE key = ?1 ORDER BY agent, id");
         sql.prepare_cached(&text)?.query_map([key.as_str()], Self::read)?.collect()
+    }
+
+    /// The last used first, after the one that a page ended with.
+    pub(crate) fn page(
+        sql: &Connection,
+        after: Option<&SessionId>,
+        limit: usize,
+    ) -> rusqlite::Result<Vec<Self>> {
+        let text = format!(
+            "SELECT {COLUMNS} FROM sessions
+             WHERE ?1 IS NULL OR (updated, id) < (SELECT updated, id FROM sessions WHERE id = ?1)
+             ORDER BY updated DESC, id DESC LIMIT ?2"
+        );
+        sql.prepare_cached(&text)?
+            .query_map(params![after.map(SessionId::as_str), whole(limit as u64)], Self::read)?
+            .collect()
     }
 
     /// All, the last used first.

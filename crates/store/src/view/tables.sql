@@ -43,6 +43,7 @@ CREATE TABLE runs (
     let_go INTEGER NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX runs_by_age ON runs (created_seq);
+CREATE INDEX runs_by_session ON runs (session, created_seq);
 
 CREATE TABLE steps (
     run TEXT NOT NULL,

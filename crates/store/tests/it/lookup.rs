@@ -31,6 +31,14 @@ fn a_part_of_an_id_is_enough_where_one_fits() {
 }
 
 #[test]
+fn runs_are_counted_by_how_they_stand() {
+    let scene = begun();
+    scene.add(&About { run: Some(run(2)), ..About::default() }, plan("x", 1));
+    let counts = scene.ledger.run_counts().unwrap();
+    assert_eq!(counts, [("planned".to_owned(), 1), ("running".to_owned(), 1)]);
+}
+
+#[test]
 fn a_session_is_found_by_its_name_or_its_id() {
     let scene = begun();
     let other = About { session: Some(ses(2)), ..About::default() };

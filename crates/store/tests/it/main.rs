@@ -15,6 +15,7 @@ mod round_trip;
 mod scene;
 mod spending;
 mod tail;
+mod tokens;
 mod version;
 mod views;
 mod views_random;

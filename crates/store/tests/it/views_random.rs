@@ -109,6 +109,8 @@ fn works() -> impl Strategy<Value = Event> {
         (0..9_u64).prop_map(jobs::kept),
         Just(jobs::trusted("/a")),
         Just(jobs::withdrawn("/a")),
+        number().prop_map(crate::tokens::issued),
+        number().prop_map(crate::tokens::revoked),
     ]
 }
 
@@ -174,7 +176,8 @@ proptest! {
                     | Error::HookDeleted { .. }
                     | Error::HooksMatched { .. }
                     | Error::HooksPending { .. }
-                    | Error::InvocationMoved { .. },
+                    | Error::InvocationMoved { .. }
+                    | Error::TokenGone { .. },
                 ) => {}
                 Err(other) => panic!("{other}"),
             }
@@ -193,6 +196,7 @@ proptest! {
         scene.ledger.hook_events_open(usize::MAX).unwrap();
         scene.ledger.invocations(&InvocationFilter::default()).unwrap();
         scene.ledger.all_trusted().unwrap();
+        scene.ledger.tokens().unwrap();
         for row in scene.ledger.runs(usize::MAX).unwrap() {
             scene.ledger.steps(&row.id).unwrap();
             scene.ledger.calls_of_run(&row.id).unwrap();

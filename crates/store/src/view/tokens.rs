@@ -1,0 +1,61 @@
+//! Keys to the server, and whether they still open anything.
+//!
+//! Must never: forget that a key was taken back.
+
+use agentry_protocol::TokenId;
+use agentry_protocol::token::Token;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::{Placed, json, of_json, run};
+
+/// A key as it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TokenRow {
+    /// The key.
+    pub token: Token,
+    /// When it was taken back or used up, in milliseconds since 1970.
+    pub revoked: Option<u64>,
+}
+
+impl TokenRow {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let text: String = row.get(0)?;
+        let revoked = row.get::<_, Option<i64>>(1)?.map(i64::cast_unsigned);
+        Ok(Self { token: of_json(0, &text)?, revoked })
+    }
+
+    pub(crate) fn by_id(sql: &Connection, id: &TokenId) -> rusqlite::Result<Option<Self>> {
+        sql.prepare_cached("SELECT token, revoked FROM tokens WHERE id = ?1")?
+            .query_row([id.as_str()], Self::read)
+            .optional()
+    }
+
+    /// All that were ever made, the oldest first.
+    pub(crate) fn all(sql: &Connection) -> rusqlite::Result<Vec<Self>> {
+        sql.prepare_cached("SELECT token, revoked FROM tokens ORDER BY id")?
+            .query_map([], Self::read)?
+            .collect()
+    }
+}
+
+pub(super) fn issued(sql: &Connection, token: &Token) -> rusqlite::Result<()> {
+    run(
+        sql,
+        "INSERT OR IGNORE INTO tokens (id, token) VALUES (?1, ?2)",
+        params![token.id.as_str(), json(token)],
+    )?;
+    Ok(())
+}
+
+pub(super) fn revoked(
+    sql: &Connection,
+    entry: &Placed<'_>,
+    token: &TokenId,
+) -> rusqlite::Result<()> {
+    run(
+        sql,
+        "UPDATE tokens SET revoked = ?2 WHERE id = ?1 AND revoked IS NULL",
+        params![token.as_str(), entry.time],
+    )?;
+    Ok(())
+}
