@@ -19,12 +19,28 @@ pub const AGENT: &str = "agent";
 pub const TERMINAL: &str = "terminal";
 /// The channel of a program that talks to a process of ours in lines.
 pub const STDIO: &str = "stdio";
+/// The channel of whoever has a key to our server.
+pub const HTTP: &str = "http";
+/// The owner, among the holders of keys.
+const HOLDER_OWNER: &str = "owner";
+/// What the name of an entity begins with, among the holders of keys.
+const HOLDER_ENTITY: &str = "entity:";
 /// Channels that only those can write to who can write to the ledger.
 pub const LOCAL: [&str; 3] = [TERMINAL, STDIO, "send"];
 
 /// Whether the name of a channel stands for something of our own, so that no other may have it.
 pub fn is_own_channel(name: &str) -> bool {
-    LOCAL.contains(&name) || [TIMER, WEBHOOK, AGENT].contains(&name)
+    LOCAL.contains(&name) || [TIMER, WEBHOOK, AGENT, HTTP].contains(&name)
+}
+
+/// Whether whoever asks on a channel reads the answer in the ledger, so that nothing has to be sent.
+pub fn reads_the_ledger(channel: &str) -> bool {
+    LOCAL.contains(&channel) || channel == HTTP
+}
+
+/// Who holds a key, as the sender of what comes with it: an entity, or the owner.
+pub fn holder(entity: Option<&str>) -> String {
+    entity.map_or_else(|| HOLDER_OWNER.to_owned(), |entity| format!("{HOLDER_ENTITY}{entity}"))
 }
 
 /// All who are known, ready to be looked up.
@@ -60,6 +76,7 @@ impl People {
                 let agent_id = Some(sender.sender_id.clone());
                 return Principal { agent_id, ..Principal::of(PrincipalKind::Agent) };
             }
+            HTTP => return self.holding(&sender.sender_id),
             _ => {}
         }
         if let Some(entity) = self.entity(inbound) {
@@ -69,6 +86,16 @@ impl People {
             if LOCAL.contains(&channel) { PrincipalKind::Owner } else { PrincipalKind::Unknown };
         // What a stranger calls itself is shown, and decides nothing.
         Principal { name: sender.sender_name.clone(), ..Principal::of(kind) }
+    }
+
+    /// Who holds the key that something came with. Only our server says so.
+    fn holding(&self, sender: &str) -> Principal {
+        if sender == HOLDER_OWNER {
+            return Principal::of(PrincipalKind::Owner);
+        }
+        let id = sender.strip_prefix(HOLDER_ENTITY);
+        let entity = id.and_then(|id| self.entities.iter().find(|entity| entity.id == id));
+        entity.map_or_else(|| Principal::of(PrincipalKind::Unknown), known)
     }
 
     fn entity(&self, inbound: &Inbound) -> Option<&Entity> {

@@ -5,12 +5,13 @@
 //!
 //! Must never: let a value that a sender chose lead to a session that access did not choose.
 
-use agentry_protocol::access::{Decision, SessionChoice};
+use agentry_protocol::access::{Decision, Delivery, SessionChoice, UnknownWord};
+use agentry_protocol::event::Mode;
 use agentry_protocol::inbound::{Inbound, PeerKind};
 use agentry_protocol::intake::{Settings, Source, Unrun, Wish};
 use agentry_protocol::principal::{Principal, PrincipalKind};
 use agentry_protocol::{ContentHash, SessionKey, TurnId};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::access::slug;
@@ -21,6 +22,11 @@ use crate::mailbox::{Place, Sender, Whose};
 
 /// The field of an event's metadata in which the owner may say where it goes.
 pub const TARGET: &str = "target";
+
+/// The field in which a sender may say how a message reaches a busy session.
+pub const DELIVERY: &str = "delivery";
+/// The field in which the owner may say what holds for the run that answers.
+pub const RUN: &str = "run";
 
 /// What becomes of an event.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,11 +58,33 @@ pub struct Destination {
     pub inline: Wish,
 }
 
-/// Where the owner wants an event to go; one of these.
-enum Target {
+/// Where the owner wants an event to go, and who is to answer there.
+struct Target {
+    place: Option<TargetPlace>,
+    persona: Option<String>,
+}
+
+enum TargetPlace {
     Session(String),
     Thread(String),
-    Persona(String),
+}
+
+/// What somebody wants for the run that answers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunWish {
+    /// The model.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// The mode.
+    #[serde(default)]
+    pub mode: Option<Mode>,
+}
+
+/// What is wanted for the run that answers an event. Only the owner's wish counts.
+pub fn run_wish(inbound: &Inbound, principal: &Principal) -> RunWish {
+    let said = inbound.metadata.get(RUN).filter(|_| principal.kind == PrincipalKind::Owner);
+    said.and_then(|said| RunWish::deserialize(said).ok()).unwrap_or_default()
 }
 
 /// Where an event goes that was let in.
@@ -76,7 +104,13 @@ pub fn route(inbound: &Inbound, principal: &Principal, decision: &Decision) -> R
         Err(why) => return Route::Unrun(Unrun::NoAgent, why),
     };
     match plain.directive {
-        None => Route::To(Box::new(to)),
+        None => match delivery(inbound) {
+            Ok(mode) => {
+                to.inline.mode = mode;
+                Route::To(Box::new(to))
+            }
+            Err(why) => Route::Unrun(Unrun::BadDirective, why),
+        },
         Some(Directive::Message(wish)) => {
             to.inline = wish;
             Route::To(Box::new(to))
@@ -149,16 +183,18 @@ fn destination(
         Some(_) if principal.kind != PrincipalKind::Owner => {
             return Err("only the owner says where a message goes".to_owned());
         }
-        Some(Target::Session(key)) => return Ok((SessionKey::new(key), None, persona)),
-        Some(Target::Thread(turn)) => {
-            let key = SessionKey::new(format!("fork-{}", slug(inbound.event_id.as_str())));
-            return Ok((key, Some(TurnId::new(turn)), persona));
+        Some(Target { place: Some(TargetPlace::Session(key)), persona: named }) => {
+            return Ok((SessionKey::new(key), None, named.or(persona)));
         }
-        Some(Target::Persona(name)) => {
+        Some(Target { place: Some(TargetPlace::Thread(turn)), persona: named }) => {
+            let key = SessionKey::new(format!("fork-{}", slug(inbound.event_id.as_str())));
+            return Ok((key, Some(TurnId::new(turn)), named.or(persona)));
+        }
+        Some(Target { place: None, persona: Some(name) }) => {
             let key = SessionKey::new(format!("{}:main", slug(&name)));
             return Ok((key, None, Some(name)));
         }
-        None => {}
+        Some(Target { place: None, persona: None }) | None => {}
     }
     let Some(choice) = choice else {
         return Err("no policy that lets it in says which session it goes to".to_owned());
@@ -174,21 +210,33 @@ fn destination(
     Ok((SessionKey::new(key), None, persona))
 }
 
+/// How the sender wants the message to reach a busy session.
+fn delivery(inbound: &Inbound) -> Result<Option<Delivery>, String> {
+    let Some(value) = inbound.metadata.get(DELIVERY) else { return Ok(None) };
+    let word = value.as_str().ok_or_else(|| format!("the delivery {value} is no word"))?;
+    word.parse().map(Some).map_err(|unknown: UnknownWord| unknown.to_string())
+}
+
 fn target(inbound: &Inbound) -> Result<Option<Target>, String> {
     let Some(value) = inbound.metadata.get(TARGET) else { return Ok(None) };
-    let wrong = || format!("the target {value} is not one of session, thread or persona");
-    let fields = value.as_object().filter(|fields| fields.len() == 1).ok_or_else(wrong)?;
-    let (name, value) = fields.iter().next().ok_or_else(wrong)?;
-    let text = value.as_str().filter(|text| !text.is_empty()).ok_or_else(wrong)?.to_owned();
-    if text.len() > SESSION_KEY_BYTES_MAX || text.chars().any(char::is_control) {
-        return Err(wrong());
+    let wrong = || {
+        format!("the target {value} is not a session or a thread, a persona, or one of both kinds")
+    };
+    let fields = value.as_object().filter(|fields| !fields.is_empty()).ok_or_else(wrong)?;
+    let mut target = Target { place: None, persona: None };
+    for (name, value) in fields {
+        let text = value.as_str().filter(|text| !text.is_empty()).ok_or_else(wrong)?.to_owned();
+        if text.len() > SESSION_KEY_BYTES_MAX || text.chars().any(char::is_control) {
+            return Err(wrong());
+        }
+        match (name.as_str(), &target.place) {
+            ("session", None) => target.place = Some(TargetPlace::Session(text)),
+            ("thread", None) => target.place = Some(TargetPlace::Thread(text)),
+            ("persona", _) => target.persona = Some(text),
+            _ => return Err(wrong()),
+        }
     }
-    match name.as_str() {
-        "session" => Ok(Some(Target::Session(text))),
-        "thread" => Ok(Some(Target::Thread(text))),
-        "persona" => Ok(Some(Target::Persona(text))),
-        _ => Err(wrong()),
-    }
+    Ok(Some(target))
 }
 
 /// How an event waits. What a policy says holds before all that others say.

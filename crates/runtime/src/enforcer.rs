@@ -54,6 +54,14 @@ impl Enforcer {
         }
     }
 
+    /// What the sandbox was found to be worth; none without one.
+    pub fn attestation(&self) -> Option<&Attestation> {
+        match self {
+            Self::Sandbox(opened) => Some(&opened.attestation),
+            Self::Off | Self::Missing(_) => None,
+        }
+    }
+
     /// What a run records about it.
     pub(crate) fn event(&self) -> Option<Event> {
         match self {

@@ -15,7 +15,7 @@ use agentry_agentfile::access::{LocalTime, MINUTES_PER_DAY};
 use agentry_kernel::access::{Access, Asked};
 use agentry_kernel::mailbox::settings::Levels;
 use agentry_kernel::mailbox::{Input, Item, Sender, Whose};
-use agentry_kernel::route::{self, Destination, Route};
+use agentry_kernel::route::{self, Destination, Route, RunWish};
 use agentry_protocol::access::{AccessRecord, Decision, Effect};
 use agentry_protocol::envelope::{About, Draft};
 use agentry_protocol::event::Event;
@@ -40,8 +40,13 @@ pub trait Office: Send + Sync {
     /// The agents.
     fn definitions(&self) -> Result<Arc<Definitions>, Error>;
 
-    /// What holds for a run of an agent.
-    fn terms(&self, definitions: &Definitions, agent: &AgentId) -> Result<Terms, Error>;
+    /// What holds for a run of an agent, with what its asker wants for it.
+    fn terms(
+        &self,
+        definitions: &Definitions,
+        agent: &AgentId,
+        wish: &RunWish,
+    ) -> Result<Terms, Error>;
 
     /// Who answers on a channel where nobody is named.
     fn answers(&self, channel: &str) -> Result<AgentId, Error>;

@@ -12,7 +12,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use agentry_kernel::identity::LOCAL;
+use agentry_kernel::identity::reads_the_ledger;
 use agentry_protocol::RunId;
 use agentry_protocol::envelope::{About, Draft};
 use agentry_protocol::event::{Ending, Event};
@@ -138,7 +138,7 @@ impl Replies {
             Some(lines) => lines[line_of(row, lines.len())].send(row.id.clone()).map_err(|_| {
                 Error::Halted(format!("a thread that answers on `{channel}` is gone"))
             }),
-            None if LOCAL.contains(&channel) => self.send(host, row, &asked, &Here),
+            None if reads_the_ledger(channel) => self.send(host, row, &asked, &Here),
             None if self.0.is_whole => self.send(host, row, &asked, &Nowhere),
             // A server of this home has the channel.
             None => Ok(()),

@@ -1,6 +1,6 @@
 //! Who speaks, and where what they say goes.
 
-use agentry_kernel::identity::{People, is_own_channel};
+use agentry_kernel::identity::{People, holder, is_own_channel};
 use agentry_kernel::limits::ATTACHED_MAX;
 use agentry_kernel::mailbox::Whose;
 use agentry_kernel::mailbox::settings::Levels;
@@ -9,6 +9,7 @@ use agentry_protocol::access::{
     Credentials, Decision, Delivery, Effect, Giver, Level, Modifiers, Openness, Said,
     SessionChoice, ToolBounds, Traced,
 };
+use agentry_protocol::event::Mode;
 use agentry_protocol::inbound::{Attachment, Body, Inbound, PeerKind, Place, Sender};
 use agentry_protocol::intake::{Entity, EntityKind, Identity, Source, Unrun, Wish};
 use agentry_protocol::principal::{Principal, PrincipalKind};
@@ -105,6 +106,39 @@ fn our_own_channels_say_themselves_who_speaks() {
     assert!(is_own_channel("timer") && !is_own_channel("tg"));
 }
 
+#[test]
+fn who_holds_a_key_is_the_owner_or_an_entity_and_nobody_by_name() {
+    let people = People::of(vec![
+        entity("ann", EntityKind::Person, false, None),
+        entity("owner", EntityKind::Person, false, None),
+        entity("me", EntityKind::Person, true, None),
+    ]);
+    let kind = |sender: &str| people.principal(&said("http", sender, "Hi")).kind;
+    assert_eq!(kind(&holder(None)), PrincipalKind::Owner);
+    assert_eq!(kind(&holder(Some("ann"))), PrincipalKind::Known);
+    // Somebody who is called so is not the owner.
+    assert_eq!(kind(&holder(Some("owner"))), PrincipalKind::Known);
+    assert_eq!(kind(&holder(Some("me"))), PrincipalKind::Owner);
+    assert_eq!(kind(&holder(Some("gone"))), PrincipalKind::Unknown);
+    assert_eq!(kind("ann-tg"), PrincipalKind::Unknown);
+    assert!(is_own_channel("http"), "no adapter can have it");
+}
+
+#[test]
+fn a_message_says_how_it_waits_and_the_owner_what_holds_for_its_run() {
+    let mut inbound = said("http", "owner", "Hi");
+    inbound.metadata.insert(route::DELIVERY.to_owned(), json!("interrupt"));
+    inbound.metadata.insert(route::RUN.to_owned(), json!({"model": "m", "mode": "wiggum"}));
+    let to = destination(route::route(&inbound, &of(PrincipalKind::Known), &decision("room")));
+    assert_eq!(to.inline.mode, Some(Delivery::Interrupt));
+    let wish = route::run_wish(&inbound, &of(PrincipalKind::Owner));
+    assert_eq!((wish.model.as_deref(), wish.mode), (Some("m"), Some(Mode::Autonomous)));
+    assert_eq!(route::run_wish(&inbound, &of(PrincipalKind::Known)), route::RunWish::default());
+    inbound.metadata.insert(route::DELIVERY.to_owned(), json!("later"));
+    let odd = route::route(&inbound, &of(PrincipalKind::Owner), &decision("room"));
+    assert!(matches!(odd, Route::Unrun(Unrun::BadDirective, _)), "{odd:?}");
+}
+
 fn destination(route: Route) -> route::Destination {
     match route {
         Route::To(to) => *to,
@@ -132,7 +166,9 @@ fn only_the_owner_names_a_target() {
         (json!({"session": "main"}), Some(("main", None, None))),
         (json!({"persona": "Atlas"}), Some(("atlas:main", None, Some("Atlas")))),
         (json!({"thread": "trn_1"}), Some(("fork-tg%3a1", Some("trn_1"), None))),
+        (json!({"session": "main", "persona": "Atlas"}), Some(("main", None, Some("Atlas")))),
         (json!({"session": "a", "thread": "b"}), None),
+        (json!({}), None),
         (json!({"session": ""}), None),
         (json!({"room": "a"}), None),
         (json!("main"), None),

@@ -101,7 +101,8 @@ impl Worker {
         let last = items.last().ok_or_else(unknown)?;
         let came = ledger.inbound_whole(&last.id)?.ok_or_else(unknown)?;
         let record = came.decided.ok_or_else(unknown)?;
-        let mut terms = self.office.terms(runner.definitions, &row.agent)?;
+        let wish = route::run_wish(&came.inbound, &record.principal);
+        let mut terms = self.office.terms(runner.definitions, &row.agent, &wish)?;
         terms.persona = came.routed.ok_or_else(unknown)?.persona;
         let limits = request::limits(&runner.definitions.library.settings.config.requests);
         terms.bounds = Some(request::bounds(ledger, &record, limits)?);

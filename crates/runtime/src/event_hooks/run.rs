@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use agentry_kernel::event_hook::{self, Outcome};
+use agentry_kernel::route::RunWish;
 use agentry_protocol::access::AccessRecord;
 use agentry_protocol::confinement::Confinement;
 use agentry_protocol::envelope::{About, Draft};
@@ -146,7 +147,7 @@ impl HookDesk {
         let office = &self.office;
         let terms = office.definitions().and_then(|definitions| {
             let agent = office.answers(&inbound.place.channel)?;
-            office.terms(&definitions, &agent)
+            office.terms(&definitions, &agent, &RunWish::default())
         });
         terms.map(|terms| terms.model).map_err(|error| error.to_string())
     }
