@@ -1,4 +1,5 @@
-//! Links the binary with a short table of relocations where the C library of this machine can read one.
+//! Links the binary with a short table of relocations where the C library of this machine can read one, and lets
+//! cargo see that the console was built anew.
 //!
 //! The long table is 2 MB of the file, and of the memory of every process. A C library before 2.36 cannot read the
 //! short one and would not start the binary, so the machine is asked, and a build for another machine goes without.
@@ -10,6 +11,7 @@ use std::process::Command;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=../../console/dist");
     let is_here = env::var("HOST") == env::var("TARGET");
     let is_gnu = env::var("CARGO_CFG_TARGET_ENV").as_deref() == Ok("gnu")
         && env::var("CARGO_CFG_TARGET_OS").as_deref() == Ok("linux");

@@ -358,6 +358,7 @@ pub(crate) fn store_fault(error: agentry_store::Error) -> Fault {
         | Store::SessionExists { .. }
         | Store::Repeated { .. }
         | Store::IdentityTaken { .. }
+        | Store::TokenGone { .. }
         | Store::JobMoved { .. }
         | Store::WorkspaceLocked { .. }
         | Store::HookNameTaken { .. }

@@ -52,6 +52,16 @@ impl Fault {
         self
     }
 
+    /// Who can do something about it.
+    pub(crate) fn blame(&self) -> Blame {
+        self.blame
+    }
+
+    /// What happened, and what to do.
+    pub(crate) fn into_parts(self) -> (String, Option<String>) {
+        (self.message, self.hint)
+    }
+
     /// Whether there is anything to say to a person.
     pub(crate) fn is_worth_saying(&self) -> bool {
         self.blame != Blame::Reader

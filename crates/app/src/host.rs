@@ -201,21 +201,7 @@ impl Host {
         agent: &Agent,
         persona: Option<&Persona>,
     ) -> Result<Option<String>, Fault> {
-        let Some(request) = prompt::template_request(agent, persona, &Moment::default()) else {
-            return Ok(None);
-        };
-        let outcome =
-            self.renderer.borrow_mut().render(&request).map_err(|error| no_renderer(&error))?;
-        match outcome {
-            Outcome::Rendered { text, .. } => Ok(Some(text)),
-            Outcome::Syntax { message, .. } | Outcome::Failed { message, .. } => {
-                Err(Fault::new(Blame::Agent, format!("the template does not render: {message}")))
-            }
-            Outcome::Budget { what } => Err(Fault::new(
-                Blame::Agent,
-                format!("the template costs more than it may: {what}"),
-            )),
-        }
+        rendered(&mut self.renderer.borrow_mut(), agent, persona)
     }
 
     fn try_templates(&self, trial: Trial<'_>) -> Vec<TemplateDefect> {
@@ -291,6 +277,26 @@ impl Host {
             }
         }
         trees
+    }
+}
+
+/// The template of an agent, rendered; none if it has none.
+pub(crate) fn rendered(
+    renderer: &mut Renderer,
+    agent: &Agent,
+    persona: Option<&Persona>,
+) -> Result<Option<String>, Fault> {
+    let Some(request) = prompt::template_request(agent, persona, &Moment::default()) else {
+        return Ok(None);
+    };
+    match renderer.render(&request).map_err(|error| no_renderer(&error))? {
+        Outcome::Rendered { text, .. } => Ok(Some(text)),
+        Outcome::Syntax { message, .. } | Outcome::Failed { message, .. } => {
+            Err(Fault::new(Blame::Agent, format!("the template does not render: {message}")))
+        }
+        Outcome::Budget { what } => {
+            Err(Fault::new(Blame::Agent, format!("the template costs more than it may: {what}")))
+        }
     }
 }
 

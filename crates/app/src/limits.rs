@@ -105,6 +105,36 @@ pub(crate) const TRUST_FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 pub(crate) const TRUST_FILES_SHOWN_MAX: usize = 500;
 /// How much of what changed in them is shown.
 pub(crate) const TRUST_DIFF_CHARS_MAX: usize = 100_000;
+/// How many findings of a project the API shows.
+pub(crate) const API_FINDINGS_MAX: usize = 500;
+/// How much of a definition the API looks into for one line, in bytes.
+pub(crate) const API_SOURCE_BYTES_MAX: u64 = 1024 * 1024;
+/// How many models the API lists.
+pub(crate) const API_MODELS_MAX: usize = 500;
+/// How many commits of an agent's folder are shown, unless somebody says otherwise.
+pub(crate) const API_COMMITS_SHOWN: usize = 50;
+/// How many commits of an agent's folder are shown at most.
+pub(crate) const API_COMMITS_MAX: usize = 200;
+/// How many commits are looked through for those of an agent's folder.
+pub(crate) const API_COMMITS_LOOKED_MAX: usize = 20_000;
+/// How many files of a commit the API shows.
+pub(crate) const API_FILES_MAX: usize = 200;
+/// How much of the diff of a file the API shows, in bytes.
+pub(crate) const API_DIFF_BYTES_MAX: usize = 128 * 1024;
+/// How many rows a list of the API has, unless somebody says otherwise.
+pub(crate) const API_ROWS_SHOWN: usize = 100;
+/// How many rows a list of the API has at most.
+pub(crate) const API_ROWS_MAX: usize = 500;
+/// How much of a text that came in a list of the API shows, in characters.
+pub(crate) const API_TEXT_CHARS_MAX: usize = 500;
+/// How far back counts by time go, in hours.
+pub(crate) const STATS_HOURS_MAX: u64 = 90 * 24;
+/// How many entries of a turn are looked through for what had a say in a call.
+pub(crate) const WHY_ENTRIES_MAX: usize = 2_000;
+/// How many causes of an entry are told beside the decisions.
+pub(crate) const WHY_CAUSES_MAX: usize = 8;
+/// How many things that came in are told of one run.
+pub(crate) const WHY_INBOUNDS_MAX: usize = 8;
 /// The largest script of an event hook.
 pub(crate) const HOOK_SCRIPT_BYTES_MAX: u64 = 1024 * 1024;
 /// How many runnings of an event hook a list shows, unless somebody says otherwise.
@@ -115,3 +145,67 @@ pub(crate) const SHOWN_DECISIONS_MAX: usize = 50;
 pub(crate) const REPLAY_BATCH_MAX: usize = 256;
 /// How many such batches wait.
 pub(crate) const REPLAY_BATCHES_MAX: usize = 8;
+/// How long the secret part of a key to the server is, in random bytes.
+pub(crate) const KEY_BYTES: usize = 32;
+/// How long a code that signs a browser in can be used.
+pub(crate) const CODE_TIME_MAX: Duration = Duration::from_secs(60);
+/// How long a browser stays signed in.
+pub(crate) const COOKIE_TIME_MAX: Duration = Duration::from_secs(12 * 60 * 60);
+/// How long a browser stays signed in without asking for anything.
+pub(crate) const COOKIE_IDLE_TIME_MAX: Duration = Duration::from_secs(60 * 60);
+/// How many frames wait for one who listens; who is slower is let go, and can come again.
+pub(crate) const STREAM_FRAMES_MAX: usize = 1_024;
+/// How many frames are on their way to one socket.
+pub(crate) const STREAM_UNSENT_FRAMES_MAX: usize = 16;
+/// How many may listen at once.
+pub(crate) const STREAMS_MAX: usize = 10_000;
+/// How many entries a listener who was away is sent at once.
+pub(crate) const STREAM_PAGE_ENTRIES: usize = 256;
+/// How long a stream may be quiet; then a comment is sent.
+pub(crate) const STREAM_QUIET_TIME_MAX: Duration = Duration::from_secs(15);
+/// How long the hub waits for entries before it looks whether anybody listens.
+pub(crate) const HUB_LOOK_TIME_MAX: Duration = Duration::from_secs(1);
+/// How much text of a reply under way is kept for who comes late, in bytes.
+pub(crate) const PARTIAL_BYTES_MAX: usize = 256 * 1024;
+/// The largest body of a request.
+pub(crate) const BODY_BYTES_MAX: usize = 1024 * 1024;
+/// How long a request may take to be read.
+pub(crate) const BODY_TIME_MAX: Duration = Duration::from_secs(20);
+/// How long the head of a request may take to be read.
+pub(crate) const HEAD_TIME_MAX: Duration = Duration::from_secs(10);
+/// How many headers a request may have.
+pub(crate) const HEADERS_MAX: usize = 64;
+/// How long the head of a request may be, in bytes.
+pub(crate) const HEAD_BYTES_MAX: usize = 32 * 1024;
+/// How many connections there may be at once.
+pub(crate) const CONNECTIONS_MAX: usize = 12_000;
+/// How long a peer may leave what it was sent unread before its connection is closed.
+pub(crate) const UNREAD_TIME_MAX: Duration = Duration::from_secs(30);
+/// How many requests a key may make in a second, over a longer time.
+pub(crate) const REQUESTS_PER_SECOND: u32 = 200;
+/// How many requests a key may make at once after a quiet time.
+pub(crate) const REQUESTS_BURST: u32 = 1_000;
+/// How many wrong keys an address may show in a minute.
+pub(crate) const WRONG_KEYS_PER_MINUTE: u32 = 20;
+/// How many callers are counted before old ones are forgotten.
+pub(crate) const COUNTED_CALLERS_MAX: usize = 10_000;
+/// How many threads answer requests that wait for a disk.
+pub(crate) const ANSWER_THREADS_MAX: usize = 16;
+/// How long a request may wait for what it asks for.
+pub(crate) const REQUEST_WAIT_TIME_MAX: Duration = Duration::from_secs(30);
+/// How many rows a page of a list has at most.
+pub(crate) const PAGE_ROWS_MAX: usize = 200;
+/// How many entries a page of the record has at most.
+pub(crate) const PAGE_ENTRIES_MAX: usize = 1_000;
+/// The longest text of an entry that the API shows whole, in bytes.
+pub(crate) const ENTRY_TEXT_BYTES_MAX: usize = 64 * 1024;
+/// How long streams have to end when the server stops.
+pub(crate) const STREAMS_END_TIME_MAX: Duration = Duration::from_secs(2);
+/// The longest name of a key.
+pub(crate) const KEY_NAME_CHARS_MAX: usize = 100;
+/// How many sessions a search looks at.
+pub(crate) const SESSION_SEARCH_MAX: usize = 5_000;
+/// How many turns of a session are shown at once.
+pub(crate) const SESSION_TURNS_MAX: usize = 200;
+/// How many entries of a run are looked at for what took time.
+pub(crate) const RUN_ENTRIES_MAX: usize = 20_000;

@@ -16,9 +16,9 @@ use agentry_agentfile::access::LocalTime;
 use agentry_agentfile::skill::SkillLevel;
 use agentry_kernel::access::Access;
 use agentry_kernel::models::{Serving, Wanted, choose, is_played};
+use agentry_kernel::route::RunWish;
 use agentry_protocol::AgentId;
 use agentry_protocol::confinement::Level;
-use agentry_protocol::event::Mode;
 use agentry_protocol::intake::Wish;
 use agentry_runtime::redact::Redactor;
 use agentry_runtime::{Definitions, Error, Office, Terms};
@@ -72,10 +72,13 @@ struct Read {
 
 /// What the definitions say.
 #[derive(Clone)]
-struct Definite {
-    loaded: Arc<Loaded>,
-    definitions: Arc<Definitions>,
-    access: Arc<Access>,
+pub(crate) struct Definite {
+    /// As they were read, with what is wrong with them.
+    pub(crate) loaded: Arc<Loaded>,
+    /// As runs use them.
+    pub(crate) definitions: Arc<Definitions>,
+    /// The policies.
+    pub(crate) access: Arc<Access>,
 }
 
 impl Reception {
@@ -119,8 +122,16 @@ impl Reception {
         Ok(Self { shelf, look })
     }
 
+    /// What confines the programs of agents.
+    pub(crate) fn level(&self) -> Level {
+        self.shelf.level
+    }
+
     /// What the definitions say, as of a moment ago.
-    fn read(&self) -> Result<Definite, Error> {
+    ///
+    /// # Errors
+    /// Why they say nothing.
+    pub(crate) fn read(&self) -> Result<Definite, Error> {
         let age = self.shelf.read().at.elapsed();
         if age >= RELOAD_TIME_MAX {
             self.shelf.look();
@@ -129,6 +140,24 @@ impl Reception {
             self.look.try_send(()).unwrap_or_default();
         }
         self.shelf.read().said.clone().map_err(Error::Unready)
+    }
+
+    /// Who serves which models, as it was when this process began.
+    pub(crate) fn servings(&self) -> &[Serving] {
+        &self.shelf.servings
+    }
+
+    /// The model of an agent, or of one that names none, and all that was looked at.
+    pub(crate) fn choice(
+        &self,
+        definite: &Definite,
+        agent: Option<&agentry_agentfile::agent::Agent>,
+    ) -> Result<agentry_kernel::models::Choice, Box<agentry_kernel::models::NoChoice>> {
+        let nothing = agentry_agentfile::agent::Models::default();
+        let default = definite.loaded.library.settings.config.agent.model.as_deref();
+        let asked = self.shelf.asked.model.as_deref();
+        let models = agent.map_or(&nothing, |agent| &agent.models);
+        choose(&Wanted { asked, agent: models, default }, &self.shelf.servings).map_err(Box::new)
     }
 }
 
@@ -182,10 +211,20 @@ impl Office for Reception {
         Ok(self.read()?.definitions)
     }
 
-    fn terms(&self, definitions: &Definitions, agent: &AgentId) -> Result<Terms, Error> {
+    fn terms(
+        &self,
+        definitions: &Definitions,
+        agent: &AgentId,
+        wish: &RunWish,
+    ) -> Result<Terms, Error> {
         let agent = definitions.agent(agent)?;
+        if wish.model.as_deref().is_some_and(is_played) {
+            let why = "only whoever starts the server chooses what plays a model";
+            return Err(Error::Definition(why.to_owned()));
+        }
         let config = &definitions.library.settings.config;
-        let (asked, default) = (self.shelf.asked.model.as_deref(), config.agent.model.as_deref());
+        let asked = wish.model.as_deref().or(self.shelf.asked.model.as_deref());
+        let default = config.agent.model.as_deref();
         let wanted = Wanted { asked, agent: &agent.models, default };
         let choice = choose(&wanted, &self.shelf.servings)
             .map_err(|none| Error::Definition(format!("{none}; {}", none.hint())))?;
@@ -193,7 +232,7 @@ impl Office for Reception {
         Ok(Terms {
             model: choice.model,
             fallbacks: choice.fallbacks,
-            mode: Mode::Supervised,
+            mode: wish.mode.unwrap_or_default(),
             limits: engine::limits(&loaded, None),
             check: None,
             persona: None,

@@ -19,7 +19,7 @@ pub(crate) fn text(
     let mut count = Count::default();
     for one in shown {
         count.add(one.severity);
-        writeln!(out, "{}\n", report(findings, one))?;
+        writeln!(out, "{}\n", report(&Renderer::styled(), findings, one))?;
     }
     for (file, more) in findings.not_shown() {
         if shown.iter().any(|one| *one.file == *file) {
@@ -29,7 +29,12 @@ pub(crate) fn text(
     Ok(count)
 }
 
-fn report(findings: &Findings, one: &Diagnostic) -> String {
+/// A finding with its excerpt, without color.
+pub(crate) fn plain(findings: &Findings, one: &Diagnostic) -> String {
+    report(&Renderer::plain(), findings, one)
+}
+
+fn report(renderer: &Renderer, findings: &Findings, one: &Diagnostic) -> String {
     let level = match one.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
@@ -57,7 +62,7 @@ fn report(findings: &Findings, one: &Diagnostic) -> String {
     if let Some(help) = &help {
         group = group.element(Level::HELP.message(help.as_str()));
     }
-    Renderer::styled().render(&[group])
+    renderer.render(&[group])
 }
 
 /// The line on which a span begins, and what of the line the span marks, in whole characters. Of a line

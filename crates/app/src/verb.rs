@@ -19,6 +19,7 @@ mod check;
 mod compact;
 mod completions;
 mod config;
+mod console;
 mod doctor;
 mod entities;
 mod explain;
@@ -43,13 +44,16 @@ mod show_agent;
 mod show_prompt;
 mod show_record;
 mod stdio;
+mod token;
 mod tools;
 mod trace;
 mod trust;
 
 pub(crate) use doctor::report as doctor_report;
+pub(crate) use grants::to_whom;
 pub(crate) use requests::request_lines;
 pub(crate) use run::{absolute_model, record_cancel, show_run};
+pub(crate) use serve::say;
 pub(crate) use show_agent::by_name as choose_agent;
 
 const EXAMPLES: &str = "\
@@ -111,6 +115,11 @@ enum Verb {
     Stdio(stdio::Options),
     /// Take in what comes from all channels, and answer it
     Serve(serve::Options),
+    /// Open the console of the server that runs
+    Console(console::Options),
+    /// Make keys to the server, and take them back
+    #[command(subcommand)]
+    Token(token::Tokens),
     /// Say something to an agent the way a channel does
     Send(send::Options),
     /// Show what became of an event, stage by stage
@@ -267,6 +276,8 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, Fault> {
         Verb::Run(options) => run::run(&host, options),
         Verb::Stdio(options) => stdio::run(&host, &options),
         Verb::Serve(options) => serve::run(&host, options),
+        Verb::Console(options) => console::run(&host, &options),
+        Verb::Token(tokens) => token::run(&host, tokens),
         Verb::Send(options) => send::run(&host, options),
         Verb::Trace(options) => trace::run(&host, &options),
         Verb::Check(options) => check::run(&host, &options),

@@ -14,9 +14,10 @@ use crate::schema::FileKind;
 use crate::source::Source;
 
 /// Variables of ours that are not settings.
-const OTHERS: [&str; 6] = [
+const OTHERS: [&str; 7] = [
     "AGENTRY_AGENT_ID",
     "AGENTRY_HOME",
+    "AGENTRY_LISTEN",
     "AGENTRY_LOG",
     "AGENTRY_MODELS",
     "AGENTRY_SESSION_ID",

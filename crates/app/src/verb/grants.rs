@@ -273,7 +273,8 @@ fn standing(grant: &Grant, now: u64) -> &'static str {
     }
 }
 
-fn to_whom(grant: &Grant) -> String {
+/// To whom a grant gives something, in words.
+pub(crate) fn to_whom(grant: &Grant) -> String {
     let query = &grant.principal_query;
     let person = query.person_id.iter().map(|id| format!("person:{id}"));
     let relationship = query.relationship.iter().map(|word| format!("relationship:{word}"));

@@ -1,4 +1,4 @@
-//! `agentry schema <kind>`: the JSON Schema of a definition file.
+//! `agentry schema <kind>`: the JSON Schema of a definition file, or the document of the server's API.
 //!
 //! Must never: print another schema than `check` applies.
 
@@ -10,15 +10,28 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 
 use crate::fault::{Blame, Fault};
+use crate::http;
 
 #[derive(Args)]
 pub(crate) struct Options {
-    /// The kind of file
-    #[arg(value_parser = PossibleValuesParser::new(FileKind::PUBLISHED.map(|(name, _)| name)))]
+    /// The kind of file; `api` for what the server answers, as OpenAPI
+    #[arg(value_parser = PossibleValuesParser::new(kinds()))]
     kind: String,
 }
 
+/// The document of the server's API.
+const API: &str = "api";
+
+fn kinds() -> impl Iterator<Item = &'static str> {
+    FileKind::PUBLISHED.into_iter().map(|(name, _)| name).chain([API])
+}
+
 pub(crate) fn run(options: &Options) -> Result<ExitCode, Fault> {
+    if options.kind == API {
+        let document = serde_json::to_string_pretty(&http::document())?;
+        writeln!(anstream::stdout(), "{document}")?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let kind = FileKind::PUBLISHED.into_iter().find(|(name, _)| *name == options.kind);
     let (_, kind) = kind.ok_or_else(|| Fault::new(Blame::Us, "the kind of file has no schema"))?;
     let mut out = anstream::stdout().lock();

@@ -16,6 +16,7 @@ use agentry_runtime::channel::SystemClock;
 use agentry_runtime::chores::Chores;
 use agentry_runtime::desk::{Desk, DeskBell, Furniture, Scope};
 use agentry_runtime::reply::Replies;
+use agentry_store::Ledger;
 use clap::Args;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -24,11 +25,15 @@ use crate::channels;
 use crate::engine;
 use crate::fault::{Blame, Fault};
 use crate::host::Host;
-use crate::limits::STOP_TIME_MAX;
+use crate::http::auth::Keys;
+use crate::http::listen::{Bound, ListenOptions, Place};
+use crate::http::{self, Audience, Hub, Site};
+use crate::limits::{STOP_TIME_MAX, STREAMS_END_TIME_MAX};
 use crate::reception::{Asked, Reception};
 use crate::render::visible;
 use crate::trust;
 use crate::verb::absolute_model;
+use crate::verb::console::{self, Sign};
 
 #[derive(Args)]
 pub(crate) struct Options {
@@ -44,6 +49,11 @@ pub(crate) struct Options {
     /// The model: a name, provider/name, local, or scripted:answers.jsonl
     #[arg(short, long, value_name = "MODEL")]
     model: Option<String>,
+    /// Open the console in the browser
+    #[arg(long)]
+    open: bool,
+    #[command(flatten)]
+    listen: ListenOptions,
 }
 
 pub(crate) fn run(host: &Host, options: Options) -> Result<ExitCode, Fault> {
@@ -57,13 +67,19 @@ pub(crate) fn run(host: &Host, options: Options) -> Result<ExitCode, Fault> {
         say(&format!("warning: {}", engine::fault(error).plain()));
     }
     let reception = Reception::new(host, engine, Asked { agent: options.agent, model })?;
+    let reception = Arc::new(reception);
     // There is only one desk, so no channel is started twice.
     let sole = parts.ledger.own_intake().map_err(engine::store_fault)?;
+    allow_many_files();
+    let bound = options.listen.bind(|name| host.environment.variable(name))?;
     let channels = channels::start(host, &parts, &settings, &project)?;
+    let hub = Hub::start(parts.ledger.clone()).map_err(|error| {
+        Fault::new(Blame::Machine, format!("the machine gives no more threads: {error}"))
+    })?;
     let furniture = Furniture {
         host: parts.clone(),
-        office: Arc::new(reception),
-        witness: Arc::new(Unwatched),
+        office: reception.clone(),
+        witness: Arc::new(Audience(hub.clone())),
         say: Arc::new(say),
         limits: channels::limits(&settings.queue),
         replies: Replies::with(channels.adapters.clone()),
@@ -73,23 +89,81 @@ pub(crate) fn run(host: &Host, options: Options) -> Result<ExitCode, Fault> {
     let clock = Arc::new(SystemClock);
     let _chores =
         Chores::start(parts.ledger.clone(), clock, Arc::new(say)).map_err(engine::fault)?;
-    stop_on_signal(desk.bell())?;
-    writeln!(anstream::stdout(), "ready, ledger in {}", parts.ledger.home().root().display())?;
+    stop_on_signal(desk.bell(), hub.clone())?;
+    let url = bound.url.clone();
+    let (site, bound) = site(&parts, (reception, hub), &channels, project, bound);
+    let is_insecure = site.front.is_insecure;
+    let server = http::start(site, bound)?;
+    let sign = Sign::put(&parts.ledger, &url)?;
+    greet(&parts.ledger, &url, is_insecure, options.open)?;
     let worked = desk.work().map_err(engine::fault);
+    drop(sign);
+    server.stop();
     channels.stop();
     worked?;
     say("stopped");
     Ok(ExitCode::SUCCESS)
 }
 
+fn site(
+    parts: &Arc<agentry_runtime::Host>,
+    (reception, hub): (Arc<Reception>, Arc<Hub>),
+    channels: &channels::Channels,
+    project: PathBuf,
+    bound: Bound,
+) -> (Arc<Site>, Place) {
+    let (front, place) = bound.taken_apart();
+    let site = Site {
+        parts: parts.clone(),
+        reception,
+        adapters: channels.adapters.clone(),
+        project,
+        started: parts.ledger.now(),
+        front,
+        keys: Keys::new(parts.ledger.clone()),
+        hub,
+    };
+    (Arc::new(site), place)
+}
+
+/// Says where the server is, and that it is ready.
+fn greet(ledger: &Ledger, url: &str, is_insecure: bool, wants_browser: bool) -> Result<(), Fault> {
+    let link = match wants_browser && !is_insecure {
+        true => console::link(ledger, url)?,
+        false => url.to_owned(),
+    };
+    let mut out = anstream::stdout().lock();
+    let is_shown = wants_browser && console::open(&link);
+    match (is_insecure, wants_browser && !is_shown) {
+        (true, _) => {
+            writeln!(
+                out,
+                "{url} (anybody on this machine may do everything: --insecure-loopback)"
+            )?;
+        }
+        (false, true) => writeln!(out, "{link}")?,
+        (false, false) => writeln!(out, "{url} (`agentry console` signs a browser in)")?,
+    }
+    writeln!(out, "ready, ledger in {}", ledger.home().root().display())?;
+    Ok(())
+}
+
+/// Each connection is a file. Without more of them there is room for fewer.
+fn allow_many_files() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    setrlimit(Resource::Nofile, limit).unwrap_or_default();
+}
+
 /// Tells the operator something.
-pub(super) fn say(text: &str) {
+pub(crate) fn say(text: &str) {
     // With nowhere left to write to, the record still has it.
     writeln!(anstream::stderr().lock(), "agentry: {}", visible(text)).unwrap_or_default();
 }
 
 /// The first signal lets what runs come to its end for a while; what does not is taken up next time.
-fn stop_on_signal(bell: DeskBell) -> Result<(), Fault> {
+fn stop_on_signal(bell: DeskBell, hub: Arc<Hub>) -> Result<(), Fault> {
     let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(|error| {
         Fault::new(Blame::Machine, format!("signals cannot be followed: {error}"))
     })?;
@@ -100,9 +174,12 @@ fn stop_on_signal(bell: DeskBell) -> Result<(), Fault> {
             }
             say("stopping; what runs may come to its end");
             bell.stop();
-            thread::spawn(|| {
+            let hub = hub.clone();
+            thread::spawn(move || {
                 thread::sleep(STOP_TIME_MAX);
                 say("what did not come to its end goes on with the next `agentry serve`");
+                hub.close();
+                thread::sleep(STREAMS_END_TIME_MAX);
                 std::process::exit(0);
             });
         }

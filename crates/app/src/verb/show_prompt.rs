@@ -8,15 +8,15 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use agentry_agentfile::agent::{Agent, Persona};
-use agentry_agentfile::diagnostic::suggestion;
 use agentry_agentfile::skill::SkillLevel;
-use agentry_kernel::prompt::{Material, Prompt, assemble};
+use agentry_kernel::prompt::Prompt;
 use clap::Args;
 use serde_json::json;
 
 use super::{Format, Which, show_agent};
-use crate::fault::{Blame, Fault};
+use crate::fault::Fault;
 use crate::host::Host;
+use crate::prompt;
 use crate::render;
 
 #[derive(Args)]
@@ -39,20 +39,8 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     let agent = show_agent::choose(&loaded, &options.which)?;
     let wanted =
         options.persona.as_deref().or(loaded.library.settings.config.agent.persona.as_deref());
-    let persona = persona(agent, wanted)?;
-    let template = host.render(agent, persona)?;
-    let skills = agent
-        .skills
-        .iter()
-        .filter_map(|id| loaded.library.skill(agent, id.value.as_str()))
-        .collect();
-    let prompt = assemble(&Material {
-        agent,
-        persona,
-        skills,
-        template: template.as_deref(),
-        hook_output: None,
-    });
+    let (prompt, persona) =
+        prompt::of(&loaded.library, agent, wanted, |persona| host.render(agent, persona))?;
     let mut out = anstream::stdout().lock();
     match options.format {
         Format::Json => {
@@ -67,18 +55,6 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
         Format::Text => page(&prompt, agent, persona, &mut out)?,
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn persona<'a>(agent: &'a Agent, wanted: Option<&str>) -> Result<Option<&'a Persona>, Fault> {
-    let default = agent.personas.default.as_ref().map(|default| default.value.as_str());
-    let Some(name) = wanted.or(default) else { return Ok(None) };
-    let available = &agent.personas.available;
-    let found = available.iter().find(|persona| persona.id.as_str() == name);
-    found.map(Some).ok_or_else(|| {
-        let known: Vec<&str> = available.iter().map(|persona| persona.id.as_str()).collect();
-        Fault::new(Blame::Caller, format!("the agent `{}` has no persona `{name}`", agent.id))
-            .hint(suggestion(name, &known))
-    })
 }
 
 fn page(

@@ -323,6 +323,10 @@ fn access_changed(change: &AccessChange) -> String {
             format!("{} is known as {}", entity.id, entity.name)
         }
         AccessChange::EntityRemoved { entity } => format!("{entity} is not known any more"),
+        AccessChange::TokenIssued { token } => {
+            format!("{} `{}` made, a {}", token.id, token.name, token.kind.as_str())
+        }
+        AccessChange::TokenRevoked { token, by, .. } => format!("{token} taken back by {by}"),
         AccessChange::AuditTrimmed(_) => "old audit records are not listed any more".to_owned(),
     }
 }

@@ -26,6 +26,8 @@ fn help_ends_with_examples() {
       run          Run a task or a prompt to its end
       stdio        Talk with an agent in JSON lines
       serve        Take in what comes from all channels, and answer it
+      console      Open the console of the server that runs
+      token        Make keys to the server, and take them back
       send         Say something to an agent the way a channel does
       trace        Show what became of an event, stage by stage
       check        Say everything that is wrong with agents, skills, tasks and settings

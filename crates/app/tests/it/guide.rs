@@ -2,7 +2,7 @@
 //!
 //! A fenced block with `file=PATH` in its first line is written, `mode=755` makes it executable. Lines of a
 //! `console` block that begin with `$ agentry` are run; `# exit N` at the end says how they must end.
-//! `<run>`, `<turn>`, `<session>` and `<approval>` in a command stand for the id that was printed last, and
+//! `<run>`, `<turn>`, `<session>`, `<approval>` and `<key>` in a command stand for the id that was printed last, and
 //! `< PATH` at its end for the file that it reads.
 
 use std::collections::BTreeMap;
@@ -68,6 +68,7 @@ impl Ids {
                 Some(("trn", _)) => "<turn>",
                 Some(("ses", _)) => "<session>",
                 Some(("apr", _)) => "<approval>",
+                Some(("key", _)) => "<key>",
                 Some(_) | None => continue,
             };
             if word.len() == ID_CHARS {

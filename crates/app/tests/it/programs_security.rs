@@ -132,6 +132,7 @@ fn a_binary_that_is_replaced_while_it_runs_is_not_what_runs() {
         .current_dir(story.path(""))
         .env("HOME", story.home(""))
         .env("SHELL_TOOL_MODE", "full")
+        .env("AGENTRY_LISTEN", "127.0.0.1:0")
         .stdout(Stdio::piped())
         .spawn()
         .expect("it starts");

@@ -57,13 +57,23 @@ fn each_kind_has_a_titled_schema_of_fields_with_words() {
     }
 }
 
+/// The console's types are made from this file.
+#[test]
+fn the_document_that_the_console_is_built_from_is_the_servers() {
+    let kept: Value = serde_json::from_str(include_str!("../../../../console/openapi.json"))
+        .expect("the file is JSON");
+    let said: Value =
+        serde_json::from_str(&Story::new("").out("schema api")).expect("the document is JSON");
+    assert_eq!(said, kept, "write it anew: agentry schema api > console/openapi.json");
+}
+
 #[test]
 fn an_unknown_kind_is_exit_2() {
     insta::assert_snapshot!(Story::new("").run("schema agnt"), @"
     exit 2
     --- stderr
     error: invalid value 'agnt' for '<KIND>'
-      [possible values: agent, agent-yml, skill, task, step, tool, tool-access, config, access, event-hook]
+      [possible values: agent, agent-yml, skill, task, step, tool, tool-access, config, access, event-hook, api]
 
       tip: a similar value exists: 'agent'
 

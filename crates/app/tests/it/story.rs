@@ -140,6 +140,8 @@ impl Story {
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", self.home(""))
+            // Many servers run at once.
+            .env("AGENTRY_LISTEN", "127.0.0.1:0")
             // No story fetches weights from outside.
             .env("HF_ENDPOINT", "http://127.0.0.1:1")
             .env("PIP_INDEX_URL", "http://127.0.0.1:1/simple")
@@ -274,6 +276,11 @@ impl Talk {
             let line = self.lines.recv_timeout(COMMAND_TIME_MAX);
             self.heard.push(line.unwrap_or_else(|_| panic!("no {text} after {:#?}", self.heard)));
         }
+    }
+
+    /// The last line that was heard.
+    pub(crate) fn last_line(&self) -> &str {
+        self.heard.last().map_or("", String::as_str)
     }
 
     /// Says no more, hears the rest, and takes the exit code.

@@ -1,0 +1,76 @@
+//! The routes of the API, a file for each part.
+//!
+//! Must never: know how a request came here.
+
+mod access;
+mod agents;
+mod approvals;
+mod entries;
+mod grants;
+mod health;
+mod history;
+mod me;
+pub(super) mod messages;
+mod metrics;
+pub(super) mod mine;
+mod models;
+mod place;
+mod policies;
+mod runs;
+mod sessions;
+mod timeline;
+mod why;
+
+use super::table::Route;
+
+/// All routes but the one that tells of them.
+pub(super) fn routes() -> Vec<Route> {
+    let all = [
+        me::routes(),
+        messages::routes(),
+        sessions::routes(),
+        runs::routes(),
+        entries::routes(),
+        why::routes(),
+        approvals::routes(),
+        grants::routes(),
+        agents::routes(),
+        history::routes(),
+        models::routes(),
+        access::routes(),
+        health::routes(),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use schemars::generate::SchemaSettings;
+
+    use super::*;
+    use crate::http::table::Gives;
+
+    #[test]
+    fn every_route_is_there_once_and_has_a_schema_with_a_name_of_its_own() {
+        let mut generator = SchemaSettings::openapi3().into_generator();
+        let mut seen = BTreeSet::new();
+        for route in routes() {
+            assert!(seen.insert(format!("{:?} {}", route.method, route.path)), "{}", route.path);
+            (route.query)(&mut generator);
+            if let Some(body) = route.body {
+                body(&mut generator);
+            }
+            match route.answer {
+                Gives::Json(_, describe) => drop(describe(&mut generator)),
+                Gives::Other(..) => {}
+            }
+        }
+        // Two of one name would be told apart by a number.
+        let names = generator.definitions().keys();
+        let doubles: Vec<&String> =
+            names.filter(|name| name.ends_with(|c: char| c.is_ascii_digit())).collect();
+        assert_eq!(doubles, Vec::<&String>::new());
+    }
+}

@@ -1,0 +1,456 @@
+//! Agents as their files define them: what they resolve to, what is wrong with them, what they are told.
+//!
+//! Must never: show an agent that does not load as if it did.
+
+use agentry_agentfile::agent::{Agent, Persona};
+use agentry_agentfile::diagnostic::{Diagnostic as Found, Severity};
+use agentry_agentfile::file_tree::lies_in;
+use agentry_kernel::prompt::{Section as Told, SectionName, template_of};
+use agentry_protocol::token::Scope;
+use agentry_protocol::verdict::Verdict;
+use agentry_runtime::trust;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::place::Place;
+use crate::fault::Fault;
+use crate::host::{Loaded, rendered};
+use crate::http::refusal::{Code, Refusal};
+use crate::http::site::Site;
+use crate::http::table::{Asked, Need, Nothing, Route};
+use crate::limits::API_FINDINGS_MAX;
+use crate::reception::Definite;
+use crate::resolved::{self, rule_words};
+use crate::{prompt, render};
+
+pub(crate) fn routes() -> Vec<Route> {
+    let read = Need::Owner(Scope::Read);
+    vec![
+        Route::get("/api/agents", read, "All agents, and what is wrong with the project", all),
+        Route::get("/api/agents/{id}", read, "What an agent resolves to, and its prompt", one),
+    ]
+}
+
+/// All agents.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Agents {
+    /// The agents, by id; those that do not load too.
+    pub(crate) agents: Vec<AgentLine>,
+    /// What is wrong with the project.
+    pub(crate) diagnostics: Vec<Diagnostic>,
+}
+
+/// An agent in a list.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct AgentLine {
+    /// Its id.
+    pub(crate) id: String,
+    /// What it is called.
+    pub(crate) name: String,
+    /// What it is for.
+    pub(crate) description: Option<String>,
+    /// Its first file.
+    pub(crate) file: String,
+    /// How many errors its files have; one that has some may not load.
+    pub(crate) errors: usize,
+    /// How many warnings its files have.
+    pub(crate) warnings: usize,
+    /// Whether it loads.
+    pub(crate) loads: bool,
+    /// Whether the owner looked at the programs that it brings, as they are now.
+    pub(crate) trusted: bool,
+    /// The model that it gets; null if none can be asked.
+    pub(crate) model: Option<String>,
+}
+
+/// Something that is wrong with a file.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Diagnostic {
+    /// What is wrong, for programs; `agentry explain` knows more.
+    pub(crate) code: String,
+    /// error, warning or note.
+    pub(crate) severity: &'static str,
+    /// The file.
+    pub(crate) file: String,
+    /// The line, from one.
+    pub(crate) line: usize,
+    /// The column, from one.
+    pub(crate) column: usize,
+    /// What is wrong, for people.
+    pub(crate) message: String,
+    /// What to do about it.
+    pub(crate) help: Option<String>,
+    /// The excerpt with the place marked, as plain text.
+    pub(crate) rendered: String,
+}
+
+/// An agent with all that is known of it.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct AgentPage {
+    /// The agent.
+    pub(crate) agent: AgentLine,
+    /// What it resolves to, each value with its origin; empty if it does not load.
+    pub(crate) definition: Vec<Defined>,
+    /// Its prompt, section by section, as a turn would begin with it.
+    pub(crate) sections: Vec<Section>,
+    /// Why there is no prompt, if there is none.
+    pub(crate) prompt_problem: Option<String>,
+    /// What is wrong with its files.
+    pub(crate) diagnostics: Vec<Diagnostic>,
+    /// The voices that it may wear.
+    pub(crate) personas: Vec<PersonaLine>,
+    /// Its tools, and what its rules say of each.
+    pub(crate) tools: Vec<ToolLine>,
+    /// Its skills.
+    pub(crate) skills: Vec<Named>,
+    /// The tasks that it may invoke.
+    pub(crate) tasks: Vec<Named>,
+}
+
+/// One value of an agent.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Defined {
+    /// What it belongs to, such as models or approval.
+    pub(crate) group: String,
+    /// What it is.
+    pub(crate) field: String,
+    /// The value, in words.
+    pub(crate) value: String,
+    /// Where it was said; null for what is built in or set elsewhere.
+    pub(crate) origin: Option<Place>,
+    /// Who said it, where no file did.
+    pub(crate) said_by: Option<String>,
+}
+
+/// One section of a prompt.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Section {
+    /// Which one.
+    pub(crate) name: &'static str,
+    /// The name for people.
+    pub(crate) title: String,
+    /// Its length in bytes.
+    pub(crate) bytes: usize,
+    /// About how many tokens it has.
+    pub(crate) tokens: usize,
+    /// Whether it belongs to the beginning that stays the same from turn to turn, so that it is paid once.
+    pub(crate) stable: bool,
+    /// Its text.
+    pub(crate) text: String,
+    /// Where it begins.
+    pub(crate) origin: Option<Place>,
+    /// Why it is left out, if it is.
+    pub(crate) left_out: Option<&'static str>,
+}
+
+/// A voice.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PersonaLine {
+    /// Its id.
+    pub(crate) id: String,
+    /// What it is called.
+    pub(crate) name: String,
+    /// The first line of its text.
+    pub(crate) description: Option<String>,
+    /// Whether it is worn unless somebody says otherwise.
+    pub(crate) is_default: bool,
+}
+
+/// A tool of an agent.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ToolLine {
+    /// Its name.
+    pub(crate) name: String,
+    /// allow: every call goes ahead; ask: a person is asked about some or all; deny: it is not offered.
+    pub(crate) verdict: String,
+    /// Why.
+    pub(crate) why: String,
+}
+
+/// Something with an id.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Named {
+    /// Its id.
+    pub(crate) id: String,
+    /// What it does.
+    pub(crate) description: Option<String>,
+}
+
+fn all(site: &Site, _: Asked<Nothing>) -> Result<Agents, Refusal> {
+    let definite = site.reception.read()?;
+    let library = &definite.loaded.library;
+    let mut agents: Vec<AgentLine> =
+        library.agents.values().map(|agent| line(site, &definite, agent)).collect();
+    let broken = library.broken_agents.iter();
+    agents.extend(broken.map(|(id, file)| broken_line(&definite.loaded, id, file)));
+    agents.sort_by(|one, other| one.id.cmp(&other.id));
+    Ok(Agents { agents, diagnostics: diagnostics(&definite.loaded, "") })
+}
+
+fn one(site: &Site, asked: Asked<Nothing>) -> Result<AgentPage, Refusal> {
+    let definite = site.reception.read()?;
+    let (loaded, id) = (&definite.loaded, asked.part(0));
+    if let Some(file) = loaded.library.broken_agents.get(id) {
+        let diagnostics = diagnostics(loaded, directory_of(file));
+        return Ok(AgentPage {
+            agent: broken_line(loaded, id, file),
+            definition: Vec::new(),
+            sections: Vec::new(),
+            prompt_problem: Some("the agent does not load".to_owned()),
+            diagnostics,
+            personas: Vec::new(),
+            tools: Vec::new(),
+            skills: Vec::new(),
+            tasks: Vec::new(),
+        });
+    }
+    let agent = named(&definite, id)?;
+    let (sections, prompt_problem) = match sections(&definite, agent) {
+        Ok(sections) => (sections, None),
+        Err(fault) => (Vec::new(), Some(fault.plain())),
+    };
+    Ok(AgentPage {
+        agent: line(site, &definite, agent),
+        definition: defined(&definite, agent),
+        sections,
+        prompt_problem,
+        diagnostics: diagnostics(loaded, &agent.directory),
+        personas: agent.personas.available.iter().map(|one| persona_line(agent, one)).collect(),
+        tools: tools(agent),
+        skills: skills(loaded, agent),
+        tasks: tasks_of(loaded, agent),
+    })
+}
+
+/// The agent with this id.
+pub(super) fn named<'a>(definite: &'a Definite, id: &str) -> Result<&'a Agent, Refusal> {
+    let library = &definite.loaded.library;
+    match (library.agents.get(id), library.broken_agents.get(id)) {
+        (Some(agent), _) => Ok(agent),
+        (None, Some(file)) => {
+            let text = format!("the agent `{id}` ({file}) does not load");
+            Err(Refusal::new(Code::Conflict, text)
+                .hint("GET /api/agents/{id} shows what is wrong with it"))
+        }
+        (None, None) => Err(Refusal::not_found("agent", id).hint("list them with GET /api/agents")),
+    }
+}
+
+fn line(site: &Site, definite: &Definite, agent: &Agent) -> AgentLine {
+    let (errors, warnings) = counted(&definite.loaded, &agent.directory);
+    let trusted = trust::check_one(&site.parts.ledger, &definite.definitions, agent).is_ok();
+    AgentLine {
+        id: agent.id.to_string(),
+        name: agent.identity.name.value.clone(),
+        description: agent.identity.description.as_ref().map(|text| text.value.clone()),
+        file: first_file(agent),
+        errors,
+        warnings,
+        loads: true,
+        trusted,
+        model: site.reception.choice(definite, Some(agent)).ok().map(|choice| choice.model),
+    }
+}
+
+fn broken_line(loaded: &Loaded, id: &str, file: &str) -> AgentLine {
+    let (errors, warnings) = counted(loaded, directory_of(file));
+    AgentLine {
+        id: id.to_owned(),
+        name: id.to_owned(),
+        description: None,
+        file: file.to_owned(),
+        errors,
+        warnings,
+        loads: false,
+        trusted: false,
+        model: None,
+    }
+}
+
+/// The file that a person would open first.
+fn first_file(agent: &Agent) -> String {
+    let name = &agent.identity.name.origin;
+    let instructions = agent.texts.instructions.iter().map(|text| &text.origin);
+    let mut places = std::iter::once(name).chain(instructions);
+    let own = places.find(|origin| origin.line > 0 && lies_in(&origin.file, &agent.directory));
+    own.map_or_else(|| agent.directory.clone(), |origin| origin.file.to_string())
+}
+
+/// The directory of an agent that does not load.
+pub(super) fn directory_of(file: &str) -> &str {
+    let directory = file.rsplit_once('/').map_or("", |(directory, _)| directory);
+    directory.trim_end_matches("context").trim_end_matches('/')
+}
+
+fn of_directory<'a>(loaded: &'a Loaded, directory: &'a str) -> impl Iterator<Item = &'a Found> {
+    loaded.findings.sorted().into_iter().filter(move |one| lies_in(&one.file, directory))
+}
+
+fn counted(loaded: &Loaded, directory: &str) -> (usize, usize) {
+    of_directory(loaded, directory).fold((0, 0), |(errors, warnings), one| match one.severity {
+        Severity::Error => (errors + 1, warnings),
+        Severity::Warning => (errors, warnings + 1),
+        Severity::Note => (errors, warnings),
+    })
+}
+
+fn diagnostics(loaded: &Loaded, directory: &str) -> Vec<Diagnostic> {
+    let found = of_directory(loaded, directory).take(API_FINDINGS_MAX);
+    found
+        .map(|one| Diagnostic {
+            code: one.code.as_str().to_owned(),
+            severity: match one.severity {
+                Severity::Error => "error",
+                Severity::Warning => "warning",
+                Severity::Note => "note",
+            },
+            file: one.file.to_string(),
+            line: one.line,
+            column: one.column,
+            message: one.message.clone(),
+            help: one.help.clone(),
+            rendered: render::plain(&loaded.findings, one),
+        })
+        .collect()
+}
+
+fn defined(definite: &Definite, agent: &Agent) -> Vec<Defined> {
+    let redactor = &definite.definitions.redactor;
+    let parts = resolved::of(&definite.loaded.library, agent);
+    let mut all = Vec::new();
+    for (at, part) in parts.into_iter().enumerate() {
+        // The title of the first part is the agent itself.
+        let group = if at == 0 { "agent".to_owned() } else { part.title };
+        all.extend(part.lines.into_iter().map(|line| Defined {
+            group: group.clone(),
+            field: line.name,
+            value: redactor.hide(&line.value),
+            origin: line.origin.as_ref().and_then(Place::of),
+            said_by:
+                line.origin.filter(|origin| origin.line == 0).map(|origin| origin.file.to_string()),
+        }));
+    }
+    all
+}
+
+fn sections(definite: &Definite, agent: &Agent) -> Result<Vec<Section>, Fault> {
+    let (library, definitions) = (&definite.loaded.library, &definite.definitions);
+    let wanted = library.settings.config.agent.persona.as_deref();
+    let (prompt, persona) = prompt::of(library, agent, wanted, |persona| {
+        let mut renderer = definitions.renderer.lock().unwrap_or_else(|one| one.into_inner());
+        rendered(&mut renderer, agent, persona)
+    })?;
+    let moves = |section: &Told| !section.stable && section.left_out.is_none();
+    let end = prompt.sections.iter().position(moves).unwrap_or(prompt.sections.len());
+    let section = |(at, section): (usize, &Told)| Section {
+        name: section.name.as_str(),
+        title: title(section.name, persona),
+        bytes: section.bytes,
+        tokens: section.tokens,
+        stable: at < end && section.left_out.is_none(),
+        text: definitions.redactor.hide(&section.text),
+        origin: begins(section.name, agent, persona),
+        left_out: section.left_out,
+    };
+    Ok(prompt.sections.iter().enumerate().map(section).collect())
+}
+
+fn title(name: SectionName, persona: Option<&Persona>) -> String {
+    match (name, persona) {
+        (SectionName::Soul, Some(persona)) => format!("Soul of {}", persona.id),
+        (SectionName::Soul, None) => "Soul".to_owned(),
+        (SectionName::Instructions, _) => "Instructions".to_owned(),
+        (SectionName::User, _) => "Who the user is".to_owned(),
+        (SectionName::Template, _) => "Template".to_owned(),
+        (SectionName::Tools, _) => "Tools".to_owned(),
+        (SectionName::Skills, _) => "Skills".to_owned(),
+        (SectionName::Rules, _) => "Rules of the workspace".to_owned(),
+        (SectionName::HookOutput, _) => "Output of hooks".to_owned(),
+    }
+}
+
+/// Where the text of a section begins.
+fn begins(name: SectionName, agent: &Agent, persona: Option<&Persona>) -> Option<Place> {
+    let texts = &agent.texts;
+    let text = match name {
+        SectionName::Instructions => texts.instructions.as_ref(),
+        SectionName::Soul => {
+            persona.and_then(|persona| persona.soul.as_ref()).or(texts.soul.as_ref())
+        }
+        SectionName::User => texts.user.as_ref(),
+        SectionName::Template => template_of(agent, persona),
+        SectionName::Rules => texts.rules.as_ref(),
+        SectionName::Tools | SectionName::Skills | SectionName::HookOutput => None,
+    };
+    text.and_then(|text| Place::of(&text.origin))
+}
+
+fn persona_line(agent: &Agent, persona: &Persona) -> PersonaLine {
+    let default = agent.personas.default.as_ref().map(|default| &default.value);
+    let soul = persona.soul.as_ref().map(|soul| soul.value.as_str()).unwrap_or_default();
+    let mut lines = soul.lines().map(|line| line.trim_start_matches('#').trim());
+    PersonaLine {
+        id: persona.id.to_string(),
+        name: persona.id.to_string(),
+        description: lines.find(|line| !line.is_empty()).map(str::to_owned),
+        is_default: default == Some(&persona.id),
+    }
+}
+
+fn tools(agent: &Agent) -> Vec<ToolLine> {
+    let powers = &agent.powers;
+    let offered = powers.toolset.iter().map(|tool| {
+        let (verdict, why) = ruled(agent, tool.name.as_str());
+        ToolLine { name: tool.name.to_string(), verdict: verdict.to_string(), why }
+    });
+    let left_out = powers.left_out.iter().map(|one| ToolLine {
+        name: one.name.clone(),
+        verdict: Verdict::Deny.to_string(),
+        why: one.why.clone(),
+    });
+    offered.chain(left_out).collect()
+}
+
+/// What the agent's rules say of a tool before anybody knows a call. The first rule that fits a call decides.
+fn ruled(agent: &Agent, tool: &str) -> (Verdict, String) {
+    let mut words = Vec::new();
+    let mut goes_ahead = true;
+    let rules = agent.powers.tool_rules.iter().filter(|rule| rule.subject == tool);
+    for rule in rules {
+        words.push(format!("{} ({})", rule_words(rule), rule.origin));
+        goes_ahead &= rule.allow;
+        if rule.when.is_empty() {
+            let verdict = if goes_ahead { Verdict::Allow } else { Verdict::Ask };
+            return (verdict, words.join("; "));
+        }
+    }
+    words.push("a person is asked about any other call".to_owned());
+    (Verdict::Ask, words.join("; "))
+}
+
+fn skills(loaded: &Loaded, agent: &Agent) -> Vec<Named> {
+    let one = |id: &str| {
+        let skill = loaded.library.skill(agent, id);
+        let description = skill.map(|skill| skill.description.value.clone());
+        Named { id: id.to_owned(), description }
+    };
+    agent.skills.iter().map(|id| one(id.value.as_str())).collect()
+}
+
+fn tasks_of(loaded: &Loaded, agent: &Agent) -> Vec<Named> {
+    let one = |id: &str| {
+        let task = loaded.library.tasks.get(id);
+        let description = task.and_then(|task| task.description.as_ref());
+        Named { id: id.to_owned(), description: description.map(|text| text.value.clone()) }
+    };
+    agent.tasks.iter().map(|id| one(id.value.as_str())).collect()
+}

@@ -1,0 +1,581 @@
+//! The history of an agent's folder in git: what changed, and taking one change back.
+//!
+//! Must never: touch a file outside of the folder, overwrite what nobody committed, or run a program.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use agentry_protocol::token::Scope;
+use agentry_runtime::redact::Redactor;
+use git2::build::CheckoutBuilder;
+use git2::{
+    Commit, Delta, Diff, DiffOptions, ErrorCode, Index, ObjectType, Oid, Patch, Repository,
+    Signature, Sort, StatusOptions, Tree,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::agents::{directory_of, named};
+use crate::host::is_of_home;
+use crate::http::refusal::{Code, Refusal};
+use crate::http::site::Site;
+use crate::http::table::{Asked, Need, Nothing, Route, page_size};
+use crate::limits::{
+    API_COMMITS_LOOKED_MAX, API_COMMITS_MAX, API_COMMITS_SHOWN, API_DIFF_BYTES_MAX, API_FILES_MAX,
+};
+
+/// Whoever has it takes something back.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// What the mode of a folder is in a tree.
+const FOLDER_MODE: i32 = 0o040_000;
+
+pub(crate) fn routes() -> Vec<Route> {
+    let (read, admin) = (Need::Owner(Scope::Read), Need::Owner(Scope::Admin));
+    vec![
+        Route::get("/api/agents/{id}/history", read, "The commits of an agent's folder", history),
+        Route::get("/api/agents/{id}/history/{commit}", read, "What a commit changed there", one),
+        Route::post(
+            "/api/agents/{id}/history/{commit}/revert",
+            admin,
+            "Take back what a commit changed there, with a commit",
+            revert,
+        ),
+    ]
+}
+
+/// How many commits are wanted.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct CommitsQuery {
+    /// At most so many.
+    #[schemars(range(min = 1, max = 200))]
+    pub(crate) limit: Option<usize>,
+}
+
+/// The commits of a folder.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct History {
+    /// The newest first.
+    pub(crate) commits: Vec<CommitLine>,
+    /// Whether something in the folder is not committed.
+    pub(crate) dirty: bool,
+    /// Why there is no history, if there is none.
+    pub(crate) why: Option<String>,
+}
+
+/// One commit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct CommitLine {
+    /// Its id.
+    pub(crate) id: String,
+    /// The first line of its message.
+    pub(crate) summary: String,
+    /// Who wrote it.
+    pub(crate) author: String,
+    /// When, in milliseconds since 1970.
+    pub(crate) time: u64,
+    /// How many files of the folder it changed.
+    pub(crate) files: usize,
+}
+
+/// What a commit changed in a folder.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct CommitPage {
+    /// The commit.
+    pub(crate) commit: CommitLine,
+    /// The files.
+    pub(crate) files: Vec<FileChange>,
+}
+
+/// What a commit changed in a file.
+#[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct FileChange {
+    /// The file, below the folder.
+    pub(crate) path: String,
+    /// added, deleted, modified or changed.
+    pub(crate) status: &'static str,
+    /// The change, as a unified diff; empty for what is no text.
+    pub(crate) diff: String,
+    /// Whether the diff is longer than it is shown.
+    pub(crate) cut: bool,
+}
+
+/// A change that was taken back.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Reverted {
+    /// The commit that takes it back.
+    pub(crate) commit: String,
+}
+
+fn history(site: &Site, asked: Asked<CommitsQuery>) -> Result<History, Refusal> {
+    let limit = page_size(asked.query.limit, API_COMMITS_SHOWN, API_COMMITS_MAX)?;
+    match Folder::open(&directory(site, asked.part(0))?)? {
+        Ok(folder) => folder.history(limit).map_err(failed),
+        Err(why) => Ok(History { why: Some(why), ..History::default() }),
+    }
+}
+
+fn one(site: &Site, asked: Asked<Nothing>) -> Result<CommitPage, Refusal> {
+    let folder = opened(&directory(site, asked.part(0))?)?;
+    folder.page(asked.part(1), &site.parts.redactor)
+}
+
+fn revert(site: &Site, asked: Asked<Nothing, Nothing>) -> Result<Reverted, Refusal> {
+    let folder = opened(&directory(site, asked.part(0))?)?;
+    let commit = folder.revert(asked.part(1))?.to_string();
+    Ok(Reverted { commit })
+}
+
+/// Where an agent lives; also one that does not load, since its history may mend it.
+fn directory(site: &Site, id: &str) -> Result<PathBuf, Refusal> {
+    let definite = site.reception.read()?;
+    match definite.loaded.library.broken_agents.get(id) {
+        Some(file) if !is_of_home(file) => Ok(site.project.join(directory_of(file))),
+        Some(_) | None => Ok(definite.definitions.directory(named(&definite, id)?)),
+    }
+}
+
+fn opened(directory: &Path) -> Result<Folder, Refusal> {
+    Folder::open(directory)?.map_err(Refusal::conflict)
+}
+
+fn failed(error: git2::Error) -> Refusal {
+    Refusal::new(Code::Internal, format!("git does not do it: {}", error.message()))
+}
+
+/// A folder of a repository.
+struct Folder {
+    repository: Repository,
+    /// Its path below the repository's; empty for all of it.
+    path: String,
+}
+
+impl Folder {
+    /// The folder, or why it has no history.
+    fn open(directory: &Path) -> Result<Result<Self, String>, Refusal> {
+        let repository = match Repository::discover(directory) {
+            Ok(repository) => repository,
+            Err(error) if error.code() == ErrorCode::NotFound => {
+                return Ok(Err("the agent is in no git repository".to_owned()));
+            }
+            Err(error) => return Err(failed(error)),
+        };
+        let Some(root) = repository.workdir().and_then(|root| root.canonicalize().ok()) else {
+            return Ok(Err("the repository has no files of its own".to_owned()));
+        };
+        let full = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
+        let Some(path) = full.strip_prefix(&root).ok().and_then(Path::to_str).map(str::to_owned)
+        else {
+            return Ok(Err("the agent's folder is in no git repository".to_owned()));
+        };
+        Ok(Ok(Self { repository, path }))
+    }
+
+    fn history(&self, limit: usize) -> Result<History, git2::Error> {
+        let repository = &self.repository;
+        let mut walk = repository.revwalk()?;
+        walk.set_sorting(Sort::TIME | Sort::TOPOLOGICAL)?;
+        if let Err(error) = walk.push_head() {
+            return match error.code() {
+                ErrorCode::UnbornBranch | ErrorCode::NotFound => Ok(History {
+                    why: Some("nothing was committed yet".to_owned()),
+                    dirty: self.is_dirty()?,
+                    ..History::default()
+                }),
+                _ => Err(error),
+            };
+        }
+        let mut commits = Vec::new();
+        for id in walk.take(API_COMMITS_LOOKED_MAX) {
+            if commits.len() >= limit {
+                break;
+            }
+            let commit = repository.find_commit(id?)?;
+            if self.changes(&commit)? {
+                commits.push(self.line(&commit)?);
+            }
+        }
+        Ok(History { commits, dirty: self.is_dirty()?, why: None })
+    }
+
+    fn page(&self, id: &str, redactor: &Redactor) -> Result<CommitPage, Refusal> {
+        let commit = self.find(id)?;
+        let diff = self.diff(&commit).map_err(failed)?;
+        let count = diff.deltas().len().min(API_FILES_MAX);
+        let files = (0..count).map(|at| change(&diff, at, redactor));
+        let files = files.collect::<Result<_, _>>().map_err(failed)?;
+        Ok(CommitPage { commit: self.line(&commit).map_err(failed)?, files })
+    }
+
+    /// A commit of the current branch that changed the folder.
+    fn find(&self, id: &str) -> Result<Commit<'_>, Refusal> {
+        let unknown = || Refusal::not_found("commit of this agent", id);
+        let id = Oid::from_str(id).map_err(|_| unknown())?;
+        let commit = self.repository.find_commit(id).map_err(|_| unknown())?;
+        let head = self.head()?;
+        let is_past = head.id() == commit.id()
+            || self.repository.graph_descendant_of(head.id(), commit.id()).map_err(failed)?;
+        match is_past && self.changes(&commit).map_err(failed)? {
+            true => Ok(commit),
+            false => Err(unknown()),
+        }
+    }
+
+    fn head(&self) -> Result<Commit<'_>, Refusal> {
+        let head = self.repository.head().and_then(|head| head.peel_to_commit());
+        head.map_err(|_| Refusal::conflict("nothing was committed yet"))
+    }
+
+    fn line(&self, commit: &Commit<'_>) -> Result<CommitLine, git2::Error> {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Ok(CommitLine {
+            id: commit.id().to_string(),
+            summary: commit.summary_bytes().map(text).unwrap_or_default(),
+            author: text(commit.author().name_bytes()),
+            time: u64::try_from(commit.time().seconds()).unwrap_or(0).saturating_mul(1_000),
+            files: self.diff(commit)?.deltas().len(),
+        })
+    }
+
+    /// The folder in a commit's tree; none if it was not there.
+    fn tree_of(&self, commit: &Commit<'_>) -> Result<Option<Tree<'_>>, git2::Error> {
+        let tree = self.repository.find_tree(commit.tree_id())?;
+        if self.path.is_empty() {
+            return Ok(Some(tree));
+        }
+        match tree.get_path(Path::new(&self.path)) {
+            Ok(entry) if entry.kind() == Some(ObjectType::Tree) => {
+                self.repository.find_tree(entry.id()).map(Some)
+            }
+            Ok(_) => Ok(None),
+            Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The folder before a commit. Of a merge the first side counts.
+    fn tree_before(&self, commit: &Commit<'_>) -> Result<Option<Tree<'_>>, git2::Error> {
+        match commit.parent_ids().next() {
+            Some(id) => self.tree_of(&self.repository.find_commit(id)?),
+            None => Ok(None),
+        }
+    }
+
+    /// Whether a commit changed the folder; a merge did, if no side had it so.
+    fn changes(&self, commit: &Commit<'_>) -> Result<bool, git2::Error> {
+        let own = self.tree_of(commit)?.map(|tree| tree.id());
+        for id in commit.parent_ids() {
+            let before = self.tree_of(&self.repository.find_commit(id)?)?;
+            if before.map(|tree| tree.id()) == own {
+                return Ok(false);
+            }
+        }
+        Ok(commit.parent_count() > 0 || own.is_some())
+    }
+
+    fn diff(&self, commit: &Commit<'_>) -> Result<Diff<'_>, git2::Error> {
+        let (before, after) = (self.tree_before(commit)?, self.tree_of(commit)?);
+        let mut options = DiffOptions::new();
+        options.indent_heuristic(true);
+        let repository = &self.repository;
+        repository.diff_tree_to_tree(before.as_ref(), after.as_ref(), Some(&mut options))
+    }
+
+    fn is_dirty(&self) -> Result<bool, git2::Error> {
+        let mut options = StatusOptions::new();
+        options.include_untracked(true).disable_pathspec_match(true);
+        if !self.path.is_empty() {
+            options.pathspec(&self.path);
+        }
+        Ok(!self.repository.statuses(Some(&mut options))?.is_empty())
+    }
+
+    /// Takes back what a commit changed in the folder; the rest of the repository stays as it is.
+    fn revert(&self, id: &str) -> Result<Oid, Refusal> {
+        // One at a time: what one of them writes is a change that is not committed to another.
+        let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.repository.head_detached().map_err(failed)? {
+            let text = "the repository is not on a branch, so a commit could get lost";
+            return Err(Refusal::conflict(text).hint("check a branch out first"));
+        }
+        let commit = self.find(id)?;
+        if commit.parent_count() > 1 {
+            let text = "a merge cannot be taken back here";
+            return Err(Refusal::conflict(text).hint("take back the commits that it merged"));
+        }
+        if self.is_dirty().map_err(failed)? {
+            let text = "there are changes in the agent's folder that are not committed";
+            return Err(Refusal::conflict(text).hint("commit them or put them aside first"));
+        }
+        let head = self.head()?;
+        let folder = self.without(&commit, &head)?;
+        let base = head.tree().map_err(failed)?;
+        let tree = self.with_folder(&base, folder).map_err(failed)?;
+        self.write(&head, &tree, &commit)
+    }
+
+    /// The folder as it is now without what a commit changed; none if nothing is left of it.
+    fn without(&self, commit: &Commit<'_>, head: &Commit<'_>) -> Result<Option<Oid>, Refusal> {
+        let empty = || {
+            let id = self.repository.treebuilder(None)?.write()?;
+            self.repository.find_tree(id)
+        };
+        let or_empty = |tree: Option<Tree<'_>>| {
+            tree.map_or_else(empty, |tree| self.repository.find_tree(tree.id()))
+        };
+        let trees = |commit| self.tree_of(commit).and_then(or_empty).map_err(failed);
+        let (then, now) = (trees(commit)?, trees(head)?);
+        let before = self.tree_before(commit).and_then(or_empty).map_err(failed)?;
+        let merged = self.repository.merge_trees(&then, &now, &before, None);
+        let mut merged = merged.map_err(failed)?;
+        if merged.has_conflicts() {
+            let paths = conflicting(&merged).map_err(failed)?.join(", ");
+            let text = format!("later changes are in the way of taking it back: {paths}");
+            return Err(Refusal::conflict(text).hint("take those back first, or change the files"));
+        }
+        let folder = merged.write_tree_to(&self.repository).map_err(failed)?;
+        if folder == now.id() {
+            return Err(Refusal::conflict("nothing of it is left to take back"));
+        }
+        let left = self.repository.find_tree(folder).map_err(failed)?;
+        Ok((!left.is_empty()).then_some(folder))
+    }
+
+    /// The whole tree with another folder in the place of ours.
+    fn with_folder(&self, base: &Tree<'_>, folder: Option<Oid>) -> Result<Tree<'_>, git2::Error> {
+        let parts: Vec<&str> = self.path.split('/').filter(|part| !part.is_empty()).collect();
+        let id = match replaced(&self.repository, Some(base), &parts, folder)? {
+            Some(id) => id,
+            None => self.repository.treebuilder(None)?.write()?,
+        };
+        self.repository.find_tree(id)
+    }
+
+    /// Writes the files, then the commit. If somebody committed meanwhile, the files are put back.
+    fn write(
+        &self,
+        head: &Commit<'_>,
+        after: &Tree<'_>,
+        commit: &Commit<'_>,
+    ) -> Result<Oid, Refusal> {
+        let repository = &self.repository;
+        repository.checkout_tree(after.as_object(), Some(&mut self.checkout())).map_err(
+            |error| Refusal::conflict(format!("the files cannot be written: {}", error.message())),
+        )?;
+        let author =
+            repository.signature().or_else(|_| Signature::now("agentry", "agentry@localhost"));
+        let author = author.map_err(failed)?;
+        let summary =
+            String::from_utf8_lossy(commit.summary_bytes().unwrap_or_default()).into_owned();
+        let text = format!(
+            "Revert \"{summary}\"\n\nThis takes back {} in {}.\n",
+            commit.id(),
+            self.name()
+        );
+        let made = repository.commit(Some("HEAD"), &author, &author, &text, after, &[head]);
+        made.map_err(|error| {
+            let mut back = self.checkout();
+            // What stays is seen as a change that is not committed.
+            repository.checkout_head(Some(back.force())).unwrap_or_default();
+            Refusal::conflict(format!("the commit cannot be made: {}", error.message()))
+        })
+    }
+
+    fn name(&self) -> &str {
+        if self.path.is_empty() { "this repository" } else { &self.path }
+    }
+
+    fn checkout(&self) -> CheckoutBuilder<'static> {
+        let mut checkout = CheckoutBuilder::new();
+        checkout.safe().overwrite_ignored(false);
+        if !self.path.is_empty() {
+            checkout.disable_pathspec_match(true).path(&self.path);
+        }
+        checkout
+    }
+}
+
+/// A tree in which the folder at a path is another one, or gone; none if nothing is left.
+fn replaced(
+    repository: &Repository,
+    tree: Option<&Tree<'_>>,
+    path: &[&str],
+    folder: Option<Oid>,
+) -> Result<Option<Oid>, git2::Error> {
+    let Some((name, rest)) = path.split_first() else { return Ok(folder) };
+    let entry = tree.and_then(|tree| tree.get_name(name)).map(|entry| (entry.kind(), entry.id()));
+    let below = match entry {
+        Some((Some(ObjectType::Tree), id)) => Some(repository.find_tree(id)?),
+        Some(_) | None => None,
+    };
+    let below = replaced(repository, below.as_ref(), rest, folder)?;
+    let mut builder = repository.treebuilder(tree)?;
+    match below {
+        Some(id) => drop(builder.insert(name, id, FOLDER_MODE)?),
+        None if entry.is_some() => builder.remove(name)?,
+        None => {}
+    }
+    match builder.len() {
+        0 => Ok(None),
+        _ => builder.write().map(Some),
+    }
+}
+
+fn conflicting(index: &Index) -> Result<Vec<String>, git2::Error> {
+    let mut paths = Vec::new();
+    for conflict in index.conflicts()?.take(API_FILES_MAX) {
+        let conflict = conflict?;
+        let entry = conflict.our.or(conflict.their).or(conflict.ancestor);
+        paths.extend(entry.map(|entry| String::from_utf8_lossy(&entry.path).into_owned()));
+    }
+    Ok(paths)
+}
+
+fn change(diff: &Diff<'_>, at: usize, redactor: &Redactor) -> Result<FileChange, git2::Error> {
+    let delta = diff.get_delta(at);
+    let file = delta.as_ref().and_then(|delta| {
+        delta.new_file().path().or_else(|| delta.old_file().path()).map(Path::to_path_buf)
+    });
+    let status = match delta.map(|delta| delta.status()) {
+        Some(Delta::Added) => "added",
+        Some(Delta::Deleted) => "deleted",
+        Some(Delta::Modified) => "modified",
+        Some(_) | None => "changed",
+    };
+    let text = match Patch::from_diff(diff, at)? {
+        Some(mut patch) => String::from_utf8_lossy(&patch.to_buf()?).into_owned(),
+        None => String::new(),
+    };
+    let mut text = redactor.hide(&text);
+    let cut = text.len() > API_DIFF_BYTES_MAX;
+    text.truncate(text.floor_char_boundary(API_DIFF_BYTES_MAX));
+    let path = file.map_or_else(String::new, |file| file.display().to_string());
+    Ok(FileChange { path, status, diff: text, cut })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use git2::{IndexAddOption, RepositoryInitOptions};
+    use tempfile::TempDir;
+
+    use super::*;
+
+    /// A repository with a folder of an agent and a file beside it.
+    struct Scene {
+        directory: TempDir,
+        repository: Repository,
+    }
+
+    impl Scene {
+        fn new() -> Self {
+            let directory = TempDir::new().unwrap();
+            let mut options = RepositoryInitOptions::new();
+            options.initial_head("main").external_template(false);
+            let repository = Repository::init_opts(directory.path(), &options).unwrap();
+            Self { directory, repository }
+        }
+
+        fn write(&self, path: &str, text: &str) {
+            let path = self.directory.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+
+        fn read(&self, path: &str) -> Option<String> {
+            fs::read_to_string(self.directory.path().join(path)).ok()
+        }
+
+        fn commit(&self, message: &str) -> String {
+            let mut index = self.repository.index().unwrap();
+            index.read(true).unwrap();
+            index.add_all(["*"], IndexAddOption::DEFAULT, None).unwrap();
+            index.update_all(["*"], None).unwrap();
+            index.write().unwrap();
+            let tree = self.repository.find_tree(index.write_tree().unwrap()).unwrap();
+            let who = Signature::now("A", "a@localhost").unwrap();
+            let head = self.repository.head().ok().map(|head| head.peel_to_commit().unwrap());
+            let parents: Vec<&Commit<'_>> = head.iter().collect();
+            let made = self.repository.commit(Some("HEAD"), &who, &who, message, &tree, &parents);
+            made.unwrap().to_string()
+        }
+
+        fn folder(&self) -> Folder {
+            Folder::open(&self.directory.path().join("agents/a")).unwrap().unwrap()
+        }
+    }
+
+    fn three_commits() -> (Scene, [String; 3]) {
+        let scene = Scene::new();
+        scene.write("agents/a/AGENT.md", "one\ntwo\nthree\nfour\nfive\n");
+        let first = scene.commit("the agent");
+        scene.write("agents/a/AGENT.md", "one\n2\nthree\nfour\nfive\n");
+        scene.write("agents/a/tools/x.json", "{}");
+        scene.write("beside.txt", "beside");
+        let second = scene.commit("a tool, and something beside");
+        scene.write("other.txt", "other");
+        scene.commit("not about the agent");
+        scene.write("agents/a/AGENT.md", "one\n2\nthree\nfour\n5\n");
+        let last = scene.commit("the end");
+        (scene, [first, second, last])
+    }
+
+    #[test]
+    fn the_history_of_an_agent_has_the_commits_that_changed_its_folder() {
+        let (scene, [first, second, last]) = three_commits();
+        let history = scene.folder().history(10).unwrap();
+        let ids: Vec<(&str, usize)> =
+            history.commits.iter().map(|one| (one.id.as_str(), one.files)).collect();
+        assert_eq!(ids, [(last.as_str(), 1), (second.as_str(), 2), (first.as_str(), 1)]);
+        assert!(!history.dirty);
+        let page = scene.folder().page(&second, &Redactor::default()).unwrap();
+        let files: Vec<(&str, &str)> =
+            page.files.iter().map(|one| (one.path.as_str(), one.status)).collect();
+        assert_eq!(files, [("AGENT.md", "modified"), ("tools/x.json", "added")]);
+        assert!(page.files[0].diff.contains("-two\n+2\n"), "{}", page.files[0].diff);
+        scene.write("agents/a/more.md", "more");
+        assert!(scene.folder().history(10).unwrap().dirty);
+    }
+
+    #[test]
+    fn taking_a_commit_back_changes_the_folder_and_nothing_else() {
+        let (scene, [_, second, _]) = three_commits();
+        scene.write("beside.txt", "not committed, and not the agent's");
+        let made = scene.folder().revert(&second).unwrap();
+        assert_eq!(scene.read("agents/a/AGENT.md").unwrap(), "one\ntwo\nthree\nfour\n5\n");
+        assert_eq!(scene.read("agents/a/tools/x.json"), None);
+        assert_eq!(scene.read("beside.txt").unwrap(), "not committed, and not the agent's");
+        let head = scene.repository.head().unwrap();
+        assert_eq!(head.name(), Ok("refs/heads/main"));
+        let head = head.peel_to_commit().unwrap();
+        assert_eq!(head.id(), made);
+        let tree = head.tree().unwrap();
+        assert!(tree.get_path(Path::new("beside.txt")).is_ok());
+        assert!(tree.get_path(Path::new("agents/a/tools")).is_err());
+        assert!(!scene.folder().is_dirty().unwrap());
+        let again = scene.folder().revert(&second).unwrap_err();
+        assert_eq!(again.code, Code::Conflict);
+    }
+
+    #[test]
+    fn a_commit_is_not_taken_back_where_something_could_be_lost() {
+        let (scene, [first, second, last]) = three_commits();
+        let code = |id: &str| scene.folder().revert(id).unwrap_err().code;
+        assert_eq!(code(&first), Code::Conflict, "later changes are in the way");
+        assert_eq!(code(&"0".repeat(40)), Code::NotFound);
+        assert_eq!(code("main"), Code::NotFound);
+        scene.write("agents/a/more.md", "more");
+        assert_eq!(code(&second), Code::Conflict, "not committed");
+        fs::remove_file(scene.directory.path().join("agents/a/more.md")).unwrap();
+        scene.repository.set_head_detached(Oid::from_str(&last).unwrap()).unwrap();
+        assert_eq!(code(&second), Code::Conflict, "on no branch");
+        assert_eq!(scene.read("agents/a/AGENT.md").unwrap(), "one\n2\nthree\nfour\n5\n");
+    }
+}

@@ -1,0 +1,353 @@
+//! What is said to agents over HTTP. It comes in like from any channel, and access decides about it.
+//!
+//! Must never: let a caller say who they are, or choose for a run what only the owner may.
+
+use std::time::{Duration, Instant};
+
+use agentry_kernel::identity::{HTTP, holder};
+use agentry_kernel::route::{DELIVERY, RUN, TARGET};
+use agentry_protocol::event::{Event, Mode};
+use agentry_protocol::inbound::{Body, EventId, Inbound, PeerKind, Place, Sender};
+use agentry_protocol::token::Scope;
+use agentry_runtime::channel::Taken;
+use agentry_runtime::receive::receive;
+use agentry_store::{Filter, InboundRow, InboundStatus, Ledger};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::mine;
+use crate::engine::new_number;
+use crate::http::auth::Caller;
+use crate::http::open::NoQuery;
+use crate::http::refusal::{Code, Refusal};
+use crate::http::site::Site;
+use crate::http::stream::Kind;
+use crate::http::table::{Asked, Method, Need, Nothing, Route};
+use crate::limits::{REQUEST_WAIT_TIME_MAX, SERVER_LOOK_TIME};
+
+pub(crate) fn routes() -> Vec<Route> {
+    let submit = Need::Anybody(Scope::Submit);
+    let read = Need::Anybody(Scope::Read);
+    vec![
+        Route::stream::<NoQuery, Prompt>(
+            Method::Post,
+            "/run",
+            submit,
+            "Run a prompt; with `Accept: text/event-stream` its events follow",
+            Kind::Prompt,
+        ),
+        Route::stream::<NoQuery, Nothing>(
+            Method::Get,
+            "/run/{message}",
+            read,
+            "The events of the run that answers a message; `Last-Event-ID` goes on after a break",
+            Kind::Message,
+        ),
+        Route::post("/api/sessions", submit, "Say something in a session of its own", begin)
+            .status(202),
+        Route::post("/api/sessions/{id}/messages", submit, "Say something in a session", say)
+            .status(202),
+        Route::get("/api/messages/{id}", read, "What became of a message", one),
+    ]
+}
+
+/// A prompt, as seed 003 has it, and what else may be said about the run.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct Prompt {
+    /// What is said.
+    prompt: String,
+    /// The session, by its name; one of its own if none is named. Only for the owner.
+    session: Option<String>,
+    /// Who is to answer. Only for the owner.
+    agent: Option<String>,
+    /// The model. Only for the owner.
+    model: Option<String>,
+    /// The mode. Only for the owner.
+    #[schemars(with = "Option<ModeWord>")]
+    mode: Option<Mode>,
+}
+
+/// How a mode is written.
+#[derive(JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[expect(dead_code, reason = "it only describes the words")]
+pub(crate) enum ModeWord {
+    /// A person is asked.
+    Structured,
+    /// Calls go ahead inside of the sandbox.
+    Wiggum,
+}
+
+impl Prompt {
+    /// The same as any message.
+    pub(crate) fn message(self) -> Message {
+        let Self { prompt, session, agent, model, mode } = self;
+        let place = session.map_or(Where::Alone, Where::Session);
+        Message { text: prompt, place, agent, model, mode, delivery: None }
+    }
+}
+
+/// Something that is said.
+pub(crate) struct Message {
+    text: String,
+    place: Where,
+    agent: Option<String>,
+    model: Option<String>,
+    mode: Option<Mode>,
+    delivery: Option<String>,
+}
+
+/// Where it goes.
+enum Where {
+    /// To a session of its own.
+    Alone,
+    /// To the session with this name.
+    Session(String),
+    /// Where the policies say.
+    Policies,
+}
+
+/// What begins a session.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Begin {
+    /// What is said.
+    text: String,
+    /// Who is to answer.
+    agent: Option<String>,
+    /// The model.
+    model: Option<String>,
+    /// The mode.
+    #[schemars(with = "Option<ModeWord>")]
+    mode: Option<Mode>,
+    /// What the session is to be called.
+    key: Option<String>,
+}
+
+/// What is said in a session.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Say {
+    /// What is said.
+    text: String,
+    /// How it reaches a busy session: steer, followup, collect or interrupt.
+    delivery: Option<String>,
+    /// The model, if it begins a run.
+    model: Option<String>,
+    /// The mode, if it begins a run.
+    #[schemars(with = "Option<ModeWord>")]
+    mode: Option<Mode>,
+}
+
+/// Something that was taken in.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Sent {
+    /// The message.
+    pub(crate) event_id: EventId,
+    /// Its entry.
+    seq: u64,
+}
+
+fn begin(site: &Site, asked: Asked<Nothing, Begin>) -> Result<Sent, Refusal> {
+    let Begin { text, agent, model, mode, key } = asked.body;
+    let place = key.map_or(Where::Alone, Where::Session);
+    let message = Message { text, place, agent, model, mode, delivery: None };
+    take(site, &asked.caller, message, asked.once.as_deref())
+}
+
+fn say(site: &Site, asked: Asked<Nothing, Say>) -> Result<Sent, Refusal> {
+    let session = mine::session(site, &asked.caller, asked.part(0))?;
+    let Say { text, delivery, model, mode } = asked.body;
+    // Somebody else talks where the policies say; that is the session they see.
+    let place = match asked.caller.is_owner() {
+        true => Where::Session(session.key.to_string()),
+        false => Where::Policies,
+    };
+    let agent = asked.caller.is_owner().then(|| session.agent.to_string());
+    let message = Message { text, place, agent, model, mode, delivery };
+    take(site, &asked.caller, message, asked.once.as_deref())
+}
+
+/// Takes something in. It is on disk when this returns.
+pub(crate) fn take(
+    site: &Site,
+    caller: &Caller,
+    message: Message,
+    once: Option<&str>,
+) -> Result<Sent, Refusal> {
+    if message.text.trim().is_empty() {
+        return Err(Refusal::invalid("there is nothing to say"));
+    }
+    let (ledger, redactor) = (&site.parts.ledger, &site.parts.redactor);
+    let inbound = inbound(caller, message, once, ledger.now())?;
+    let event_id = inbound.event_id.clone();
+    let same = (inbound.body.content.clone(), inbound.metadata.clone());
+    let received = receive(ledger, redactor, inbound)?;
+    if received.taken == Taken::Repeated {
+        let before = ledger.inbound(&event_id)?.map(|row| ledger.inbound_received(&row));
+        let before = before.transpose()?.map(|one| (one.body.content.clone(), one.metadata));
+        let same = (redactor.hide(&same.0), same.1);
+        if before.is_some_and(|before| before != same) {
+            return Err(Refusal::conflict("something else was sent with this Idempotency-Key"));
+        }
+    }
+    Ok(Sent { event_id, seq: received.seq })
+}
+
+fn inbound(
+    caller: &Caller,
+    message: Message,
+    once: Option<&str>,
+    now: u64,
+) -> Result<Inbound, Refusal> {
+    let holder = holder(caller.entity());
+    let source = match once {
+        Some(once) => format!("{holder}:{once}"),
+        None => uuid::Uuid::from_u128(new_number()).to_string(),
+    };
+    let place = Place {
+        channel: HTTP.to_owned(),
+        account_id: None,
+        peer_id: Some(holder.clone()),
+        peer_kind: Some(PeerKind::Dm),
+        guild: None,
+        thread_id: None,
+        reply_to_id: None,
+    };
+    let sender = Sender { sender_id: holder, sender_name: caller.principal.name.clone() };
+    let mut inbound = Inbound::new(&source, now, place, sender)
+        .map_err(|wrong| Refusal::invalid(wrong.to_string()))?;
+    inbound.metadata = metadata(caller, &message, &source)?;
+    inbound.body = Body { content: message.text, ..Body::default() };
+    Ok(inbound)
+}
+
+fn metadata(
+    caller: &Caller,
+    message: &Message,
+    source: &str,
+) -> Result<Map<String, Value>, Refusal> {
+    let Message { place, agent, model, mode, delivery, .. } = message;
+    let mut metadata = Map::new();
+    if let Some(word) = delivery {
+        let known: Result<agentry_protocol::access::Delivery, _> = word.parse();
+        known.map_err(|unknown| Refusal::invalid(format!("delivery: {unknown}")))?;
+        metadata.insert(DELIVERY.to_owned(), json!(word));
+    }
+    let chooses = agent.is_some() || model.is_some() || mode.is_some();
+    if !caller.is_owner() {
+        return match (place, chooses) {
+            (Where::Alone | Where::Policies, false) => Ok(metadata),
+            _ => Err(Refusal::new(
+                Code::Forbidden,
+                "only the owner chooses session, agent, model and mode",
+            )
+            .hint("leave them out; the policies say who answers where")),
+        };
+    }
+    let mut target = Map::new();
+    match place {
+        Where::Alone => target.insert("session".to_owned(), json!(format!("http-{source}"))),
+        Where::Session(key) => target.insert("session".to_owned(), json!(key)),
+        Where::Policies => None,
+    };
+    target.extend(agent.iter().map(|agent| ("persona".to_owned(), json!(agent))));
+    metadata.insert(TARGET.to_owned(), Value::Object(target));
+    let mut run = Map::new();
+    run.extend(model.iter().map(|model| ("model".to_owned(), json!(model))));
+    run.extend(mode.iter().map(|mode| ("mode".to_owned(), json!(mode))));
+    if !run.is_empty() {
+        metadata.insert(RUN.to_owned(), Value::Object(run));
+    }
+    Ok(metadata)
+}
+
+/// How long somebody waits for a message.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Wait {
+    /// How long to wait until it has a session or is settled, in milliseconds.
+    #[schemars(range(max = 30_000))]
+    wait_ms: Option<u64>,
+}
+
+/// What became of a message.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Became {
+    /// The message.
+    event_id: EventId,
+    /// How far it is.
+    status: String,
+    /// Its session.
+    session_id: Option<String>,
+    /// The run that answers it.
+    run_id: Option<String>,
+    /// Why it has no turn.
+    why: Option<String>,
+    /// What was answered.
+    answer: Option<String>,
+}
+
+fn one(site: &Site, asked: Asked<Wait>) -> Result<Became, Refusal> {
+    let row = mine::message(site, &asked.caller, asked.part(0))?;
+    let ledger = &site.parts.ledger;
+    let wait = Duration::from_millis(asked.query.wait_ms.unwrap_or(0)).min(REQUEST_WAIT_TIME_MAX);
+    let row = waited(ledger, row, wait)?;
+    Ok(Became {
+        status: row.status.as_str().to_owned(),
+        session_id: row.routed.as_ref().map(|routed| routed.session.to_string()),
+        run_id: row.run.as_ref().map(ToString::to_string),
+        why: why(ledger, &row)?,
+        answer: answer(ledger, &row)?,
+        event_id: row.id,
+    })
+}
+
+fn waited(ledger: &Ledger, row: InboundRow, wait: Duration) -> Result<InboundRow, Refusal> {
+    let until = Instant::now() + wait;
+    let is_placed = |row: &InboundRow| row.run.is_some() || row.status.is_settled();
+    let mut row = row;
+    let mut tail = ledger.tail(row.seq, Filter::default())?;
+    while !is_placed(&row) {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            break;
+        }
+        tail.next(left.min(SERVER_LOOK_TIME))?;
+        row = ledger.inbound(&row.id)?.unwrap_or(row);
+    }
+    Ok(row)
+}
+
+fn why(ledger: &Ledger, row: &InboundRow) -> Result<Option<String>, Refusal> {
+    if row.status != InboundStatus::Denied {
+        return Ok(row.why.clone());
+    }
+    let record = ledger.inbound_decided(row)?;
+    Ok(record.map(|record| agentry_runtime::trace::decided(&record)))
+}
+
+fn answer(ledger: &Ledger, row: &InboundRow) -> Result<Option<String>, Refusal> {
+    let turn = row.turn.as_ref().map(|turn| ledger.turn(turn)).transpose()?.flatten();
+    let ended = turn.and_then(|turn| turn.ended_seq).map(|seq| ledger.entry(seq)).transpose()?;
+    Ok(match ended.flatten().map(|envelope| envelope.event) {
+        Some(Event::TurnEnded { result, .. }) => result,
+        Some(_) | None => None,
+    })
+}
+
+/// An id as a part of a path.
+pub(crate) fn escaped(id: &str) -> String {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(byte);
+    id.bytes().fold(String::new(), |mut text, byte| {
+        match is_plain(&byte) {
+            true => text.push(char::from(byte)),
+            false => text.push_str(&format!("%{byte:02X}")),
+        }
+        text
+    })
+}

@@ -1,0 +1,56 @@
+//! What a caller may see: the owner everything, anybody else what they alone talked about.
+//!
+//! What somebody may not see is not there: the answer is the same as for something that never was.
+//!
+//! Must never: tell whether something of somebody else exists.
+
+use agentry_protocol::inbound::EventId;
+use agentry_protocol::{RunId, SessionId};
+use agentry_store::{InboundRow, RunRow, SessionRow};
+
+use crate::http::auth::Caller;
+use crate::http::refusal::Refusal;
+use crate::http::site::Site;
+
+/// A session that the caller may see.
+pub(crate) fn session(site: &Site, caller: &Caller, id: &str) -> Result<SessionRow, Refusal> {
+    let row = site.parts.ledger.session(&SessionId::new(id))?;
+    let row = row.filter(|row| sees(site, caller, &row.id));
+    row.ok_or_else(|| Refusal::not_found("session", id))
+}
+
+/// A run that the caller may see.
+pub(crate) fn run(site: &Site, caller: &Caller, id: &str) -> Result<RunRow, Refusal> {
+    let row = site.parts.ledger.run(&RunId::new(id))?;
+    let seen = |row: &RunRow| {
+        caller.is_owner() || row.session.as_ref().is_some_and(|id| sees(site, caller, id))
+    };
+    row.filter(seen).ok_or_else(|| Refusal::not_found("run", id))
+}
+
+/// Something that came in and that the caller may see.
+pub(crate) fn message(site: &Site, caller: &Caller, id: &str) -> Result<InboundRow, Refusal> {
+    let none = || Refusal::not_found("message", id);
+    let event = EventId::try_from(id.to_owned()).map_err(|_| none())?;
+    let ledger = &site.parts.ledger;
+    let row = ledger.inbound(&event)?.ok_or_else(none)?;
+    if caller.is_owner() {
+        return Ok(row);
+    }
+    let received = ledger.inbound_received(&row)?;
+    let own = agentry_kernel::identity::holder(caller.entity());
+    let is_own = received.place.channel == agentry_kernel::identity::HTTP
+        && caller.entity().is_some()
+        && received.sender.sender_id == own;
+    Some(row).filter(|_| is_own).ok_or_else(none)
+}
+
+/// Whether nobody but the caller spoke in a session; the owner sees all.
+pub(crate) fn sees(site: &Site, caller: &Caller, session: &SessionId) -> bool {
+    if caller.is_owner() {
+        return true;
+    }
+    let Some(entity) = caller.entity() else { return false };
+    let voices = site.parts.ledger.voices(session, entity).unwrap_or_default();
+    voices.own > 0 && voices.others == 0
+}

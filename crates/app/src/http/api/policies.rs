@@ -1,0 +1,194 @@
+//! An access policy for people who read it: whom it concerns, what it gives, where it stands.
+//!
+//! Must never: leave out a condition, so that a policy looks wider or narrower than it is.
+
+use agentry_agentfile::access::{
+    Condition, Names, Permissions, Policy as Rule, TimeWindow, Who, text_of,
+};
+use agentry_protocol::access::Effect;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::host::Loaded;
+
+/// How many minutes an hour has.
+const HOUR_MINUTES: u16 = 60;
+
+/// A policy.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Policy {
+    /// Where it stands.
+    #[serde(flatten)]
+    pub(crate) brief: Brief,
+    /// What it is for.
+    pub(crate) description: Option<String>,
+    /// Whether it holds.
+    pub(crate) enabled: bool,
+    /// The higher, the earlier.
+    pub(crate) priority: u8,
+    /// Whom it concerns, where and when, in words.
+    pub(crate) matches: String,
+    /// What it gives: tools, credentials, data, the session and how messages wait.
+    pub(crate) grants: Value,
+    /// In how many decisions that are kept it had a part.
+    pub(crate) uses: u64,
+    /// When it last had one, in milliseconds since 1970.
+    pub(crate) last_used_at: Option<u64>,
+}
+
+/// A policy, as far as a decision names it.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Brief {
+    /// Its name.
+    pub(crate) name: String,
+    /// Its file; one that ships has a name that is no path.
+    pub(crate) file: String,
+    /// The line, from one.
+    pub(crate) line: usize,
+    /// Whether it lets through or stops.
+    pub(crate) effect: Effect,
+    /// Its text, as it stands in the file.
+    pub(crate) text: String,
+}
+
+/// A policy, with how often it had a part and when it last had one.
+pub(super) fn shown(loaded: &Loaded, policy: &Rule, (uses, last): (u64, Option<u64>)) -> Policy {
+    Policy {
+        brief: brief(loaded, policy),
+        description: policy.description.clone(),
+        enabled: policy.enabled,
+        priority: policy.priority,
+        matches: matches(policy),
+        grants: grants(policy),
+        uses,
+        last_used_at: last,
+    }
+}
+
+/// A policy, as far as a decision names it.
+pub(super) fn brief(loaded: &Loaded, policy: &Rule) -> Brief {
+    let origin = &policy.name.origin;
+    let source = loaded.library.access.source(&origin.file);
+    let text = source.as_ref().and_then(|source| text_of(source, &policy.name.value));
+    Brief {
+        name: policy.name.value.to_string(),
+        file: origin.file.to_string(),
+        line: origin.line,
+        effect: policy.effect,
+        text: text.unwrap_or_default().to_owned(),
+    }
+}
+
+/// Whom a policy concerns, where and when.
+fn matches(policy: &Rule) -> String {
+    let who = who(&policy.who);
+    let who = if who.is_empty() { "everybody".to_owned() } else { who.join(", ") };
+    let places: Vec<String> = policy.conditions.iter().map(condition).collect();
+    match places.is_empty() {
+        true => who,
+        false => format!("{who}; {}", places.join(", or ")),
+    }
+}
+
+fn who(who: &Who) -> Vec<String> {
+    let Who { is_user, relationship, tags, person_id, unknown, system, webhook, agent } = who;
+    let either = |said: &Option<bool>, yes: &str, no: &str| {
+        said.map(|is| if is { yes.to_owned() } else { no.to_owned() })
+    };
+    let mut words = Vec::new();
+    words.extend(either(is_user, "the owner", "anybody but the owner"));
+    words.extend(relationship.as_ref().map(|word| format!("whoever is {word} to the owner")));
+    words.extend(tags.iter().map(|tag| format!("whoever has the tag {tag}")));
+    words.extend(person_id.as_ref().map(|id| format!("the entity {id}")));
+    words.extend(either(unknown, "strangers", "anybody but strangers"));
+    words.extend(either(system, "the runtime", "anybody but the runtime"));
+    let named = |kind: &str, name: &String| match name.as_str() {
+        "*" => format!("any {kind}"),
+        name => format!("the {kind} {name}"),
+    };
+    words.extend(webhook.as_ref().map(|name| named("webhook", name)));
+    words.extend(agent.as_ref().map(|name| named("agent", name)));
+    words
+}
+
+fn condition(condition: &Condition) -> String {
+    let Condition { channel, peer_kind, account, guild, time, hook_id, event_type } = condition;
+    let mut words = Vec::new();
+    words.extend(channel.as_ref().map(|name| format!("on {name}")));
+    words.extend(peer_kind.map(|kind| format!("in a {kind}")));
+    words.extend(account.as_ref().map(|id| format!("heard by the account {id}")));
+    words.extend(guild.as_ref().map(|id| format!("in the server {id}")));
+    words.extend(time.map(window));
+    words.extend(hook_id.as_ref().map(|id| format!("from the hook {id}")));
+    words.extend(event_type.as_ref().map(|kind| format!("of the type {kind}")));
+    if words.is_empty() { "always".to_owned() } else { words.join(" ") }
+}
+
+fn window(window: TimeWindow) -> String {
+    let clock = |minute: u16| format!("{:02}:{:02}", minute / HOUR_MINUTES, minute % HOUR_MINUTES);
+    match window {
+        TimeWindow::Daily { start, end } => format!("from {} to {}", clock(start), clock(end)),
+        TimeWindow::Weekends => "on weekends".to_owned(),
+        TimeWindow::Weekdays => "on weekdays".to_owned(),
+    }
+}
+
+fn grants(policy: &Rule) -> Value {
+    let Permissions { tools, credentials, data, ceiling } = &policy.permissions;
+    let tools = tools.as_ref().map(
+        |rule| json!({ "allow": rule.allow, "deny": rule.deny, "denyTheRest": rule.deny_the_rest }),
+    );
+    let credentials = credentials.as_ref().map(|names| match names {
+        Names::All => json!("all"),
+        Names::Listed(names) => json!(names),
+    });
+    let session = policy.session.as_ref().map(|session| {
+        json!({
+            "persona": session.persona, "key": session.key.to_string(),
+            "isolate": session.isolate,
+        })
+    });
+    json!({
+        "tools": tools, "credentials": credentials, "data": data, "ceiling": ceiling,
+        "session": session, "queueMode": policy.modifiers.delivery,
+        "delayResponse": policy.modifiers.delay_response,
+        "onlyModifies": policy.only_modifies(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use agentry_agentfile::access::parse;
+    use agentry_agentfile::diagnostic::Findings;
+    use agentry_agentfile::source::Source;
+
+    use super::*;
+
+    #[test]
+    fn a_policy_is_told_with_all_its_conditions() {
+        let text = "\
+policies:
+  - name: friends
+    effect: allow
+    match:
+      principal: { relationship: friend, tags: [close] }
+      conditions:
+        - { channel: discord, peer_kind: dm, time: \"09:00-17:30\" }
+        - { channel: signal }
+    permissions: { tools: { allow: [web_fetch], deny: [bash] } }
+    session: { key: \"friend:{principal.id}\" }
+";
+        let mut findings = Findings::default();
+        let policies = parse(&Source::new("a.yml", text), &mut findings);
+        assert!(findings.is_empty(), "{:?}", findings.sorted());
+        assert_eq!(
+            matches(&policies[0]),
+            "whoever is friend to the owner, whoever has the tag close; \
+             on discord in a dm from 09:00 to 17:30, or on signal"
+        );
+        assert_eq!(grants(&policies[0])["tools"]["deny"], json!(["bash"]));
+    }
+}

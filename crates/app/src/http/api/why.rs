@@ -1,0 +1,366 @@
+//! Why something happened: the decisions that led to an entry of the record, down to file and line.
+//!
+//! All is put together from the record; only the text of a line is read from the definitions as they are now.
+//!
+//! Must never: say that something was decided of which nothing is recorded.
+
+mod call;
+
+use agentry_kernel::request::name_of;
+use agentry_protocol::access::{AccessRecord, Effect, Part};
+use agentry_protocol::envelope::Envelope;
+use agentry_protocol::event::Event;
+use agentry_protocol::event_hook::EventHookChange;
+use agentry_protocol::inbound::EventId;
+use agentry_protocol::intake::Intake;
+use agentry_protocol::token::Scope;
+use agentry_protocol::verdict::Verdict;
+use agentry_protocol::{GrantId, RunId, TurnId};
+use agentry_runtime::trace::decided;
+use agentry_store::{Filter, InboundRow, Ledger};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::place::{Place, Sources};
+use crate::http::refusal::Refusal;
+use crate::http::site::Site;
+use crate::http::table::{Asked, Need, Nothing, Route};
+use crate::limits::{API_TEXT_CHARS_MAX, WHY_CAUSES_MAX, WHY_INBOUNDS_MAX};
+use crate::verb::to_whom;
+
+/// How many entries of a run are looked at for its plan.
+const PLAN_ENTRIES: usize = 8;
+
+pub(crate) fn routes() -> Vec<Route> {
+    vec![Route::get(
+        "/api/entries/{seq}/why",
+        Need::Owner(Scope::Read),
+        "The decisions that led to an entry",
+        why,
+    )]
+}
+
+/// Why something happened.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Why {
+    /// The entry.
+    pub(crate) seq: u64,
+    /// What led to it, in the order in which one led to the other.
+    pub(crate) links: Vec<Link>,
+}
+
+/// One step on the way to an entry.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Link {
+    /// The entry that says it; null for what only follows from one.
+    pub(crate) seq: Option<u64>,
+    /// What kind of step it is.
+    pub(crate) stage: Stage,
+    /// What it is, in a few words.
+    pub(crate) title: String,
+    /// What there is to know.
+    pub(crate) detail: String,
+    /// What was decided, if it is a decision.
+    pub(crate) verdict: Option<Verdict>,
+    /// The rule that said so.
+    #[serde(rename = "where")]
+    pub(crate) place: Option<Place>,
+    /// What stands there now; null if the file has no such line any more.
+    pub(crate) text: Option<String>,
+}
+
+/// What kind of step it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Stage {
+    /// Something came in.
+    Received,
+    /// It was decided who may.
+    Access,
+    /// A power given for a time counted.
+    Grant,
+    /// It went to a session.
+    Route,
+    /// An agent took it up.
+    Agent,
+    /// A rule spoke about a call.
+    Rule,
+    /// The guard against dangerous acts spoke.
+    Guard,
+    /// A program of the agent had a say.
+    Hook,
+    /// A person was asked, or answered.
+    Approval,
+    /// What the call was confined by.
+    Confinement,
+    /// What came of it.
+    Result,
+}
+
+impl Link {
+    fn new(seq: u64, stage: Stage, title: impl Into<String>) -> Self {
+        Self {
+            seq: Some(seq),
+            stage,
+            title: title.into(),
+            detail: String::new(),
+            verdict: None,
+            place: None,
+            text: None,
+        }
+    }
+
+    fn detail(mut self, detail: impl Into<String>) -> Self {
+        self.detail = short(&detail.into());
+        self
+    }
+
+    fn verdict(mut self, verdict: Verdict) -> Self {
+        self.verdict = Some(verdict);
+        self
+    }
+}
+
+/// The definitions as they are now.
+pub(super) struct Lookup<'a> {
+    /// Where a policy stands.
+    pub(super) policy: &'a dyn Fn(&str) -> Option<Place>,
+    /// Where an agent begins.
+    pub(super) agent: &'a dyn Fn(&str) -> Option<Place>,
+    /// What stands at a place.
+    pub(super) line: &'a dyn Fn(&Place) -> Option<String>,
+}
+
+fn why(site: &Site, asked: Asked<Nothing>) -> Result<Why, Refusal> {
+    let unknown = || Refusal::not_found("entry", asked.part(0));
+    let seq = asked.part(0).parse().map_err(|_| unknown())?;
+    let definite = site.reception.read()?;
+    let (project, redactor) = (site.project.as_path(), &*site.parts.redactor);
+    let sources = Sources { definite: &definite, project, redactor };
+    let policy = |name: &str| {
+        let policy = definite.access.policies().find(|policy| *policy.name.value == *name)?;
+        Place::of(&policy.name.origin)
+    };
+    let agent = |id: &str| {
+        let agent = definite.loaded.library.agents.get(id)?;
+        let instructions = agent.texts.instructions.iter().map(|text| &text.origin);
+        let mut origins = std::iter::once(&agent.identity.name.origin).chain(instructions);
+        origins.find_map(Place::of)
+    };
+    let line = |place: &Place| sources.line(place);
+    let lookup = Lookup { policy: &policy, agent: &agent, line: &line };
+    let links = chain(&site.parts.ledger, &lookup, seq)?.ok_or_else(unknown)?;
+    Ok(Why { seq, links })
+}
+
+/// What led to an entry; none if there is no such entry.
+pub(super) fn chain(
+    ledger: &Ledger,
+    lookup: &Lookup<'_>,
+    seq: u64,
+) -> Result<Option<Vec<Link>>, Refusal> {
+    let Some(entry) = ledger.entry(seq)? else { return Ok(None) };
+    let call = call::meant_by(ledger, &entry)?;
+    // A call is told to its end, whichever of its entries was asked about.
+    let until = if call.is_some() { u64::MAX } else { seq };
+    let begun = call.as_ref().map_or(seq, |call| call.proposed_seq);
+    let mut chain = Chain { ledger, lookup, until, links: Vec::new() };
+    for row in inbounds(ledger, &entry)? {
+        if row.seq <= begun {
+            chain.inbound(&row)?;
+        }
+    }
+    let about = &entry.about;
+    if let Some(run) = call.as_ref().and_then(|call| call.run.as_ref()).or(about.run.as_ref()) {
+        chain.run(run)?;
+    }
+    if let Some(turn) = call.as_ref().and_then(|call| call.turn.as_ref()).or(about.turn.as_ref()) {
+        chain.turn(turn)?;
+    }
+    if let Some(call) = &call {
+        chain.call(call)?;
+    }
+    chain.last(entry)?;
+    Ok(Some(chain.links))
+}
+
+/// What came in and is what an entry is about.
+fn inbounds(ledger: &Ledger, entry: &Envelope) -> Result<Vec<InboundRow>, Refusal> {
+    let event: Option<EventId> = match &entry.event {
+        Event::Intake(Intake::Received { inbound }) => Some(inbound.event_id.clone()),
+        Event::Intake(Intake::Decided { record }) => record.event_id.clone(),
+        Event::Intake(Intake::Routed(routed)) => Some(routed.event.clone()),
+        Event::Intake(Intake::Delivered(delivered)) => Some(delivered.event.clone()),
+        Event::Intake(Intake::Unrun { event, .. } | Intake::ChunkSent { event, .. }) => {
+            Some(event.clone())
+        }
+        Event::SteerReceived { event, .. } => event.clone(),
+        Event::EventHook(
+            EventHookChange::Matched { event, .. } | EventHookChange::Settled { event },
+        ) => Some(event.clone()),
+        _ => None,
+    };
+    if let Some(event) = event {
+        return Ok(ledger.inbound(&event)?.into_iter().collect());
+    }
+    let Some(run) = &entry.about.run else { return Ok(Vec::new()) };
+    let mut rows = ledger.inbounds_of_run(run)?;
+    rows.truncate(WHY_INBOUNDS_MAX);
+    Ok(rows)
+}
+
+/// The links so far.
+struct Chain<'a> {
+    ledger: &'a Ledger,
+    lookup: &'a Lookup<'a>,
+    /// What was recorded later did not lead to the entry.
+    until: u64,
+    links: Vec<Link>,
+}
+
+impl Chain<'_> {
+    fn add(&mut self, mut link: Link) {
+        if link.seq.is_some_and(|seq| seq > self.until) {
+            return;
+        }
+        link.text = link.place.as_ref().and_then(|place| (self.lookup.line)(place));
+        self.links.push(link);
+    }
+
+    fn inbound(&mut self, row: &InboundRow) -> Result<(), Refusal> {
+        let inbound = self.ledger.inbound_received(row)?;
+        let sender = inbound.sender.sender_name.as_ref().unwrap_or(&inbound.sender.sender_id);
+        let title = format!("came in on {} from {sender}", inbound.place.channel);
+        self.add(Link::new(row.seq, Stage::Received, title).detail(&*inbound.body.content));
+        if let (Some((_, seq)), Some(record)) = (&row.decided, self.ledger.inbound_decided(row)?) {
+            self.decision(*seq, &record)?;
+        }
+        self.routed(row)
+    }
+
+    fn decision(&mut self, seq: u64, record: &AccessRecord) -> Result<(), Refusal> {
+        let (word, verdict) = match record.decision.effect {
+            Effect::Allow => ("may reach the agent", Verdict::Allow),
+            Effect::Deny => ("may not reach the agent", Verdict::Deny),
+        };
+        let who = name_of(&record.principal);
+        let title = format!("{who} {word}");
+        self.add(Link::new(seq, Stage::Access, title).detail(decided(record)).verdict(verdict));
+        for part in &record.decision.matched {
+            let mut link = Link::new(seq, Stage::Access, format!("the policy `{}`", part.policy))
+                .detail(part.part.to_string());
+            link.verdict = match part.part {
+                Part::Allowed => Some(Verdict::Allow),
+                Part::Denied => Some(Verdict::Deny),
+                Part::Disabled | Part::NotMatched(_) | Part::Modified => None,
+            };
+            link.place = (self.lookup.policy)(&part.policy);
+            self.add(link);
+        }
+        record.decision.grants.iter().try_for_each(|grant| self.grant(seq, grant))
+    }
+
+    fn grant(&mut self, seq: u64, id: &GrantId) -> Result<(), Refusal> {
+        let link = Link::new(seq, Stage::Grant, format!("the grant `{id}`"));
+        let Some(grant) = self.ledger.grant(id)? else {
+            self.add(link);
+            return Ok(());
+        };
+        let what: Vec<String> = grant.resources.iter().map(ToString::to_string).collect();
+        let (to, by) = (to_whom(&grant), &grant.granted_by);
+        let text = format!("gives {} to {to}, given by {by}", what.join(", "));
+        self.add(link.detail(text).verdict(Verdict::Allow));
+        Ok(())
+    }
+
+    /// Where it went, or why it has no turn.
+    fn routed(&mut self, row: &InboundRow) -> Result<(), Refusal> {
+        if let (Some(at), Some(routed)) = (&row.routed, self.ledger.inbound_routed(row)?) {
+            let session = self.ledger.session(&at.session)?;
+            let key = session.map_or_else(|| at.session.to_string(), |row| row.key.to_string());
+            let title = format!("goes to the session `{key}`");
+            let detail = format!("{} answers; it waits as {}", routed.agent, routed.settings.mode);
+            self.add(Link::new(at.seq, Stage::Route, title).detail(detail));
+        }
+        let (Some(_), Some(seq)) = (&row.why, row.settled_seq) else { return Ok(()) };
+        let entry = self.ledger.entry(seq)?;
+        if let Some(Event::Intake(Intake::Unrun { why, detail, .. })) = entry.map(|one| one.event) {
+            let detail = detail.unwrap_or_else(|| why.to_string());
+            self.add(Link::new(seq, Stage::Route, "has no turn").detail(detail));
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, run: &RunId) -> Result<(), Refusal> {
+        let filter = Filter { run: Some(run.clone()), ..Filter::default() };
+        for entry in self.ledger.read_from(0, &filter, PLAN_ENTRIES)? {
+            let Event::RunCreated(plan) = entry.event else { continue };
+            let what = match &plan.task {
+                Some(task) => format!("`{}` takes up the task `{task}`", plan.agent),
+                None => format!("`{}` takes it up", plan.agent),
+            };
+            let detail = format!("{run}, {}, {}", plan.asked.model, plan.mode.as_str());
+            let mut link = Link::new(entry.seq, Stage::Agent, what).detail(detail);
+            link.place = (self.lookup.agent)(plan.agent.as_str());
+            self.add(link);
+            break;
+        }
+        Ok(())
+    }
+
+    fn turn(&mut self, turn: &TurnId) -> Result<(), Refusal> {
+        let Some(row) = self.ledger.turn(turn)? else { return Ok(()) };
+        let Some(entry) = self.ledger.entry(row.started_seq)? else { return Ok(()) };
+        let Event::TurnStarted(plan) = entry.event else { return Ok(()) };
+        let tools = plan.charter.get("tools").and_then(Value::as_array);
+        let tools = tools.into_iter().flatten().filter_map(|tool| tool.get("name")?.as_str());
+        let tools: Vec<&str> = tools.collect();
+        let level = plan.charter.pointer("/authority/confinement/level").and_then(Value::as_str);
+        let detail = match tools.is_empty() {
+            true => "no tools".to_owned(),
+            false => format!("tools: {}", tools.join(", ")),
+        };
+        let detail = format!("{detail}; sandbox: {}", level.unwrap_or("not said"));
+        self.add(Link::new(entry.seq, Stage::Agent, "its turn begins").detail(detail));
+        Ok(())
+    }
+
+    /// The entry itself and what is recorded as its cause, unless both were told.
+    fn last(&mut self, entry: Envelope) -> Result<(), Refusal> {
+        let mut rest = Vec::new();
+        let mut next = Some(entry);
+        while let Some(entry) = next.take() {
+            let is_told = self.links.iter().any(|link| link.seq == Some(entry.seq));
+            if is_told || rest.len() >= WHY_CAUSES_MAX {
+                break;
+            }
+            next = entry.cause.map(|cause| self.ledger.entry(cause)).transpose()?.flatten();
+            rest.push(Link::new(entry.seq, Stage::Result, name(&entry.event)));
+        }
+        while let Some(link) = rest.pop() {
+            self.add(link);
+        }
+        Ok(())
+    }
+}
+
+/// What an event is called.
+fn name(event: &Event) -> String {
+    let value = serde_json::to_value(event).unwrap_or_default();
+    let words = ["type", "stage", "change"].iter().filter_map(|key| value.get(key)?.as_str());
+    words.collect::<Vec<_>>().join(" ").replace('_', " ")
+}
+
+/// As much of a text as fits.
+fn short(text: &str) -> String {
+    match text.char_indices().nth(API_TEXT_CHARS_MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,234 @@
+//! Why a call was made or was not: what the rules said, who had a say, what it ran under, what came of it.
+//!
+//! Must never: leave out a stage that spoke.
+
+use std::collections::BTreeSet;
+
+use agentry_protocol::approval::Answer;
+use agentry_protocol::call::OutcomeStatus;
+use agentry_protocol::envelope::Envelope;
+use agentry_protocol::event::{Edited, Event, Permit, Under};
+use agentry_protocol::hook::{HookChange, HookReport, HookResult, Say};
+use agentry_protocol::verdict::{Finding, Stage as Spoke, Verdict};
+use agentry_protocol::{ApprovalId, CallId};
+use agentry_store::{CallRow, Filter, Ledger};
+
+use super::{Chain, Link, Stage};
+use crate::http::api::place::Place;
+use crate::http::refusal::Refusal;
+use crate::limits::WHY_ENTRIES_MAX;
+
+/// The call that an entry is about.
+pub(super) fn meant_by(ledger: &Ledger, entry: &Envelope) -> Result<Option<CallRow>, Refusal> {
+    let id = match &entry.event {
+        Event::CallProposed { call, .. } => call.id.clone(),
+        Event::ApprovalAsked(approval) => approval.call.id.clone(),
+        Event::ApprovalAnswered { approval, .. } => match ledger.approval(approval)? {
+            Some(row) => row.approval.call.id,
+            None => return Ok(None),
+        },
+        Event::CallStarted { call, .. }
+        | Event::CallFinished { call, .. }
+        | Event::CallRefused { call, .. }
+        | Event::CallStopped { call }
+        | Event::ConnectionEnded { call, .. }
+        | Event::Hook(HookChange::Started { call: Some(call), .. }) => call.clone(),
+        Event::Hook(HookChange::Finished { number, .. }) => {
+            match hook_of(ledger, entry, *number)? {
+                Some(call) => call,
+                None => return Ok(None),
+            }
+        }
+        _ => return Ok(None),
+    };
+    Ok(ledger.call(&id)?)
+}
+
+/// The call that a hook of a turn was about.
+fn hook_of(ledger: &Ledger, entry: &Envelope, number: u32) -> Result<Option<CallId>, Refusal> {
+    let Some(turn) = &entry.about.turn else { return Ok(None) };
+    let filter = Filter { turn: Some(turn.clone()), ..Filter::default() };
+    let before = ledger.read_before(entry.seq, &filter, WHY_ENTRIES_MAX)?;
+    Ok(before.into_iter().rev().find_map(|one| match one.event {
+        Event::Hook(HookChange::Started { number: its, call, .. }) if its == number => call,
+        _ => None,
+    }))
+}
+
+/// What of a call was told so far.
+struct Told<'a> {
+    id: &'a CallId,
+    hooks: BTreeSet<u32>,
+    approvals: BTreeSet<ApprovalId>,
+}
+
+impl Chain<'_> {
+    /// All that is recorded about a call.
+    pub(super) fn call(&mut self, row: &CallRow) -> Result<(), Refusal> {
+        let Some(after) = row.proposed_seq.checked_sub(1) else { return Ok(()) };
+        let filter = Filter { turn: row.turn.clone(), ..Filter::default() };
+        let entries = self.ledger.read_from(after, &filter, WHY_ENTRIES_MAX)?;
+        let (hooks, approvals) = (BTreeSet::new(), BTreeSet::new());
+        let mut told = Told { id: &row.id, hooks, approvals };
+        for entry in &entries {
+            self.step(&mut told, entry)?;
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, told: &mut Told<'_>, entry: &Envelope) -> Result<(), Refusal> {
+        let (seq, id) = (entry.seq, told.id);
+        match &entry.event {
+            Event::CallProposed { call, ruling } if call.id == *id => {
+                let title = format!("the model asks for `{}`", call.tool);
+                self.add(Link::new(seq, Stage::Agent, title).detail(call.input.to_string()));
+                ruling.findings.iter().for_each(|finding| self.finding(seq, finding));
+            }
+            Event::Hook(HookChange::Started { number, call: Some(call), .. }) if call == id => {
+                told.hooks.insert(*number);
+            }
+            Event::Hook(HookChange::Finished { number, moment, program, report })
+                if told.hooks.contains(number) =>
+            {
+                let link = Link::new(seq, Stage::Hook, format!("{program} at {moment}"));
+                self.add(with_report(link, report));
+            }
+            Event::ApprovalAsked(approval) if approval.call.id == *id => {
+                told.approvals.insert(approval.id.clone());
+                let deciding = approval.ruling.deciding();
+                let why = deciding.map(|finding| finding.why.clone()).unwrap_or_default();
+                let link = Link::new(seq, Stage::Approval, "a person is asked");
+                let mut link = link.detail(why).verdict(Verdict::Ask);
+                let rule = deciding.and_then(|finding| finding.rule.as_deref());
+                link.place = rule.and_then(Place::of_rule);
+                self.add(link);
+            }
+            Event::ApprovalAnswered { approval, answer } if told.approvals.contains(approval) => {
+                self.add(answered(seq, answer));
+            }
+            Event::CallStarted { call, by, under, edited } if call == id => {
+                self.started(seq, (by, under), edited.as_deref())?;
+            }
+            Event::ConnectionEnded { call, connection } if call == id => {
+                let title = format!("reaches for {}:{}", connection.host, connection.port);
+                let link = Link::new(seq, Stage::Confinement, title);
+                self.add(match &connection.refused {
+                    Some(why) => link.detail(why.clone()).verdict(Verdict::Deny),
+                    None => link.detail("let through").verdict(Verdict::Allow),
+                });
+            }
+            Event::CallRefused { call, why } if call == id => {
+                let link = Link::new(seq, Stage::Result, "it is refused, and nothing was done");
+                self.add(link.detail(why.clone()).verdict(Verdict::Deny));
+            }
+            Event::CallStopped { call } if call == id => {
+                self.add(Link::new(seq, Stage::Result, "it is asked to stop"));
+            }
+            Event::CallFinished { call, outcome } if call == id => {
+                let title = came(outcome.status);
+                self.add(Link::new(seq, Stage::Result, title).detail(&*outcome.text));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// What one stage said.
+    fn finding(&mut self, seq: u64, finding: &Finding) {
+        let stage = match finding.stage {
+            Spoke::Access => Stage::Access,
+            Spoke::Sandbox => Stage::Confinement,
+            Spoke::Danger => Stage::Guard,
+            Spoke::Hook => Stage::Hook,
+            Spoke::Registered | Spoke::Input | Spoke::Scope | Spoke::ToolAccess | Spoke::Rules => {
+                Stage::Rule
+            }
+        };
+        let link = Link::new(seq, stage, format!("{}: {}", finding.stage, finding.verdict));
+        let mut link = link.detail(finding.why.clone()).verdict(finding.verdict);
+        link.place = finding.rule.as_deref().and_then(Place::of_rule);
+        self.add(link);
+    }
+
+    /// What allowed a call, and what it ran under.
+    fn started(
+        &mut self,
+        seq: u64,
+        (by, under): (&Permit, &Under),
+        edited: Option<&Edited>,
+    ) -> Result<(), Refusal> {
+        if let Some(edited) = edited {
+            let (stage, who) = match &edited.by {
+                Some(program) => (Stage::Hook, program.as_str()),
+                None => (Stage::Approval, "a person"),
+            };
+            let link = Link::new(seq, stage, format!("{who} changed its arguments"));
+            self.add(link.detail(edited.input.to_string()));
+            edited.ruling.findings.iter().for_each(|finding| self.finding(seq, finding));
+        }
+        let (stage, title, rule) = match by {
+            Permit::Rule { rule } => (Stage::Rule, format!("goes ahead by {rule}"), Some(rule)),
+            Permit::Approval { approval } => {
+                (Stage::Approval, format!("goes ahead by the answer to {approval}"), None)
+            }
+            Permit::Earlier { approval } => {
+                let row = self.ledger.approval(approval)?;
+                if let Some(seq) = row.and_then(|row| row.answered_seq) {
+                    let link = Link::new(seq, Stage::Approval, "the same call was allowed before");
+                    self.add(link.detail(approval.to_string()).verdict(Verdict::Allow));
+                }
+                (Stage::Approval, format!("goes ahead by the earlier answer to {approval}"), None)
+            }
+            Permit::Mode {} => (Stage::Rule, "goes ahead, since nobody is asked".to_owned(), None),
+        };
+        let mut link = Link::new(seq, stage, title).verdict(Verdict::Allow);
+        link.place = rule.and_then(|rule| Place::of_rule(rule));
+        self.add(link);
+        let title = format!("runs in the sandbox {}", under.level);
+        self.add(Link::new(seq, Stage::Confinement, title).detail(under.hash.to_string()));
+        Ok(())
+    }
+}
+
+fn with_report(link: Link, report: &HookReport) -> Link {
+    match &report.result {
+        HookResult::Shaped { .. } => link.detail("it shaped what comes next"),
+        HookResult::Failed { why } => link.detail(format!("it failed: {why}")),
+        HookResult::Gated { answer } => {
+            let texts = [&answer.halt, &answer.reason, &answer.message, &answer.context];
+            let text = texts.into_iter().flatten().next().cloned();
+            let link = link.detail(text.unwrap_or_else(|| "it does not mind".to_owned()));
+            match (&answer.halt, answer.say) {
+                (Some(_), _) | (None, Some(Say::Deny)) => link.verdict(Verdict::Deny),
+                (None, Some(Say::Ask)) => link.verdict(Verdict::Ask),
+                (None, Some(Say::Allow)) => link.verdict(Verdict::Allow),
+                (None, None) => link,
+            }
+        }
+    }
+}
+
+fn answered(seq: u64, answer: &Answer) -> Link {
+    let (title, verdict) = match (answer.allow, answer.expired) {
+        (true, _) => ("a person says yes", Verdict::Allow),
+        (false, true) => ("nobody answers in time", Verdict::Deny),
+        (false, false) => ("a person says no", Verdict::Deny),
+    };
+    let reach = format!("for: {}", answer.reach.as_str());
+    let detail = match (&answer.reason, answer.allow) {
+        (Some(reason), _) => reason.clone(),
+        (None, true) => reach,
+        (None, false) => String::new(),
+    };
+    Link::new(seq, Stage::Approval, title).detail(detail).verdict(verdict)
+}
+
+fn came(status: OutcomeStatus) -> &'static str {
+    match status {
+        OutcomeStatus::Done => "it is done",
+        OutcomeStatus::Failed => "it did not work",
+        OutcomeStatus::Refused => "it was not allowed",
+        OutcomeStatus::Stopped => "it was stopped",
+        OutcomeStatus::Uncertain => "nobody knows whether it happened",
+    }
+}

@@ -1,0 +1,288 @@
+//! Who calls: from a key to a principal and what it opens.
+//!
+//! A key is `agt_<id>_<secret>`; the ledger has the hash of the secret. It is looked up for each request, so a
+//! key that was taken back opens nothing from then on. A code is a key that can be turned into a cookie once.
+//!
+//! Must never: compare a key in a time that depends on it, or let one in that was taken back.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use agentry_kernel::identity::known;
+use agentry_protocol::envelope::{About, Draft};
+use agentry_protocol::event::Event;
+use agentry_protocol::intake::AccessChange;
+use agentry_protocol::principal::{Principal, PrincipalKind};
+use agentry_protocol::token::{Scope, Token, TokenKind};
+use agentry_protocol::{ContentHash, TokenId};
+use agentry_store::{Error as Store, Ledger};
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use subtle::ConstantTimeEq;
+
+use super::refusal::{Code, Refusal};
+use crate::engine::new_number;
+use crate::fault::{Blame, Fault};
+use crate::limits::{CODE_TIME_MAX, COOKIE_IDLE_TIME_MAX, COOKIE_TIME_MAX, KEY_BYTES};
+
+/// What every key begins with, so that scanners of leaked secrets find it.
+const PREFIX: &str = "agt";
+
+/// Who calls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Caller {
+    /// Who it is.
+    pub(crate) principal: Principal,
+    /// What the key opens.
+    pub(crate) scopes: Vec<Scope>,
+    /// The key; none where nobody is asked for one.
+    pub(crate) token: Option<Token>,
+}
+
+impl Caller {
+    /// Whoever calls a server that asks for no key.
+    pub(crate) fn unasked() -> Self {
+        let principal = Principal::of(PrincipalKind::Owner);
+        Self { principal, scopes: Scope::OF_A_PERSON.to_vec(), token: None }
+    }
+
+    /// Somebody who has no key yet.
+    pub(crate) fn nobody() -> Self {
+        let principal = Principal::of(PrincipalKind::Unknown);
+        Self { principal, scopes: Vec::new(), token: None }
+    }
+
+    /// Whether it is the owner.
+    pub(crate) fn is_owner(&self) -> bool {
+        self.principal.kind == PrincipalKind::Owner
+    }
+
+    /// Whether the key opens this.
+    pub(crate) fn may(&self, scope: Scope) -> bool {
+        self.scopes.contains(&scope)
+    }
+
+    /// Who it is, as the entity; none is the owner.
+    pub(crate) fn entity(&self) -> Option<&str> {
+        self.principal.entity_id.as_deref().filter(|_| !self.is_owner())
+    }
+
+    /// What its requests are counted under.
+    pub(crate) fn name(&self) -> String {
+        self.token.as_ref().map_or_else(|| "unasked".to_owned(), |token| token.id.to_string())
+    }
+}
+
+/// A key that was just made; it is shown once.
+pub(crate) struct Made {
+    /// The key, as it is sent.
+    pub(crate) text: String,
+    /// What is recorded of it.
+    pub(crate) token: Token,
+}
+
+/// What a key is to be.
+pub(crate) struct Wanted {
+    pub(crate) name: String,
+    pub(crate) kind: TokenKind,
+    pub(crate) scopes: Vec<Scope>,
+    pub(crate) entity: Option<String>,
+    pub(crate) expires_at: Option<u64>,
+}
+
+/// Whether there can be such a key.
+pub(crate) fn check(ledger: &Ledger, wanted: &Wanted) -> Result<(), Fault> {
+    let wrong = |text: String| Fault::new(Blame::Caller, text);
+    if wanted.scopes.is_empty() {
+        return Err(wrong("a key that opens nothing is of no use".to_owned()));
+    }
+    let Some(id) = &wanted.entity else { return Ok(()) };
+    let entities = ledger.entities().map_err(crate::engine::store_fault)?;
+    let entity = entities.iter().find(|entity| entity.id == *id);
+    let entity = entity.ok_or_else(|| {
+        wrong(format!("nobody is known as `{id}`")).hint("`agentry entities list` shows who is")
+    })?;
+    let only = wanted.scopes.iter().find(|scope| scope.is_of_owner() && !entity.is_user);
+    match only {
+        Some(scope) => Err(wrong(format!("only the owner can hold a key that opens `{scope}`"))
+            .hint("others can hold read and submit; what they may do is up to the policies")),
+        None => Ok(()),
+    }
+}
+
+/// Makes a key, and records its hash.
+pub(crate) fn issue(ledger: &Ledger, wanted: Wanted) -> Result<Made, Fault> {
+    let mut secret = [0; KEY_BYTES];
+    getrandom::fill(&mut secret).map_err(|error| {
+        Fault::new(Blame::Machine, format!("the machine gives no random numbers: {error}"))
+    })?;
+    let secret = BASE64_URL_SAFE_NO_PAD.encode(secret);
+    let id = TokenId::from_number(new_number());
+    let letters = id.as_str().trim_start_matches(TokenId::PREFIX).trim_start_matches('_');
+    let text = format!("{PREFIX}_{letters}_{secret}");
+    let Wanted { name, kind, scopes, entity, expires_at } = wanted;
+    let hash = ContentHash::of(secret.as_bytes());
+    let created_at = ledger.now();
+    let token = Token { id, name, hash, kind, scopes, entity, created_at, expires_at };
+    let change = AccessChange::TokenIssued { token: Box::new(token.clone()) };
+    record(ledger, change).map_err(crate::engine::store_fault)?;
+    Ok(Made { text, token })
+}
+
+/// Makes a code that a browser can turn into a cookie.
+pub(crate) fn issue_code(ledger: &Ledger) -> Result<Made, Fault> {
+    let expires_at = ledger.now().saturating_add(ms(CODE_TIME_MAX));
+    issue(
+        ledger,
+        Wanted {
+            name: "console".to_owned(),
+            kind: TokenKind::Code,
+            scopes: Scope::OF_A_PERSON.to_vec(),
+            entity: None,
+            expires_at: Some(expires_at),
+        },
+    )
+}
+
+fn record(ledger: &Ledger, change: AccessChange) -> Result<(), Store> {
+    let (about, event) = (About::default(), Event::Access(change));
+    ledger.append(vec![Draft { cause: None, about, event }]).map(|_| ())
+}
+
+/// Takes a key back.
+pub(crate) fn revoke(
+    ledger: &Ledger,
+    token: &TokenId,
+    by: &str,
+    reason: Option<String>,
+) -> Result<(), Store> {
+    record(ledger, AccessChange::TokenRevoked { token: token.clone(), by: by.to_owned(), reason })
+}
+
+/// Who may come in.
+pub(crate) struct Keys {
+    ledger: Ledger,
+    /// When each cookie was last used, in milliseconds since 1970.
+    used: Mutex<HashMap<TokenId, u64>>,
+}
+
+impl Keys {
+    pub(crate) fn new(ledger: Ledger) -> Self {
+        Self { ledger, used: Mutex::default() }
+    }
+
+    /// Whose key this is.
+    pub(crate) fn caller(&self, text: &str, kind: TokenKind) -> Result<Caller, Refusal> {
+        let token = self.token(text, kind)?;
+        if kind == TokenKind::Cookie {
+            self.note_use(&token)?;
+        }
+        self.holder(token)
+    }
+
+    /// Turns a code into a cookie; the code is used up by it.
+    pub(crate) fn log_in(&self, text: &str) -> Result<Made, Refusal> {
+        let code = self.token(text.trim(), TokenKind::Code)?;
+        let used = revoke(&self.ledger, &code.id, "console", Some("used".to_owned()));
+        used.map_err(|error| match error {
+            Store::TokenGone { .. } => unknown(),
+            other => other.into(),
+        })?;
+        let expires_at = self.ledger.now().saturating_add(ms(COOKIE_TIME_MAX));
+        let wanted = Wanted {
+            name: code.name,
+            kind: TokenKind::Cookie,
+            scopes: code.scopes,
+            entity: code.entity,
+            expires_at: Some(expires_at),
+        };
+        Ok(issue(&self.ledger, wanted)?)
+    }
+
+    /// Ends a login.
+    pub(crate) fn log_out(&self, id: &TokenId) -> Result<(), Refusal> {
+        match revoke(&self.ledger, id, "console", Some("signed out".to_owned())) {
+            Ok(()) | Err(Store::TokenGone { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn token(&self, text: &str, kind: TokenKind) -> Result<Token, Refusal> {
+        let (id, secret) = parts(text).ok_or_else(unknown)?;
+        let row = self.ledger.token(&id)?;
+        // A key that is not there is compared too, so that its absence takes no other time.
+        let nothing = ContentHash::of(b"");
+        let kept = row.as_ref().map_or(&nothing, |row| &row.token.hash);
+        let given = ContentHash::of(secret.as_bytes());
+        let is_same = bool::from(kept.as_str().as_bytes().ct_eq(given.as_str().as_bytes()));
+        let row = row.filter(|_| is_same).ok_or_else(unknown)?;
+        let holds = row.revoked.is_none() && is_in_time(&row.token, self.ledger.now());
+        Some(row.token).filter(|token| holds && token.kind == kind).ok_or_else(unknown)
+    }
+
+    fn note_use(&self, token: &Token) -> Result<(), Refusal> {
+        let now = self.ledger.now();
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = used.insert(token.id.clone(), now);
+        if before.is_some_and(|before| now.saturating_sub(before) > ms(COOKIE_IDLE_TIME_MAX)) {
+            used.remove(&token.id);
+            drop(used);
+            self.log_out(&token.id)?;
+            return Err(unknown());
+        }
+        used.retain(|_, at| now.saturating_sub(*at) <= ms(COOKIE_TIME_MAX));
+        Ok(())
+    }
+
+    fn holder(&self, token: Token) -> Result<Caller, Refusal> {
+        let principal = match &token.entity {
+            None => Principal::of(PrincipalKind::Owner),
+            Some(id) => {
+                let entities = self.ledger.entities()?;
+                let entity = entities.iter().find(|entity| entity.id == *id);
+                entity.map(known).ok_or_else(unknown)?
+            }
+        };
+        let is_owner = principal.kind == PrincipalKind::Owner;
+        let opens = |scope: &Scope| is_owner || !scope.is_of_owner();
+        let scopes = token.scopes.iter().copied().filter(opens).collect();
+        Ok(Caller { principal, scopes, token: Some(token) })
+    }
+}
+
+/// The id and the secret of a key.
+fn parts(text: &str) -> Option<(TokenId, &str)> {
+    let rest = text.strip_prefix(PREFIX)?.strip_prefix('_')?;
+    let (letters, secret) = rest.split_once('_')?;
+    let id = format!("{}_{letters}", TokenId::PREFIX).parse().ok()?;
+    Some((id, secret))
+}
+
+fn is_in_time(token: &Token, now: u64) -> bool {
+    token.expires_at.is_none_or(|at| now < at)
+}
+
+fn ms(time: std::time::Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn unknown() -> Refusal {
+    Refusal::new(Code::Unauthenticated, "nobody is known by this key")
+        .hint("make one with `agentry token create`, or sign in with `agentry console`")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_has_an_id_and_a_secret() {
+        let id = TokenId::from_number(7);
+        let letters = id.as_str().trim_start_matches("key_");
+        let text = format!("agt_{letters}_s-e_c");
+        assert_eq!(parts(&text), Some((id.clone(), "s-e_c")));
+        for text in ["", "agt_", "agt_x_y", "Bearer", &format!("agt_{letters}")] {
+            assert_eq!(parts(text), None, "{text}");
+        }
+    }
+}

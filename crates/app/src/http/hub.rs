@@ -1,0 +1,588 @@
+//! Hands what is recorded, and pieces of what is being said, to all who listen.
+//!
+//! One thread follows the ledger for all of them, and only while somebody listens. Who does not keep up is let
+//! go: nothing is lost, since what is recorded can be read again from any place.
+//!
+//! Must never: wait for a listener, or hand out an entry twice.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use agentry_model::Delta;
+use agentry_protocol::envelope::{About, Envelope};
+use agentry_protocol::event::Event;
+use agentry_protocol::inbound::EventId;
+use agentry_protocol::intake::{AccessChange, Intake};
+use agentry_protocol::token::Token;
+use agentry_protocol::{CallId, RunId, SessionId, TokenId};
+use agentry_runtime::Witness;
+use agentry_store::{Error as Store, Filter, Ledger};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::refusal::{Code, Refusal};
+use super::shown;
+use crate::limits::{HUB_LOOK_TIME_MAX, PARTIAL_BYTES_MAX, STREAM_FRAMES_MAX, STREAMS_MAX};
+use crate::verb::say;
+
+/// What somebody listens to.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Topic {
+    /// Everything.
+    All,
+    /// A session.
+    Session(SessionId),
+    /// A run.
+    Run(RunId),
+    /// Something that came in; from when it has a run, that too.
+    Inbound(EventId),
+}
+
+/// Something for a listener.
+#[derive(Clone)]
+pub(crate) enum Frame {
+    /// Something was recorded.
+    Entry(Arc<Recorded>),
+    /// A piece of what is being said.
+    Piece(Arc<Piece>),
+    /// There is no more.
+    Bye(Bye),
+}
+
+/// Why a stream ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Bye {
+    /// The server stops.
+    Stopping,
+    /// The listener did not keep up.
+    Slow,
+    /// Its key opens nothing any more.
+    Revoked,
+}
+
+impl Bye {
+    /// The word.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Stopping => "stopping",
+            Self::Slow => "slow",
+            Self::Revoked => "revoked",
+        }
+    }
+}
+
+/// An entry, and its text once somebody needs it.
+pub(crate) struct Recorded {
+    pub(crate) envelope: Envelope,
+    text: OnceLock<String>,
+}
+
+impl Recorded {
+    pub(crate) fn new(envelope: Envelope) -> Self {
+        Self { envelope, text: OnceLock::new() }
+    }
+
+    /// As the API shows it; made once for all listeners.
+    pub(crate) fn text(&self) -> &str {
+        self.text.get_or_init(|| shown::brief(&self.envelope).to_string())
+    }
+}
+
+/// A piece of what is being said; never recorded, and safe to miss.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    pub(crate) about: About,
+    /// The entry that asked the model; none for what a tool says.
+    pub(crate) asked: Option<u64>,
+    pub(crate) call: Option<CallId>,
+    pub(crate) said: Said,
+    /// Whether it is all that was said so far.
+    pub(crate) whole: bool,
+}
+
+/// What a piece is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Said {
+    /// Of the answer.
+    Text(String),
+    /// Of the thinking before it.
+    Thinking(String),
+    /// What was said so far does not count.
+    Restart,
+    /// Of a tool that works.
+    Progress(String),
+}
+
+/// Hands what is recorded to all who listen.
+pub(crate) struct Hub {
+    ledger: Ledger,
+    state: Mutex<State>,
+    wanted: Condvar,
+    dropped: AtomicU64,
+}
+
+#[derive(Default)]
+struct State {
+    listeners: HashMap<u64, Listener>,
+    by_topic: HashMap<Topic, HashSet<u64>>,
+    next: u64,
+    /// All up to here was handed out; none while nobody listens.
+    after_seq: Option<u64>,
+    /// What was said so far of answers under way.
+    partial: HashMap<RunId, Piece>,
+    is_closed: bool,
+}
+
+struct Listener {
+    topics: Vec<Topic>,
+    frames: mpsc::Sender<Frame>,
+    wants_pieces: bool,
+    token: Option<TokenId>,
+}
+
+/// Somebody who listens; it ends when this goes.
+pub(crate) struct Listening {
+    hub: Arc<Hub>,
+    number: u64,
+    /// All up to here is for the listener to read in the ledger.
+    pub(crate) after_seq: u64,
+    frames: mpsc::Receiver<Frame>,
+    /// When its key opens nothing any more.
+    until: Option<Instant>,
+    /// What was said so far.
+    pub(crate) partial: Vec<Piece>,
+}
+
+impl Listening {
+    /// What comes next; nothing if the listener was let go.
+    pub(crate) async fn next(&mut self) -> Option<Frame> {
+        let Some(until) = self.until else { return self.frames.recv().await };
+        let revoked = Frame::Bye(Bye::Revoked);
+        tokio::time::timeout_at(until, self.frames.recv()).await.unwrap_or(Some(revoked))
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.hub.state().remove(self.number);
+    }
+}
+
+impl Hub {
+    /// Begins; the thread ends when the hub is closed.
+    pub(crate) fn start(ledger: Ledger) -> std::io::Result<Arc<Self>> {
+        let hub = Arc::new(Self {
+            ledger,
+            state: Mutex::default(),
+            wanted: Condvar::new(),
+            dropped: AtomicU64::new(0),
+        });
+        let working = hub.clone();
+        thread::Builder::new().name("streams".to_owned()).spawn(move || working.work())?;
+        Ok(hub)
+    }
+
+    /// From now on somebody hears of a topic.
+    pub(crate) fn listen(
+        self: &Arc<Self>,
+        topic: Topic,
+        wants_pieces: bool,
+        token: Option<&Token>,
+    ) -> Result<Listening, Refusal> {
+        let until = token.and_then(|token| token.expires_at).map(|at| {
+            let left = at.saturating_sub(self.ledger.now());
+            Instant::now() + Duration::from_millis(left)
+        });
+        let token = token.map(|token| token.id.clone());
+        let (sender, frames) = mpsc::channel(STREAM_FRAMES_MAX);
+        let mut state = self.state();
+        if state.is_closed {
+            return Err(Refusal::new(Code::Unavailable, "the server stops"));
+        }
+        if state.listeners.len() >= STREAMS_MAX {
+            let message = format!("{STREAMS_MAX} streams are open, and there may be no more");
+            return Err(Refusal::new(Code::Unavailable, message).hint("close some, or try later"));
+        }
+        let after_seq = match state.after_seq {
+            Some(after_seq) => after_seq,
+            None => self.ledger.last_seq()?,
+        };
+        state.after_seq = Some(after_seq);
+        let number = state.next;
+        state.next += 1;
+        let partial = match wants_pieces {
+            true => {
+                state.partial.values().filter(|one| is_about(&topic, &one.about)).cloned().collect()
+            }
+            false => Vec::new(),
+        };
+        state.by_topic.entry(topic.clone()).or_default().insert(number);
+        let listener = Listener { topics: vec![topic], frames: sender, wants_pieces, token };
+        state.listeners.insert(number, listener);
+        drop(state);
+        self.wanted.notify_all();
+        Ok(Listening { hub: self.clone(), number, after_seq, frames, until, partial })
+    }
+
+    /// A listener hears of a run too. All of it up to the entry that is returned is for the listener to read
+    /// in the ledger.
+    pub(crate) fn follow(&self, listening: &Listening, run: RunId) -> u64 {
+        let mut state = self.state();
+        state.add(listening.number, Topic::Run(run));
+        state.after_seq.unwrap_or(listening.after_seq).max(listening.after_seq)
+    }
+
+    /// Ends all streams, and lets nobody in any more.
+    pub(crate) fn close(&self) {
+        let mut state = self.state();
+        state.is_closed = true;
+        state.end_all(Bye::Stopping);
+        drop(state);
+        self.wanted.notify_all();
+    }
+
+    /// How many listen.
+    pub(crate) fn listeners(&self) -> usize {
+        self.state().listeners.len()
+    }
+
+    /// How many were let go because they did not keep up.
+    pub(crate) fn dropped(&self) -> u64 {
+        self.dropped.load(Ordering::Relaxed)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn work(&self) {
+        loop {
+            let idle = |state: &mut State| state.listeners.is_empty() && !state.is_closed;
+            let state = self.wanted.wait_while(self.state(), idle);
+            let state = state.unwrap_or_else(PoisonError::into_inner);
+            if state.is_closed {
+                return;
+            }
+            let after_seq = state.after_seq.unwrap_or_default();
+            drop(state);
+            if let Err(error) = self.hand_out(after_seq) {
+                say(&format!("streams end, since the ledger cannot be read: {error}"));
+                self.state().end_all(Bye::Stopping);
+                thread::sleep(HUB_LOOK_TIME_MAX);
+            }
+            self.state().after_seq = None;
+        }
+    }
+
+    /// Hands out entries until nobody listens.
+    fn hand_out(&self, after_seq: u64) -> Result<(), Store> {
+        let mut tail = self.ledger.tail(after_seq, Filter::default())?;
+        loop {
+            let entries = tail.next(HUB_LOOK_TIME_MAX)?;
+            let mut state = self.state();
+            for envelope in entries {
+                let dropped = state.hand_out(Recorded::new(envelope));
+                self.dropped.fetch_add(dropped, Ordering::Relaxed);
+            }
+            state.after_seq = Some(tail.after_seq());
+            if state.listeners.is_empty() || state.is_closed {
+                // Whoever comes from now on begins with the ledger as it is then.
+                state.after_seq = None;
+                return Ok(());
+            }
+        }
+    }
+
+    fn say(&self, piece: Piece) {
+        let mut state = self.state();
+        state.keep(&piece);
+        let dropped = state.send(&piece.about.clone(), true, &Frame::Piece(Arc::new(piece)));
+        self.dropped.fetch_add(dropped, Ordering::Relaxed);
+    }
+}
+
+impl State {
+    fn add(&mut self, number: u64, topic: Topic) {
+        if let Some(listener) = self.listeners.get_mut(&number) {
+            listener.topics.push(topic.clone());
+            self.by_topic.entry(topic).or_default().insert(number);
+        }
+    }
+
+    fn remove(&mut self, number: u64) {
+        let Some(listener) = self.listeners.remove(&number) else { return };
+        for topic in listener.topics {
+            if let Some(all) = self.by_topic.get_mut(&topic) {
+                all.remove(&number);
+                if all.is_empty() {
+                    self.by_topic.remove(&topic);
+                }
+            }
+        }
+    }
+
+    fn end_all(&mut self, bye: Bye) {
+        for listener in self.listeners.values() {
+            listener.frames.try_send(Frame::Bye(bye)).unwrap_or_default();
+        }
+        self.listeners.clear();
+        self.by_topic.clear();
+    }
+
+    /// How many could not be handed it.
+    fn hand_out(&mut self, recorded: Recorded) -> u64 {
+        let envelope = &recorded.envelope;
+        if let Event::Access(AccessChange::TokenRevoked { token, .. }) = &envelope.event {
+            self.end(token);
+        }
+        let of: Vec<u64> = inbounds(&envelope.event)
+            .iter()
+            .filter_map(|event| self.by_topic.get(&Topic::Inbound(event.clone())))
+            .flatten()
+            .copied()
+            .collect();
+        // Whoever waits for the answer hears of the run that gives it.
+        if let (Event::RunCreated(_) | Event::SteerReceived { .. }, Some(run)) =
+            (&envelope.event, &envelope.about.run)
+        {
+            of.iter().for_each(|number| self.add(*number, Topic::Run(run.clone())));
+        }
+        let about = envelope.about.clone();
+        let frame = Frame::Entry(Arc::new(recorded));
+        let mut numbers = self.numbers(&about);
+        numbers.extend(of);
+        self.send_to(numbers, false, &frame)
+    }
+
+    fn end(&mut self, token: &TokenId) {
+        let held = |listener: &Listener| listener.token.as_ref() == Some(token);
+        let numbers: Vec<u64> = self
+            .listeners
+            .iter()
+            .filter(|(_, listener)| held(listener))
+            .map(|(number, _)| *number)
+            .collect();
+        for number in numbers {
+            if let Some(listener) = self.listeners.get(&number) {
+                listener.frames.try_send(Frame::Bye(Bye::Revoked)).unwrap_or_default();
+            }
+            self.remove(number);
+        }
+    }
+
+    fn send(&mut self, about: &About, is_piece: bool, frame: &Frame) -> u64 {
+        let numbers = self.numbers(about);
+        self.send_to(numbers, is_piece, frame)
+    }
+
+    fn send_to(&mut self, numbers: HashSet<u64>, is_piece: bool, frame: &Frame) -> u64 {
+        let mut slow = Vec::new();
+        for number in numbers {
+            let Some(listener) = self.listeners.get(&number) else { continue };
+            if is_piece && !listener.wants_pieces {
+                continue;
+            }
+            let sent = listener.frames.try_send(frame.clone());
+            // A piece is safe to miss; an entry is not.
+            if sent.is_err() && !is_piece {
+                slow.push(number);
+            }
+        }
+        let count = slow.len() as u64;
+        slow.into_iter().for_each(|number| self.remove(number));
+        count
+    }
+
+    fn numbers(&self, about: &About) -> HashSet<u64> {
+        let session = about.session.clone().map(Topic::Session);
+        let run = about.run.clone().map(Topic::Run);
+        let topics = [Some(Topic::All), session, run].into_iter().flatten();
+        topics.filter_map(|topic| self.by_topic.get(&topic)).flatten().copied().collect()
+    }
+
+    /// Remembers what was said so far, for who comes late.
+    fn keep(&mut self, piece: &Piece) {
+        let Some(run) = &piece.about.run else { return };
+        match &piece.said {
+            Said::Text(text) => {
+                let kept = self.partial.entry(run.clone()).or_insert_with(|| Piece {
+                    said: Said::Text(String::new()),
+                    whole: true,
+                    ..piece.clone()
+                });
+                if kept.asked != piece.asked {
+                    *kept = Piece { said: Said::Text(String::new()), whole: true, ..piece.clone() };
+                }
+                if let Said::Text(all) = &mut kept.said
+                    && all.len() + text.len() <= PARTIAL_BYTES_MAX
+                {
+                    all.push_str(text);
+                }
+            }
+            Said::Restart => {
+                self.partial.remove(run);
+            }
+            Said::Thinking(_) | Said::Progress(_) => {}
+        }
+    }
+}
+
+fn is_about(topic: &Topic, about: &About) -> bool {
+    match topic {
+        Topic::All => true,
+        Topic::Session(session) => about.session.as_ref() == Some(session),
+        Topic::Run(run) => about.run.as_ref() == Some(run),
+        Topic::Inbound(_) => false,
+    }
+}
+
+/// The events that came in that an entry is about.
+fn inbounds(event: &Event) -> Vec<EventId> {
+    if let Event::RunCreated(plan) = event {
+        return plan.given.inbounds.clone();
+    }
+    if let Event::SteerReceived { event: Some(event), .. } = event {
+        return vec![event.clone()];
+    }
+    let Event::Intake(intake) = event else { return Vec::new() };
+    match intake {
+        Intake::Decided { record } => record.event_id.iter().cloned().collect(),
+        Intake::Routed(routed) => vec![routed.event.clone()],
+        Intake::Unrun { event, .. } => vec![event.clone()],
+        Intake::Received { .. }
+        | Intake::ChunkSent { .. }
+        | Intake::Delivered(_)
+        | Intake::QueueSet { .. } => Vec::new(),
+    }
+}
+
+/// Hands pieces of what runs of this process say to the hub.
+pub(crate) struct Audience(pub(crate) Arc<Hub>);
+
+impl Witness for Audience {
+    fn recorded(&self, envelope: &Envelope) {
+        let is_whole = matches!(
+            envelope.event,
+            Event::ModelReplied { .. }
+                | Event::ModelFailed { .. }
+                | Event::TurnEnded { .. }
+                | Event::RunEnded { .. }
+        );
+        if let Some(run) = envelope.about.run.as_ref().filter(|_| is_whole) {
+            self.0.state().partial.remove(run);
+        }
+    }
+
+    fn heard(&self, about: &About, asked: u64, delta: &Delta) {
+        let said = match delta {
+            Delta::Text(text) => Said::Text(text.clone()),
+            Delta::Thinking(text) => Said::Thinking(text.clone()),
+            Delta::Restart => Said::Restart,
+            Delta::Call { .. } => return,
+        };
+        let (about, asked) = (about.clone(), Some(asked));
+        self.0.say(Piece { about, asked, call: None, said, whole: false });
+    }
+
+    fn progressed(&self, about: &About, call: &CallId, line: &str) {
+        let (about, call) = (about.clone(), Some(call.clone()));
+        let said = Said::Progress(line.to_owned());
+        self.0.say(Piece { about, asked: None, call, said, whole: false });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentry_protocol::envelope::Draft;
+
+    use super::*;
+
+    struct Scene {
+        ledger: Ledger,
+        hub: Arc<Hub>,
+        home: tempfile::TempDir,
+    }
+
+    fn scene() -> Scene {
+        let home = tempfile::tempdir().expect("a temporary directory can be made");
+        let ledger = Ledger::open(home.path(), Arc::new(|| 7)).expect("a ledger can be made");
+        let hub = Hub::start(ledger.clone()).expect("a thread can be started");
+        Scene { ledger, hub, home }
+    }
+
+    fn add(ledger: &Ledger, count: usize) -> u64 {
+        let session = SessionId::from_number(1);
+        let about = About { session: Some(session), ..About::default() };
+        let event = Event::PromptReceived { content: "Hi".to_owned() };
+        let draft = Draft { cause: None, about, event };
+        let recorded = ledger.append(vec![draft; count]).expect("it is recorded");
+        recorded.last().map_or(0, |entry| entry.seq)
+    }
+
+    fn seqs(listening: &mut Listening, count: usize) -> Vec<u64> {
+        let next = |listening: &mut Listening| match listening.frames.blocking_recv() {
+            Some(Frame::Entry(recorded)) => Some(recorded.envelope.seq),
+            Some(Frame::Piece(_) | Frame::Bye(_)) | None => None,
+        };
+        (0..count).map_while(|_| next(listening)).collect()
+    }
+
+    #[test]
+    fn who_does_not_keep_up_is_let_go_and_harms_nobody() {
+        let Scene { ledger, hub, home: _home } = scene();
+        let mut slow = hub.listen(Topic::All, false, None).unwrap();
+        let session = Topic::Session(SessionId::from_number(1));
+        let mut quick = hub.listen(session, false, None).unwrap();
+        let half = STREAM_FRAMES_MAX / 2;
+        let mut heard = Vec::new();
+        for _ in 0..4 {
+            add(&ledger, half);
+            heard.extend(seqs(&mut quick, half));
+        }
+        assert_eq!(heard, (1..=4 * half as u64).collect::<Vec<u64>>());
+        assert_eq!((hub.dropped(), hub.listeners()), (1, 1));
+        // What waited for the slow one is still whole up to where it was let go.
+        let got = seqs(&mut slow, usize::MAX);
+        assert_eq!(got, (1..=STREAM_FRAMES_MAX as u64).collect::<Vec<u64>>());
+    }
+
+    #[test]
+    fn a_listener_begins_where_the_ledger_is_and_hears_each_entry_once() {
+        let Scene { ledger, hub, home: _home } = scene();
+        let before = add(&ledger, 3);
+        let mut first = hub.listen(Topic::All, false, None).unwrap();
+        assert_eq!(first.after_seq, before);
+        let last = add(&ledger, 2);
+        assert_eq!(seqs(&mut first, 2), [before + 1, last]);
+        drop(first);
+        assert_eq!(hub.listeners(), 0);
+        add(&ledger, 5);
+        let mut again = hub.listen(Topic::All, false, None).unwrap();
+        let next = add(&ledger, 1);
+        let count = usize::try_from(next - again.after_seq).unwrap();
+        let heard = seqs(&mut again, count);
+        assert_eq!(heard.last(), Some(&next));
+        hub.close();
+        assert!(hub.listen(Topic::All, false, None).is_err());
+    }
+
+    #[test]
+    fn who_comes_late_is_told_what_was_said_so_far() {
+        let Scene { hub, home: _home, .. } = scene();
+        let about = About { run: Some(RunId::from_number(1)), ..About::default() };
+        let audience = Audience(hub.clone());
+        for text in ["Hel", "lo"] {
+            audience.heard(&about, 5, &Delta::Text(text.to_owned()));
+        }
+        let late = hub.listen(Topic::Run(RunId::from_number(1)), true, None).unwrap();
+        let said: Vec<&Said> = late.partial.iter().map(|piece| &piece.said).collect();
+        assert_eq!(said, [&Said::Text("Hello".to_owned())]);
+        audience.heard(&about, 5, &Delta::Restart);
+        let later = hub.listen(Topic::All, true, None).unwrap();
+        assert!(later.partial.is_empty());
+        hub.close();
+    }
+}

@@ -1,0 +1,232 @@
+//! Where the server listens, and what that asks for.
+//!
+//! Must never: listen where others can reach it without encryption, unless somebody says that a proxy has it.
+
+use std::net::{IpAddr, SocketAddr, TcpListener, ToSocketAddrs};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Args;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::TlsAcceptor;
+
+use super::front::{Front, Rates};
+use crate::fault::{Blame, Fault};
+
+/// Where it listens if nobody says.
+const USUAL: &str = "127.0.0.1:3000";
+/// What says so instead of the flag.
+const VARIABLE: &str = "AGENTRY_LISTEN";
+
+/// Where the server listens, as it is said on the command line.
+#[derive(Args)]
+pub(crate) struct ListenOptions {
+    /// Where to listen; `AGENTRY_LISTEN` says it too [default: 127.0.0.1:3000]
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<String>,
+    /// A name the server is called by, beside the address (may be given several times)
+    #[arg(long, value_name = "NAME")]
+    host: Vec<String>,
+    /// The certificate, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// The certificate's key, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// A proxy before the server encrypts what goes out
+    #[arg(long, requires = "host")]
+    behind_proxy: bool,
+    /// Ask nobody for a key; only on an address of this machine, for development
+    #[arg(long)]
+    insecure_loopback: bool,
+}
+
+/// A place where connections come in.
+pub(crate) struct Place {
+    pub(super) listener: TcpListener,
+    pub(super) tls: Option<TlsAcceptor>,
+}
+
+/// Such a place, and how it is reached.
+pub(crate) struct Bound {
+    place: Place,
+    /// What a person types.
+    pub(crate) url: String,
+    /// How it is reached.
+    pub(crate) front: Front,
+}
+
+impl Bound {
+    /// How it is reached, and the place.
+    pub(crate) fn taken_apart(self) -> (Front, Place) {
+        (self.front, self.place)
+    }
+}
+
+impl ListenOptions {
+    /// Takes the address.
+    pub(crate) fn bind(&self, variable: impl Fn(&str) -> Option<String>) -> Result<Bound, Fault> {
+        let said = self.listen.clone().or_else(|| variable(VARIABLE));
+        let text = said.unwrap_or_else(|| USUAL.to_owned());
+        let address = resolved(&text)?;
+        self.check(address)?;
+        let listener = TcpListener::bind(address).map_err(|error| {
+            Fault::new(Blame::Machine, format!("cannot listen on {address}: {error}"))
+                .hint("another server may run there; choose another with --listen")
+        })?;
+        let bound = listener.local_addr().map_err(|error| {
+            Fault::new(Blame::Machine, format!("the address cannot be told: {error}"))
+        })?;
+        let tls = match (&self.tls_cert, &self.tls_key) {
+            (Some(cert), Some(key)) => Some(acceptor(cert, key)?),
+            _ => None,
+        };
+        let is_encrypted = tls.is_some() || self.behind_proxy;
+        let hosts = self.hosts(bound);
+        let scheme = if is_encrypted { "https" } else { "http" };
+        let prefix = if is_encrypted { "__Host-" } else { "" };
+        let url = match self.host.first() {
+            Some(host) if self.behind_proxy => format!("{scheme}://{host}"),
+            Some(host) => format!("{scheme}://{host}:{}", bound.port()),
+            None => format!("{scheme}://{bound}"),
+        };
+        let front = Front {
+            hosts,
+            is_insecure: self.insecure_loopback,
+            is_encrypted,
+            cookie: format!("{prefix}agentry-{}", bound.port()),
+            rates: Rates::default(),
+        };
+        Ok(Bound { place: Place { listener, tls }, url, front })
+    }
+
+    fn check(&self, address: SocketAddr) -> Result<(), Fault> {
+        let wrong = |text: String, hint: &str| Err(Fault::new(Blame::Caller, text).hint(hint));
+        if address.ip().is_loopback() {
+            return match self.behind_proxy && self.insecure_loopback {
+                true => wrong(
+                    "behind a proxy everybody comes from this machine, so everybody must have a key"
+                        .to_owned(),
+                    "leave out --insecure-loopback",
+                ),
+                false => Ok(()),
+            };
+        }
+        if self.insecure_loopback {
+            return wrong(
+                format!("{address} can be reached from elsewhere, so everybody must have a key"),
+                "leave out --insecure-loopback, or listen on 127.0.0.1",
+            );
+        }
+        if self.tls_cert.is_none() && !self.behind_proxy {
+            return wrong(
+                format!(
+                    "{address} can be reached from elsewhere, and nothing encrypts what goes there"
+                ),
+                "name a certificate with --tls-cert and --tls-key, or say --behind-proxy --host NAME",
+            );
+        }
+        if address.ip().is_unspecified() && self.host.is_empty() {
+            return wrong(
+                format!("{address} is every address, so nobody knows what the server is called"),
+                "say it with --host NAME",
+            );
+        }
+        Ok(())
+    }
+
+    fn hosts(&self, bound: SocketAddr) -> Vec<String> {
+        let own = match bound.ip() {
+            ip if ip.is_loopback() => {
+                ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned).to_vec()
+            }
+            ip if ip.is_unspecified() => Vec::new(),
+            IpAddr::V4(ip) => vec![ip.to_string()],
+            IpAddr::V6(ip) => vec![format!("[{ip}]")],
+        };
+        let with_port = own.iter().chain(&self.host).map(|name| format!("{name}:{}", bound.port()));
+        let mut hosts: Vec<String> = with_port.collect();
+        let is_usual = [80, 443].contains(&bound.port()) || self.behind_proxy;
+        hosts.extend(self.host.iter().filter(|_| is_usual).cloned());
+        hosts
+    }
+}
+
+fn resolved(text: &str) -> Result<SocketAddr, Fault> {
+    let wrong = |why: String| {
+        Fault::new(Blame::Caller, format!("`{text}` is no address to listen on: {why}"))
+            .hint("write it such as 127.0.0.1:3000")
+    };
+    let mut found = text.to_socket_addrs().map_err(|error| wrong(error.to_string()))?;
+    // Of the addresses of a name, the one that most clients try last is never better.
+    let all: Vec<SocketAddr> = found.by_ref().collect();
+    let v4 = all.iter().find(|address| address.is_ipv4()).or_else(|| all.first());
+    v4.copied().ok_or_else(|| wrong("it leads nowhere".to_owned()))
+}
+
+fn acceptor(cert: &Path, key: &Path) -> Result<TlsAcceptor, Fault> {
+    let unread = |path: &Path, error: &dyn std::fmt::Display| {
+        Fault::new(Blame::Caller, format!("{} cannot be used: {error}", path.display()))
+            .hint("give a certificate and its key in PEM")
+    };
+    let certs = CertificateDer::pem_file_iter(cert)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(|error| unread(cert, &error))?;
+    let key_of = PrivateKeyDer::from_pem_file(key).map_err(|error| unread(key, &error))?;
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .and_then(|builder| builder.with_no_client_auth().with_single_cert(certs, key_of))
+        .map_err(|error| unread(cert, &error))?;
+    Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(words: &[&str]) -> ListenOptions {
+        use clap::Parser;
+        #[derive(Parser)]
+        struct Line {
+            #[command(flatten)]
+            options: ListenOptions,
+        }
+        Line::parse_from(["serve"].iter().chain(words)).options
+    }
+
+    fn refused(words: &[&str]) -> String {
+        options(words).bind(|_| None).map(|bound| bound.url).unwrap_err().plain()
+    }
+
+    #[test]
+    fn an_address_that_others_reach_needs_encryption_and_a_name() {
+        assert!(refused(&["--listen", "0.0.0.0:0"]).contains("--tls-cert"));
+        assert!(
+            refused(&["--listen", "0.0.0.0:0", "--insecure-loopback"]).contains("must have a key")
+        );
+        let both =
+            ["--listen", "127.0.0.1:0", "--host", "a", "--behind-proxy", "--insecure-loopback"];
+        assert!(refused(&both).contains("proxy"));
+        assert!(refused(&["--listen", "nowhere"]).contains("127.0.0.1:3000"));
+    }
+
+    #[test]
+    fn a_server_of_this_machine_is_called_by_its_own_names_only() {
+        let bound = options(&["--listen", "127.0.0.1:0"]).bind(|_| None).unwrap();
+        let port = bound.place.listener.local_addr().unwrap().port();
+        let names = ["localhost", "127.0.0.1", "[::1]"].map(|name| format!("{name}:{port}"));
+        assert_eq!(bound.front.hosts, names);
+        assert_eq!(bound.front.cookie, format!("agentry-{port}"));
+    }
+
+    #[test]
+    fn behind_a_proxy_the_proxys_name_counts_too() {
+        let words = ["--listen", "127.0.0.1:0", "--behind-proxy", "--host", "agents.example"];
+        let bound = options(&words).bind(|_| None).unwrap();
+        assert!(bound.front.is_encrypted && bound.front.cookie.starts_with("__Host-"));
+        assert!(bound.front.hosts.contains(&"agents.example".to_owned()));
+        assert_eq!(bound.url, "https://agents.example");
+    }
+}

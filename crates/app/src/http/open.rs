@@ -1,0 +1,166 @@
+//! Opens streams: who may listen to what, and from where on.
+//!
+//! Must never: let somebody listen to what they may not read.
+
+use std::sync::Arc;
+
+use agentry_protocol::inbound::EventId;
+use agentry_protocol::{RunId, SessionId};
+use agentry_store::Filter;
+use axum::response::{IntoResponse, Response};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::api::messages::{self, Prompt};
+use super::api::mine;
+use super::hub::Topic;
+use super::refusal::{Code, Refusal};
+use super::server::blocking;
+use super::site::Site;
+use super::stream::{self, Frames, Kind, LineId};
+use super::table::{Raw, read_body, read_query};
+
+/// Which entries somebody listens to.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct EntriesQuery {
+    /// Those after this one; the header `Last-Event-ID` wins. Without either, those from now on.
+    after: Option<u64>,
+    /// Those of this session.
+    session: Option<String>,
+    /// Those of this run.
+    run: Option<String>,
+    /// Also pieces of answers under way.
+    deltas: Option<bool>,
+}
+
+/// A query with nothing in it.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NoQuery {}
+
+/// Opens a stream.
+pub(super) async fn stream(site: Arc<Site>, kind: Kind, raw: Raw) -> Result<Response, Refusal> {
+    let opening = site.clone();
+    match kind {
+        Kind::Entries => {
+            let opened = blocking(move || entries(&opening, &raw)).await?;
+            let Opened { listening, after, of } = opened;
+            Ok(stream::answer(stream::entries(site, listening, after, of)))
+        }
+        Kind::Run => {
+            let (listening, run, after) = blocking(move || run(&opening, &raw)).await?;
+            Ok(stream::answer(stream::run(site, listening, run, after)))
+        }
+        Kind::Message => {
+            let event = blocking(move || message(&opening, &raw)).await?;
+            let (listening, event, after) = event;
+            Ok(stream::answer(stream::message(site, listening, event, after)))
+        }
+        Kind::Prompt => prompt(site, raw).await,
+    }
+}
+
+struct Opened {
+    listening: super::hub::Listening,
+    after: u64,
+    of: Filter,
+}
+
+fn entries(site: &Site, raw: &Raw) -> Result<Opened, Refusal> {
+    let query: EntriesQuery = read_query(&raw.query)?;
+    let session = query.session.as_deref().map(SessionId::new);
+    let run = query.run.as_deref().map(RunId::new);
+    let topic = match (&run, &session) {
+        (Some(run), _) => {
+            mine::run(site, &raw.caller, run.as_str())?;
+            Topic::Run(run.clone())
+        }
+        (None, Some(session)) => {
+            mine::session(site, &raw.caller, session.as_str())?;
+            Topic::Session(session.clone())
+        }
+        (None, None) if raw.caller.is_owner() => Topic::All,
+        (None, None) => {
+            return Err(Refusal::new(Code::Forbidden, "only the owner listens to everything")
+                .hint("name a session or a run of yours"));
+        }
+    };
+    let listening =
+        site.hub.listen(topic, query.deltas.unwrap_or(false), raw.caller.token.as_ref())?;
+    let last = raw.last_event.as_deref().map(|text| {
+        text.parse::<u64>().map_err(|_| Refusal::invalid("Last-Event-ID is no number of an entry"))
+    });
+    let after = last.transpose()?.or(query.after).unwrap_or(listening.after_seq);
+    let of = Filter { session: session.filter(|_| run.is_none()), run, ..Filter::default() };
+    Ok(Opened { listening, after, of })
+}
+
+type RunStream = (super::hub::Listening, RunId, Option<LineId>);
+
+fn run(site: &Site, raw: &Raw) -> Result<RunStream, Refusal> {
+    let NoQuery {} = read_query(&raw.query)?;
+    let row = mine::run(site, &raw.caller, raw.path.first().map_or("", String::as_str))?;
+    let after = line_id(raw)?;
+    let listening = site.hub.listen(Topic::Run(row.id.clone()), true, raw.caller.token.as_ref())?;
+    Ok((listening, row.id, after))
+}
+
+type MessageStream = (super::hub::Listening, EventId, Option<LineId>);
+
+fn message(site: &Site, raw: &Raw) -> Result<MessageStream, Refusal> {
+    let NoQuery {} = read_query(&raw.query)?;
+    let id = raw.path.first().map_or("", String::as_str);
+    let row = mine::message(site, &raw.caller, id)?;
+    listen_to(site, raw, row.id)
+}
+
+fn listen_to(site: &Site, raw: &Raw, event: EventId) -> Result<MessageStream, Refusal> {
+    let after = line_id(raw)?;
+    let listening =
+        site.hub.listen(Topic::Inbound(event.clone()), true, raw.caller.token.as_ref())?;
+    Ok((listening, event, after))
+}
+
+fn line_id(raw: &Raw) -> Result<Option<LineId>, Refusal> {
+    let id = raw.last_event.as_deref().filter(|text| !text.is_empty()).map(|text| {
+        LineId::parse(text).ok_or_else(|| Refusal::invalid("Last-Event-ID was not sent by us"))
+    });
+    id.transpose()
+}
+
+/// A prompt begins a run: its events follow, or where to find them.
+async fn prompt(site: Arc<Site>, raw: Raw) -> Result<Response, Refusal> {
+    let wants_stream = raw.accepts.contains("text/event-stream");
+    let taking = site.clone();
+    let (sent, opened): (messages::Sent, Option<MessageStream>) = blocking(move || {
+        let NoQuery {} = read_query(&raw.query)?;
+        let prompt: Prompt = read_body(&raw.body)?;
+        let sent = messages::take(&taking, &raw.caller, prompt.message(), raw.once.as_deref())?;
+        let opened = match wants_stream {
+            true => Some(listen_to(&taking, &raw, sent.event_id.clone())?),
+            false => None,
+        };
+        Ok((sent, opened))
+    })
+    .await?;
+    let place = format!("/run/{}", messages::escaped(sent.event_id.as_str()));
+    let mut response = match opened {
+        Some((listening, event, after)) => {
+            let frames: Frames = stream::message(site, listening, event, after);
+            stream::answer(frames)
+        }
+        None => {
+            let body = serde_json::to_vec(&sent).unwrap_or_default();
+            let mut response = body.into_response();
+            *response.status_mut() = axum::http::StatusCode::ACCEPTED;
+            let json = axum::http::HeaderValue::from_static("application/json");
+            response.headers_mut().insert(axum::http::header::CONTENT_TYPE, json);
+            response
+        }
+    };
+    if let Ok(place) = axum::http::HeaderValue::from_str(&place) {
+        response.headers_mut().insert(axum::http::header::LOCATION, place);
+    }
+    Ok(response)
+}

@@ -1,0 +1,179 @@
+//! The document of the API, made from the table of routes.
+//!
+//! Must never: say something that the table does not.
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, SchemaGenerator};
+use serde_json::{Map, Value, json};
+
+use super::refusal::Refused;
+use super::table::{Does, Gives, Method, Need, Route};
+
+/// The document, as OpenAPI 3.1.
+pub(super) fn document(routes: &[Route]) -> Value {
+    let mut taken = generator(false);
+    let mut given = generator(true);
+    let mut paths = Map::new();
+    for route in routes {
+        let method = match route.method {
+            Method::Get => "get",
+            Method::Post => "post",
+        };
+        let operation = operation(route, &mut taken, &mut given);
+        let of = paths.entry(route.path).or_insert_with(|| json!({}));
+        of[method] = operation;
+    }
+    let refused = given.subschema_for::<Refused>().to_value();
+    let mut schemas = taken.take_definitions(true);
+    schemas.extend(given.take_definitions(true));
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Agentry",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "Runs agents defined as files in git. Times are milliseconds since 1970.",
+        },
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "responses": {
+                "Refused": {
+                    "description": "Why it is not done",
+                    "content": { "application/json": { "schema": refused } },
+                },
+            },
+            "securitySchemes": {
+                "key": { "type": "http", "scheme": "bearer" },
+            },
+        },
+        "security": [{ "key": [] }],
+    })
+}
+
+/// What is given has all its fields; of what is taken some may be missing.
+fn generator(is_given: bool) -> SchemaGenerator {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.definitions_path = "/components/schemas".into();
+        settings.meta_schema = None;
+    });
+    match is_given {
+        true => settings.for_serialize().into_generator(),
+        false => settings.for_deserialize().into_generator(),
+    }
+}
+
+fn operation(route: &Route, taken: &mut SchemaGenerator, given: &mut SchemaGenerator) -> Value {
+    let mut operation = json!({
+        "summary": route.words,
+        "description": description(route.need),
+        "operationId": name(route),
+        "parameters": parameters(route, taken),
+        "responses": { "default": { "$ref": "#/components/responses/Refused" } },
+    });
+    let (status, content) = match &route.answer {
+        Gives::Json(204, _) => (204, None),
+        Gives::Json(status, describe) => {
+            let schema = describe(given).to_value();
+            (*status, Some(("application/json", json!({ "schema": schema }))))
+        }
+        Gives::Other(status, content_type) => (*status, Some((*content_type, json!({})))),
+    };
+    let mut response = json!({ "description": route.words });
+    if let Some((content_type, content)) = content {
+        response["content"] = json!({ content_type: content });
+    }
+    operation["responses"][status.to_string()] = response;
+    if let Some(body) = route.body {
+        let schema = body(taken).to_value();
+        operation["requestBody"] = json!({
+            "required": true,
+            "content": { "application/json": { "schema": schema } },
+        });
+    }
+    if route.need == Need::Nobody {
+        operation["security"] = json!([]);
+    }
+    if matches!(route.work, Does::Streams(_)) {
+        operation["x-stream"] = json!(true);
+    }
+    operation
+}
+
+fn description(need: Need) -> String {
+    match need {
+        Need::Owner(scope) => format!("For the owner, with a key that opens `{scope}`."),
+        Need::Anybody(scope) => format!("With a key that opens `{scope}`; each gets their own."),
+        Need::Key => "With any key.".to_owned(),
+        Need::Nobody => "Without a key.".to_owned(),
+    }
+}
+
+/// Such as `getApiSessionsId`.
+fn name(route: &Route) -> String {
+    let method = match route.method {
+        Method::Get => "get",
+        Method::Post => "post",
+    };
+    let words = route.path.split(|sign: char| !sign.is_ascii_alphanumeric());
+    let upper = |word: &str| {
+        let mut signs = word.chars();
+        let first = signs.next().map(|sign| sign.to_ascii_uppercase());
+        first.into_iter().chain(signs).collect::<String>()
+    };
+    method.to_owned() + &words.map(upper).collect::<String>()
+}
+
+fn parameters(route: &Route, taken: &mut SchemaGenerator) -> Value {
+    let parts = route.path.split('/').filter_map(|part| {
+        let name = part.strip_prefix('{')?.strip_suffix('}')?;
+        Some(json!({
+            "name": name, "in": "path", "required": true,
+            "schema": { "type": "string", "minLength": 1 },
+        }))
+    });
+    let mut all: Vec<Value> = parts.collect();
+    let described = (route.query)(taken).to_value();
+    let schema = resolved(&described, taken);
+    let required: Vec<&str> = schema["required"]
+        .as_array()
+        .map(|all| all.iter().filter_map(Value::as_str).collect())
+        .unwrap_or_default();
+    for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
+        all.push(json!({
+            "name": name, "in": "query", "required": required.contains(&name.as_str()),
+            "description": schema["description"], "schema": plain(schema),
+        }));
+    }
+    Value::Array(all)
+}
+
+/// What is left out is not null in a query.
+fn plain(schema: &Value) -> Value {
+    let mut schema = schema.clone();
+    if let Some(fields) = schema.as_object_mut() {
+        fields.remove("description");
+        if let Some(kinds) = fields.get_mut("type").and_then(Value::as_array_mut) {
+            kinds.retain(|kind| kind != "null");
+        }
+        if let Some(first) =
+            fields.get("type").and_then(Value::as_array).and_then(|all| all.first().cloned())
+        {
+            fields.insert("type".to_owned(), first);
+        }
+        if let Some(any) = fields.get_mut("anyOf").and_then(Value::as_array_mut) {
+            any.retain(|one| one["type"] != "null");
+        }
+    }
+    schema
+}
+
+fn resolved(schema: &Value, taken: &SchemaGenerator) -> Value {
+    let name = schema["$ref"].as_str().and_then(|path| path.rsplit('/').next());
+    let found = name.and_then(|name| taken.definitions().get(name));
+    found.cloned().unwrap_or_else(|| schema.clone())
+}
+
+/// The schema of an answer that is not ours to describe.
+#[derive(serde::Serialize, JsonSchema)]
+#[serde(transparent)]
+pub(super) struct Document(pub(super) Value);

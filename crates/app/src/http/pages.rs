@@ -1,0 +1,97 @@
+//! The console: files that were built into the binary.
+//!
+//! Must never: answer with anything that is not a file of the console.
+
+use rust_embed::{Embed, EmbeddedFile};
+
+/// What `npm run build` makes of `console/`; empty in a build without it.
+#[derive(Embed)]
+#[folder = "../../console/dist"]
+#[allow_missing = true]
+struct Files;
+
+/// A build without the console says how to get it.
+const UNBUILT: &str = include_str!("pages/unbuilt.html");
+
+/// A file on its way.
+pub(super) struct Page {
+    pub(super) body: Vec<u8>,
+    pub(super) content_type: &'static str,
+    pub(super) encoding: Option<&'static str>,
+    /// Whether its name changes with its content.
+    pub(super) is_lasting: bool,
+}
+
+/// The file that a path names, or the page that finds its own way from there.
+pub(super) fn page(path: &str, accepts: &str) -> Option<Page> {
+    let name = path.trim_start_matches('/');
+    if let Some(page) = file(name, accepts).filter(|_| !name.is_empty()) {
+        return Some(page);
+    }
+    // A file that is not there is not a page.
+    let last = name.rsplit('/').next().unwrap_or_default();
+    if name.starts_with("assets/") || last.contains('.') {
+        return None;
+    }
+    file("index.html", accepts).or_else(|| {
+        let body = UNBUILT.as_bytes().to_vec();
+        Some(Page {
+            body,
+            content_type: "text/html; charset=utf-8",
+            encoding: None,
+            is_lasting: false,
+        })
+    })
+}
+
+/// In the shortest form that the browser takes.
+fn file(name: &str, accepts: &str) -> Option<Page> {
+    let content_type = content_type(name)?;
+    let is_lasting = name.starts_with("assets/");
+    let page = |file: EmbeddedFile, encoding| Page {
+        body: file.data.into_owned(),
+        content_type,
+        encoding,
+        is_lasting,
+    };
+    let takes = |word: &str| {
+        accepts.split(',').any(|part| {
+            let mut parts = part.split(';').map(str::trim);
+            parts.next() == Some(word) && parts.all(|quality| quality != "q=0")
+        })
+    };
+    for (word, end) in [("br", "br"), ("gzip", "gz")] {
+        if let Some(file) = takes(word).then(|| Files::get(&format!("{name}.{end}"))).flatten() {
+            return Some(page(file, Some(word)));
+        }
+    }
+    Files::get(name).map(|file| page(file, None))
+}
+
+fn content_type(name: &str) -> Option<&'static str> {
+    Some(match name.rsplit('.').next()? {
+        "html" => "text/html; charset=utf-8",
+        "js" => "text/javascript; charset=utf-8",
+        "css" => "text/css; charset=utf-8",
+        "svg" => "image/svg+xml",
+        "png" => "image/png",
+        "ico" => "image/x-icon",
+        "json" | "webmanifest" => "application/manifest+json",
+        "woff2" => "font/woff2",
+        "txt" => "text/plain; charset=utf-8",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_of_the_console_is_its_page_and_a_missing_file_is_nothing() {
+        assert!(page("/", "").is_some_and(|page| page.content_type.starts_with("text/html")));
+        assert!(page("/runs/run_1", "br").is_some());
+        assert!(page("/assets/gone.js", "br").is_none());
+        assert!(page("/../Cargo.toml", "").is_none());
+    }
+}

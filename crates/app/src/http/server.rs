@@ -1,0 +1,353 @@
+//! Takes connections, reads requests, and sends what the routes answer.
+//!
+//! What waits for a disk runs on threads of its own; only bytes are moved here.
+//!
+//! Must never: hold more of a request than it may have, or wait for a peer without an end.
+
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{RawPathParams, Request};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::response::Response;
+use axum::routing::{MethodFilter, on};
+use http_body_util::{BodyExt, Limited};
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use rustix::net::sockopt;
+use tokio::runtime::Runtime;
+use tokio::sync::{Semaphore, watch};
+use tokio_rustls::TlsAcceptor;
+use tower_service::Service;
+
+use super::front::one;
+use super::open;
+use super::pages;
+use super::refusal::{Code, Refusal, Refused};
+use super::site::Site;
+use super::table::{Answer, Does, Method, Need, Raw, Route};
+use crate::fault::{Blame, Fault};
+use crate::limits::{
+    ANSWER_THREADS_MAX, BODY_BYTES_MAX, BODY_TIME_MAX, CONNECTIONS_MAX, HEAD_BYTES_MAX,
+    HEAD_TIME_MAX, HEADERS_MAX, STREAMS_END_TIME_MAX, UNREAD_TIME_MAX,
+};
+
+/// What every answer has, so that a browser does nothing with it that it should not.
+const HEADERS: [(&str, &str); 8] = [
+    (
+        "content-security-policy",
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
+         img-src 'self' data:; font-src 'self'; manifest-src 'self'; base-uri 'none'; \
+         form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
+         trusted-types agentry dompurify svelte-trusted-html",
+    ),
+    ("x-content-type-options", "nosniff"),
+    ("referrer-policy", "no-referrer"),
+    ("x-frame-options", "DENY"),
+    ("cross-origin-opener-policy", "same-origin"),
+    ("cross-origin-resource-policy", "same-origin"),
+    ("permissions-policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
+    ("x-robots-tag", "noindex"),
+];
+
+/// The server under way.
+pub(crate) struct Server {
+    runtime: Runtime,
+    stop: watch::Sender<bool>,
+    /// A place for each connection that there may be.
+    room: Arc<Semaphore>,
+    site: Arc<Site>,
+}
+
+impl Server {
+    /// Begins to take connections.
+    pub(crate) fn start(
+        site: Arc<Site>,
+        listener: TcpListener,
+        tls: Option<TlsAcceptor>,
+        routes: Vec<Route>,
+    ) -> Result<Self, Fault> {
+        let machine = |error: std::io::Error| {
+            Fault::new(Blame::Machine, format!("the server does not start: {error}"))
+        };
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .max_blocking_threads(ANSWER_THREADS_MAX)
+            .thread_name("http")
+            .enable_all()
+            .build()
+            .map_err(machine)?;
+        listener.set_nonblocking(true).map_err(machine)?;
+        let (stop, stopped) = watch::channel(false);
+        let router = router(&site, routes);
+        let listener = {
+            let _entered = runtime.enter();
+            tokio::net::TcpListener::from_std(listener).map_err(machine)?
+        };
+        let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+        runtime.spawn(accept(listener, tls, router, (stopped, room.clone())));
+        Ok(Self { runtime, stop, room, site })
+    }
+
+    /// Takes no more connections, tells all who listen, and gives them a moment.
+    pub(crate) fn stop(self) {
+        self.stop.send(true).unwrap_or_default();
+        self.site.hub.close();
+        let all = u32::try_from(CONNECTIONS_MAX).unwrap_or(u32::MAX);
+        let over = self.room.acquire_many_owned(all);
+        // Who does not go in time is cut off.
+        let waited = async { tokio::time::timeout(STREAMS_END_TIME_MAX, over).await };
+        drop(self.runtime.block_on(waited));
+        self.runtime.shutdown_timeout(STREAMS_END_TIME_MAX);
+    }
+}
+
+async fn accept(
+    listener: tokio::net::TcpListener,
+    tls: Option<TlsAcceptor>,
+    router: Router,
+    (mut stopped, room): (watch::Receiver<bool>, Arc<Semaphore>),
+) {
+    loop {
+        let taken = tokio::select! {
+            taken = listener.accept() => taken,
+            _ = stopped.changed() => return,
+        };
+        let Ok((stream, peer)) = taken else {
+            // No more files, or a peer that went away: the next may be better.
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            continue;
+        };
+        let Ok(place) = room.clone().try_acquire_owned() else { continue };
+        prepare(&stream);
+        let (tls, router, stopped) = (tls.clone(), router.clone(), stopped.clone());
+        tokio::spawn(async move {
+            match tls {
+                None => talk(stream, peer, router, stopped).await,
+                Some(tls) => {
+                    let agreed = tokio::time::timeout(HEAD_TIME_MAX, tls.accept(stream)).await;
+                    if let Ok(Ok(stream)) = agreed {
+                        talk(stream, peer, router, stopped).await;
+                    }
+                }
+            }
+            drop(place);
+        });
+    }
+}
+
+/// What is small is sent at once, and a peer that reads nothing is let go. Without either it works too.
+fn prepare(stream: &tokio::net::TcpStream) {
+    stream.set_nodelay(true).unwrap_or_default();
+    let ms = u32::try_from(UNREAD_TIME_MAX.as_millis()).unwrap_or(u32::MAX);
+    #[cfg(target_os = "linux")]
+    sockopt::set_tcp_user_timeout(stream, ms).unwrap_or_default();
+}
+
+async fn talk<S>(stream: S, peer: SocketAddr, router: Router, mut stopped: watch::Receiver<bool>)
+where
+    S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
+{
+    let service = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
+        let mut router = router.clone();
+        async move {
+            let mut request = request.map(Body::new);
+            request.extensions_mut().insert(Peer(peer));
+            let answered = router.call(request).await;
+            answered.map(finished)
+        }
+    });
+    let mut builder = hyper::server::conn::http1::Builder::new();
+    builder
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIME_MAX)
+        .max_headers(HEADERS_MAX)
+        .max_buf_size(HEAD_BYTES_MAX);
+    let connection = builder.serve_connection(TokioIo::new(stream), service);
+    let mut connection = std::pin::pin!(connection);
+    tokio::select! {
+        // What went wrong with a connection concerns nobody but its peer.
+        _ = connection.as_mut() => return,
+        _ = stopped.changed() => connection.as_mut().graceful_shutdown(),
+    }
+    connection.await.unwrap_or(());
+}
+
+/// Where a request comes from.
+#[derive(Clone, Copy)]
+struct Peer(SocketAddr);
+
+fn finished(mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    for (name, value) in HEADERS {
+        headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+    }
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    response
+}
+
+fn router(site: &Arc<Site>, routes: Vec<Route>) -> Router {
+    let mut router = Router::new();
+    for route in routes {
+        let filter = match route.method {
+            Method::Get => MethodFilter::GET,
+            Method::Post => MethodFilter::POST,
+        };
+        let (site, path, route) = (site.clone(), route.path, Arc::new(route));
+        let serve = move |params: RawPathParams, request: Request| {
+            let (site, route) = (site.clone(), route.clone());
+            let path = params.iter().map(|(_, value)| value.to_owned()).collect();
+            async move { answered(serve(site, route, path, request).await) }
+        };
+        router = router.route(path, on(filter, serve));
+    }
+    let paged = site.clone();
+    let unknown = site.clone();
+    router
+        .fallback(move |request: Request| {
+            let site = paged.clone();
+            async move { answered(page(&site, &request)) }
+        })
+        .method_not_allowed_fallback(move |request: Request| {
+            let site = unknown.clone();
+            async move { answered(wrong_method(&site, &request)) }
+        })
+}
+
+fn answered(result: Result<Response, Refusal>) -> Response {
+    result.unwrap_or_else(|refusal| {
+        let mut answer = Answer {
+            status: refusal.code.status(),
+            content_type: "application/json",
+            body: Vec::new(),
+            headers: Vec::new(),
+        };
+        if let Some(seconds) = refusal.retry_after {
+            answer.headers.push(("retry-after", seconds.to_string()));
+        }
+        if refusal.code == Code::Unauthenticated {
+            answer.headers.push(("www-authenticate", "Bearer".to_owned()));
+        }
+        answer.body = serde_json::to_vec(&Refused { error: refusal }).unwrap_or_default();
+        response(answer)
+    })
+}
+
+fn response(answer: Answer) -> Response {
+    let mut response = Response::new(Body::from(answer.body));
+    *response.status_mut() =
+        StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(answer.content_type));
+    for (name, value) in answer.headers {
+        if let Ok(value) = HeaderValue::from_str(&value) {
+            headers.append(HeaderName::from_static(name), value);
+        }
+    }
+    response
+}
+
+async fn serve(
+    site: Arc<Site>,
+    route: Arc<Route>,
+    path: Vec<String>,
+    request: Request,
+) -> Result<Response, Refusal> {
+    let (parts, body) = request.into_parts();
+    site.front.admit(&parts.method, &parts.headers)?;
+    let peer = parts.extensions.get::<Peer>().map(|peer| peer.0.ip());
+    let peer = peer.ok_or_else(|| Refusal::new(Code::Internal, "a request from nowhere"))?;
+    let method = parts.method.clone();
+    let (identifying, headers, need) = (site.clone(), parts.headers.clone(), route.need);
+    let caller = blocking(move || {
+        let asked = (&method, &headers);
+        identifying.front.caller(&identifying.keys, asked, need, peer)
+    })
+    .await?;
+    let body = read(&parts.headers, body).await?;
+    let raw = Raw {
+        caller,
+        path,
+        query: parts.uri.query().unwrap_or_default().to_owned(),
+        body,
+        once: one(&parts.headers, "idempotency-key").map(str::to_owned),
+        last_event: one(&parts.headers, "last-event-id").map(str::to_owned),
+        accepts: one(&parts.headers, "accept").unwrap_or_default().to_owned(),
+    };
+    match route.work.clone() {
+        Does::Streams(kind) => open::stream(site, kind, raw).await,
+        Does::Answers(work) => {
+            let working = site.clone();
+            let answer = blocking(move || work(&working, raw)).await;
+            let was_wrong =
+                matches!(&answer, Err(refusal) if refusal.code == Code::Unauthenticated);
+            if was_wrong && need == Need::Nobody {
+                site.front.rates.wrong_code(peer)?;
+            }
+            answer.map(response)
+        }
+    }
+}
+
+/// Runs something that may wait for a disk.
+pub(super) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
+) -> Result<T, Refusal> {
+    let broke = |_| Refusal::new(Code::Internal, "the work broke down; the server's log says why");
+    tokio::task::spawn_blocking(work).await.map_err(broke)?
+}
+
+async fn read(headers: &axum::http::HeaderMap, body: Body) -> Result<Vec<u8>, Refusal> {
+    if headers.contains_key(header::CONTENT_ENCODING) {
+        return Err(Refusal::new(Code::Unsupported, "a body must not be encoded"));
+    }
+    let collecting = Limited::new(body, BODY_BYTES_MAX).collect();
+    let collected = tokio::time::timeout(BODY_TIME_MAX, collecting).await;
+    let collected = collected
+        .map_err(|_| Refusal::new(Code::Timeout, "the body did not come in time"))?
+        .map_err(|error| match error.is::<http_body_util::LengthLimitError>() {
+            true => {
+                let message = format!("a body has at most {BODY_BYTES_MAX} bytes");
+                Refusal::new(Code::TooLarge, message)
+            }
+            false => Refusal::invalid("the body cannot be read"),
+        })?;
+    let bytes = collected.to_bytes().to_vec();
+    let kind = one(headers, header::CONTENT_TYPE.as_str()).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    if !bytes.is_empty() && !kind.eq_ignore_ascii_case("application/json") {
+        return Err(Refusal::new(Code::Unsupported, "a body must be JSON")
+            .hint("send `Content-Type: application/json`"));
+    }
+    Ok(bytes)
+}
+
+/// A file of the console. There is nothing in it that anybody could not have.
+fn page(site: &Site, request: &Request) -> Result<Response, Refusal> {
+    site.front.admit(request.method(), request.headers())?;
+    let path = request.uri().path();
+    let is_page = [axum::http::Method::GET, axum::http::Method::HEAD].contains(request.method());
+    let is_api = path == "/api" || path.starts_with("/api/") || path == "/run";
+    let accepts = one(request.headers(), "accept-encoding").unwrap_or_default();
+    let found = (is_page && !is_api).then(|| pages::page(path, accepts)).flatten();
+    let found = found.ok_or_else(|| {
+        Refusal::new(Code::NotFound, "there is nothing here")
+            .hint("GET /api/openapi.json lists all routes")
+    })?;
+    let lasting = "public, max-age=31536000, immutable";
+    let mut headers =
+        vec![("cache-control", if found.is_lasting { lasting } else { "no-cache" }.to_owned())];
+    headers.push(("vary", "accept-encoding".to_owned()));
+    headers.extend(found.encoding.map(|encoding| ("content-encoding", encoding.to_owned())));
+    let (body, content_type) = (found.body, found.content_type);
+    Ok(response(Answer { status: 200, content_type, body, headers }))
+}
+
+fn wrong_method(site: &Site, request: &Request) -> Result<Response, Refusal> {
+    site.front.admit(request.method(), request.headers())?;
+    Err(Refusal::new(Code::WrongMethod, "this is not done with this method")
+        .hint("GET /api/openapi.json lists all routes"))
+}

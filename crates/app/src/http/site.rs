@@ -1,0 +1,35 @@
+//! What every route has at hand.
+//!
+//! Must never: hold what only one route needs.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use agentry_runtime::Host as Parts;
+use agentry_runtime::channel::Adapter;
+
+use super::auth::Keys;
+use super::front::Front;
+use super::hub::Hub;
+use crate::reception::Reception;
+
+/// What every route has at hand.
+pub(crate) struct Site {
+    /// The parts of the runtime; the ledger among them.
+    pub(crate) parts: Arc<Parts>,
+    /// The definitions, as of a moment ago.
+    pub(crate) reception: Arc<Reception>,
+    /// The channels' programs, by name.
+    pub(crate) adapters: BTreeMap<String, Arc<Adapter>>,
+    /// The directory of the definitions.
+    pub(crate) project: PathBuf,
+    /// When the server began, in milliseconds since 1970.
+    pub(crate) started: u64,
+    /// How it is reached.
+    pub(crate) front: Front,
+    /// Who may come in.
+    pub(crate) keys: Keys,
+    /// What goes out as it happens.
+    pub(crate) hub: Arc<Hub>,
+}

@@ -1,0 +1,367 @@
+//! Streams of events: the ledger as it grows, and runs as seed 003 shows them.
+//!
+//! A stream first sends what the listener missed, from the ledger, and then what comes. Every frame that stands
+//! for an entry has an id by which the stream goes on after a break; pieces of answers have none.
+//!
+//! Must never: send an entry twice, or leave one out.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use agentry_protocol::RunId;
+use agentry_protocol::agent_event::{AgentEvent, AgentLine, StopReason};
+use agentry_protocol::envelope::{About, Envelope};
+use agentry_protocol::event::Event;
+use agentry_protocol::inbound::EventId;
+use agentry_protocol::intake::Intake;
+use agentry_store::{Filter, InboundStatus};
+use axum::response::sse;
+use futures_core::Stream;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use super::hub::{Bye, Frame, Listening, Piece, Recorded, Said};
+use super::refusal::{Code, Refusal};
+use super::site::Site;
+use crate::limits::{STREAM_PAGE_ENTRIES, STREAM_QUIET_TIME_MAX, STREAM_UNSENT_FRAMES_MAX};
+use crate::lines::{self, Lines};
+
+/// Which stream a route gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The entries of the ledger.
+    Entries,
+    /// A run that a prompt begins.
+    Prompt,
+    /// What answers something that came in.
+    Message,
+    /// A run that is there.
+    Run,
+}
+
+/// Frames on their way to one listener.
+pub(crate) struct Frames(mpsc::Receiver<sse::Event>);
+
+impl Stream for Frames {
+    type Item = Result<sse::Event, Infallible>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.0.poll_recv(context).map(|event| event.map(Ok))
+    }
+}
+
+/// The listener is gone.
+struct Gone;
+
+/// Where frames go.
+#[derive(Clone)]
+struct Out(mpsc::Sender<sse::Event>);
+
+impl Out {
+    async fn send(&self, event: sse::Event) -> Result<(), Gone> {
+        self.0.send(event).await.map_err(|_| Gone)
+    }
+
+    async fn named(&self, name: &str, data: &Value) -> Result<(), Gone> {
+        self.send(sse::Event::default().event(name).data(data.to_string())).await
+    }
+
+    /// What comes next, unless the listener goes away first.
+    async fn next(&self, listening: &mut Listening) -> Result<Option<Frame>, Gone> {
+        tokio::select! {
+            frame = listening.next() => Ok(frame),
+            () = self.0.closed() => Err(Gone),
+        }
+    }
+
+    async fn bye(&self, bye: Bye) -> Result<(), Gone> {
+        self.named("bye", &json!({ "reason": bye.as_str() })).await
+    }
+}
+
+/// The answer that sends frames for as long as there are some.
+pub(crate) fn answer(frames: Frames) -> axum::response::Response {
+    use axum::response::IntoResponse;
+    let quiet = sse::KeepAlive::new().interval(STREAM_QUIET_TIME_MAX).text("");
+    sse::Sse::new(frames).keep_alive(quiet).into_response()
+}
+
+/// The entries of the ledger that somebody listens to, from a place on.
+pub(crate) fn entries(site: Arc<Site>, listening: Listening, after: u64, of: Filter) -> Frames {
+    let (out, frames) = mpsc::channel(STREAM_UNSENT_FRAMES_MAX);
+    tokio::spawn(async move {
+        // Who went away needs nothing more.
+        feed_entries(&site, listening, after, &of, &Out(out)).await.unwrap_or(());
+    });
+    Frames(frames)
+}
+
+async fn feed_entries(
+    site: &Arc<Site>,
+    mut listening: Listening,
+    after: u64,
+    of: &Filter,
+    out: &Out,
+) -> Result<(), Gone> {
+    let until = listening.after_seq;
+    let mut past = Past { site, of: of.clone(), after, until };
+    loop {
+        let Ok(page) = past.next().await else { return out.bye(Bye::Stopping).await };
+        if page.is_empty() {
+            break;
+        }
+        for envelope in page {
+            out.send(entry(&Recorded::new(envelope))).await?;
+        }
+    }
+    out.named("hello", &json!({ "seq": until })).await?;
+    for piece in std::mem::take(&mut listening.partial) {
+        out.named("delta", &piece_value(&piece)).await?;
+    }
+    loop {
+        match out.next(&mut listening).await? {
+            Some(Frame::Entry(recorded)) => out.send(entry(&recorded)).await?,
+            Some(Frame::Piece(piece)) => out.named("delta", &piece_value(&piece)).await?,
+            Some(Frame::Bye(bye)) => return out.bye(bye).await,
+            None => return out.bye(Bye::Slow).await,
+        }
+    }
+}
+
+fn entry(recorded: &Recorded) -> sse::Event {
+    let seq = recorded.envelope.seq.to_string();
+    sse::Event::default().event("entry").id(seq).data(recorded.text())
+}
+
+fn piece_value(piece: &Piece) -> Value {
+    let (kind, content) = match &piece.said {
+        Said::Text(text) => ("text", text.as_str()),
+        Said::Thinking(text) => ("thinking", text.as_str()),
+        Said::Restart => ("restart", ""),
+        Said::Progress(text) => ("progress", text.as_str()),
+    };
+    json!({
+        "sessionId": piece.about.session, "runId": piece.about.run, "turnId": piece.about.turn,
+        "asked": piece.asked, "kind": kind, "content": content, "callId": piece.call,
+        "whole": piece.whole,
+    })
+}
+
+/// What a listener missed, a page at a time.
+struct Past<'a> {
+    site: &'a Arc<Site>,
+    of: Filter,
+    after: u64,
+    until: u64,
+}
+
+impl Past<'_> {
+    async fn next(&mut self) -> Result<Vec<Envelope>, Refusal> {
+        if self.after >= self.until {
+            return Ok(Vec::new());
+        }
+        let (site, of, after) = (self.site.clone(), self.of.clone(), self.after);
+        let read = move || site.parts.ledger.read_from(after, &of, STREAM_PAGE_ENTRIES);
+        let read = tokio::task::spawn_blocking(read).await;
+        let mut page = read.map_err(|_| Refusal::new(Code::Internal, "a reader broke down"))??;
+        page.retain(|envelope| envelope.seq <= self.until);
+        self.after = page.last().map_or(self.until, |envelope| envelope.seq);
+        Ok(page)
+    }
+}
+
+/// Where an AgentEvent stands: the entry, and which of its lines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct LineId {
+    /// The entry.
+    pub(crate) seq: u64,
+    /// Which of its lines, from zero.
+    pub(crate) line: usize,
+}
+
+impl LineId {
+    /// As it was sent.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let (seq, line) = text.split_once('.').unwrap_or((text, "0"));
+        Some(Self { seq: seq.parse().ok()?, line: line.parse().ok()? })
+    }
+
+    fn text(self) -> String {
+        match self.line {
+            0 => self.seq.to_string(),
+            line => format!("{}.{line}", self.seq),
+        }
+    }
+}
+
+/// A run, as AgentEvents, after the one that the listener has.
+pub(crate) fn run(
+    site: Arc<Site>,
+    listening: Listening,
+    run: RunId,
+    after: Option<LineId>,
+) -> Frames {
+    let (out, frames) = mpsc::channel(STREAM_UNSENT_FRAMES_MAX);
+    tokio::spawn(async move {
+        let mut speaking =
+            Speaking { lines: Lines::default(), after, out: Out(out), is_over: false };
+        speaking.follow(&site, listening, Some(run), None).await.unwrap_or(());
+    });
+    Frames(frames)
+}
+
+/// What answers something that came in, as AgentEvents.
+pub(crate) fn message(
+    site: Arc<Site>,
+    listening: Listening,
+    event: EventId,
+    after: Option<LineId>,
+) -> Frames {
+    let (out, frames) = mpsc::channel(STREAM_UNSENT_FRAMES_MAX);
+    tokio::spawn(async move {
+        let mut speaking =
+            Speaking { lines: Lines::default(), after, out: Out(out), is_over: false };
+        speaking.answer(&site, listening, event).await.unwrap_or(());
+    });
+    Frames(frames)
+}
+
+/// A stream of AgentEvents.
+struct Speaking {
+    lines: Lines,
+    /// What the listener has.
+    after: Option<LineId>,
+    out: Out,
+    is_over: bool,
+}
+
+impl Speaking {
+    async fn answer(
+        &mut self,
+        site: &Arc<Site>,
+        listening: Listening,
+        event: EventId,
+    ) -> Result<(), Gone> {
+        let (reading, asked) = (site.clone(), event.clone());
+        let row = tokio::task::spawn_blocking(move || reading.parts.ledger.inbound(&asked)).await;
+        let Ok(Ok(Some(row))) = row else { return self.out.bye(Bye::Stopping).await };
+        let settled = row.settled_seq.filter(|seq| *seq <= listening.after_seq);
+        if let (Some(seq), None) = (settled, &row.run) {
+            let why = row.why.clone().unwrap_or_else(|| row.status.as_str().to_owned());
+            let code = if row.status == InboundStatus::Denied { "denied" } else { "not_run" };
+            return self.refuse(seq, code, &why).await;
+        }
+        let mut listening = listening;
+        if let Some(run) = &row.run {
+            listening.after_seq = site.hub.follow(&listening, run.clone());
+        }
+        self.follow(site, listening, row.run, Some(event)).await
+    }
+
+    async fn follow(
+        &mut self,
+        site: &Arc<Site>,
+        mut listening: Listening,
+        run: Option<RunId>,
+        event: Option<EventId>,
+    ) -> Result<(), Gone> {
+        if let Some(run) = run {
+            let of = Filter { run: Some(run), ..Filter::default() };
+            let mut past = Past { site, of, after: 0, until: listening.after_seq };
+            loop {
+                let Ok(page) = past.next().await else { return self.out.bye(Bye::Stopping).await };
+                if page.is_empty() {
+                    break;
+                }
+                for envelope in &page {
+                    self.entry(envelope, event.as_ref()).await?;
+                }
+            }
+        }
+        while !self.is_over {
+            match self.out.next(&mut listening).await? {
+                Some(Frame::Entry(recorded)) if recorded.envelope.seq <= listening.after_seq => {}
+                Some(Frame::Entry(recorded)) => {
+                    self.entry(&recorded.envelope, event.as_ref()).await?;
+                }
+                Some(Frame::Piece(piece)) => self.piece(&piece).await?,
+                Some(Frame::Bye(bye)) => return self.out.bye(bye).await,
+                None => return self.out.bye(Bye::Slow).await,
+            }
+        }
+        Ok(())
+    }
+
+    async fn entry(&mut self, envelope: &Envelope, event: Option<&EventId>) -> Result<(), Gone> {
+        if let Some((code, why)) = refused(envelope, event) {
+            return self.refuse(envelope.seq, code, &why).await;
+        }
+        for (line, said) in self.lines.of(envelope).into_iter().enumerate() {
+            self.line(LineId { seq: envelope.seq, line }, &said).await?;
+        }
+        Ok(())
+    }
+
+    async fn line(&mut self, id: LineId, line: &AgentLine) -> Result<(), Gone> {
+        self.is_over |= matches!(line.event, AgentEvent::Done { .. });
+        if self.after.is_some_and(|after| id <= after) {
+            return Ok(());
+        }
+        self.out.send(sse::Event::default().id(id.text()).data(lines::text(line))).await
+    }
+
+    /// Only what is being said; how far a tool is stands in other streams.
+    async fn piece(&mut self, piece: &Piece) -> Result<(), Gone> {
+        let Said::Text(text) = &piece.said else { return Ok(()) };
+        let event = AgentEvent::Text { content: text.clone(), is_partial: true };
+        let line = AgentLine { event, seq: piece.asked, about: piece.about.clone() };
+        self.out.send(sse::Event::default().data(lines::text(&line))).await
+    }
+
+    /// There is no run, and this is why.
+    async fn refuse(&mut self, seq: u64, code: &str, why: &str) -> Result<(), Gone> {
+        let (code, message) = (code.to_owned(), why.to_owned());
+        let error = AgentEvent::Error { code, message, recoverable: false };
+        let usage = agentry_protocol::message::Usage::default().into();
+        let stop_reason = StopReason::Error;
+        let done = AgentEvent::Done { stop_reason, result: None, iterations: None, usage };
+        for (line, event) in [error, done].into_iter().enumerate() {
+            let said = AgentLine { event, seq: Some(seq), about: About::default() };
+            self.line(LineId { seq, line }, &said).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether an entry says that something that came in has no run, and why.
+fn refused(envelope: &Envelope, asked: Option<&EventId>) -> Option<(&'static str, String)> {
+    let Event::Intake(intake) = &envelope.event else { return None };
+    if let Intake::Unrun { event, why, detail } = intake
+        && asked == Some(event)
+    {
+        return Some(("not_run", detail.clone().unwrap_or_else(|| why.to_string())));
+    }
+    if let Intake::Decided { record } = intake
+        && record.event_id.as_ref() == asked
+        && record.decision.effect == agentry_protocol::access::Effect::Deny
+    {
+        return Some(("denied", agentry_runtime::trace::decided(record)));
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_of_lines_are_read_as_they_are_written_and_stand_in_order() {
+        let ids = [(7, 0), (7, 1), (8, 0)].map(|(seq, line)| LineId { seq, line });
+        assert_eq!(ids.map(LineId::text), ["7", "7.1", "8"]);
+        assert!(ids.iter().all(|id| LineId::parse(&id.text()) == Some(*id)));
+        assert!(ids.is_sorted());
+        assert_eq!(LineId::parse("seven"), None);
+    }
+}

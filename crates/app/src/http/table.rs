@@ -1,0 +1,321 @@
+//! All routes: each says once who may call it, what it takes and what it gives.
+//!
+//! The server and the document of the API are both made from this. A route that names no scope cannot be
+//! written down, so none can be open by accident.
+//!
+//! Must never: run a route for somebody whose key does not open it.
+
+use std::sync::Arc;
+
+use agentry_protocol::token::Scope;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::auth::Caller;
+use super::refusal::{Code, Refusal};
+use super::site::Site;
+
+/// How a route is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Method {
+    /// Looks.
+    Get,
+    /// Does something.
+    Post,
+}
+
+/// Who may call a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// The owner, with a key that has this scope.
+    Owner(Scope),
+    /// Anybody who has a key with this scope; the route sees to it that each gets their own.
+    Anybody(Scope),
+    /// Whoever has a key at all.
+    Key,
+    /// Anybody: whoever calls it has no key yet.
+    Nobody,
+}
+
+/// A route that takes no query or no body.
+#[derive(Clone, Copy, Debug, Default, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Nothing {}
+
+/// What a request asks for, once it is known who asks.
+pub(crate) struct Asked<Q = Nothing, B = Nothing> {
+    /// Who asks.
+    pub(crate) caller: Caller,
+    /// The parts of the path that the route leaves open, in order.
+    pub(crate) path: Vec<String>,
+    /// What stands behind the question mark.
+    pub(crate) query: Q,
+    /// What was sent.
+    pub(crate) body: B,
+    /// The key under which the same request is done once.
+    pub(crate) once: Option<String>,
+}
+
+impl<Q, B> Asked<Q, B> {
+    /// A part of the path.
+    pub(crate) fn part(&self, at: usize) -> &str {
+        self.path.get(at).map_or("", String::as_str)
+    }
+}
+
+/// A request before its parts are understood.
+pub(crate) struct Raw {
+    pub(crate) caller: Caller,
+    pub(crate) path: Vec<String>,
+    pub(crate) query: String,
+    pub(crate) body: Vec<u8>,
+    pub(crate) once: Option<String>,
+    pub(crate) last_event: Option<String>,
+    pub(crate) accepts: String,
+}
+
+/// An answer, ready to be sent.
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) content_type: &'static str,
+    pub(crate) body: Vec<u8>,
+    /// Headers beside those that all answers have.
+    pub(crate) headers: Headers,
+}
+
+/// Headers beside those that all answers have.
+pub(crate) type Headers = Vec<(&'static str, String)>;
+
+/// What a route does whose answer has headers of its own.
+pub(crate) type WithHeaders<B, A> = fn(&Site, Asked<Nothing, B>) -> Result<(A, Headers), Refusal>;
+
+/// What a route does.
+pub(crate) type Work = Arc<dyn Fn(&Site, Raw) -> Result<Answer, Refusal> + Send + Sync>;
+
+/// A schema, when the document is made.
+type Describe = fn(&mut SchemaGenerator) -> Schema;
+
+/// One route.
+pub(crate) struct Route {
+    pub(crate) method: Method,
+    /// With `{name}` where a part is left open.
+    pub(crate) path: &'static str,
+    pub(crate) need: Need,
+    /// One line for people.
+    pub(crate) words: &'static str,
+    pub(crate) query: Describe,
+    pub(crate) body: Option<Describe>,
+    pub(crate) answer: Gives,
+    pub(crate) work: Does,
+}
+
+/// What a route gives.
+pub(crate) enum Gives {
+    /// JSON.
+    Json(u16, Describe),
+    /// Something else, of this type.
+    Other(u16, &'static str),
+}
+
+/// How a route does its work.
+#[derive(Clone)]
+pub(crate) enum Does {
+    /// An answer, once.
+    Answers(Work),
+    /// A stream of events, by its name.
+    Streams(super::stream::Kind),
+}
+
+impl Route {
+    /// A route that looks.
+    pub(crate) fn get<Q, A>(
+        path: &'static str,
+        need: Need,
+        words: &'static str,
+        work: fn(&Site, Asked<Q>) -> Result<A, Refusal>,
+    ) -> Self
+    where
+        Q: DeserializeOwned + JsonSchema + 'static,
+        A: Serialize + JsonSchema + 'static,
+    {
+        Self::of(Method::Get, path, need, words, work)
+    }
+
+    /// A route that does something.
+    pub(crate) fn post<B, A>(
+        path: &'static str,
+        need: Need,
+        words: &'static str,
+        work: fn(&Site, Asked<Nothing, B>) -> Result<A, Refusal>,
+    ) -> Self
+    where
+        B: DeserializeOwned + JsonSchema + 'static,
+        A: Serialize + JsonSchema + 'static,
+    {
+        Self::of(Method::Post, path, need, words, work)
+    }
+
+    fn of<Q, B, A>(
+        method: Method,
+        path: &'static str,
+        need: Need,
+        words: &'static str,
+        work: fn(&Site, Asked<Q, B>) -> Result<A, Refusal>,
+    ) -> Self
+    where
+        Q: DeserializeOwned + JsonSchema + 'static,
+        B: DeserializeOwned + JsonSchema + 'static,
+        A: Serialize + JsonSchema + 'static,
+    {
+        let body: Describe = |generator| generator.subschema_for::<B>();
+        let does = move |site: &Site, raw: Raw| {
+            let query = read_query::<Q>(&raw.query)?;
+            let body = read_body::<B>(&raw.body)?;
+            let Raw { caller, path, once, .. } = raw;
+            json(200, &work(site, Asked { caller, path, query, body, once })?)
+        };
+        Self {
+            method,
+            path,
+            need,
+            words,
+            query: |generator| generator.subschema_for::<Q>(),
+            body: (method == Method::Post && !is_nothing::<B>()).then_some(body),
+            answer: Gives::Json(200, |generator| generator.subschema_for::<A>()),
+            work: Does::Answers(Arc::new(does)),
+        }
+    }
+
+    /// A stream of events.
+    pub(crate) fn stream<Q, B>(
+        method: Method,
+        path: &'static str,
+        need: Need,
+        words: &'static str,
+        kind: super::stream::Kind,
+    ) -> Self
+    where
+        Q: JsonSchema + 'static,
+        B: JsonSchema + 'static,
+    {
+        let body: Describe = |generator| generator.subschema_for::<B>();
+        Self {
+            method,
+            path,
+            need,
+            words,
+            query: |generator| generator.subschema_for::<Q>(),
+            body: (method == Method::Post).then_some(body),
+            answer: Gives::Other(200, "text/event-stream"),
+            work: Does::Streams(kind),
+        }
+    }
+
+    /// The same, with headers that come of the answer.
+    pub(crate) fn with_headers<B, A>(
+        path: &'static str,
+        need: Need,
+        words: &'static str,
+        work: WithHeaders<B, A>,
+    ) -> Self
+    where
+        B: DeserializeOwned + JsonSchema + 'static,
+        A: Serialize + JsonSchema + 'static,
+    {
+        let does = move |site: &Site, raw: Raw| {
+            let query = read_query(&raw.query)?;
+            let body = read_body::<B>(&raw.body)?;
+            let Raw { caller, path, once, .. } = raw;
+            let (value, headers) = work(site, Asked { caller, path, query, body, once })?;
+            Ok(Answer { headers, ..json(200, &value)? })
+        };
+        Self {
+            method: Method::Post,
+            path,
+            need,
+            words,
+            query: |generator| generator.subschema_for::<Nothing>(),
+            body: (!is_nothing::<B>()).then_some(|generator| generator.subschema_for::<B>()),
+            answer: Gives::Json(200, |generator| generator.subschema_for::<A>()),
+            work: Does::Answers(Arc::new(does)),
+        }
+    }
+
+    /// The same, answered with another status.
+    pub(crate) fn status(mut self, status: u16) -> Self {
+        if let Gives::Json(given, _) = &mut self.answer {
+            *given = status;
+        }
+        if let Does::Answers(work) = &self.work {
+            let work = work.clone();
+            self.work = Does::Answers(Arc::new(move |site, raw| {
+                work(site, raw).map(|answer| Answer { status, ..answer })
+            }));
+        }
+        self
+    }
+
+    /// A route that gives something that is not JSON.
+    pub(crate) fn raw(
+        path: &'static str,
+        need: Need,
+        words: &'static str,
+        content_type: &'static str,
+        work: fn(&Site, Asked) -> Result<Answer, Refusal>,
+    ) -> Self {
+        let does = move |site: &Site, raw: Raw| {
+            let query = read_query::<Nothing>(&raw.query)?;
+            let Raw { caller, path, once, .. } = raw;
+            work(site, Asked { caller, path, query, body: Nothing {}, once })
+        };
+        Self {
+            method: Method::Get,
+            path,
+            need,
+            words,
+            query: |generator| generator.subschema_for::<Nothing>(),
+            body: None,
+            answer: Gives::Other(200, content_type),
+            work: Does::Answers(Arc::new(does)),
+        }
+    }
+}
+
+/// Whether a route takes no body.
+fn is_nothing<B: 'static>() -> bool {
+    std::any::TypeId::of::<B>() == std::any::TypeId::of::<Nothing>()
+}
+
+/// How many rows a page has, if the caller may say so.
+pub(crate) fn page_size(
+    wanted: Option<usize>,
+    usual: usize,
+    most: usize,
+) -> Result<usize, Refusal> {
+    let wanted = wanted.unwrap_or(usual);
+    match (1..=most).contains(&wanted) {
+        true => Ok(wanted),
+        false => Err(Refusal::invalid(format!("`limit` is a number from 1 to {most}"))),
+    }
+}
+
+/// An answer in JSON.
+pub(crate) fn json(status: u16, value: &impl Serialize) -> Result<Answer, Refusal> {
+    let body = serde_json::to_vec(value).map_err(|error| {
+        Refusal::new(Code::Internal, format!("the answer cannot be written: {error}"))
+    })?;
+    Ok(Answer { status, content_type: "application/json", body, headers: Vec::new() })
+}
+
+pub(crate) fn read_query<Q: DeserializeOwned>(text: &str) -> Result<Q, Refusal> {
+    serde_urlencoded::from_str(text)
+        .map_err(|error| Refusal::invalid(format!("the query cannot be understood: {error}")))
+}
+
+/// A body that is not there is an empty object.
+pub(crate) fn read_body<B: DeserializeOwned>(bytes: &[u8]) -> Result<B, Refusal> {
+    let bytes = if bytes.is_empty() { b"{}" } else { bytes };
+    serde_json::from_slice(bytes)
+        .map_err(|error| Refusal::invalid(format!("the body cannot be understood: {error}")))
+}
