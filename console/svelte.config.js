@@ -1,0 +1,4 @@
+// Svelte in runes mode everywhere.
+import { vitePreprocess } from '@sveltejs/vite-plugin-svelte';
+
+export default { preprocess: vitePreprocess(), compilerOptions: { runes: true } };
