@@ -11,10 +11,13 @@ mod corpus;
 pub(crate) mod intake;
 mod local;
 mod measure;
-mod project;
+pub(crate) mod project;
 mod reference;
 mod replay;
 mod runs;
+#[cfg(target_os = "linux")]
+mod serve;
+pub(crate) mod server;
 mod sessions;
 mod usage;
 
@@ -38,9 +41,10 @@ enum Part {
     Local,
     Replay,
     Intake,
+    Serve,
 }
 
-const PARTS: [(&str, Part); 10] = [
+const PARTS: [(&str, Part); 11] = [
     ("check", Part::Check),
     ("run", Part::Run),
     ("ledger", Part::Ledger),
@@ -51,6 +55,7 @@ const PARTS: [(&str, Part); 10] = [
     ("local", Part::Local),
     ("replay", Part::Replay),
     ("intake", Part::Intake),
+    ("serve", Part::Serve),
 ];
 
 pub(crate) fn run(root: &Path, options: &[&str]) -> Result<(), Failure> {
@@ -67,6 +72,10 @@ pub(crate) fn run(root: &Path, options: &[&str]) -> Result<(), Failure> {
             Part::Local => local::run(root)?,
             Part::Replay => replay::run(root, &child::build_agentry(root)?)?,
             Part::Intake => intake::run(root, &child::build_agentry(root)?)?,
+            #[cfg(target_os = "linux")]
+            Part::Serve => serve::run(root, &child::build_agentry(root)?)?,
+            #[cfg(not(target_os = "linux"))]
+            Part::Serve => println!("\nSkipped: the streams of the server are measured on Linux."),
         }
     }
     println!("\n{} cores; load {}.", measure::cores(), measure::load());
@@ -136,7 +145,7 @@ fn bench_target(root: &Path, package: &str, target: &[&str]) -> Result<(), Failu
     Err(Failure::new(format!("`{}` failed; it says why above.", child::spelled(&command))))
 }
 
-fn scratch() -> Result<TempDir, Failure> {
+pub(crate) fn scratch() -> Result<TempDir, Failure> {
     tempfile::tempdir()
         .map_err(|error| Failure::new(format!("Could not make a temporary directory: {error}.")))
 }

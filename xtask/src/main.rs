@@ -1,13 +1,17 @@
-//! The commands of the workshop: `cargo xtask test`, `quickstart`, `bench`, `crash`, `check-macos` and `tidy`.
+//! The commands of the workshop: `cargo xtask test`, `quickstart`, `console`, `bench`, `crash`, `fuzz-api`,
+//! `check-macos` and `tidy`.
 //!
 //! Each command is one file beside this one; here is only the choice between them.
 //!
-//! Must never: depend on one of our crates, or need anything but Rust, git and a C compiler.
+//! Must never: depend on one of our crates, or need anything but Rust, git and a C compiler to start.
 
+mod asking;
 mod bench;
 mod child;
+mod console;
 mod crash;
 mod failure;
+mod fuzz_api;
 mod limits;
 mod macos;
 mod packages;
@@ -28,16 +32,21 @@ Usage: cargo xtask <command>
 
 Commands:
   quickstart [dir]   Build the binary, write an agent into dir (my-agent), and chat with it.
-  test               Run everything that must pass: format, lints, tests, doc tests.
+  test               Run everything that must pass: format, lints, tests, doc tests, and the
+                     console in a browser.
+  console            Build the pages that the binary carries; needs npm.
   tidy               Check the rules of the house that no compiler knows.
   check-macos        See that the code for macOS compiles; it is not run.
   bench [part…] [--sizes 100,1000,10000]
                      Measure, side by side in one run. Parts: check (also beside the reference
                      validator of skills), run, ledger, session, program, sandbox, agent, local,
-                     replay, intake.
+                     replay, intake, serve.
   crash [--short] [--kills 500] [--seed N] [--binary FILE]
                      Kill the binary at random moments, fill and break its disk, and let several
-                     race; see that nothing is lost and nothing is done twice.";
+                     race; see that nothing is lost and nothing is done twice.
+  fuzz-api [--binary FILE]
+                     Send the server what its own document allows, and what it does not; see
+                     that it never breaks down. Needs python3 with venv.";
 
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
@@ -57,6 +66,7 @@ fn run(arguments: &[OsString]) -> Result<(), Failure> {
         .collect::<Result<Vec<&str>, Failure>>()?;
     match arguments.as_slice() {
         ["test"] => test::run(&root()?),
+        ["console"] => console::run(&root()?),
         ["tidy"] => tidy::run(&root()?),
         ["check-macos"] => macos::run(&root()?),
         ["quickstart"] => quickstart::run(&root()?, Path::new("my-agent")),
@@ -67,6 +77,8 @@ fn run(arguments: &[OsString]) -> Result<(), Failure> {
         // The channel of `bench intake`; not for people either.
         ["bench-channel", options @ ..] => bench::intake::channel(options),
         ["crash", options @ ..] => crash::run(&root()?, options),
+        ["fuzz-api"] => fuzz_api::run(&root()?, None),
+        ["fuzz-api", "--binary", binary] => fuzz_api::run(&root()?, Some(binary)),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             Ok(())

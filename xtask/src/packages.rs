@@ -33,6 +33,13 @@ pub(crate) const TEST: [Package; 5] = [
     Package { name: "nodejs", is_there: || answers("/usr/bin/node") },
 ];
 
+/// What the console is built with; npm brings a newer Node where the one of the system is too old.
+pub(crate) const CONSOLE: [Package; 1] = [Package { name: "npm", is_there: || answers("npm") }];
+
+/// What the tests of the console look through.
+pub(crate) const BROWSER: [Package; 1] =
+    [Package { name: "chromium", is_there: || answers("/usr/bin/chromium") }];
+
 fn answers(program: &str) -> bool {
     child::answers(Command::new(program).arg("--version"))
 }

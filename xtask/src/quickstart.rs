@@ -16,7 +16,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::{child, failure::Failure, limits::QUICKSTART_ANSWERS_MAX};
+use crate::{child, console, failure::Failure, limits::QUICKSTART_ANSWERS_MAX};
 
 /// What the agent is asked when there is nobody to talk.
 const QUESTION: &str = "Say in one sentence what you can do for me.";
@@ -24,6 +24,10 @@ const QUESTION: &str = "Say in one sentence what you can do for me.";
 const EXIT_WAITING: i32 = 4;
 
 pub(crate) fn run(root: &Path, dir: &Path) -> Result<(), Failure> {
+    // Agents work without pages to look at them.
+    if let Err(failure) = console::build(root) {
+        println!("The web console is left out of this binary. {failure}\n");
+    }
     let quick = QuickStart { binary: as_typed(child::build_agentry(root)?) };
     let dir_argument = dir.as_os_str();
     if holds_something(dir)? {

@@ -11,37 +11,59 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{child, failure::Failure, packages};
+use crate::{
+    child,
+    console::{self, Built, Npm},
+    failure::Failure,
+    packages,
+};
 
 /// The models of the tests.
 const WEIGHTS: [&str; 2] = ["smollm2-135m", "all-minilm-l6-v2"];
 
 struct Step {
     name: &'static str,
-    arguments: &'static [&'static str],
+    work: Work,
 }
 
-const FORMAT: Step = Step { name: "format", arguments: &["fmt", "--all", "--check"] };
+/// What a step does.
+enum Work {
+    Cargo(&'static [&'static str]),
+    /// Builds the pages; what they are written in is checked on the way.
+    Console,
+    /// What npm calls so, in the console.
+    Browser(&'static str),
+}
+
+const FORMAT: Step = Step { name: "format", work: Work::Cargo(&["fmt", "--all", "--check"]) };
+// The binary carries the pages, so they come before all that is compiled.
+const CONSOLE: Step = Step { name: "console check", work: Work::Console };
 
 // Lints and tests take the same packages with the same features, profile and flags: so the second
 // finds the build scripts (the C code among them), procedural macros and features of the first.
 const LINTS: Step = Step {
     name: "lints",
-    arguments: &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"],
+    work: Work::Cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
 };
 // Tests of the local model need its weights, and the binary fetches them.
-const BUILD: Step = Step { name: "build", arguments: &["build", "--workspace", "--all-targets"] };
+const BUILD: Step =
+    Step { name: "build", work: Work::Cargo(&["build", "--workspace", "--all-targets"]) };
 const TESTS: Step =
-    Step { name: "tests", arguments: &["nextest", "run", "--workspace", "--no-fail-fast"] };
-const DOC_TESTS: Step = Step { name: "doc tests", arguments: &["test", "--workspace", "--doc"] };
+    Step { name: "tests", work: Work::Cargo(&["nextest", "run", "--workspace", "--no-fail-fast"]) };
+const DOC_TESTS: Step =
+    Step { name: "doc tests", work: Work::Cargo(&["test", "--workspace", "--doc"]) };
+const BROWSER: Step = Step { name: "browser tests", work: Work::Browser("test:browser") };
 
 // Plain cargo runs the doc tests along with the others; nextest does not know them.
-const TESTS_AND_DOC_TESTS: Step =
-    Step { name: "tests and doc tests", arguments: &["test", "--workspace", "--no-fail-fast"] };
+const TESTS_AND_DOC_TESTS: Step = Step {
+    name: "tests and doc tests",
+    work: Work::Cargo(&["test", "--workspace", "--no-fail-fast"]),
+};
 
 pub(crate) fn run(root: &Path) -> Result<(), Failure> {
     packages::require(&packages::BUILD)?;
     packages::require(&packages::TEST)?;
+    packages::require(&packages::BROWSER)?;
     require_components(root)?;
 
     let started = Instant::now();
@@ -88,30 +110,69 @@ fn provide_weights(root: &Path) -> Result<(), Failure> {
 
 fn steps(root: &Path) -> &'static [Step] {
     if child::answers(child::cargo(root).args(["nextest", "--version"])) {
-        &[FORMAT, LINTS, BUILD, DOC_TESTS, TESTS]
+        &[FORMAT, CONSOLE, LINTS, BUILD, DOC_TESTS, TESTS, BROWSER]
     } else {
-        &[FORMAT, LINTS, BUILD, TESTS_AND_DOC_TESTS]
+        &[FORMAT, CONSOLE, LINTS, BUILD, TESTS_AND_DOC_TESTS, BROWSER]
     }
 }
 
 fn run_step(root: &Path, step: &Step) -> Result<Duration, Failure> {
-    let mut command = child::cargo(root);
-    command.args(step.arguments);
-    let spelled = child::spelled(&command);
-    println!("==> {}: {spelled}", step.name);
-
+    println!("==> {}", step.name);
     let started = Instant::now();
-    let success = child::succeeds(&mut command)?;
+    let worked = match step.work {
+        Work::Cargo(arguments) => cargo(root, arguments),
+        Work::Console => check_console(root),
+        Work::Browser(script) => browse(root, script),
+    };
     let lasted = started.elapsed();
-    if !success {
+    if let Err(failure) = worked {
+        let name = step.name;
         return Err(Failure::new(format!(
-            "The step `{}` failed after {}. Mend what it says above; `{spelled}` repeats it alone.",
-            step.name,
+            "The step `{name}` failed after {}. {failure}",
             seconds(lasted)
         )));
     }
     println!("    {} passed in {}", step.name, seconds(lasted));
     Ok(lasted)
+}
+
+fn cargo(root: &Path, arguments: &[&str]) -> Result<(), Failure> {
+    let mut command = child::cargo(root);
+    command.args(arguments);
+    let spelled = child::spelled(&command);
+    println!("$ {spelled}");
+    match child::succeeds(&mut command)? {
+        true => Ok(()),
+        false => {
+            Err(Failure::new(format!("Mend what it says above; `{spelled}` repeats it alone.")))
+        }
+    }
+}
+
+fn check_console(root: &Path) -> Result<(), Failure> {
+    let built = console::build(root)?;
+    let npm = Npm::find(root)?;
+    npm.install()?;
+    // A build checks on its way; where none was needed, the tests may still be other than they were.
+    if built == Built::Before {
+        npm.run(&["run", "check"])?;
+    }
+    npm.run(&["run", "test:unit"])
+}
+
+/// The console in a browser, with the binary that was built before.
+fn browse(root: &Path, script: &str) -> Result<(), Failure> {
+    let binary = child::target_directory(root)?.join("debug").join("agentry");
+    let npm = Npm::find(root)?;
+    let mut command = npm.command(&["run", script])?;
+    command.env("AGENTRY_BIN", binary);
+    println!("$ npm run {script}   (in console)");
+    match child::succeeds(&mut command)? {
+        true => Ok(()),
+        false => Err(Failure::new(format!(
+            "Mend what it says above; `npm run {script}` in the folder `console` repeats it alone."
+        ))),
+    }
 }
 
 fn seconds(duration: Duration) -> String {

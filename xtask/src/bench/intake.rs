@@ -7,10 +7,8 @@
 //! Must never: count the channel's work as the server's.
 
 use std::{
-    fs,
-    io::{BufRead, BufReader, Write, stdin, stdout},
+    io::{BufRead, Write, stdin, stdout},
     path::Path,
-    process::{Child, Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -18,7 +16,12 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::{
-    bench::{bench_target, project::Project, scratch},
+    bench::{
+        bench_target,
+        project::Project,
+        scratch,
+        server::{Server, Serving},
+    },
     failure::Failure,
 };
 
@@ -30,8 +33,6 @@ const EVENTS_IN_A_PAST: [&str; 2] = ["1000", "1000000"];
 const EVENTS_ON_TOP: usize = 2_000;
 /// Each past is measured so often, in turns.
 const ROUNDS: usize = 3;
-/// `/proc` counts in these.
-const TICKS_PER_SECOND: f64 = 100.0;
 
 const OPEN: &str = "policies:
   - name: open
@@ -56,7 +57,7 @@ fn many_sessions(binary: &Path) -> Result<(), Failure> {
     let homes = scratch()?;
     let home = homes.path().join("home");
     let channel = Channel { count: SESSIONS, over: MINUTE, rounds: 2 };
-    let mut server = Server::start(&project, &home, "wait.jsonl", &channel)?;
+    let mut server = server(&project, &home, "wait.jsonl", &channel, 0)?;
     let empty = server.figures()?;
     thread::sleep(MINUTE + REST);
     let opened = server.figures()?;
@@ -96,8 +97,8 @@ fn long_past(root: &Path, binary: &Path) -> Result<(), Failure> {
             project.file("say.jsonl", &format!("{}\n", json!({ "text": "Heard." })))?;
             let over = Duration::from_secs(20);
             let channel = Channel { count: EVENTS_ON_TOP, over, rounds: 1 };
-            let mut server =
-                Server::named(&project, &homes.path().join(events), "say.jsonl", &channel, round)?;
+            let home = homes.path().join(events);
+            let mut server = server(&project, &home, "say.jsonl", &channel, round)?;
             let before = server.figures()?;
             thread::sleep(over + Duration::from_secs(5));
             let after = server.figures()?;
@@ -122,115 +123,28 @@ struct Channel {
     rounds: usize,
 }
 
-struct Server {
-    child: Child,
-}
-
-/// What the kernel says of a process.
-struct Figures {
-    memory_kib: f64,
-    cpu_s: f64,
-}
-
-impl Server {
-    fn start(
-        project: &Project,
-        home: &Path,
-        script: &str,
-        channel: &Channel,
-    ) -> Result<Self, Failure> {
-        Self::named(project, home, script, channel, 0)
-    }
-
-    /// The number makes the ids of the messages new.
-    fn named(
-        project: &Project,
-        home: &Path,
-        script: &str,
-        channel: &Channel,
-        number: usize,
-    ) -> Result<Self, Failure> {
-        let own = std::env::current_exe().map_err(|error| {
-            Failure::new(format!("This program does not find itself: {error}."))
-        })?;
-        let words = json!([
-            own.to_string_lossy(),
-            "bench-channel",
-            number.to_string(),
-            channel.count.to_string(),
-            channel.over.as_millis().to_string(),
-            channel.rounds.to_string(),
-        ]);
-        let settings = format!(
-            "[channels.load]\ncommand = {words}\n\n[queue]\nturns = 2000\nmode = \"followup\"\n"
-        );
-        let config = home.with_extension("config");
-        let file = config.join("agentry/agentry.toml");
-        let written = fs::create_dir_all(config.join("agentry"));
-        written
-            .and_then(|()| fs::write(&file, &settings))
-            .map_err(|error| Failure::file("write", &file, &error))?;
-        let mut command = Command::new(project.binary());
-        command
-            .args(["serve", "--model", &format!("scripted:{script}")])
-            .current_dir(project.path(""))
-            .env("AGENTRY_HOME", home)
-            .env("XDG_CONFIG_HOME", &config)
-            .stdout(Stdio::piped());
-        let mut child = command
-            .spawn()
-            .map_err(|error| Failure::new(format!("The server does not start: {error}.")))?;
-        let out = child.stdout.take().ok_or_else(|| Failure::new("The server has no output."))?;
-        let mut line = String::new();
-        let read = BufReader::new(out).read_line(&mut line);
-        match read {
-            Ok(_) if line.starts_with("ready") => Ok(Self { child }),
-            Ok(_) | Err(_) => {
-                child.kill().and_then(|()| child.wait()).map(drop).unwrap_or_default();
-                Err(Failure::new(format!("The server is not ready: `{}`.", line.trim())))
-            }
-        }
-    }
-
-    fn figures(&self) -> Result<Figures, Failure> {
-        let place = format!("/proc/{}", self.child.id());
-        let read = |name: &str| {
-            let path = format!("{place}/{name}");
-            fs::read_to_string(&path)
-                .map_err(|error| Failure::file("read", Path::new(&path), &error))
-        };
-        let status = read("status")?;
-        let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-        let resident = resident.and_then(|text| text.split_whitespace().next()?.parse().ok());
-        let stat = read("stat")?;
-        // The name of the program may hold blanks; what follows it does not.
-        let rest = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-        let ticks = rest.split_whitespace().skip(11).take(2);
-        let ticks: f64 = ticks.filter_map(|one| one.parse::<f64>().ok()).sum();
-        let memory_kib = resident.ok_or_else(|| Failure::new("The server shows no memory."))?;
-        Ok(Figures { memory_kib, cpu_s: ticks / TICKS_PER_SECOND })
-    }
-
-    fn stop(&mut self) -> Result<(), Failure> {
-        let pid = i32::try_from(self.child.id()).ok().and_then(rustix::process::Pid::from_raw);
-        let pid = pid.ok_or_else(|| Failure::new("The server has no number."))?;
-        rustix::process::kill_process(pid, rustix::process::Signal::TERM)
-            .map_err(|error| Failure::new(format!("The server cannot be stopped: {error}.")))?;
-        let status = self.child.wait();
-        let status =
-            status.map_err(|error| Failure::new(format!("The server does not end: {error}.")))?;
-        match status.success() {
-            true => Ok(()),
-            false => Err(Failure::new(format!("The server ended with {status}."))),
-        }
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // One that ended is none to kill.
-        self.child.kill().and_then(|()| self.child.wait()).map(drop).unwrap_or_default();
-    }
+/// Starts a server with this program as its channel. The number makes the ids of the messages new.
+fn server(
+    project: &Project,
+    home: &Path,
+    script: &str,
+    channel: &Channel,
+    number: usize,
+) -> Result<Server, Failure> {
+    let own = std::env::current_exe()
+        .map_err(|error| Failure::new(format!("This program does not find itself: {error}.")))?;
+    let words = json!([
+        own.to_string_lossy(),
+        "bench-channel",
+        number.to_string(),
+        channel.count.to_string(),
+        channel.over.as_millis().to_string(),
+        channel.rounds.to_string(),
+    ]);
+    let settings = format!(
+        "[channels.load]\ncommand = {words}\n\n[queue]\nturns = 2000\nmode = \"followup\"\n"
+    );
+    Server::start(&Serving { project, home, script, settings: &settings })
 }
 
 /// The channel's program: hands in messages at an even pace, and says of each answer that it was sent.

@@ -1,0 +1,141 @@
+//! `cargo xtask fuzz-api`: sends the server what its own document allows and what it does not, thousands of times,
+//! and sees that it never breaks down.
+//!
+//! The requests are made by schemathesis, from a virtual environment in the target directory. What streams without
+//! an end is left out; places for ids get real ones among the made-up ones, so that requests come further than the door.
+//!
+//! Must never: fuzz a server that somebody uses.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use serde_json::{Value, json};
+
+use crate::{
+    asking::Asking,
+    bench::{
+        project::{AGENT, Project},
+        scratch,
+        server::{Server, Serving},
+    },
+    child,
+    failure::Failure,
+};
+
+const PACKAGE: &str = "schemathesis==4.32.5";
+/// What the server allows one key.
+const RATE: &str = "180/s";
+const EXAMPLES: &str = "60";
+const SCOPES: &str = "read,submit,approve,admin,audit";
+const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
+/// Who can revoke keys, revokes the one that all this is asked with.
+const LEFT_OUT: [&str; 1] = ["/api/tokens/{id}/revoke"];
+/// Where ids of all kinds are listed, and the field that has them.
+const LISTS: [(&str, &str, &str); 6] = [
+    ("/api/sessions", "sessions", "id"),
+    ("/api/runs", "runs", "id"),
+    ("/api/approvals?status=all", "approvals", "id"),
+    ("/api/agents", "agents", "id"),
+    ("/api/audit", "records", "id"),
+    ("/api/inbounds", "inbounds", "eventId"),
+];
+
+pub(crate) fn run(root: &Path, binary: Option<&str>) -> Result<(), Failure> {
+    let target = child::target_directory(root)?;
+    let binary = match binary {
+        Some(binary) => PathBuf::from(binary),
+        None => child::build_agentry(root)?,
+    };
+    let program = prepare(&target.join("fuzz-venv"))?;
+    let project = Project::write(&binary)?;
+    let write = json!({ "name": "Bash", "input": { "command": "echo seen" } });
+    let script = [json!({ "text": "I look.", "tool_calls": [write] }), json!({ "text": "Seen." })];
+    project.file("say.jsonl", &script.map(|line| format!("{line}\n")).concat())?;
+    let homes = scratch()?;
+    let home = homes.path().join("home");
+    let mut server = Server::start(&Serving {
+        project: &project,
+        home: &home,
+        script: "say.jsonl",
+        settings: "",
+    })?;
+    let key = key(&project, &home)?;
+    let mut asking = Asking::new(&server.address, vec![key.clone()]);
+    asking.begin_sessions(3, AGENT)?;
+    let document = document(&mut asking)?;
+    let file = homes.path().join("openapi.json");
+    fs::write(&file, document.to_string())
+        .map_err(|error| Failure::file("write", &file, &error))?;
+
+    let mut fuzz = Command::new(program);
+    fuzz.arg("run").arg(&file).args(["--url", &format!("http://{}", server.address)]);
+    fuzz.args(["--header", &format!("Authorization: Bearer {key}")]);
+    fuzz.args(["--checks", "not_a_server_error", "--max-examples", EXAMPLES]);
+    fuzz.args(["--rate-limit", RATE, "--phases", "examples,coverage,fuzzing"]);
+    fuzz.args(["--request-timeout", "40", "--continue-on-failure", "--warnings", "off"]);
+    fuzz.current_dir(homes.path());
+    let passed = child::succeeds(&mut fuzz)?;
+    // It is still there, and in its right mind.
+    asking.get("/api/me")?;
+    server.stop()?;
+    match passed {
+        true => Ok(()),
+        false => Err(Failure::new(
+            "The server broke down over a request, or was too slow. Mend what it says above; `cargo xtask fuzz-api` \
+             tries again.",
+        )),
+    }
+}
+
+fn prepare(venv: &Path) -> Result<PathBuf, Failure> {
+    let program = venv.join("bin").join("schemathesis");
+    let (_, version) = PACKAGE.split_once("==").unwrap_or_default();
+    let said = child::stdout_of(Command::new(&program).arg("--version")).unwrap_or_default();
+    if !String::from_utf8_lossy(&said).trim_end().ends_with(version) {
+        let python = venv.join("bin").join("python");
+        child::stdout_of(Command::new("python3").args(["-m", "venv", "--clear"]).arg(venv))?;
+        child::stdout_of(Command::new(python).args(["-m", "pip", "install", "--quiet", PACKAGE]))?;
+    }
+    Ok(program)
+}
+
+fn key(project: &Project, home: &Path) -> Result<String, Failure> {
+    let mut command = Command::new(project.binary());
+    command.args(["token", "create", "--scope", SCOPES]).current_dir(project.path(""));
+    let said = child::stdout_of(command.env("AGENTRY_HOME", home))?;
+    Ok(String::from_utf8_lossy(&said).trim().to_owned())
+}
+
+/// The server's own document, without what never ends, and with ids that there are.
+fn document(asking: &mut Asking) -> Result<Value, Failure> {
+    let mut document = asking.get("/api/openapi.json")?;
+    let mut ids = vec![json!("1")];
+    for (path, list, field) in LISTS {
+        let listed = asking.get(path)?;
+        let rows = listed[list].as_array().into_iter().flatten();
+        ids.extend(rows.map(|row| row[field].clone()).filter(Value::is_string).take(3));
+    }
+    let Some(paths) = document["paths"].as_object_mut() else {
+        return Err(Failure::new("The server's document names no paths."));
+    };
+    for operations in paths.values_mut() {
+        let Some(operations) = operations.as_object_mut() else { continue };
+        operations.retain(|method, operation| {
+            !METHODS.contains(&method.as_str()) || operation["x-stream"] != json!(true)
+        });
+        for operation in operations.values_mut() {
+            let parameters = operation["parameters"].as_array_mut().into_iter().flatten();
+            for parameter in parameters.filter(|one| one["in"] == "path") {
+                parameter["schema"] = json!({ "anyOf": [{ "enum": ids }, parameter["schema"]] });
+            }
+        }
+    }
+    paths.retain(|path, operations| {
+        let is_empty = operations.as_object().is_none_or(|all| all.is_empty());
+        !is_empty && !LEFT_OUT.contains(&path.as_str())
+    });
+    Ok(document)
+}
