@@ -7,7 +7,7 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use super::refusal::Refused;
-use super::table::{Does, Gives, Method, Need, Route};
+use super::table::{Does, Gives, Need, Route};
 
 /// The document, as OpenAPI 3.1.
 pub(super) fn document(routes: &[Route]) -> Value {
@@ -15,13 +15,9 @@ pub(super) fn document(routes: &[Route]) -> Value {
     let mut given = generator(true);
     let mut paths = Map::new();
     for route in routes {
-        let method = match route.method {
-            Method::Get => "get",
-            Method::Post => "post",
-        };
         let operation = operation(route, &mut taken, &mut given);
         let of = paths.entry(route.path).or_insert_with(|| json!({}));
-        of[method] = operation;
+        of[route.method.as_str()] = operation;
     }
     let refused = given.subschema_for::<Refused>().to_value();
     let mut schemas = taken.take_definitions(true);
@@ -110,17 +106,13 @@ fn description(need: Need) -> String {
 
 /// Such as `getApiSessionsId`.
 fn name(route: &Route) -> String {
-    let method = match route.method {
-        Method::Get => "get",
-        Method::Post => "post",
-    };
     let words = route.path.split(|sign: char| !sign.is_ascii_alphanumeric());
     let upper = |word: &str| {
         let mut signs = word.chars();
         let first = signs.next().map(|sign| sign.to_ascii_uppercase());
         first.into_iter().chain(signs).collect::<String>()
     };
-    method.to_owned() + &words.map(upper).collect::<String>()
+    route.method.as_str().to_owned() + &words.map(upper).collect::<String>()
 }
 
 fn parameters(route: &Route, taken: &mut SchemaGenerator) -> Value {

@@ -90,10 +90,19 @@ pub(crate) fn answer(frames: Frames) -> axum::response::Response {
 
 /// The entries of the ledger that somebody listens to, from a place on.
 pub(crate) fn entries(site: Arc<Site>, listening: Listening, after: u64, of: Filter) -> Frames {
+    fed(move |out| async move { feed_entries(&site, listening, after, &of, &out).await })
+}
+
+/// Frames that are made beside the answer, for as long as somebody takes them.
+fn fed<F>(feed: impl FnOnce(Out) -> F + Send + 'static) -> Frames
+where
+    F: Future<Output = Result<(), Gone>> + Send + 'static,
+{
     let (out, frames) = mpsc::channel(STREAM_UNSENT_FRAMES_MAX);
+    let feeding = feed(Out(out));
     tokio::spawn(async move {
         // Who went away needs nothing more.
-        feed_entries(&site, listening, after, &of, &Out(out)).await.unwrap_or(());
+        feeding.await.unwrap_or(());
     });
     Frames(frames)
 }
@@ -203,13 +212,9 @@ pub(crate) fn run(
     run: RunId,
     after: Option<LineId>,
 ) -> Frames {
-    let (out, frames) = mpsc::channel(STREAM_UNSENT_FRAMES_MAX);
-    tokio::spawn(async move {
-        let mut speaking =
-            Speaking { lines: Lines::default(), after, out: Out(out), is_over: false };
-        speaking.follow(&site, listening, Some(run), None).await.unwrap_or(());
-    });
-    Frames(frames)
+    fed(move |out| async move {
+        Speaking::begin(out, after).follow(&site, listening, Some(run), None).await
+    })
 }
 
 /// What answers something that came in, as AgentEvents.
@@ -219,13 +224,7 @@ pub(crate) fn message(
     event: EventId,
     after: Option<LineId>,
 ) -> Frames {
-    let (out, frames) = mpsc::channel(STREAM_UNSENT_FRAMES_MAX);
-    tokio::spawn(async move {
-        let mut speaking =
-            Speaking { lines: Lines::default(), after, out: Out(out), is_over: false };
-        speaking.answer(&site, listening, event).await.unwrap_or(());
-    });
-    Frames(frames)
+    fed(move |out| async move { Speaking::begin(out, after).answer(&site, listening, event).await })
 }
 
 /// A stream of AgentEvents.
@@ -238,6 +237,10 @@ struct Speaking {
 }
 
 impl Speaking {
+    fn begin(out: Out, after: Option<LineId>) -> Self {
+        Self { lines: Lines::default(), after, out, is_over: false }
+    }
+
     async fn answer(
         &mut self,
         site: &Arc<Site>,

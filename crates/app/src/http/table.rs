@@ -25,6 +25,16 @@ pub(crate) enum Method {
     Post,
 }
 
+impl Method {
+    /// The word in the document of the API.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "get",
+            Self::Post => "post",
+        }
+    }
+}
+
 /// Who may call a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Need {
