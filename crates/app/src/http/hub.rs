@@ -129,7 +129,8 @@ struct State {
     listeners: HashMap<u64, Listener>,
     by_topic: HashMap<Topic, HashSet<u64>>,
     next: u64,
-    /// All up to here was handed out; none while nobody listens.
+    /// All up to here was handed out; none while nobody does that. Whoever listens first sets it, and it is
+    /// given up together with the last listener: a gap between the two would hand out the past again.
     after_seq: Option<u64>,
     /// What was said so far of answers under way.
     partial: HashMap<RunId, Piece>,
@@ -260,20 +261,16 @@ impl Hub {
 
     fn work(&self) {
         loop {
-            let idle = |state: &mut State| state.listeners.is_empty() && !state.is_closed;
+            let idle = |state: &mut State| state.after_seq.is_none() && !state.is_closed;
             let state = self.wanted.wait_while(self.state(), idle);
             let state = state.unwrap_or_else(PoisonError::into_inner);
-            if state.is_closed {
-                return;
-            }
-            let after_seq = state.after_seq.unwrap_or_default();
+            let Some(after_seq) = state.after_seq.filter(|_| !state.is_closed) else { return };
             drop(state);
             if let Err(error) = self.hand_out(after_seq) {
                 say(&format!("streams end, since the ledger cannot be read: {error}"));
                 self.state().end_all(Bye::Stopping);
                 thread::sleep(HUB_LOOK_TIME_MAX);
             }
-            self.state().after_seq = None;
         }
     }
 
@@ -287,12 +284,12 @@ impl Hub {
                 let dropped = state.hand_out(Recorded::new(envelope));
                 self.dropped.fetch_add(dropped, Ordering::Relaxed);
             }
-            state.after_seq = Some(tail.after_seq());
             if state.listeners.is_empty() || state.is_closed {
                 // Whoever comes from now on begins with the ledger as it is then.
                 state.after_seq = None;
                 return Ok(());
             }
+            state.after_seq = Some(tail.after_seq());
         }
     }
 
@@ -330,6 +327,7 @@ impl State {
         }
         self.listeners.clear();
         self.by_topic.clear();
+        self.after_seq = None;
     }
 
     /// How many could not be handed it.
@@ -567,6 +565,22 @@ mod tests {
         assert_eq!(heard.last(), Some(&next));
         hub.close();
         assert!(hub.listen(Topic::All, false, None).is_err());
+    }
+
+    /// Whoever came in the moment the last one left was handed the whole past again.
+    #[test]
+    fn who_comes_as_the_last_one_leaves_hears_nothing_from_before() {
+        let Scene { ledger, hub, home: _home } = scene();
+        for _ in 0..100 {
+            drop(hub.listen(Topic::All, false, None).unwrap());
+            // Whoever hands out finds that nobody listens, while somebody comes.
+            add(&ledger, 1);
+            let mut listening = hub.listen(Topic::All, false, None).unwrap();
+            let (after, last) = (listening.after_seq, add(&ledger, 1));
+            let count = usize::try_from(last - after).unwrap();
+            assert_eq!(seqs(&mut listening, count), (after + 1..=last).collect::<Vec<u64>>());
+        }
+        hub.close();
     }
 
     #[test]
