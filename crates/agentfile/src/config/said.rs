@@ -29,6 +29,12 @@ impl Said {
     /// Takes over all values of a tree; they stand below a pointer.
     pub(crate) fn say(&mut self, source: &Source, node: &Node, pointer: &str) {
         match &node.kind {
+            // `[webhooks.plain]` with nothing in it still says that there is one.
+            Kind::Map(pairs) if pairs.is_empty() && names_something(pointer) => {
+                if self.below(pointer).next().is_none() {
+                    self.insert(source, node, pointer);
+                }
+            }
             Kind::Map(pairs) => {
                 for pair in pairs {
                     let below = format!("{pointer}/{}", pointer_part(&pair.key));
@@ -36,12 +42,15 @@ impl Said {
                 }
             }
             Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) | Kind::List(_) => {
-                self.forget(pointer);
-                let word =
-                    Word { value: node.to_value(), source: source.clone(), node: node.clone() };
-                self.0.insert(pointer.to_owned(), word);
+                self.insert(source, node, pointer);
             }
         }
+    }
+
+    fn insert(&mut self, source: &Source, node: &Node, pointer: &str) {
+        self.forget(pointer);
+        let word = Word { value: node.to_value(), source: source.clone(), node: node.clone() };
+        self.0.insert(pointer.to_owned(), word);
     }
 
     /// A later layer may put a plain value where an earlier one had a table, or the other way round.
@@ -136,6 +145,11 @@ impl Said {
             })
             .collect()
     }
+}
+
+/// Whether a table stands for a thing with a name, and not for a section.
+fn names_something(pointer: &str) -> bool {
+    pointer.matches('/').count() > 1
 }
 
 /// A JSON pointer as people write it in TOML.

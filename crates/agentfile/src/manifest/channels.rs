@@ -148,7 +148,7 @@ impl Queue {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Webhook {
-    /// The name of the secret that its calls are signed with; without it anybody can call.
+    /// The name of the secret that its calls are signed with; without it they need a key of the owner.
     #[schemars(length(min = 1))]
     pub secret: Option<String>,
 }

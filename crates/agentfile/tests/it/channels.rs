@@ -33,11 +33,14 @@ turns_per_principal = 2
 waiting = 100
 [webhooks.github]
 secret = \"github-hook\"
+[webhooks.plain]
 ",
     );
     given.check("");
     let (library, _) = given.read();
     let config = &library.settings.config;
+    // A name with nothing below it is a name all the same.
+    assert_eq!(config.webhooks.get("plain"), Some(&Default::default()));
     let chat = &config.channels["chat"];
     let words = vec!["python3".to_owned(), "adapter.py".to_owned()];
     assert_eq!(chat.command, Some(Words::Several(words)));
