@@ -13,6 +13,8 @@ use agentry_runtime::Host as Parts;
 use agentry_runtime::channel::timer::Timer;
 use agentry_runtime::channel::{Adapter, Config, Sink, Surroundings, SystemClock};
 use agentry_runtime::receive::Inlet;
+use agentry_runtime::secret::Secrets;
+use agentry_store::Ledger;
 
 use crate::fault::{Blame, Fault};
 use crate::host::Host;
@@ -51,10 +53,33 @@ pub(crate) fn start(
         let adapter = started.map_err(|error| Fault::new(Blame::Caller, error.to_string()))?;
         adapters.insert(name.clone(), Arc::new(adapter));
     }
-    let timer = Timer::start(sink, clock).map_err(|error| {
-        Fault::new(Blame::Machine, format!("the clock does not start: {error}"))
-    })?;
+    check_webhooks(settings, &parts.secrets)?;
+    let ledger = parts.ledger.clone();
+    let timer =
+        Timer::start(sink, clock, Arc::new(move || is_watched(&ledger))).map_err(|error| {
+            Fault::new(Blame::Machine, format!("the clock does not start: {error}"))
+        })?;
     Ok(Channels { adapters, timer })
+}
+
+/// Whether a hook may look at the ticks of the clock. If nobody can say, it may.
+fn is_watched(ledger: &Ledger) -> bool {
+    ledger.event_hooks_enabled().map_or(true, |hooks| !hooks.is_empty())
+}
+
+/// A source whose calls cannot be checked is a mistake that would show only when it calls.
+fn check_webhooks(settings: &Settings, secrets: &Secrets) -> Result<(), Fault> {
+    for (source, webhook) in &settings.webhooks {
+        let Some(name) = webhook.secret.as_deref() else { continue };
+        if secrets.named(name).is_none() {
+            let text = format!(
+                "the setting `webhooks.{source}.secret` names the secret `{name}`, which has no value"
+            );
+            return Err(Fault::new(Blame::Caller, text)
+                .hint(format!("set it with `agentry secret set {name}`")));
+        }
+    }
+    Ok(())
 }
 
 /// How much may run and wait.

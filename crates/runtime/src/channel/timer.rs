@@ -1,6 +1,7 @@
 //! The clock as a channel: one event each minute, for all hooks together.
 //!
-//! The event's id is the minute, so that two processes, or one that was started again, make one event.
+//! The event's id is the minute, so that two processes, or one that was started again, make one event. While
+//! nobody would look at it, no event is made: the record is not for what concerns nobody.
 //!
 //! Must never: make up for minutes that have passed.
 
@@ -38,18 +39,21 @@ pub fn tick(now_ms: u64) -> Inbound {
     inbound
 }
 
+/// Whether anybody would look at a tick.
+pub type Wanted = Arc<dyn Fn() -> bool + Send + Sync>;
+
 /// The thread that hands a tick in each minute.
 pub struct Timer {
     stop: Arc<Bell>,
 }
 
 impl Timer {
-    /// Hands in the tick of this minute, and then one at the beginning of each.
-    pub fn start(sink: Arc<dyn Sink>, clock: Arc<dyn Clock>) -> io::Result<Self> {
+    /// Hands in the tick of this minute, and then one at the beginning of each that is wanted.
+    pub fn start(sink: Arc<dyn Sink>, clock: Arc<dyn Clock>, wanted: Wanted) -> io::Result<Self> {
         let stop: Arc<Bell> = Arc::default();
         let bell = Arc::clone(&stop);
         let thread = thread::Builder::new().name("channel timer".to_owned());
-        thread.spawn(move || run(&*sink, &*clock, &bell))?;
+        thread.spawn(move || run(&*sink, &*clock, (&*wanted, &bell)))?;
         Ok(Self { stop })
     }
 
@@ -65,12 +69,14 @@ impl Drop for Timer {
     }
 }
 
-fn run(sink: &dyn Sink, clock: &dyn Clock, stop: &Arc<Bell>) {
+fn run(sink: &dyn Sink, clock: &dyn Clock, (wanted, stop): (&dyn Fn() -> bool, &Arc<Bell>)) {
     while !stop.is_rung() {
         let now_ms = clock.now_ms();
-        match sink.take(tick(now_ms)) {
-            // A tick that was not kept is not handed in again: the next minute has one of its own.
-            Ok(Taken::New | Taken::Repeated) | Err(_) => {}
+        if wanted() {
+            match sink.take(tick(now_ms)) {
+                // A tick that was not kept is not handed in again: the next minute has one of its own.
+                Ok(Taken::New | Taken::Repeated) | Err(_) => {}
+            }
         }
         // The sink may have let us wait into the next minute, which must not go without a tick.
         let next_ms = (now_ms / TIMER_TICK_MS + 1) * TIMER_TICK_MS;

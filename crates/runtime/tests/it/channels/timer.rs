@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use agentry_protocol::inbound::{Direction, Inbound};
-use agentry_runtime::channel::timer::{Timer, tick};
-use agentry_runtime::channel::{Refused, Sink, Taken};
+use agentry_runtime::channel::timer::{Timer, Wanted, tick};
+use agentry_runtime::channel::{Clock, Refused, Sink, Taken};
 
 use super::scene::{Kept, Still};
 
@@ -20,12 +20,31 @@ fn a_minute_has_one_tick() {
     assert_eq!(one.check(), Ok(()));
 }
 
+fn always() -> Wanted {
+    Arc::new(|| true)
+}
+
+#[test]
+fn a_minute_in_which_nobody_would_look_has_no_tick() {
+    let (sink, clock) = (Arc::new(Kept::default()), Arc::new(Still::default()));
+    let asking = clock.clone();
+    let wanted: Wanted = Arc::new(move || asking.now_ms() >= 120_000);
+    let timer = Timer::start(sink.clone(), clock.clone(), wanted).unwrap();
+    clock.await_wait(60_000);
+    clock.pass(60_000);
+    clock.await_wait(60_000);
+    clock.pass(60_000);
+    let ids: Vec<String> = sink.await_count(1).iter().map(|one| one.event_id.to_string()).collect();
+    timer.stop();
+    assert_eq!(ids, ["timer:tick:2"]);
+}
+
 #[test]
 fn each_minute_begins_with_a_tick_and_two_timers_make_one() {
     let (sink, clock) = (Arc::new(Kept::default()), Arc::new(Still::default()));
     clock.advance(90_000);
-    let first = Timer::start(sink.clone(), clock.clone()).unwrap();
-    let second = Timer::start(sink.clone(), clock.clone()).unwrap();
+    let first = Timer::start(sink.clone(), clock.clone(), always()).unwrap();
+    let second = Timer::start(sink.clone(), clock.clone(), always()).unwrap();
     clock.await_wait(30_000);
     clock.pass(30_000);
     clock.pass(60_000);
@@ -51,7 +70,7 @@ impl Sink for Slow {
 fn a_sink_that_is_slow_over_the_end_of_a_minute_costs_no_tick() {
     let (sink, clock) = (Arc::new(Kept::default()), Arc::new(Still::default()));
     let slow = Arc::new(Slow(sink.clone(), clock.clone()));
-    let timer = Timer::start(slow, clock.clone()).unwrap();
+    let timer = Timer::start(slow, clock.clone(), always()).unwrap();
     clock.await_wait(60_000);
     timer.stop();
     let ids: Vec<String> = sink.await_count(2).iter().map(|one| one.event_id.to_string()).collect();
