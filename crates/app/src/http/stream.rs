@@ -285,7 +285,6 @@ impl Speaking {
         }
         while !self.is_over {
             match self.out.next(&mut listening).await? {
-                Some(Frame::Entry(recorded)) if recorded.envelope.seq <= listening.after_seq => {}
                 Some(Frame::Entry(recorded)) => {
                     self.entry(&recorded.envelope, event.as_ref()).await?;
                 }
