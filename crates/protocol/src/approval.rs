@@ -106,17 +106,25 @@ pub struct Answer {
     /// Nobody answered in time; it counts as a no, and not as a denial.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub expired: bool,
+    /// Where it was given: the channel, or the key to the server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
 }
 
 impl Answer {
     /// A yes that reaches so far.
     pub fn yes(reach: Reach) -> Self {
-        Self { allow: true, reach, reason: None, edit: None, expired: false }
+        Self { allow: true, reach, reason: None, edit: None, expired: false, by: None }
     }
 
     /// A no, perhaps with a reason.
     pub fn no(reason: Option<String>) -> Self {
-        Self { allow: false, reach: Reach::Once, reason, edit: None, expired: false }
+        Self { reason, allow: false, ..Self::yes(Reach::Once) }
+    }
+
+    /// The same, given there.
+    pub fn by(self, place: impl Into<String>) -> Self {
+        Self { by: Some(place.into()), ..self }
     }
 
     /// What is written when nobody answered in time.

@@ -197,13 +197,14 @@ impl Ledger {
     /// The view says where; the entries say what.
     fn whole(&self, sql: &Connection, found: &FoundApproval) -> Result<ApprovalRow, Error> {
         let asked = self.entry_in(sql, found.asked_seq)?;
-        let answer = match found.answered_seq {
-            None => None,
+        let (answer, answered) = match found.answered_seq {
+            None => (None, None),
             Some(seq) => {
-                let Event::ApprovalAnswered { answer, .. } = self.entry_in(sql, seq)?.event else {
+                let entry = self.entry_in(sql, seq)?;
+                let Event::ApprovalAnswered { answer, .. } = entry.event else {
                     return Err(self.not_the(seq, "answer"));
                 };
-                Some(answer)
+                (Some(answer), Some(entry.time))
             }
         };
         let Event::ApprovalAsked(approval) = asked.event else {
@@ -219,6 +220,7 @@ impl Ledger {
             asked_seq: found.asked_seq,
             asked: asked.time,
             answered_seq: found.answered_seq,
+            answered,
         })
     }
 

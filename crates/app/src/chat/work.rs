@@ -5,6 +5,7 @@
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
+use agentry_kernel::identity::TERMINAL;
 use agentry_protocol::approval::Answer;
 use agentry_protocol::envelope::{Draft, Envelope};
 use agentry_protocol::event::Event;
@@ -130,7 +131,8 @@ impl Chat<'_> {
         let row = question::answered(&question.approval.call.tool, &answer);
         let parts = &self.talk.engine.parts;
         let id = &question.approval.id;
-        match request::answer((&parts.ledger, &parts.redactor), id, answer, parts.new_number) {
+        let (book, answer) = ((&parts.ledger, &*parts.redactor), answer.by(TERMINAL));
+        match request::answer(book, id, answer, parts.new_number) {
             Ok(_) => self.scroll.attach(row, columns),
             Err(error) => self.note(&format!("The answer was not taken: {error}"), BAD),
         }

@@ -5,6 +5,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
+use agentry_kernel::identity::TERMINAL;
 use agentry_protocol::approval::{Answer, Reach};
 use agentry_runtime::request;
 use agentry_store::ApprovalRow;
@@ -66,7 +67,8 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     let reach = if options.session { Reach::Session } else { Reach::Once };
     let edit = options.edit.as_deref().map(edited).transpose()?;
     let reason = options.reason.clone();
-    let answer = Answer { allow, reach, reason, edit, expired: false };
+    let answer =
+        Answer { allow, reach, reason, edit, expired: false, by: Some(TERMINAL.to_owned()) };
     let redactor = secret::redactor(host)?;
     let answered = request::answer((&ledger, &redactor), &id, answer, engine::new_number);
     let answered = answered.map_err(engine::fault)?;

@@ -5,6 +5,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
+use agentry_kernel::identity::TERMINAL;
 use agentry_protocol::approval::{Answer, PermissionRequest, Reach};
 use agentry_runtime::request;
 use agentry_store::{ApprovalRow, ApprovalStatus, Ledger, RunStatus};
@@ -139,6 +140,7 @@ fn say(
 ) -> Result<(), Fault> {
     let id = find(ledger, text)?.approval.id;
     let redactor = secret::redactor(host)?;
+    let answer = answer.by(TERMINAL);
     let answered = request::answer((ledger, &redactor), &id, answer.clone(), new_number);
     let answered = answered.map_err(engine::fault)?;
     let word = if answer.allow { "approved" } else { "denied" };

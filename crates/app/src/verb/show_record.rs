@@ -169,7 +169,8 @@ fn answered(approval: &ApprovalId, answer: &Answer) -> String {
     let edit = answer.edit.as_ref().map_or_else(String::new, |to| format!(", changed to {to}"));
     let word = word + &edit;
     let reason = answer.reason.as_ref().map_or_else(String::new, |why| format!(": {why}"));
-    format!("{approval} answered: {word}{reason}")
+    let by = answer.by.as_ref().map_or_else(String::new, |by| format!(" (by {by})"));
+    format!("{approval} answered{by}: {word}{reason}")
 }
 
 fn connected(call: &CallId, connection: &Connection) -> String {

@@ -298,6 +298,7 @@ impl Desk {
                 self.under_way().ok_or("no run is under way")?;
                 let parts = &self.parts;
                 let book = (&parts.ledger, &*parts.redactor);
+                let answer = answer.by(STDIO);
                 let answered = request::answer(book, &approval, answer, parts.new_number);
                 answered.map(|_| ()).map_err(|error| error.to_string())
             }

@@ -31,6 +31,8 @@ pub struct ApprovalRow {
     pub asked: u64,
     /// The entry that answered.
     pub answered_seq: Option<u64>,
+    /// When it was answered, in milliseconds since 1970.
+    pub answered: Option<u64>,
 }
 
 /// How a question stands.
