@@ -11,12 +11,14 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 
+use agentry_kernel::identity::TERMINAL;
 use agentry_model::Delta;
 use agentry_protocol::CallId;
 use agentry_protocol::approval::{Answer, Approval, Reach};
 use agentry_protocol::confinement::Confinement;
 use agentry_protocol::envelope::{About, Envelope};
 use agentry_protocol::event::Event;
+use agentry_runtime::plan;
 use agentry_runtime::redact::Ends;
 use agentry_runtime::request;
 use agentry_runtime::{Host as Parts, Witness};
@@ -161,9 +163,7 @@ impl Desk {
     /// Remembers what the calls that are asked about run under.
     fn look_at(&self, event: &Event) {
         if let Event::TurnStarted(plan) = event {
-            let confinement = plan.charter.pointer("/authority/confinement").cloned();
-            let confinement = confinement.and_then(|value| serde_json::from_value(value).ok());
-            self.confinement.replace(confinement);
+            self.confinement.replace(plan::confinement(plan));
         }
     }
 
@@ -180,7 +180,9 @@ impl Desk {
         // Nobody answers: the question stays, and the run can be taken up again.
         let Ok(Some(answer)) = asked else { return };
         let book = (&self.parts.ledger, &*self.parts.redactor);
-        if let Err(error) = request::answer(book, &approval.id, answer, self.parts.new_number) {
+        if let Err(error) =
+            request::answer(book, &approval.id, answer.by(TERMINAL), self.parts.new_number)
+        {
             let mut err = anstream::stderr().lock();
             writeln!(err, "the answer was not taken: {error}").unwrap_or_default();
         }

@@ -50,6 +50,7 @@ mod trace;
 mod trust;
 
 pub(crate) use doctor::report as doctor_report;
+pub(crate) use fork::fault as no_fork;
 pub(crate) use grants::to_whom;
 pub(crate) use requests::request_lines;
 pub(crate) use run::{absolute_model, record_cancel, show_run};

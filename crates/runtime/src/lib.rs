@@ -20,6 +20,7 @@ mod enforcer;
 mod error;
 pub mod event_hooks;
 pub mod executor;
+pub mod fork;
 mod hidden;
 mod history;
 pub mod hook_tools;

@@ -7,7 +7,8 @@ use std::fmt::Write as _;
 
 use agentry_agentfile::task::Task;
 use agentry_kernel::danger;
-use agentry_protocol::event::{AskedModels, Event, Given, RunPlan, StepPlan};
+use agentry_protocol::confinement::Confinement;
+use agentry_protocol::event::{AskedModels, Event, Given, RunPlan, StepPlan, TurnPlan};
 use agentry_protocol::{ContentHash, RunId, TaskId};
 use agentry_store::{Filter, Ledger};
 
@@ -28,6 +29,12 @@ pub fn recorded(ledger: &Ledger, run: &RunId) -> Result<RunPlan, Error> {
         if let Event::RunCreated(plan) = envelope.event { Some(*plan) } else { None }
     });
     plan.ok_or_else(|| Error::Halted(format!("{run} has no plan in the ledger")))
+}
+
+/// What the calls of a turn run under, as its charter says.
+pub fn confinement(plan: &TurnPlan) -> Option<Confinement> {
+    let recorded = plan.charter.pointer("/authority/confinement")?.clone();
+    serde_json::from_value(recorded).ok()
 }
 
 /// What a run is going to do.
@@ -152,7 +159,8 @@ pub(crate) fn prompt(plan: &RunPlan, task: Option<&Task>, at: usize) -> String {
     text
 }
 
-fn inputs(
+/// What a task is given, with its defaults. What it does not know, or lacks, is an error.
+pub fn inputs(
     task: Option<&Task>,
     given: &BTreeMap<String, String>,
 ) -> Result<BTreeMap<String, String>, Error> {

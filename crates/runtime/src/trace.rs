@@ -294,3 +294,28 @@ pub fn decided(record: &AccessRecord) -> String {
         (Effect::Deny, None) => format!("{kind} {who}: denied"),
     }
 }
+
+/// What was said about something that came in, as it was sent or would have been.
+pub fn answer(ledger: &Ledger, row: &InboundRow) -> Result<Option<String>, Error> {
+    // What was told to a running turn has the answer of that turn.
+    let about = row.run.as_ref().map(|run| ledger.inbounds_of_run(run)).transpose()?;
+    let delivered = about.iter().flatten().find_map(|one| one.delivery?.seq);
+    let entry = |seq: u64| -> Result<Option<Event>, Error> {
+        Ok(ledger.entry(seq)?.map(|envelope| envelope.event))
+    };
+    let sent = match delivered.map(entry).transpose()?.flatten() {
+        Some(Event::Intake(Stage::Delivered(delivered))) => {
+            delivered.sent.map(|sent| sent.body.content)
+        }
+        Some(_) | None => None,
+    };
+    if sent.is_some() {
+        return Ok(sent);
+    }
+    // What cannot be sent from here was said all the same.
+    let turn = row.turn.as_ref().map(|turn| ledger.turn(turn)).transpose()?.flatten();
+    Ok(match turn.and_then(|turn| turn.ended_seq).map(entry).transpose()?.flatten() {
+        Some(Event::TurnEnded { result, .. }) => result,
+        Some(_) | None => None,
+    })
+}

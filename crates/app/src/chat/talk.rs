@@ -5,17 +5,18 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use agentry_protocol::envelope::{About, Draft, Envelope};
-use agentry_protocol::event::Event;
+use agentry_protocol::envelope::Envelope;
 use agentry_protocol::message::Image;
 use agentry_protocol::{AgentId, RunId, SessionId, SessionKey};
 use agentry_runtime::Terms;
+use agentry_runtime::fork::fork;
 use agentry_runtime::run::Order;
 use agentry_store::{Filter, Ledger, RunRow, RunStatus, SessionRow};
 
 use crate::engine::{self, Engine};
 use crate::fault::Fault;
 use crate::limits::CHAT_SESSIONS_MAX;
+use crate::verb::no_fork;
 
 /// Names of sessions that chats began start so.
 const KEY: &str = "chat_";
@@ -95,14 +96,9 @@ impl Talk {
             self.renew();
             return Ok(());
         };
-        let session = SessionId::from_number(engine::new_number());
-        let key = new_key();
-        let event =
-            Event::SessionOpened { key: key.clone(), agent: self.agent.clone(), head: Some(head) };
-        let about = About { session: Some(session.clone()), run: None, turn: None };
-        let draft = Draft { cause: None, about, event };
-        self.ledger().append(vec![draft]).map_err(engine::store_fault)?;
-        (self.key, self.session) = (key, Some(session));
+        let key = Some(new_key().to_string());
+        let forked = fork(self.ledger(), &head, key, engine::new_number).map_err(no_fork)?;
+        (self.key, self.session) = (forked.key, Some(forked.session));
         Ok(())
     }
 

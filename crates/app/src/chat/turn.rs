@@ -13,7 +13,7 @@ use agentry_protocol::envelope::{About, Envelope};
 use agentry_protocol::event::{Ending, Event};
 use agentry_protocol::message::{ModelReply, Usage};
 use agentry_protocol::{ApprovalId, CallId};
-use agentry_runtime::Handle;
+use agentry_runtime::{Handle, plan};
 
 use super::call::{Call, Past};
 use super::ink::{BAD, BOLD, DIM, ITALIC, Row, WARN, YOU, joined, row, span};
@@ -143,8 +143,7 @@ impl Turn {
         let mut note = |text: &str, style| scroll.note(text, style, columns);
         match &envelope.event {
             Event::TurnStarted(plan) => {
-                let confinement = plan.charter.pointer("/authority/confinement").cloned();
-                self.confinement = confinement.and_then(|value| serde_json::from_value(value).ok());
+                self.confinement = plan::confinement(plan);
                 self.summing = plan.compaction.is_some();
                 if let Some(one) = &plan.compaction {
                     note(&format!("Summing up earlier turns: {}.", one.reason.as_str()), DIM);

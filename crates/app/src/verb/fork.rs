@@ -5,9 +5,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use agentry_protocol::envelope::{About, Draft};
-use agentry_protocol::event::Event;
-use agentry_protocol::{SessionId, SessionKey};
+use agentry_runtime::fork::{Forked, NoFork, fork};
 use clap::Args;
 
 use crate::engine;
@@ -26,26 +24,25 @@ pub(crate) struct Options {
 pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     let ledger = engine::open_ledger(host)?;
     let id = ledger.find_turn(&options.turn).map_err(engine::store_fault)?;
-    let turn = ledger.turn(&id).map_err(engine::store_fault)?;
-    let turn = turn.filter(|turn| turn.ended_seq.is_some());
-    let turn = turn.ok_or_else(|| {
-        Fault::new(Blame::Caller, format!("{id} is not over, so nothing can go on from it"))
-            .hint("resume or cancel its run first, or fork the turn before it")
-    })?;
-    let of = turn.session.as_ref().map(|session| ledger.session(session)).transpose();
-    let of = of.map_err(engine::store_fault)?.flatten();
-    let of = of.ok_or_else(|| Fault::new(Blame::Us, format!("{id} has no session")))?;
-    let session = SessionId::from_number(engine::new_number());
-    let key = options.session.clone().unwrap_or_else(|| format!("fork-{session}"));
-    let event = Event::SessionOpened {
-        key: SessionKey::new(&key),
-        agent: of.agent.clone(),
-        head: Some(id.clone()),
-    };
-    let about = About { session: Some(session.clone()), run: None, turn: None };
-    ledger.append(vec![Draft { cause: None, about, event }]).map_err(engine::store_fault)?;
+    let key = options.session.clone();
+    let Forked { session, key, agent } =
+        fork(&ledger, &id, key, engine::new_number).map_err(fault)?;
     let mut out = anstream::stdout().lock();
     writeln!(out, "{session}")?;
-    writeln!(out, "  agentry run --agent {} --session {key} …", of.agent)?;
+    writeln!(out, "  agentry run --agent {agent} --session {key} …")?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// For a person who wanted one.
+pub(crate) fn fault(no: NoFork) -> Fault {
+    let blame = match no {
+        NoFork::UnderWay(_) => {
+            return Fault::new(Blame::Caller, no.to_string())
+                .hint("resume or cancel its run first, or fork the turn before it");
+        }
+        NoFork::Ledger(error) => return engine::store_fault(error),
+        NoFork::Alone(_) => Blame::Us,
+        NoFork::Name(_) => Blame::Caller,
+    };
+    Fault::new(blame, no.to_string())
 }

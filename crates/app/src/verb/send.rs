@@ -287,7 +287,7 @@ fn report(ledger: &Ledger, row: &InboundRow, json: bool) -> Result<ExitCode, Fau
     let run = row.run.as_ref().map(|run| ledger.run(run)).transpose();
     let run = run.map_err(engine::store_fault)?.flatten();
     let ending = run.as_ref().and_then(|run| run.ending);
-    let answer = answer(ledger, row)?;
+    let answer = trace::answer(ledger, row).map_err(engine::fault)?;
     if json {
         let trace = trace::of(ledger, &row.id).map_err(engine::fault)?;
         let trace = serde_json::to_value(&trace).unwrap_or_default();
@@ -314,33 +314,6 @@ fn report(ledger: &Ledger, row: &InboundRow, json: bool) -> Result<ExitCode, Fau
         (_, Some(ending)) => engine::ending_code(ending),
         (_, None) => 1,
     }))
-}
-
-/// What was sent back.
-fn answer(ledger: &Ledger, row: &InboundRow) -> Result<Option<String>, Fault> {
-    use agentry_protocol::event::Event;
-    use agentry_protocol::intake::Intake;
-    // What was told to a running turn has the answer of that turn.
-    let about = row.run.as_ref().map(|run| ledger.inbounds_of_run(run)).transpose();
-    let about = about.map_err(engine::store_fault)?.unwrap_or_default();
-    let delivered = about.iter().find_map(|one| one.delivery?.seq);
-    let entry = |seq: u64| ledger.entry(seq).map_err(engine::store_fault);
-    let sent = match delivered.map(entry).transpose()?.flatten().map(|envelope| envelope.event) {
-        Some(Event::Intake(Intake::Delivered(delivered))) => {
-            delivered.sent.map(|sent| sent.body.content)
-        }
-        Some(_) | None => None,
-    };
-    if sent.is_some() {
-        return Ok(sent);
-    }
-    // What cannot be sent from here was said all the same.
-    let turn = row.turn.as_ref().map(|turn| ledger.turn(turn)).transpose();
-    let ended = turn.map_err(engine::store_fault)?.flatten().and_then(|turn| turn.ended_seq);
-    Ok(match ended.map(entry).transpose()?.flatten().map(|envelope| envelope.event) {
-        Some(Event::TurnEnded { result, .. }) => result,
-        Some(_) | None => None,
-    })
 }
 
 /// What the person should know beside the answer.

@@ -4,10 +4,10 @@
 
 use std::sync::Arc;
 
-use agentry_protocol::envelope::{About, Draft};
 use agentry_protocol::event::{Ending, Event};
 use agentry_protocol::token::Scope;
-use agentry_protocol::{SessionId, SessionKey, TurnId};
+use agentry_protocol::{SessionId, TurnId};
+use agentry_runtime::fork::{self, NoFork};
 use agentry_runtime::run::{Order, Post, Runner};
 use agentry_runtime::{Attendance, Office};
 use agentry_store::{Bill, Payer, RunRow, RunStatus, SessionRow, TurnRow, TurnStatus};
@@ -167,9 +167,12 @@ fn list(site: &Site, asked: Asked<SessionsQuery>) -> Result<SessionPage, Refusal
             }
             looked += 1;
             after = Some(row.id.clone());
-            if mine::sees(site, &asked.caller, &row.id) {
-                let session = session(site, &row)?;
-                sessions.extend(Some(session).filter(|one| one.has(&words)));
+            if !mine::sees(site, &asked.caller, &row.id) {
+                continue;
+            }
+            let run = ledger.last_run_of(&row.id)?;
+            if has(&row, run.as_ref(), &words) {
+                sessions.push(session(site, &row, run)?);
             }
         }
         if is_last {
@@ -178,15 +181,15 @@ fn list(site: &Site, asked: Asked<SessionsQuery>) -> Result<SessionPage, Refusal
     }
 }
 
-impl Session {
-    fn has(&self, words: &str) -> bool {
-        [&self.key, &self.agent, &self.title].iter().any(|text| text.to_lowercase().contains(words))
-    }
+/// Whether the name of a session, its agent or its last prompt has some words.
+fn has(row: &SessionRow, run: Option<&RunRow>, words: &str) -> bool {
+    let prompt = run.map_or("", |run| run.prompt.as_str());
+    let mut texts = [row.key.as_str(), row.agent.as_str(), prompt].into_iter();
+    words.is_empty() || texts.any(|text| text.to_lowercase().contains(words))
 }
 
-fn session(site: &Site, row: &SessionRow) -> Result<Session, Refusal> {
+fn session(site: &Site, row: &SessionRow, run: Option<RunRow>) -> Result<Session, Refusal> {
     let ledger = &site.parts.ledger;
-    let run = ledger.last_run_of(&row.id)?;
     let waiting = ledger.inbounds_open(&row.id)?.waiting.len();
     let approvals = match &run {
         Some(run) => ledger.approvals_waiting_of(&run.id)?.len(),
@@ -304,10 +307,11 @@ fn one(site: &Site, asked: Asked) -> Result<WholeSession, Refusal> {
     let under_way = ledger.turn_under_way(&row.id)?;
     rows.extend(under_way.filter(|turn| !rows.iter().any(|one| one.id == turn.id)));
     let branch = rows.iter().map(|row| turn(site, row)).collect::<Result<Vec<Turn>, _>>()?;
+    let run = ledger.last_run_of(&row.id)?;
     Ok(WholeSession {
-        session: session(site, &row)?,
         queue: queue(site, &row)?,
-        context: window(site, &row, branch.last())?,
+        context: window(site, run.as_ref(), branch.last())?,
+        session: session(site, &row, run)?,
         branch,
     })
 }
@@ -357,10 +361,13 @@ fn queue(site: &Site, row: &SessionRow) -> Result<Vec<Queued>, Refusal> {
 }
 
 /// What the model was last asked with, as far as a provider counted it.
-fn window(site: &Site, row: &SessionRow, last: Option<&Turn>) -> Result<Option<Window>, Refusal> {
+fn window(
+    site: &Site,
+    run: Option<&RunRow>,
+    last: Option<&Turn>,
+) -> Result<Option<Window>, Refusal> {
     let ledger = &site.parts.ledger;
-    let Some(run) = ledger.last_run_of(&row.id)? else { return Ok(None) };
-    let Some(last) = last else { return Ok(None) };
+    let (Some(run), Some(last)) = (run, last) else { return Ok(None) };
     let of = agentry_store::Filter {
         turn: Some(TurnId::new(last.turn_id.clone())),
         ..agentry_store::Filter::default()
@@ -393,25 +400,19 @@ struct Forked {
 }
 
 fn fork(site: &Site, asked: Asked<Nothing, Fork>) -> Result<Forked, Refusal> {
-    let ledger = &site.parts.ledger;
-    let id = TurnId::new(asked.part(0));
-    let row = ledger.turn(&id)?.ok_or_else(|| Refusal::not_found("turn", asked.part(0)))?;
-    if row.ended_seq.is_none() {
-        return Err(Refusal::conflict(format!("{id} is not over, so nothing can go on from it"))
-            .hint("wait for its end, or fork the turn before it"));
+    let (ledger, id) = (&site.parts.ledger, TurnId::new(asked.part(0)));
+    if ledger.turn(&id)?.is_none() {
+        return Err(Refusal::not_found("turn", asked.part(0)));
     }
-    let of = row.session.as_ref().map(|session| ledger.session(session)).transpose()?.flatten();
-    let of = of.ok_or_else(|| Refusal::conflict(format!("{id} has no session")))?;
-    let session = SessionId::from_number(new_number());
-    let key = asked.body.key.unwrap_or_else(|| format!("fork-{session}"));
-    if key.trim().is_empty() || key.chars().any(char::is_control) {
-        return Err(Refusal::invalid("a name has letters"));
-    }
-    let event =
-        Event::SessionOpened { key: SessionKey::new(&key), agent: of.agent, head: Some(id) };
-    let about = About { session: Some(session.clone()), run: None, turn: None };
-    ledger.append(vec![Draft { cause: None, about, event }])?;
-    Ok(Forked { session_id: session.to_string(), key })
+    let begun = fork::fork(ledger, &id, asked.body.key, new_number).map_err(|no| match no {
+        NoFork::Ledger(error) => error.into(),
+        NoFork::Name(_) => Refusal::invalid(no.to_string()),
+        NoFork::Alone(_) => Refusal::conflict(no.to_string()),
+        NoFork::UnderWay(_) => {
+            Refusal::conflict(no.to_string()).hint("wait for its end, or fork the turn before it")
+        }
+    })?;
+    Ok(Forked { session_id: begun.session.to_string(), key: begun.key.to_string() })
 }
 
 /// What the summary is to be like.
