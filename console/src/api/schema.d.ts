@@ -661,6 +661,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/runs/{id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take up a run that no process works on
+         * @description For the owner, with a key that opens `submit`.
+         */
+        post: operations["postApiRunsIdResume"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/sessions": {
         parameters: {
             query?: never;
@@ -799,6 +819,26 @@ export interface paths {
         get: operations["getApiTasks"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tasks/{id}/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Have a task done, in a session of its own
+         * @description For the owner, with a key that opens `submit`.
+         */
+        post: operations["postApiTasksIdRuns"];
         delete?: never;
         options?: never;
         head?: never;
@@ -989,6 +1029,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/webhooks/{source}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take a call of a program that the settings name under `webhooks`
+         * @description Signed by who calls, or with a key that opens `submit`.
+         */
+        post: operations["postWebhooksSource"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1119,6 +1179,8 @@ export interface components {
         Answer: {
             /** @description Yes or no. */
             allow: boolean;
+            /** @description Where it was given: the channel, or the key to the server. */
+            by?: string | null;
             /** @description Arguments that take the place of those of the call; only with a yes. */
             edit?: unknown;
             /** @description Nobody answered in time; it counts as a no, and not as a denial. */
@@ -1137,6 +1199,8 @@ export interface components {
             allow: boolean;
             /** @description The digest of the question that was looked at. */
             digest: string;
+            /** @description Arguments that take the place of those of the call; only with a yes to this call. */
+            edit?: unknown;
             /**
              * @description How far a yes reaches: a call once or for the session, a request once, for a day or always.
              * @default once
@@ -1158,6 +1222,11 @@ export interface components {
             agent: string | null;
             /** @description The answer, if there is one. */
             answer: components["schemas"]["Answer"] | null;
+            /**
+             * Format: uint64
+             * @description When it was answered, in milliseconds since 1970.
+             */
+            answeredAt: number | null;
             /**
              * Format: uint64
              * @description When it was asked, in milliseconds since 1970.
@@ -1211,7 +1280,7 @@ export interface components {
             /** @description The questions; without what they would change. */
             approvals: components["schemas"]["Approval"][];
         };
-        /** @description ApprovalsQuery questions are wanted. */
+        /** @description Which questions are wanted. */
         ApprovalsQuery: {
             /**
              * Format: uint
@@ -1316,6 +1385,18 @@ export interface components {
             tool: string;
             /** @description Its turn. */
             turnId: string | null;
+        };
+        /** @description A call that was taken. */
+        Called: {
+            /** @description The event that it is. */
+            eventId: components["schemas"]["EventId"];
+            /** @description Whether it was taken before; then nothing new happens. */
+            repeated: boolean;
+            /**
+             * Format: uint64
+             * @description Its entry.
+             */
+            seq: number;
         };
         /** @description A channel. */
         ChannelHealth: {
@@ -1690,7 +1771,7 @@ export interface components {
             /** @description The newest first. */
             grants: components["schemas"]["Given"][];
         };
-        /** @description ApprovalsQuery grants are wanted. */
+        /** @description Which grants are wanted. */
         GrantsQuery: {
             /** @description Also those that are over or were taken back. */
             all?: boolean | null;
@@ -1715,6 +1796,8 @@ export interface components {
             sandbox: components["schemas"]["SandboxHealth"];
             /** @description ok, or degraded if there are problems. */
             status: string;
+            /** @description What works, and holds less than it could, in words. */
+            warnings: string[];
         };
         /** @description The commits of a folder. */
         History: {
@@ -1946,8 +2029,6 @@ export interface components {
             /** @description The names. */
             names: string[];
         };
-        /** @description A query with nothing in it. */
-        NoQuery: Record<string, never>;
         /** @description A route that takes no query or no body. */
         Nothing: Record<string, never>;
         /** @description How much may be told to somebody, the least first. */
@@ -2289,6 +2370,22 @@ export interface components {
             limit?: number | null;
             /** @description Those that stand so. */
             status?: components["schemas"]["Status"] | null;
+        };
+        /** @description What a task is to be done with. */
+        RunTask: {
+            /** @description Who does the steps that name nobody. */
+            agent?: string | null;
+            /**
+             * @description Its inputs, by name; those with a default may be left out.
+             * @default {}
+             */
+            inputs: {
+                [key: string]: string;
+            };
+            /** @description The mode. */
+            mode?: components["schemas"]["ModeWord"] | null;
+            /** @description The model. */
+            model?: string | null;
         };
         /** @description A value, and the policy that says it. */
         Said_boolean: {
@@ -3646,6 +3743,29 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
+    postApiRunsIdResume: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Take up a run that no process works on */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Told"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
     getApiSessions: {
         parameters: {
             query?: {
@@ -3846,6 +3966,33 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Tasks"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    postApiTasksIdRuns: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RunTask"];
+            };
+        };
+        responses: {
+            /** @description Have a task done, in a session of its own */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Sent"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -4084,6 +4231,33 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Told"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    postWebhooksSource: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                source: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "*/*": string;
+            };
+        };
+        responses: {
+            /** @description Take a call of a program that the settings name under `webhooks` */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Called"];
                 };
             };
             default: components["responses"]["Refused"];

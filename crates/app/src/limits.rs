@@ -187,6 +187,8 @@ pub(crate) const REQUESTS_PER_SECOND: u32 = 200;
 pub(crate) const REQUESTS_BURST: u32 = 1_000;
 /// How many wrong keys an address may show in a minute.
 pub(crate) const WRONG_KEYS_PER_MINUTE: u32 = 20;
+/// How long the operator is not told again of wrong keys.
+pub(crate) const WRONG_KEYS_TOLD_TIME_MIN: Duration = Duration::from_secs(60);
 /// How many callers are counted before old ones are forgotten.
 pub(crate) const COUNTED_CALLERS_MAX: usize = 10_000;
 /// How many threads answer requests that wait for a disk.

@@ -147,6 +147,11 @@ impl Reception {
         &self.shelf.servings
     }
 
+    /// Whether the command line names a model that is only played.
+    pub(crate) fn is_played(&self) -> bool {
+        self.shelf.asked.model.as_deref().is_some_and(is_played)
+    }
+
     /// The model of an agent, or of one that names none, and all that was looked at.
     pub(crate) fn choice(
         &self,

@@ -5,12 +5,14 @@
 //!
 //! Must never: let a value that a sender chose lead to a session that access did not choose.
 
+use std::collections::BTreeMap;
+
 use agentry_protocol::access::{Decision, Delivery, SessionChoice, UnknownWord};
 use agentry_protocol::event::Mode;
 use agentry_protocol::inbound::{Inbound, PeerKind};
 use agentry_protocol::intake::{Settings, Source, Unrun, Wish};
 use agentry_protocol::principal::{Principal, PrincipalKind};
-use agentry_protocol::{ContentHash, SessionKey, TurnId};
+use agentry_protocol::{ContentHash, SessionKey, TaskId, TurnId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -27,6 +29,11 @@ pub const TARGET: &str = "target";
 pub const DELIVERY: &str = "delivery";
 /// The field in which the owner may say what holds for the run that answers.
 pub const RUN: &str = "run";
+
+/// The field in which a person may say that a program of theirs speaks.
+pub const PROGRAM: &str = "program";
+/// All fields that say what is to become of an event.
+pub const ORDERS: [&str; 4] = [TARGET, DELIVERY, RUN, PROGRAM];
 
 /// What becomes of an event.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,6 +86,12 @@ pub struct RunWish {
     /// The mode.
     #[serde(default)]
     pub mode: Option<Mode>,
+    /// The task; without one it is the prompt.
+    #[serde(default)]
+    pub task: Option<TaskId>,
+    /// What the task is given.
+    #[serde(default)]
+    pub inputs: BTreeMap<String, String>,
 }
 
 /// What is wanted for the run that answers an event. Only the owner's wish counts.
@@ -158,7 +171,7 @@ pub fn fired(
 fn source(inbound: &Inbound, principal: &Principal) -> Result<Source, Unrun> {
     match principal.kind {
         PrincipalKind::Owner | PrincipalKind::Known | PrincipalKind::Unknown => {
-            let wants = inbound.metadata.get("program").and_then(Value::as_bool);
+            let wants = inbound.metadata.get(PROGRAM).and_then(Value::as_bool);
             Ok(if wants == Some(true) { Source::Program } else { Source::Person })
         }
         PrincipalKind::Agent => Ok(Source::Agent),

@@ -5,6 +5,7 @@
 mod access;
 mod agents;
 mod approvals;
+mod artifacts;
 mod entries;
 mod grants;
 mod health;
@@ -16,9 +17,13 @@ pub(super) mod mine;
 mod models;
 mod place;
 mod policies;
+mod resume;
 mod runs;
 mod sessions;
+mod stats;
+mod tasks;
 mod timeline;
+mod webhooks;
 mod why;
 
 use super::table::Route;
@@ -30,6 +35,7 @@ pub(super) fn routes() -> Vec<Route> {
         messages::routes(),
         sessions::routes(),
         runs::routes(),
+        resume::routes(),
         entries::routes(),
         why::routes(),
         approvals::routes(),
@@ -37,8 +43,12 @@ pub(super) fn routes() -> Vec<Route> {
         agents::routes(),
         history::routes(),
         models::routes(),
+        tasks::routes(),
         access::routes(),
         health::routes(),
+        stats::routes(),
+        artifacts::routes(),
+        webhooks::routes(),
     ];
     all.into_iter().flatten().collect()
 }
@@ -50,7 +60,7 @@ mod tests {
     use schemars::generate::SchemaSettings;
 
     use super::*;
-    use crate::http::table::Gives;
+    use crate::http::table::{Gives, Takes};
 
     #[test]
     fn every_route_is_there_once_and_has_a_schema_with_a_name_of_its_own() {
@@ -59,8 +69,9 @@ mod tests {
         for route in routes() {
             assert!(seen.insert(format!("{:?} {}", route.method, route.path)), "{}", route.path);
             (route.query)(&mut generator);
-            if let Some(body) = route.body {
-                body(&mut generator);
+            match route.takes {
+                Takes::Json(describe) => drop(describe(&mut generator)),
+                Takes::Nothing | Takes::Text => {}
             }
             match route.answer {
                 Gives::Json(_, describe) => drop(describe(&mut generator)),

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use agentry_kernel::identity::known;
+use agentry_kernel::identity::{HTTP, known};
 use agentry_protocol::envelope::{About, Draft};
 use agentry_protocol::event::Event;
 use agentry_protocol::intake::AccessChange;
@@ -65,6 +65,14 @@ impl Caller {
     /// Who it is, as the entity; none is the owner.
     pub(crate) fn entity(&self) -> Option<&str> {
         self.principal.entity_id.as_deref().filter(|_| !self.is_owner())
+    }
+
+    /// Where what it says comes from, for the record: the channel and the key.
+    pub(crate) fn spoken(&self) -> String {
+        match &self.token {
+            Some(token) => format!("{HTTP}: {} ({})", token.name, token.id),
+            None => HTTP.to_owned(),
+        }
     }
 
     /// What its requests are counted under.

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
@@ -16,7 +17,9 @@ use super::refusal::{Code, Refusal};
 use super::table::Need;
 use crate::limits::{
     COUNTED_CALLERS_MAX, REQUESTS_BURST, REQUESTS_PER_SECOND, WRONG_KEYS_PER_MINUTE,
+    WRONG_KEYS_TOLD_TIME_MIN,
 };
+use crate::verb::say;
 
 /// The header that no page of somebody else can send without asking us first.
 pub(crate) const OURS: &str = "x-agentry";
@@ -77,10 +80,15 @@ impl Front {
             self.rates.wrong_key_room(peer)?;
             return Ok(Caller::nobody());
         }
+        if need == Need::Signed && !self.has_key(headers) {
+            self.rates.wrong_key_room(peer)?;
+            self.rates.request(&peer.to_string())?;
+            return Ok(Caller::nobody());
+        }
         let caller = self.identified(keys, method, headers, peer)?;
         self.rates.request(&caller.name())?;
         match need {
-            Need::Key | Need::Nobody => Ok(caller),
+            Need::Key | Need::Signed | Need::Nobody => Ok(caller),
             Need::Owner(scope) if !caller.is_owner() => Err(forbidden(scope.as_str())
                 .hint("only the owner may; a policy can let others talk to agents")),
             Need::Owner(scope) | Need::Anybody(scope) if !caller.may(scope) => {
@@ -89,6 +97,11 @@ impl Front {
             }
             Need::Owner(_) | Need::Anybody(_) => Ok(caller),
         }
+    }
+
+    /// Whether a request has a key, or needs none.
+    fn has_key(&self, headers: &HeaderMap) -> bool {
+        self.is_insecure || headers.contains_key(header::AUTHORIZATION)
     }
 
     fn identified(
@@ -186,6 +199,10 @@ fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Refusal> {
 pub(crate) struct Rates {
     callers: Mutex<HashMap<String, Bucket>>,
     wrong: Mutex<HashMap<IpAddr, Bucket>>,
+    /// How many wrong keys there were since the server began.
+    wrong_count: AtomicU64,
+    /// When the operator was last told that somebody shows one wrong key after the other.
+    told: Mutex<Option<Instant>>,
 }
 
 /// Fills up with time, and is emptied by requests.
@@ -223,9 +240,27 @@ impl Rates {
         take(&self.callers, name.to_owned(), size)
     }
 
-    /// A wrong key was shown.
-    fn wrong_key(&self, peer: IpAddr) -> Result<(), Refusal> {
-        take(&self.wrong, peer, wrong_size())
+    /// A wrong key, code or signature was shown.
+    pub(crate) fn wrong_key(&self, peer: IpAddr) -> Result<(), Refusal> {
+        self.wrong_count.fetch_add(1, Ordering::Relaxed);
+        take(&self.wrong, peer, wrong_size()).inspect_err(|_| self.tell(peer))
+    }
+
+    /// How many wrong keys there were since the server began.
+    pub(crate) fn wrong_keys(&self) -> u64 {
+        self.wrong_count.load(Ordering::Relaxed)
+    }
+
+    fn tell(&self, peer: IpAddr) {
+        let now = Instant::now();
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.is_none_or(|at| now.duration_since(at) >= WRONG_KEYS_TOLD_TIME_MIN) {
+            *told = Some(now);
+            let count = self.wrong_keys();
+            say(&format!(
+                "{peer} shows one wrong key after the other and must wait ({count} so far)"
+            ));
+        }
     }
 
     /// Whether an address may show another key.
@@ -234,11 +269,6 @@ impl Rates {
         let Some(bucket) = all.get_mut(&peer) else { return Ok(()) };
         let mut seen = *bucket;
         seen.take(wrong_size(), Instant::now()).map_err(limited)
-    }
-
-    /// A code that signs in was wrong.
-    pub(crate) fn wrong_code(&self, peer: IpAddr) -> Result<(), Refusal> {
-        self.wrong_key(peer)
     }
 }
 

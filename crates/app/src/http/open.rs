@@ -18,7 +18,10 @@ use super::refusal::{Code, Refusal};
 use super::server::blocking;
 use super::site::Site;
 use super::stream::{self, Frames, Kind, LineId};
-use super::table::{Raw, read_body, read_query};
+use super::table::{Nothing, Raw, read_body, read_query};
+
+/// The header by which a stream goes on after a break.
+const LAST_EVENT: &str = "last-event-id";
 
 /// Which entries somebody listens to.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -33,11 +36,6 @@ pub(crate) struct EntriesQuery {
     /// Also pieces of answers under way.
     deltas: Option<bool>,
 }
-
-/// A query with nothing in it.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct NoQuery {}
 
 /// Opens a stream.
 pub(super) async fn stream(site: Arc<Site>, kind: Kind, raw: Raw) -> Result<Response, Refusal> {
@@ -88,7 +86,7 @@ fn entries(site: &Site, raw: &Raw) -> Result<Opened, Refusal> {
     };
     let listening =
         site.hub.listen(topic, query.deltas.unwrap_or(false), raw.caller.token.as_ref())?;
-    let last = raw.last_event.as_deref().map(|text| {
+    let last = raw.header(LAST_EVENT).map(|text| {
         text.parse::<u64>().map_err(|_| Refusal::invalid("Last-Event-ID is no number of an entry"))
     });
     let after = last.transpose()?.or(query.after).unwrap_or(listening.after_seq);
@@ -99,8 +97,8 @@ fn entries(site: &Site, raw: &Raw) -> Result<Opened, Refusal> {
 type RunStream = (super::hub::Listening, RunId, Option<LineId>);
 
 fn run(site: &Site, raw: &Raw) -> Result<RunStream, Refusal> {
-    let NoQuery {} = read_query(&raw.query)?;
-    let row = mine::run(site, &raw.caller, raw.path.first().map_or("", String::as_str))?;
+    let Nothing {} = read_query(&raw.query)?;
+    let row = mine::run(site, &raw.caller, raw.part(0))?;
     let after = line_id(raw)?;
     let listening = site.hub.listen(Topic::Run(row.id.clone()), true, raw.caller.token.as_ref())?;
     Ok((listening, row.id, after))
@@ -109,8 +107,8 @@ fn run(site: &Site, raw: &Raw) -> Result<RunStream, Refusal> {
 type MessageStream = (super::hub::Listening, EventId, Option<LineId>);
 
 fn message(site: &Site, raw: &Raw) -> Result<MessageStream, Refusal> {
-    let NoQuery {} = read_query(&raw.query)?;
-    let id = raw.path.first().map_or("", String::as_str);
+    let Nothing {} = read_query(&raw.query)?;
+    let id = raw.part(0);
     let row = mine::message(site, &raw.caller, id)?;
     listen_to(site, raw, row.id)
 }
@@ -123,7 +121,7 @@ fn listen_to(site: &Site, raw: &Raw, event: EventId) -> Result<MessageStream, Re
 }
 
 fn line_id(raw: &Raw) -> Result<Option<LineId>, Refusal> {
-    let id = raw.last_event.as_deref().filter(|text| !text.is_empty()).map(|text| {
+    let id = raw.header(LAST_EVENT).filter(|text| !text.is_empty()).map(|text| {
         LineId::parse(text).ok_or_else(|| Refusal::invalid("Last-Event-ID was not sent by us"))
     });
     id.transpose()
@@ -131,12 +129,13 @@ fn line_id(raw: &Raw) -> Result<Option<LineId>, Refusal> {
 
 /// A prompt begins a run: its events follow, or where to find them.
 async fn prompt(site: Arc<Site>, raw: Raw) -> Result<Response, Refusal> {
-    let wants_stream = raw.accepts.contains("text/event-stream");
+    let wants_stream =
+        raw.header("accept").is_some_and(|types| types.contains("text/event-stream"));
     let taking = site.clone();
     let (sent, opened): (messages::Sent, Option<MessageStream>) = blocking(move || {
-        let NoQuery {} = read_query(&raw.query)?;
+        let Nothing {} = read_query(&raw.query)?;
         let prompt: Prompt = read_body(&raw.body)?;
-        let sent = messages::take(&taking, &raw.caller, prompt.message(), raw.once.as_deref())?;
+        let sent = messages::take(&taking, &raw.caller, prompt.message(), raw.once())?;
         let opened = match wants_stream {
             true => Some(listen_to(&taking, &raw, sent.event_id.clone())?),
             false => None,

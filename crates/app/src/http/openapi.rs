@@ -7,7 +7,7 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use super::refusal::Refused;
-use super::table::{Does, Gives, Need, Route};
+use super::table::{Does, Gives, Need, Route, Takes};
 
 /// The document, as OpenAPI 3.1.
 pub(super) fn document(routes: &[Route]) -> Value {
@@ -79,15 +79,21 @@ fn operation(route: &Route, taken: &mut SchemaGenerator, given: &mut SchemaGener
         response["content"] = json!({ content_type: content });
     }
     operation["responses"][status.to_string()] = response;
-    if let Some(body) = route.body {
-        let schema = body(taken).to_value();
+    let body = match route.takes {
+        Takes::Nothing => None,
+        Takes::Json(describe) => Some(("application/json", describe(taken).to_value())),
+        Takes::Text => Some(("*/*", json!({ "type": "string" }))),
+    };
+    if let Some((content_type, schema)) = body {
         operation["requestBody"] = json!({
             "required": true,
-            "content": { "application/json": { "schema": schema } },
+            "content": { content_type: { "schema": schema } },
         });
     }
-    if route.need == Need::Nobody {
-        operation["security"] = json!([]);
+    match route.need {
+        Need::Nobody => operation["security"] = json!([]),
+        Need::Signed => operation["security"] = json!([{}, { "key": [] }]),
+        Need::Owner(_) | Need::Anybody(_) | Need::Key => {}
     }
     if matches!(route.work, Does::Streams(_)) {
         operation["x-stream"] = json!(true);
@@ -100,6 +106,7 @@ fn description(need: Need) -> String {
         Need::Owner(scope) => format!("For the owner, with a key that opens `{scope}`."),
         Need::Anybody(scope) => format!("With a key that opens `{scope}`; each gets their own."),
         Need::Key => "With any key.".to_owned(),
+        Need::Signed => "Signed by who calls, or with a key that opens `submit`.".to_owned(),
         Need::Nobody => "Without a key.".to_owned(),
     }
 }

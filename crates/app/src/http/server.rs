@@ -28,7 +28,7 @@ use super::open;
 use super::pages;
 use super::refusal::{Code, Refusal, Refused};
 use super::site::Site;
-use super::table::{Answer, Does, Method, Need, Raw, Route};
+use super::table::{Answer, Does, Method, Need, Raw, Route, Takes};
 use crate::fault::{Blame, Fault};
 use crate::limits::{
     ANSWER_THREADS_MAX, BODY_BYTES_MAX, BODY_TIME_MAX, CONNECTIONS_MAX, HEAD_BYTES_MAX,
@@ -267,16 +267,9 @@ async fn serve(
         identifying.front.caller(&identifying.keys, asked, need, peer)
     })
     .await?;
-    let body = read(&parts.headers, body).await?;
-    let raw = Raw {
-        caller,
-        path,
-        query: parts.uri.query().unwrap_or_default().to_owned(),
-        body,
-        once: one(&parts.headers, "idempotency-key").map(str::to_owned),
-        last_event: one(&parts.headers, "last-event-id").map(str::to_owned),
-        accepts: one(&parts.headers, "accept").unwrap_or_default().to_owned(),
-    };
+    let body = read(&parts.headers, body, route.takes).await?;
+    let query = parts.uri.query().unwrap_or_default().to_owned();
+    let raw = Raw { caller, path, query, body, headers: parts.headers };
     match route.work.clone() {
         Does::Streams(kind) => open::stream(site, kind, raw).await,
         Does::Answers(work) => {
@@ -284,8 +277,8 @@ async fn serve(
             let answer = blocking(move || work(&working, raw)).await;
             let was_wrong =
                 matches!(&answer, Err(refusal) if refusal.code == Code::Unauthenticated);
-            if was_wrong && need == Need::Nobody {
-                site.front.rates.wrong_code(peer)?;
+            if was_wrong && [Need::Nobody, Need::Signed].contains(&need) {
+                site.front.rates.wrong_key(peer)?;
             }
             answer.map(response)
         }
@@ -300,7 +293,11 @@ pub(super) async fn blocking<T: Send + 'static>(
     tokio::task::spawn_blocking(work).await.map_err(broke)?
 }
 
-async fn read(headers: &axum::http::HeaderMap, body: Body) -> Result<Vec<u8>, Refusal> {
+async fn read(
+    headers: &axum::http::HeaderMap,
+    body: Body,
+    takes: Takes,
+) -> Result<Vec<u8>, Refusal> {
     if headers.contains_key(header::CONTENT_ENCODING) {
         return Err(Refusal::new(Code::Unsupported, "a body must not be encoded"));
     }
@@ -318,6 +315,9 @@ async fn read(headers: &axum::http::HeaderMap, body: Body) -> Result<Vec<u8>, Re
     let bytes = collected.to_bytes().to_vec();
     let kind = one(headers, header::CONTENT_TYPE.as_str()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
+    if matches!(takes, Takes::Text) {
+        return Ok(bytes);
+    }
     if !bytes.is_empty() && !kind.eq_ignore_ascii_case("application/json") {
         return Err(Refusal::new(Code::Unsupported, "a body must be JSON")
             .hint("send `Content-Type: application/json`"));
@@ -330,7 +330,9 @@ fn page(site: &Site, request: &Request) -> Result<Response, Refusal> {
     site.front.admit(request.method(), request.headers())?;
     let path = request.uri().path();
     let is_page = [axum::http::Method::GET, axum::http::Method::HEAD].contains(request.method());
-    let is_api = path == "/api" || path.starts_with("/api/") || path == "/run";
+    let is_api = ["/api", "/run", "/webhooks"].iter().any(|root| {
+        path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    });
     let accepts = one(request.headers(), "accept-encoding").unwrap_or_default();
     let found = (is_page && !is_api).then(|| pages::page(path, accepts)).flatten();
     let found = found.ok_or_else(|| {

@@ -8,11 +8,13 @@
 use std::sync::Arc;
 
 use agentry_protocol::token::Scope;
+use axum::http::HeaderMap;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::auth::Caller;
+use super::front::one;
 use super::refusal::{Code, Refusal};
 use super::site::Site;
 
@@ -44,6 +46,8 @@ pub(crate) enum Need {
     Anybody(Scope),
     /// Whoever has a key at all.
     Key,
+    /// Whoever signs what they say, or has a key that opens `submit`; the route sees to it.
+    Signed,
     /// Anybody: whoever calls it has no key yet.
     Nobody,
 }
@@ -80,9 +84,24 @@ pub(crate) struct Raw {
     pub(crate) path: Vec<String>,
     pub(crate) query: String,
     pub(crate) body: Vec<u8>,
-    pub(crate) once: Option<String>,
-    pub(crate) last_event: Option<String>,
-    pub(crate) accepts: String,
+    pub(crate) headers: HeaderMap,
+}
+
+impl Raw {
+    /// A part of the path.
+    pub(crate) fn part(&self, at: usize) -> &str {
+        self.path.get(at).map_or("", String::as_str)
+    }
+
+    /// A header that is there exactly once.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        one(&self.headers, name)
+    }
+
+    /// The key under which the same request is done once.
+    pub(crate) fn once(&self) -> Option<&str> {
+        self.header("idempotency-key")
+    }
 }
 
 /// An answer, ready to be sent.
@@ -104,7 +123,7 @@ pub(crate) type WithHeaders<B, A> = fn(&Site, Asked<Nothing, B>) -> Result<(A, H
 pub(crate) type Work = Arc<dyn Fn(&Site, Raw) -> Result<Answer, Refusal> + Send + Sync>;
 
 /// A schema, when the document is made.
-type Describe = fn(&mut SchemaGenerator) -> Schema;
+pub(crate) type Describe = fn(&mut SchemaGenerator) -> Schema;
 
 /// One route.
 pub(crate) struct Route {
@@ -115,9 +134,20 @@ pub(crate) struct Route {
     /// One line for people.
     pub(crate) words: &'static str,
     pub(crate) query: Describe,
-    pub(crate) body: Option<Describe>,
+    pub(crate) takes: Takes,
     pub(crate) answer: Gives,
     pub(crate) work: Does,
+}
+
+/// What a route takes as its body.
+#[derive(Clone, Copy)]
+pub(crate) enum Takes {
+    /// Nothing.
+    Nothing,
+    /// JSON.
+    Json(Describe),
+    /// Text of any type, which the route reads by itself.
+    Text,
 }
 
 /// What a route gives.
@@ -137,6 +167,9 @@ pub(crate) enum Does {
     Streams(super::stream::Kind),
 }
 
+/// How a route is called, who may, and one line for people.
+type Line = (&'static str, Need, &'static str);
+
 impl Route {
     /// A route that looks.
     pub(crate) fn get<Q, A>(
@@ -149,7 +182,9 @@ impl Route {
         Q: DeserializeOwned + JsonSchema + 'static,
         A: Serialize + JsonSchema + 'static,
     {
-        Self::of(Method::Get, path, need, words, work)
+        let answer = Gives::Json(200, describe::<A>);
+        let does = move |site: &Site, asked: Asked<Q>| json(200, &work(site, asked)?);
+        Self::answering(Method::Get, (path, need, words), answer, does)
     }
 
     /// A route that does something.
@@ -163,36 +198,60 @@ impl Route {
         B: DeserializeOwned + JsonSchema + 'static,
         A: Serialize + JsonSchema + 'static,
     {
-        Self::of(Method::Post, path, need, words, work)
+        let answer = Gives::Json(200, describe::<A>);
+        let does = move |site: &Site, asked: Asked<Nothing, B>| json(200, &work(site, asked)?);
+        Self::answering(Method::Post, (path, need, words), answer, does)
     }
 
-    fn of<Q, B, A>(
-        method: Method,
+    /// The same, with headers that come of the answer.
+    pub(crate) fn with_headers<B, A>(
         path: &'static str,
         need: Need,
         words: &'static str,
-        work: fn(&Site, Asked<Q, B>) -> Result<A, Refusal>,
+        work: WithHeaders<B, A>,
     ) -> Self
     where
-        Q: DeserializeOwned + JsonSchema + 'static,
         B: DeserializeOwned + JsonSchema + 'static,
         A: Serialize + JsonSchema + 'static,
     {
-        let body: Describe = |generator| generator.subschema_for::<B>();
-        let does = move |site: &Site, raw: Raw| {
-            let query = read_query::<Q>(&raw.query)?;
-            let body = read_body::<B>(&raw.body)?;
-            let Raw { caller, path, once, .. } = raw;
-            json(200, &work(site, Asked { caller, path, query, body, once })?)
+        let does = move |site: &Site, asked: Asked<Nothing, B>| {
+            let (value, headers) = work(site, asked)?;
+            Ok(Answer { headers, ..json(200, &value)? })
         };
+        let answer = Gives::Json(200, describe::<A>);
+        Self::answering(Method::Post, (path, need, words), answer, does)
+    }
+
+    /// A route that gives something that is not JSON.
+    pub(crate) fn raw(
+        path: &'static str,
+        need: Need,
+        words: &'static str,
+        content_type: &'static str,
+        work: fn(&Site, Asked) -> Result<Answer, Refusal>,
+    ) -> Self {
+        Self::answering(Method::Get, (path, need, words), Gives::Other(200, content_type), work)
+    }
+
+    /// A route that takes text, whatever its type, and looks at the headers.
+    pub(crate) fn text<A>(
+        path: &'static str,
+        need: Need,
+        words: &'static str,
+        work: fn(&Site, &Raw) -> Result<A, Refusal>,
+    ) -> Self
+    where
+        A: Serialize + JsonSchema + 'static,
+    {
+        let does = move |site: &Site, raw: Raw| json(200, &work(site, &raw)?);
         Self {
-            method,
+            method: Method::Post,
             path,
             need,
             words,
-            query: |generator| generator.subschema_for::<Q>(),
-            body: (method == Method::Post && !is_nothing::<B>()).then_some(body),
-            answer: Gives::Json(200, |generator| generator.subschema_for::<A>()),
+            query: describe::<Nothing>,
+            takes: Takes::Text,
+            answer: Gives::Json(200, describe::<A>),
             work: Does::Answers(Arc::new(does)),
         }
     }
@@ -209,45 +268,43 @@ impl Route {
         Q: JsonSchema + 'static,
         B: JsonSchema + 'static,
     {
-        let body: Describe = |generator| generator.subschema_for::<B>();
         Self {
             method,
             path,
             need,
             words,
-            query: |generator| generator.subschema_for::<Q>(),
-            body: (method == Method::Post).then_some(body),
+            query: describe::<Q>,
+            takes: taken::<B>(),
             answer: Gives::Other(200, "text/event-stream"),
             work: Does::Streams(kind),
         }
     }
 
-    /// The same, with headers that come of the answer.
-    pub(crate) fn with_headers<B, A>(
-        path: &'static str,
-        need: Need,
-        words: &'static str,
-        work: WithHeaders<B, A>,
+    fn answering<Q, B>(
+        method: Method,
+        (path, need, words): Line,
+        answer: Gives,
+        work: impl Fn(&Site, Asked<Q, B>) -> Result<Answer, Refusal> + Send + Sync + 'static,
     ) -> Self
     where
+        Q: DeserializeOwned + JsonSchema + 'static,
         B: DeserializeOwned + JsonSchema + 'static,
-        A: Serialize + JsonSchema + 'static,
     {
         let does = move |site: &Site, raw: Raw| {
+            let once = raw.once().map(str::to_owned);
             let query = read_query(&raw.query)?;
-            let body = read_body::<B>(&raw.body)?;
-            let Raw { caller, path, once, .. } = raw;
-            let (value, headers) = work(site, Asked { caller, path, query, body, once })?;
-            Ok(Answer { headers, ..json(200, &value)? })
+            let body = read_body(&raw.body)?;
+            let Raw { caller, path, .. } = raw;
+            work(site, Asked { caller, path, query, body, once })
         };
         Self {
-            method: Method::Post,
+            method,
             path,
             need,
             words,
-            query: |generator| generator.subschema_for::<Nothing>(),
-            body: (!is_nothing::<B>()).then_some(|generator| generator.subschema_for::<B>()),
-            answer: Gives::Json(200, |generator| generator.subschema_for::<A>()),
+            query: describe::<Q>,
+            takes: taken::<B>(),
+            answer,
             work: Does::Answers(Arc::new(does)),
         }
     }
@@ -265,36 +322,18 @@ impl Route {
         }
         self
     }
-
-    /// A route that gives something that is not JSON.
-    pub(crate) fn raw(
-        path: &'static str,
-        need: Need,
-        words: &'static str,
-        content_type: &'static str,
-        work: fn(&Site, Asked) -> Result<Answer, Refusal>,
-    ) -> Self {
-        let does = move |site: &Site, raw: Raw| {
-            let query = read_query::<Nothing>(&raw.query)?;
-            let Raw { caller, path, once, .. } = raw;
-            work(site, Asked { caller, path, query, body: Nothing {}, once })
-        };
-        Self {
-            method: Method::Get,
-            path,
-            need,
-            words,
-            query: |generator| generator.subschema_for::<Nothing>(),
-            body: None,
-            answer: Gives::Other(200, content_type),
-            work: Does::Answers(Arc::new(does)),
-        }
-    }
 }
 
-/// Whether a route takes no body.
-fn is_nothing<B: 'static>() -> bool {
-    std::any::TypeId::of::<B>() == std::any::TypeId::of::<Nothing>()
+fn describe<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+    generator.subschema_for::<T>()
+}
+
+/// A body of this type; a route that needs nothing takes none.
+fn taken<B: JsonSchema + 'static>() -> Takes {
+    match std::any::TypeId::of::<B>() == std::any::TypeId::of::<Nothing>() {
+        true => Takes::Nothing,
+        false => Takes::Json(describe::<B>),
+    }
 }
 
 /// How many rows a page has, if the caller may say so.

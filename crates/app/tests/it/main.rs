@@ -25,6 +25,7 @@ mod hooks_cli;
 mod http;
 mod http_guard;
 mod http_others;
+mod http_work;
 mod init;
 mod init_from;
 mod intake;

@@ -5,6 +5,7 @@
 //!
 //! Must never: take a call without a right signature from a source that has a secret.
 
+use agentry_kernel::route::ORDERS;
 use agentry_protocol::inbound::{EventId, Inbound, Place, Sender};
 use hmac::{Hmac, KeyInit, Mac};
 use secrecy::{ExposeSecret, SecretString};
@@ -37,7 +38,7 @@ const KEPT_HEADERS: [&str; 6] = [
 pub struct Source<'a> {
     /// Its name in the settings.
     pub name: &'a str,
-    /// What its calls are signed with; without it anybody can call.
+    /// What its calls are signed with; without it, whoever takes them must know who calls.
     pub secret: Option<&'a SecretString>,
 }
 
@@ -112,7 +113,7 @@ pub fn inbound(
         made.map_err(|wrong| WebhookError::Delivery { header, why: wrong.to_string() })?;
     inbound.body.content = content.to_owned();
     inbound.event_type = Some(EVENT_TYPE.to_owned());
-    inbound.metadata = metadata(name, headers);
+    inbound.metadata = metadata(name, headers, content);
     Ok(inbound)
 }
 
@@ -150,16 +151,27 @@ fn delivery(headers: &[(String, String)], body: &[u8]) -> (String, &'static str)
     (hash, "body")
 }
 
-fn metadata(source: &str, headers: &[(String, String)]) -> Map<String, Value> {
+/// What hooks are set off by: plain fields of a JSON object, the headers, and the source, each before the one
+/// it follows here. A caller says nothing of what is to become of the event.
+fn metadata(source: &str, headers: &[(String, String)], content: &str) -> Map<String, Value> {
     let kept = headers.iter().filter(|(header, value)| {
         is_one_of(&KEPT_HEADERS, header) && value.len() <= WEBHOOK_HEADER_BYTES_MAX
     });
-    let mut metadata = Map::new();
-    metadata.insert("source".to_owned(), source.into());
+    let mut metadata: Map<String, Value> = serde_json::from_str(content).unwrap_or_default();
+    metadata.retain(|name, value| is_plain(value) && !ORDERS.contains(&name.as_str()));
     for (header, value) in kept {
         metadata.insert(header.to_ascii_lowercase(), value.as_str().into());
     }
+    metadata.insert("source".to_owned(), source.into());
     metadata
+}
+
+fn is_plain(value: &Value) -> bool {
+    match value {
+        Value::Bool(_) | Value::Number(_) => true,
+        Value::String(text) => text.len() <= WEBHOOK_HEADER_BYTES_MAX,
+        Value::Null | Value::Array(_) | Value::Object(_) => false,
+    }
 }
 
 fn is_one_of(names: &[&str], header: &str) -> bool {

@@ -2,7 +2,6 @@
 //!
 //! Must never: end without telling the desk.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
@@ -112,10 +111,10 @@ impl Worker {
         };
         Ok(Order {
             agent: row.agent,
-            task: None,
+            task: wish.task,
             prompt,
             images: Vec::new(),
-            inputs: BTreeMap::new(),
+            inputs: wish.inputs,
             terms,
             session: Some(row.key),
             project: self.office.project(),

@@ -10,7 +10,7 @@ use agentry_protocol::token::Scope;
 use agentry_protocol::tool::{Risk, ToolName};
 use agentry_protocol::{ApprovalId, TurnId};
 use agentry_runtime::redact::Ends;
-use agentry_runtime::request;
+use agentry_runtime::{plan, request};
 use agentry_store::{ApprovalRow, ApprovalStatus, Ledger, RunRow, RunStatus};
 use agentry_tools::Workspace;
 use schemars::JsonSchema;
@@ -33,7 +33,7 @@ pub(crate) fn routes() -> Vec<Route> {
     ]
 }
 
-/// ApprovalsQuery questions are wanted.
+/// Which questions are wanted.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct ApprovalsQuery {
@@ -76,13 +76,15 @@ pub(crate) struct Approval {
     /// Why it is asked.
     #[serde(flatten)]
     pub(crate) ruling: Asks,
-    /// CallOwner call it is.
+    /// Whose call it is.
     #[serde(flatten)]
     pub(crate) about: CallOwner,
     /// Who lacks the permission, if it is a request for one.
     pub(crate) requester: Option<Requester>,
     /// The answer, if there is one.
     pub(crate) answer: Option<Answer>,
+    /// When it was answered, in milliseconds since 1970.
+    pub(crate) answered_at: Option<u64>,
     /// What the call would change, as a unified diff; null in lists, and where nothing can be said.
     pub(crate) diff: Option<String>,
 }
@@ -133,7 +135,7 @@ pub(crate) struct Asks {
     pub(crate) findings: Vec<FindingLine>,
 }
 
-/// CallOwner call it is.
+/// Whose call it is.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CallOwner {
@@ -176,6 +178,8 @@ pub(crate) struct AnswerBody {
     reach: Reach,
     /// Why; told to the agent with a no.
     reason: Option<String>,
+    /// Arguments that take the place of those of the call; only with a yes to this call.
+    edit: Option<Value>,
     /// The digest of the question that was looked at.
     digest: String,
 }
@@ -211,7 +215,7 @@ fn answer(site: &Site, asked: Asked<Nothing, AnswerBody>) -> Result<Answered, Re
     let ledger = &site.parts.ledger;
     let row = find(ledger, asked.part(0))?;
     let id = row.approval.id.clone();
-    let AnswerBody { allow, reach, reason, digest } = asked.body;
+    let AnswerBody { allow, reach, reason, edit, digest } = asked.body;
     if digest != row.approval.digest.as_str() {
         let text = format!("the answer is for another call than the one that `{id}` asks about");
         return Err(Refusal::conflict(text).hint("look at the question again"));
@@ -219,7 +223,8 @@ fn answer(site: &Site, asked: Asked<Nothing, AnswerBody>) -> Result<Answered, Re
     if reach != Reach::Once && !allow {
         return Err(Refusal::invalid("only a yes reaches further than this call"));
     }
-    let answer = Answer { allow, reach, reason, edit: None, expired: false };
+    let by = Some(asked.caller.spoken());
+    let answer = Answer { allow, reach, reason, edit, expired: false, by };
     let book = (ledger, &*site.parts.redactor);
     request::answer(book, &id, answer, site.parts.new_number)?;
     let row = find(ledger, id.as_str())?;
@@ -296,6 +301,7 @@ fn plain(row: &ApprovalRow, run: Option<&RunRow>, now: u64) -> Approval {
         },
         requester: request.map(requester),
         answer: row.answer.clone(),
+        answered_at: row.answered,
         diff: None,
     }
 }
@@ -363,11 +369,10 @@ fn diff(site: &Site, row: &ApprovalRow) -> Option<String> {
 }
 
 /// What the calls of a turn run under.
-pub(super) fn confinement(ledger: &Ledger, turn: &TurnId) -> Option<Confinement> {
+fn confinement(ledger: &Ledger, turn: &TurnId) -> Option<Confinement> {
     let seq = ledger.turn(turn).ok().flatten()?.started_seq;
     let Event::TurnStarted(plan) = ledger.entry(seq).ok().flatten()?.event else { return None };
-    let recorded = plan.charter.pointer("/authority/confinement")?.clone();
-    serde_json::from_value(recorded).ok()
+    plan::confinement(&plan)
 }
 
 #[cfg(test)]

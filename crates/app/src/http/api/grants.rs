@@ -39,7 +39,7 @@ pub(crate) struct Requests {
     pub(crate) requests: Vec<Approval>,
 }
 
-/// ApprovalsQuery grants are wanted.
+/// Which grants are wanted.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct GrantsQuery {

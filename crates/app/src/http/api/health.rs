@@ -5,49 +5,30 @@
 use agentry_agentfile::manifest::config::ProviderKind;
 use agentry_kernel::models::{Offer, Serving};
 use agentry_model::LOCAL;
-use agentry_protocol::ContentHash;
 use agentry_protocol::token::Scope;
 use agentry_runtime::Enforcer;
-use agentry_store::{Bucket, EventHookStatus, Ledger};
+use agentry_store::{EventHookStatus, Ledger};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::metrics;
+use super::models::PLAYED;
 use crate::channels::limits;
 use crate::http::refusal::Refusal;
 use crate::http::site::Site;
-use crate::http::table::{Answer, Asked, Need, Nothing, Route};
-use crate::limits::STATS_HOURS_MAX;
+use crate::http::table::{Asked, Need, Nothing, Route};
 use crate::reception::Definite;
-
-/// How many milliseconds an hour has.
-const HOUR_MS: u64 = 60 * 60 * 1_000;
-/// How many billionths a dollar has.
-const NANO: f64 = 1e9;
-/// The hours that are shown unless somebody says otherwise.
-const STATS_HOURS: u64 = 24;
-/// How many hexadecimal digits a hash has.
-const HASH_DIGITS: usize = 64;
-const HASH_PREFIX: &str = "blake3:";
 
 pub(crate) fn routes() -> Vec<Route> {
     let read = Need::Owner(Scope::Read);
     vec![
         Route::get("/api/health", read, "How the server is", health),
-        Route::get("/api/stats", read, "What was done, in spans of time", stats),
         Route::raw(
             "/metrics",
             read,
             "Counters for Prometheus",
             "text/plain; version=0.0.4",
             metrics::text,
-        ),
-        Route::raw(
-            "/api/artifacts/{hash}",
-            read,
-            "A file that the record keeps, as a download",
-            "application/octet-stream",
-            artifact,
         ),
     ]
 }
@@ -60,6 +41,8 @@ pub(crate) struct Health {
     pub(crate) status: &'static str,
     /// What is not as it should be, in words.
     pub(crate) problems: Vec<String>,
+    /// What works, and holds less than it could, in words.
+    pub(crate) warnings: Vec<String>,
     /// What confines the processes of agents.
     pub(crate) sandbox: SandboxHealth,
     /// Who serves models.
@@ -190,65 +173,10 @@ pub(crate) struct HookHealth {
     pub(crate) failing: u64,
 }
 
-/// How far back.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(crate) struct StatsQuery {
-    /// So many hours; a day, if nothing is said.
-    hours: Option<u64>,
-}
-
-/// What was done, in spans of time.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Stats {
-    /// How long each span is.
-    pub(crate) bucket_ms: u64,
-    /// The spans, the oldest first; those in which nothing happened too.
-    pub(crate) buckets: Vec<Spent>,
-}
-
-/// What was done in a span of time.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Spent {
-    /// When it begins, in milliseconds since 1970.
-    pub(crate) t: u64,
-    /// Turns that ended.
-    pub(crate) turns: u64,
-    /// Runs that did not do what they should.
-    pub(crate) failed: u64,
-    /// Calls that were made.
-    pub(crate) calls: u64,
-    /// Tokens that models read.
-    pub(crate) input_tokens: u64,
-    /// Tokens that models wrote.
-    pub(crate) output_tokens: u64,
-    /// What is known of the cost.
-    pub(crate) cost_usd: f64,
-    /// Entries that were written.
-    pub(crate) events: u64,
-}
-
-impl From<Bucket> for Spent {
-    #[expect(clippy::cast_precision_loss, reason = "a cost is shown, not reckoned with")]
-    fn from(bucket: Bucket) -> Self {
-        Self {
-            t: bucket.begin,
-            turns: bucket.turns,
-            failed: bucket.failed,
-            calls: bucket.calls,
-            input_tokens: bucket.input_tokens,
-            output_tokens: bucket.output_tokens,
-            cost_usd: bucket.nano_usd as f64 / NANO,
-            events: bucket.entries,
-        }
-    }
-}
-
 fn health(site: &Site, _: Asked<Nothing>) -> Result<Health, Refusal> {
     let mut problems = Vec::new();
     let sandbox = sandbox(&site.parts.enforcer, &mut problems);
+    let warnings = soft_limits(&site.parts.enforcer);
     let definite = site.reception.read();
     let running_max = match &definite {
         Ok(definite) => limits(&definite.loaded.library.settings.config.queue).running,
@@ -258,8 +186,8 @@ fn health(site: &Site, _: Asked<Nothing>) -> Result<Health, Refusal> {
         }
     };
     let providers = providers(site, definite.as_ref().ok());
-    if !site.reception.servings().is_empty() && !providers.iter().any(|one| one.configured) {
-        problems.push("no provider of models can be asked".to_owned());
+    if !providers.iter().any(|one| one.configured) {
+        problems.push("no provider of models can be asked; `agentry models` says why".to_owned());
     }
     let channels = channels(site, &mut problems);
     let hooks = hooks(&site.parts.ledger)?;
@@ -269,6 +197,7 @@ fn health(site: &Site, _: Asked<Nothing>) -> Result<Health, Refusal> {
     Ok(Health {
         status: if problems.is_empty() { "ok" } else { "degraded" },
         problems,
+        warnings,
         sandbox,
         providers,
         channels,
@@ -293,6 +222,8 @@ fn sandbox(enforcer: &Enforcer, problems: &mut Vec<String>) -> SandboxHealth {
         }
         (Enforcer::Sandbox(_), None) => ("missing".to_owned(), None, Vec::new()),
         (Enforcer::Sandbox(_), Some(found)) => {
+            let open = found.escapes.iter().filter(|escape| !escape.stopped);
+            problems.extend(open.map(|escape| format!("the sandbox lets out: {}", escape.attempt)));
             let escapes = found.escapes.iter().map(|escape| Check {
                 name: escape.attempt.clone(),
                 ok: escape.stopped,
@@ -310,25 +241,41 @@ fn sandbox(enforcer: &Enforcer, problems: &mut Vec<String>) -> SandboxHealth {
     SandboxHealth { level, kernel, checks }
 }
 
+/// Limits that are watched and not held by the kernel.
+fn soft_limits(enforcer: &Enforcer) -> Vec<String> {
+    let found = enforcer.attestation().map(|found| found.limits.as_slice()).unwrap_or_default();
+    let soft = found.iter().filter(|one| !one.hard);
+    let words = |limit: &str, by: &str| {
+        format!("the limit of {limit} is only watched, and can be overstepped for a moment: {by}")
+    };
+    soft.map(|one| words(&one.limit, &one.by)).collect()
+}
+
 fn providers(site: &Site, definite: Option<&Definite>) -> Vec<ProviderHealth> {
     let kind = |serving: &Serving| {
         let config = definite.map(|definite| &definite.loaded.library.settings.config);
         let said = config.and_then(|config| config.providers.get(&serving.id)?.kind);
         said.map_or_else(|| serving.id.clone(), kind_word)
     };
+    let played = site.reception.is_played().then(|| ProviderHealth {
+        name: PLAYED.to_owned(),
+        kind: PLAYED.to_owned(),
+        configured: true,
+        models: 1,
+        problem: None,
+    });
     let servings = site.reception.servings().iter();
-    servings
-        .map(|serving| ProviderHealth {
-            name: serving.id.clone(),
-            kind: kind(serving),
-            configured: serving.ready.is_ok(),
-            models: match &serving.models {
-                Offer::Listed(models) => models.len(),
-                Offer::Any => serving.catalogue.len(),
-            },
-            problem: serving.ready.as_ref().err().cloned(),
-        })
-        .collect()
+    let served = servings.map(|serving| ProviderHealth {
+        name: serving.id.clone(),
+        kind: kind(serving),
+        configured: serving.ready.is_ok(),
+        models: match &serving.models {
+            Offer::Listed(models) => models.len(),
+            Offer::Any => serving.catalogue.len(),
+        },
+        problem: serving.ready.as_ref().err().cloned(),
+    });
+    played.into_iter().chain(served).collect()
 }
 
 fn kind_word(kind: ProviderKind) -> String {
@@ -339,7 +286,7 @@ fn kind_word(kind: ProviderKind) -> String {
         ProviderKind::Ollama => "ollama",
         ProviderKind::Gemini => "gemini",
         ProviderKind::Local => LOCAL,
-        ProviderKind::Scripted => "scripted",
+        ProviderKind::Scripted => PLAYED,
     }
     .to_owned()
 }
@@ -428,86 +375,4 @@ fn hooks(ledger: &Ledger) -> Result<HookHealth, Refusal> {
         failing += u64::from(fails);
     }
     Ok(HookHealth { enabled, failing })
-}
-
-fn stats(site: &Site, asked: Asked<StatsQuery>) -> Result<Stats, Refusal> {
-    let hours = asked.query.hours.unwrap_or(STATS_HOURS).clamp(1, STATS_HOURS_MAX);
-    let ledger = &site.parts.ledger;
-    let (now, bucket_ms) = (ledger.now(), span_ms(hours));
-    let since = now.saturating_sub(hours * HOUR_MS) / bucket_ms * bucket_ms;
-    let found = ledger.buckets(since, bucket_ms)?;
-    Ok(Stats { bucket_ms, buckets: filled(&found, (since, now), bucket_ms) })
-}
-
-/// How long a span is, so that there are neither too many nor too few.
-fn span_ms(hours: u64) -> u64 {
-    match hours {
-        ..=2 => HOUR_MS / 60,
-        3..=48 => HOUR_MS / 2,
-        _ => 6 * HOUR_MS,
-    }
-}
-
-/// The spans with those in which nothing happened.
-fn filled(found: &[Bucket], (since, now): (u64, u64), span: u64) -> Vec<Spent> {
-    let mut found = found.iter().copied().peekable();
-    let mut all = Vec::new();
-    let mut begin = since;
-    while begin <= now {
-        while found.next_if(|bucket| bucket.begin < begin).is_some() {}
-        let empty = Bucket { begin, ..Bucket::default() };
-        all.push(found.next_if(|bucket| bucket.begin == begin).unwrap_or(empty).into());
-        begin += span;
-    }
-    all
-}
-
-fn artifact(site: &Site, asked: Asked) -> Result<Answer, Refusal> {
-    let text = asked.part(0);
-    let unknown = || Refusal::not_found("artifact", text);
-    let ledger = &site.parts.ledger;
-    let hash = hash_of(text).filter(|hash| ledger.keeps(hash)).ok_or_else(unknown)?;
-    let body = ledger.kept_file(&hash)?;
-    let name = hash.as_str().replace(':', "-");
-    let disposition = format!("attachment; filename=\"{name}\"");
-    Ok(Answer {
-        status: 200,
-        content_type: "application/octet-stream",
-        body,
-        headers: vec![("content-disposition", disposition)],
-    })
-}
-
-/// The hash that a text is, with or without the name of its kind.
-fn hash_of(text: &str) -> Option<ContentHash> {
-    let digits = text.strip_prefix(HASH_PREFIX).unwrap_or(text);
-    let fits = digits.len() == HASH_DIGITS
-        && digits.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
-    let hash = format!("{HASH_PREFIX}{digits}");
-    fits.then(|| serde_json::from_value(hash.into()).ok()).flatten()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn spans_without_anything_are_there_too() {
-        let busy = Bucket { begin: 200, turns: 3, ..Bucket::default() };
-        let all = filled(&[busy], (100, 399), 100);
-        let turns: Vec<(u64, u64)> = all.iter().map(|one| (one.t, one.turns)).collect();
-        assert_eq!(turns, [(100, 0), (200, 3), (300, 0)]);
-    }
-
-    #[test]
-    fn only_a_hash_names_an_artifact() {
-        let digits = "0123456789abcdef".repeat(4);
-        let hash = format!("blake3:{digits}");
-        assert_eq!(hash_of(&hash).map(|hash| hash.to_string()), Some(hash.clone()));
-        assert_eq!(hash_of(&digits), hash_of(&hash));
-        let upper = digits.to_uppercase();
-        for wrong in ["", "..", "../../etc/passwd", &digits[1..], &upper] {
-            assert_eq!(hash_of(wrong), None, "{wrong}");
-        }
-    }
 }

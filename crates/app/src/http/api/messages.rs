@@ -2,11 +2,13 @@
 //!
 //! Must never: let a caller say who they are, or choose for a run what only the owner may.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use agentry_kernel::identity::{HTTP, holder};
 use agentry_kernel::route::{DELIVERY, RUN, TARGET};
-use agentry_protocol::event::{Event, Mode};
+use agentry_protocol::TaskId;
+use agentry_protocol::event::Mode;
 use agentry_protocol::inbound::{Body, EventId, Inbound, PeerKind, Place, Sender};
 use agentry_protocol::token::Scope;
 use agentry_runtime::channel::Taken;
@@ -19,7 +21,6 @@ use serde_json::{Map, Value, json};
 use super::mine;
 use crate::engine::new_number;
 use crate::http::auth::Caller;
-use crate::http::open::NoQuery;
 use crate::http::refusal::{Code, Refusal};
 use crate::http::site::Site;
 use crate::http::stream::Kind;
@@ -30,14 +31,14 @@ pub(crate) fn routes() -> Vec<Route> {
     let submit = Need::Anybody(Scope::Submit);
     let read = Need::Anybody(Scope::Read);
     vec![
-        Route::stream::<NoQuery, Prompt>(
+        Route::stream::<Nothing, Prompt>(
             Method::Post,
             "/run",
             submit,
             "Run a prompt; with `Accept: text/event-stream` its events follow",
             Kind::Prompt,
         ),
-        Route::stream::<NoQuery, Nothing>(
+        Route::stream::<Nothing, Nothing>(
             Method::Get,
             "/run/{message}",
             read,
@@ -85,23 +86,28 @@ impl Prompt {
     pub(crate) fn message(self) -> Message {
         let Self { prompt, session, agent, model, mode } = self;
         let place = session.map_or(Where::Alone, Where::Session);
-        Message { text: prompt, place, agent, model, mode, delivery: None }
+        Message { text: prompt, place, agent, model, mode, ..Message::default() }
     }
 }
 
 /// Something that is said.
+#[derive(Default)]
 pub(crate) struct Message {
-    text: String,
-    place: Where,
-    agent: Option<String>,
-    model: Option<String>,
-    mode: Option<Mode>,
-    delivery: Option<String>,
+    pub(crate) text: String,
+    pub(crate) place: Where,
+    pub(crate) agent: Option<String>,
+    pub(crate) model: Option<String>,
+    pub(crate) mode: Option<Mode>,
+    pub(crate) delivery: Option<String>,
+    /// A task, and what it is given.
+    pub(crate) task: Option<(TaskId, BTreeMap<String, String>)>,
 }
 
 /// Where it goes.
-enum Where {
+#[derive(Default)]
+pub(crate) enum Where {
     /// To a session of its own.
+    #[default]
     Alone,
     /// To the session with this name.
     Session(String),
@@ -154,7 +160,7 @@ pub(crate) struct Sent {
 fn begin(site: &Site, asked: Asked<Nothing, Begin>) -> Result<Sent, Refusal> {
     let Begin { text, agent, model, mode, key } = asked.body;
     let place = key.map_or(Where::Alone, Where::Session);
-    let message = Message { text, place, agent, model, mode, delivery: None };
+    let message = Message { text, place, agent, model, mode, ..Message::default() };
     take(site, &asked.caller, message, asked.once.as_deref())
 }
 
@@ -167,7 +173,7 @@ fn say(site: &Site, asked: Asked<Nothing, Say>) -> Result<Sent, Refusal> {
         false => Where::Policies,
     };
     let agent = asked.caller.is_owner().then(|| session.agent.to_string());
-    let message = Message { text, place, agent, model, mode, delivery };
+    let message = Message { text, place, agent, model, mode, delivery, task: None };
     take(site, &asked.caller, message, asked.once.as_deref())
 }
 
@@ -230,7 +236,7 @@ fn metadata(
     message: &Message,
     source: &str,
 ) -> Result<Map<String, Value>, Refusal> {
-    let Message { place, agent, model, mode, delivery, .. } = message;
+    let Message { place, agent, model, mode, delivery, task, .. } = message;
     let mut metadata = Map::new();
     if let Some(word) = delivery {
         let known: Result<agentry_protocol::access::Delivery, _> = word.parse();
@@ -259,6 +265,10 @@ fn metadata(
     let mut run = Map::new();
     run.extend(model.iter().map(|model| ("model".to_owned(), json!(model))));
     run.extend(mode.iter().map(|mode| ("mode".to_owned(), json!(mode))));
+    if let Some((task, inputs)) = task {
+        run.insert("task".to_owned(), json!(task));
+        run.insert("inputs".to_owned(), json!(inputs));
+    }
     if !run.is_empty() {
         metadata.insert(RUN.to_owned(), Value::Object(run));
     }
@@ -302,7 +312,7 @@ fn one(site: &Site, asked: Asked<Wait>) -> Result<Became, Refusal> {
         session_id: row.routed.as_ref().map(|routed| routed.session.to_string()),
         run_id: row.run.as_ref().map(ToString::to_string),
         why: why(ledger, &row)?,
-        answer: answer(ledger, &row)?,
+        answer: agentry_runtime::trace::answer(ledger, &row)?,
         event_id: row.id,
     })
 }
@@ -329,15 +339,6 @@ fn why(ledger: &Ledger, row: &InboundRow) -> Result<Option<String>, Refusal> {
     }
     let record = ledger.inbound_decided(row)?;
     Ok(record.map(|record| agentry_runtime::trace::decided(&record)))
-}
-
-fn answer(ledger: &Ledger, row: &InboundRow) -> Result<Option<String>, Refusal> {
-    let turn = row.turn.as_ref().map(|turn| ledger.turn(turn)).transpose()?.flatten();
-    let ended = turn.and_then(|turn| turn.ended_seq).map(|seq| ledger.entry(seq)).transpose()?;
-    Ok(match ended.flatten().map(|envelope| envelope.event) {
-        Some(Event::TurnEnded { result, .. }) => result,
-        Some(_) | None => None,
-    })
 }
 
 /// An id as a part of a path.

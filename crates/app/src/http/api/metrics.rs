@@ -36,6 +36,11 @@ pub(super) fn text(site: &Site, _: Asked) -> Result<Answer, Refusal> {
         "Streams that were ended because nobody read them fast enough.",
         site.hub.dropped(),
     );
+    page.one(
+        "agentry_wrong_keys",
+        "Wrong keys, codes and signatures since the server began.",
+        site.front.rates.wrong_keys(),
+    );
     let confined = match &site.parts.enforcer {
         Enforcer::Sandbox(_) => 1,
         Enforcer::Off | Enforcer::Missing(_) => 0,

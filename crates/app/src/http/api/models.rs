@@ -1,4 +1,4 @@
-//! What can be asked for: models, as an agent may use them, and tasks.
+//! Models, as an agent may use them.
 //!
 //! Must never: say that a model can be had that the agent may not use.
 
@@ -11,19 +11,16 @@ use serde::{Deserialize, Serialize};
 use super::agents::named;
 use crate::http::refusal::Refusal;
 use crate::http::site::Site;
-use crate::http::table::{Asked, Need, Nothing, Route};
+use crate::http::table::{Asked, Need, Route};
 use crate::limits::API_MODELS_MAX;
 use crate::reception::{Definite, Reception};
 
 /// What stands for the provider of a model that is only played.
-const PLAYED: &str = "scripted";
+pub(super) const PLAYED: &str = "scripted";
 
 pub(crate) fn routes() -> Vec<Route> {
     let read = Need::Owner(Scope::Read);
-    vec![
-        Route::get("/api/models", read, "Which models an agent may use", models),
-        Route::get("/api/tasks", read, "All tasks", tasks),
-    ]
+    vec![Route::get("/api/models", read, "Which models an agent may use", models)]
 }
 
 /// Models.
@@ -58,40 +55,6 @@ pub(crate) struct ModelsQuery {
     pub(crate) agent: Option<String>,
 }
 
-/// Tasks.
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Tasks {
-    /// All that load.
-    pub(crate) tasks: Vec<Task>,
-}
-
-/// One task.
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Task {
-    /// Its id.
-    pub(crate) id: String,
-    /// The agent of its first step; null means the one that is asked.
-    pub(crate) agent: Option<String>,
-    /// What it does.
-    pub(crate) description: Option<String>,
-    /// What it is given.
-    pub(crate) inputs: Vec<TaskInput>,
-}
-
-/// An input of a task.
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct TaskInput {
-    /// Its name.
-    pub(crate) name: String,
-    /// What it is.
-    pub(crate) description: String,
-    /// The value when none is given; without it the input is required.
-    pub(crate) default: Option<String>,
-}
-
 fn models(site: &Site, asked: Asked<ModelsQuery>) -> Result<Models, Refusal> {
     let definite = site.reception.read()?;
     let agent = asked
@@ -102,29 +65,6 @@ fn models(site: &Site, asked: Asked<ModelsQuery>) -> Result<Models, Refusal> {
         .map(|id| named(&definite, id))
         .transpose()?;
     Ok(Models { models: of(&site.reception, &definite, agent) })
-}
-
-fn tasks(site: &Site, _: Asked<Nothing>) -> Result<Tasks, Refusal> {
-    let definite = site.reception.read()?;
-    let one = |task: &agentry_agentfile::task::Task| Task {
-        id: task.id.to_string(),
-        agent: task
-            .steps
-            .first()
-            .and_then(|step| step.agent.as_ref())
-            .map(|agent| agent.value.to_string()),
-        description: task.description.as_ref().map(|text| text.value.clone()),
-        inputs: task
-            .inputs
-            .iter()
-            .map(|input| TaskInput {
-                name: input.value.name.clone(),
-                description: input.value.description.clone(),
-                default: input.value.default.clone(),
-            })
-            .collect(),
-    };
-    Ok(Tasks { tasks: definite.loaded.library.tasks.values().map(one).collect() })
 }
 
 /// The models that providers are known to have, those that the agent gets first.

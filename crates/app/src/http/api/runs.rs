@@ -17,7 +17,6 @@ use super::messages::ModeWord;
 use super::mine;
 use super::sessions::{self, Turn, Usage};
 use super::timeline::{self, Span};
-use crate::http::open::NoQuery;
 use crate::http::refusal::Refusal;
 use crate::http::site::Site;
 use crate::http::stream::Kind;
@@ -31,7 +30,7 @@ pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::get("/api/runs", Need::Owner(Scope::Read), "Runs, the newest first", list),
         Route::get("/api/runs/{id}", read, "A run, with its steps, turns and calls", one),
-        Route::stream::<NoQuery, Nothing>(
+        Route::stream::<Nothing, Nothing>(
             Method::Get,
             "/api/runs/{id}/events",
             read,
@@ -271,9 +270,9 @@ fn one(site: &Site, asked: Asked) -> Result<WholeRun, Refusal> {
 
 /// What was asked of a run.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Told {
+pub(super) struct Told {
     /// The entry.
-    seq: u64,
+    pub(super) seq: u64,
 }
 
 fn cancel(site: &Site, asked: Asked<Nothing, Nothing>) -> Result<Told, Refusal> {
@@ -333,6 +332,7 @@ fn answer(site: &Site, asked: Asked<Nothing, GateAnswer>) -> Result<Told, Refusa
     }
     let reach = if session == Some(true) { Reach::Session } else { Reach::Once };
     let answer = if allow { Answer::yes(reach) } else { Answer::no(reason) };
+    let answer = answer.by(asked.caller.spoken());
     let book = (&parts.ledger, &*parts.redactor);
     let answered = request::answer(book, &id, answer, parts.new_number)?;
     Ok(Told { seq: answered.recorded.first().map_or(0, |entry| entry.seq) })

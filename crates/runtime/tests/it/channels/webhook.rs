@@ -24,10 +24,29 @@ fn the_same_delivery_is_the_same_event() {
     assert_eq!(event.timestamp, 7);
     assert_eq!(event.event_type.as_deref(), Some("webhook"));
     let metadata = serde_json::to_string(&event.metadata).unwrap();
-    assert_eq!(metadata, r#"{"source":"github","x-github-event":"push"}"#);
+    assert_eq!(metadata, r#"{"a":1,"x-github-event":"push","source":"github"}"#);
     let own = headers(&[("x-agentry-delivery", "mine"), ("x-github-delivery", "d-1")]);
     let event = inbound(&open(), &own, b"", 7).unwrap();
     assert_eq!(event.event_id.as_str(), "webhook:github:mine");
+}
+
+/// A hook for a charge looks at its kind and its amount; what the caller says about us it does not get to say.
+#[test]
+fn plain_fields_of_a_json_body_can_set_hooks_off_and_order_nothing() {
+    let body = br#"{"kind": "charge", "amount": 20000, "live": true, "card": {"a": 1}, "tags": [],
+        "source": "other", "x-github-event": "other", "target": {"session": "main"},
+        "run": {"mode": "wiggum"}, "delivery": "interrupt", "program": true, "none": null}"#;
+    let event = inbound(&open(), &headers(&[("X-GitHub-Event", "push")]), body, 7).unwrap();
+    let expected =
+        r#"{"kind":"charge","amount":20000,"live":true,"source":"github","x-github-event":"push"}"#;
+    assert_eq!(
+        serde_json::Value::Object(event.metadata),
+        serde_json::from_str::<serde_json::Value>(expected).unwrap()
+    );
+    let long = format!(r#"{{"text": "{}"}}"#, "x".repeat(2_000));
+    for body in [long.as_str(), "[1]", "no JSON", ""] {
+        assert_eq!(inbound(&open(), &[], body.as_bytes(), 7).unwrap().metadata.len(), 1, "{body}");
+    }
 }
 
 #[test]

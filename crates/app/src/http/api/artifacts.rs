@@ -1,0 +1,64 @@
+//! Files that the record keeps, as downloads.
+//!
+//! Must never: read a file that is not named by its own hash.
+
+use agentry_protocol::ContentHash;
+use agentry_protocol::token::Scope;
+
+use crate::http::refusal::Refusal;
+use crate::http::site::Site;
+use crate::http::table::{Answer, Asked, Need, Route};
+
+/// What it is to a browser, whatever it holds.
+const CONTENT_TYPE: &str = "application/octet-stream";
+/// How many hexadecimal digits a hash has.
+const HASH_DIGITS: usize = 64;
+const HASH_PREFIX: &str = "blake3:";
+
+pub(crate) fn routes() -> Vec<Route> {
+    let words = "A file that the record keeps, as a download";
+    let read = Need::Owner(Scope::Read);
+    vec![Route::raw("/api/artifacts/{hash}", read, words, CONTENT_TYPE, artifact)]
+}
+
+fn artifact(site: &Site, asked: Asked) -> Result<Answer, Refusal> {
+    let text = asked.part(0);
+    let unknown = || Refusal::not_found("artifact", text);
+    let ledger = &site.parts.ledger;
+    let hash = hash_of(text).filter(|hash| ledger.keeps(hash)).ok_or_else(unknown)?;
+    let body = ledger.kept_file(&hash)?;
+    let name = hash.as_str().replace(':', "-");
+    let disposition = format!("attachment; filename=\"{name}\"");
+    Ok(Answer {
+        status: 200,
+        content_type: CONTENT_TYPE,
+        body,
+        headers: vec![("content-disposition", disposition)],
+    })
+}
+
+/// The hash that a text is, with or without the name of its kind.
+fn hash_of(text: &str) -> Option<ContentHash> {
+    let digits = text.strip_prefix(HASH_PREFIX).unwrap_or(text);
+    let fits = digits.len() == HASH_DIGITS
+        && digits.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
+    let hash = format!("{HASH_PREFIX}{digits}");
+    fits.then(|| serde_json::from_value(hash.into()).ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_hash_names_an_artifact() {
+        let digits = "0123456789abcdef".repeat(4);
+        let hash = format!("blake3:{digits}");
+        assert_eq!(hash_of(&hash).map(|hash| hash.to_string()), Some(hash.clone()));
+        assert_eq!(hash_of(&digits), hash_of(&hash));
+        let upper = digits.to_uppercase();
+        for wrong in ["", "..", "../../etc/passwd", &digits[1..], &upper] {
+            assert_eq!(hash_of(wrong), None, "{wrong}");
+        }
+    }
+}

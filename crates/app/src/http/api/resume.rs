@@ -1,0 +1,83 @@
+//! Takes up a run that no process works on: one that `agentry run` left, or that waited for an answer.
+//!
+//! Must never: take up a run of another project, whose files are not read here.
+
+use std::sync::Arc;
+use std::sync::mpsc::{self, Sender};
+use std::thread;
+
+use agentry_model::Delta;
+use agentry_protocol::CallId;
+use agentry_protocol::envelope::{About, Envelope};
+use agentry_protocol::event::Event;
+use agentry_protocol::token::Scope;
+use agentry_runtime::run::{Post, Runner};
+use agentry_runtime::{Attendance, Definitions, Witness, plan};
+
+use super::mine;
+use super::runs::Told;
+use crate::http::Audience;
+use crate::http::refusal::{Code, Refusal};
+use crate::http::site::Site;
+use crate::http::table::{Asked, Need, Nothing, Route};
+use crate::verb::say;
+
+pub(crate) fn routes() -> Vec<Route> {
+    let words = "Take up a run that no process works on";
+    vec![
+        Route::post("/api/runs/{id}/resume", Need::Owner(Scope::Submit), words, resume).status(202),
+    ]
+}
+
+fn resume(site: &Site, asked: Asked<Nothing, Nothing>) -> Result<Told, Refusal> {
+    let row = mine::run(site, &asked.caller, asked.part(0))?;
+    let plan = plan::recorded(&site.parts.ledger, &row.id)?;
+    if plan.project != site.project.display().to_string() {
+        return Err(Refusal::conflict(format!("{} runs in another project", row.id))
+            .hint(format!("`agentry resume {}` takes it up there", row.id)));
+    }
+    let definitions = site.reception.read()?.definitions;
+    let (begun, news) = mpsc::channel();
+    let witness = Arc::new(Beginning { begun: begun.clone(), outer: Audience(site.hub.clone()) });
+    let (host, run) = (site.parts.clone(), row.id);
+    let working = move || {
+        let definitions: &Definitions = &definitions;
+        let (attendance, post) = (Attendance::Absent, Post::default());
+        let runner = Runner { host, definitions, witness, attendance, post };
+        if let Err(error) = runner.resume(&run) {
+            // Whoever asked may be gone; who serves is told all the same.
+            say(&format!("{run} does not go on: {error}"));
+            begun.send(Err(error.into())).unwrap_or_default();
+        }
+    };
+    let spawned = thread::Builder::new().name(format!("resume {}", asked.part(0))).spawn(working);
+    spawned.map_err(|error| {
+        Refusal::new(Code::Unavailable, format!("the machine gives no more threads: {error}"))
+    })?;
+    let broke =
+        |_| Err(Refusal::new(Code::Internal, "the run broke down; the server's log says why"));
+    news.recv().unwrap_or_else(broke).map(|seq| Told { seq })
+}
+
+/// Tells who waits that the run goes on, and passes everything on.
+struct Beginning {
+    begun: Sender<Result<u64, Refusal>>,
+    outer: Audience,
+}
+
+impl Witness for Beginning {
+    fn recorded(&self, envelope: &Envelope) {
+        if let Event::RunResumed {} = &envelope.event {
+            self.begun.send(Ok(envelope.seq)).unwrap_or_default();
+        }
+        self.outer.recorded(envelope);
+    }
+
+    fn heard(&self, about: &About, asked: u64, delta: &Delta) {
+        self.outer.heard(about, asked, delta);
+    }
+
+    fn progressed(&self, about: &About, call: &CallId, line: &str) {
+        self.outer.progressed(about, call, line);
+    }
+}

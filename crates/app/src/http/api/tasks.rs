@@ -1,0 +1,124 @@
+//! Tasks: what there is to do, and having it done.
+//!
+//! Must never: begin a task without something that it needs.
+
+use std::collections::BTreeMap;
+
+use agentry_protocol::event::Mode;
+use agentry_protocol::token::Scope;
+use agentry_runtime::plan;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::messages::{self, Message, ModeWord, Sent};
+use crate::http::refusal::Refusal;
+use crate::http::site::Site;
+use crate::http::table::{Asked, Need, Nothing, Route};
+
+pub(crate) fn routes() -> Vec<Route> {
+    let submit = Need::Owner(Scope::Submit);
+    vec![
+        Route::get("/api/tasks", Need::Owner(Scope::Read), "All tasks", tasks),
+        Route::post(
+            "/api/tasks/{id}/runs",
+            submit,
+            "Have a task done, in a session of its own",
+            run,
+        )
+        .status(202),
+    ]
+}
+
+/// Tasks.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Tasks {
+    /// All that load.
+    pub(crate) tasks: Vec<Task>,
+}
+
+/// One task.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Task {
+    /// Its id.
+    pub(crate) id: String,
+    /// The agent of its first step; null means the one that is asked.
+    pub(crate) agent: Option<String>,
+    /// What it does.
+    pub(crate) description: Option<String>,
+    /// What it is given.
+    pub(crate) inputs: Vec<TaskInput>,
+}
+
+/// An input of a task.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct TaskInput {
+    /// Its name.
+    pub(crate) name: String,
+    /// What it is.
+    pub(crate) description: String,
+    /// The value when none is given; without it the input is required.
+    pub(crate) default: Option<String>,
+}
+
+/// What a task is to be done with.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct RunTask {
+    /// Its inputs, by name; those with a default may be left out.
+    #[serde(default)]
+    inputs: BTreeMap<String, String>,
+    /// Who does the steps that name nobody.
+    agent: Option<String>,
+    /// The model.
+    model: Option<String>,
+    /// The mode.
+    #[schemars(with = "Option<ModeWord>")]
+    mode: Option<Mode>,
+}
+
+fn tasks(site: &Site, _: Asked<Nothing>) -> Result<Tasks, Refusal> {
+    let definite = site.reception.read()?;
+    let one = |task: &agentry_agentfile::task::Task| Task {
+        id: task.id.to_string(),
+        agent: task
+            .steps
+            .first()
+            .and_then(|step| step.agent.as_ref())
+            .map(|agent| agent.value.to_string()),
+        description: task.description.as_ref().map(|text| text.value.clone()),
+        inputs: task
+            .inputs
+            .iter()
+            .map(|input| TaskInput {
+                name: input.value.name.clone(),
+                description: input.value.description.clone(),
+                default: input.value.default.clone(),
+            })
+            .collect(),
+    };
+    Ok(Tasks { tasks: definite.loaded.library.tasks.values().map(one).collect() })
+}
+
+fn run(site: &Site, asked: Asked<Nothing, RunTask>) -> Result<Sent, Refusal> {
+    let definite = site.reception.read()?;
+    let (library, id) = (&definite.loaded.library, asked.part(0));
+    if let Some(file) = library.broken_tasks.get(id) {
+        return Err(Refusal::conflict(format!("the task `{id}` ({file}) does not load"))
+            .hint("`agentry check` shows what is wrong with it"));
+    }
+    let task = library
+        .tasks
+        .get(id)
+        .ok_or_else(|| Refusal::not_found("task", id).hint("list them with GET /api/tasks"))?;
+    let RunTask { inputs, agent, model, mode } = asked.body;
+    plan::inputs(Some(task), &inputs)?;
+    // The task says who, unless somebody says otherwise.
+    let first = task.steps.first().and_then(|step| step.agent.as_ref());
+    let agent = agent.or_else(|| first.map(|agent| agent.value.to_string()));
+    let (text, task) = (task.id.to_string(), Some((task.id.clone(), inputs)));
+    let message = Message { text, agent, model, mode, task, ..Message::default() };
+    messages::take(site, &asked.caller, message, asked.once.as_deref())
+}

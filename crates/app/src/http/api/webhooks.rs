@@ -1,0 +1,98 @@
+//! Calls of other programs: each is an event of its source, and access decides about it.
+//!
+//! A source is one that the operator's settings name. Its calls are signed with its secret; a source that has
+//! none takes them with a key of the owner.
+//!
+//! Must never: take a call of which nobody knows who made it.
+
+use agentry_agentfile::manifest::channels::Webhook;
+use agentry_protocol::inbound::EventId;
+use agentry_protocol::token::Scope;
+use agentry_runtime::channel::Taken;
+use agentry_runtime::channel::webhook::{self, Source, WebhookError};
+use agentry_runtime::receive::receive;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::http::refusal::{Code, Refusal};
+use crate::http::site::Site;
+use crate::http::table::{Need, Raw, Route};
+use crate::verb::say;
+
+pub(crate) fn routes() -> Vec<Route> {
+    let words = "Take a call of a program that the settings name under `webhooks`";
+    vec![Route::text("/webhooks/{source}", Need::Signed, words, take).status(202)]
+}
+
+/// A call that was taken.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Called {
+    /// The event that it is.
+    event_id: EventId,
+    /// Its entry.
+    seq: u64,
+    /// Whether it was taken before; then nothing new happens.
+    repeated: bool,
+}
+
+fn take(site: &Site, raw: &Raw) -> Result<Called, Refusal> {
+    let name = raw.part(0);
+    let definite = site.reception.read()?;
+    let sources = &definite.loaded.library.settings.config.webhooks;
+    let is_owners = raw.caller.is_owner() && raw.caller.may(Scope::Submit);
+    let secret = match sources.get(name) {
+        Some(Webhook { secret: Some(secret) }) => {
+            let known = site.parts.secrets.named(secret).ok_or_else(|| unset(name, secret))?;
+            Some(&known.value)
+        }
+        Some(Webhook { secret: None }) if is_owners => None,
+        None if is_owners => return Err(Refusal::not_found("webhook", name)),
+        Some(Webhook { secret: None }) | None => return Err(unknown()),
+    };
+    let ledger = &site.parts.ledger;
+    let source = Source { name, secret };
+    let inbound = webhook::inbound(&source, &headers(raw), &raw.body, ledger.now())?;
+    let event_id = inbound.event_id.clone();
+    let received = receive(ledger, &site.parts.redactor, inbound)?;
+    Ok(Called { event_id, seq: received.seq, repeated: received.taken == Taken::Repeated })
+}
+
+/// Headers that are there once; of one that is there twice nobody can say which counts.
+fn headers(raw: &Raw) -> Vec<(String, String)> {
+    let names = raw.headers.keys();
+    names
+        .filter_map(|name| Some((name.to_string(), raw.header(name.as_str())?.to_owned())))
+        .collect()
+}
+
+/// Who calls cannot help it, and who serves must know.
+fn unset(name: &str, secret: &str) -> Refusal {
+    say(&format!(
+        "a call of the webhook `{name}` is refused: its secret `{secret}` has no value; set it with \
+         `agentry secret set {secret}` and start the server again"
+    ));
+    Refusal::new(Code::Unavailable, format!("calls of `{name}` cannot be checked now"))
+}
+
+/// The same for every name, so that nobody learns which webhooks there are.
+fn unknown() -> Refusal {
+    let text = "the call is not signed with the secret of a webhook that is known here";
+    Refusal::new(Code::Unauthenticated, text).hint(
+        "sign the body with HMAC-SHA256 in X-Hub-Signature-256 or X-Agentry-Signature; a webhook \
+         without a secret takes calls with a key of the owner that opens `submit`",
+    )
+}
+
+impl From<WebhookError> for Refusal {
+    fn from(error: WebhookError) -> Self {
+        let code = match error {
+            WebhookError::Unsigned | WebhookError::WrongSignature { .. } => return unknown(),
+            WebhookError::TooLarge { .. } => Code::TooLarge,
+            WebhookError::Source { .. } | WebhookError::NotText | WebhookError::Delivery { .. } => {
+                Code::Invalid
+            }
+        };
+        Self::new(code, error.to_string())
+    }
+}
