@@ -33,6 +33,9 @@ const SCOPES: &str = "read,submit,approve,admin,audit";
 const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
 /// Who can revoke keys, revokes the one that all this is asked with.
 const LEFT_OUT: [&str; 1] = ["/api/tokens/{id}/revoke"];
+/// A task and a webhook that there are.
+const TASK: &str = "look";
+const SOURCE: &str = "plain";
 /// Where ids of all kinds are listed, and the field that has them.
 const LISTS: [(&str, &str, &str); 6] = [
     ("/api/sessions", "sessions", "id"),
@@ -46,7 +49,9 @@ const LISTS: [(&str, &str, &str); 6] = [
 pub(crate) fn run(root: &Path, binary: Option<&str>) -> Result<(), Failure> {
     let target = child::target_directory(root)?;
     let binary = match binary {
-        Some(binary) => PathBuf::from(binary),
+        // It is started elsewhere.
+        Some(binary) => fs::canonicalize(binary)
+            .map_err(|error| Failure::file("find", Path::new(binary), &error))?,
         None => child::build_agentry(root)?,
     };
     let program = prepare(&target.join("fuzz-venv"))?;
@@ -56,13 +61,11 @@ pub(crate) fn run(root: &Path, binary: Option<&str>) -> Result<(), Failure> {
     project.file("say.jsonl", &script.map(|line| format!("{line}\n")).concat())?;
     let homes = scratch()?;
     let home = homes.path().join("home");
-    let mut server = Server::start(&Serving {
-        project: &project,
-        home: &home,
-        script: "say.jsonl",
-        settings: "",
-    })?;
-    let key = key(&project, &home)?;
+    project.file(&format!(".agentry/tasks/{TASK}/TASK.md"), "---\nname: Look\n---\nLook.\n")?;
+    let settings = &format!("[webhooks.{SOURCE}]\n");
+    let serving = Serving { project: &project, home: &home, script: "say.jsonl", settings };
+    let mut server = Server::start(&serving)?;
+    let key = serving.key(SCOPES)?;
     let mut asking = Asking::new(&server.address, vec![key.clone()]);
     asking.begin_sessions(3, AGENT)?;
     let document = document(&mut asking)?;
@@ -102,17 +105,10 @@ fn prepare(venv: &Path) -> Result<PathBuf, Failure> {
     Ok(program)
 }
 
-fn key(project: &Project, home: &Path) -> Result<String, Failure> {
-    let mut command = Command::new(project.binary());
-    command.args(["token", "create", "--scope", SCOPES]).current_dir(project.path(""));
-    let said = child::stdout_of(command.env("AGENTRY_HOME", home))?;
-    Ok(String::from_utf8_lossy(&said).trim().to_owned())
-}
-
 /// The server's own document, without what never ends, and with ids that there are.
 fn document(asking: &mut Asking) -> Result<Value, Failure> {
     let mut document = asking.get("/api/openapi.json")?;
-    let mut ids = vec![json!("1")];
+    let mut ids = vec![json!("1"), json!(TASK), json!(SOURCE)];
     for (path, list, field) in LISTS {
         let listed = asking.get(path)?;
         let rows = listed[list].as_array().into_iter().flatten();

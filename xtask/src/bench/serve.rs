@@ -12,7 +12,6 @@ mod ready;
 
 use std::{
     path::Path,
-    process::Command,
     sync::mpsc,
     thread,
     time::{Duration, Instant},
@@ -28,7 +27,6 @@ use crate::{
         serve::listeners::{Listeners, Wanted},
         server::{Figures, Server, Serving},
     },
-    child,
     failure::Failure,
 };
 
@@ -62,7 +60,8 @@ fn many_listeners(binary: &Path) -> Result<(), Failure> {
     let serving =
         Serving { project: &project, home: &home, script: "say.jsonl", settings: SETTINGS };
     let mut server = Server::start(&serving)?;
-    let keys = (0..KEYS).map(|_| key(&project, &home)).collect::<Result<Vec<String>, _>>()?;
+    let keys = (0..KEYS).map(|_| serving.key("read,submit"));
+    let keys = keys.collect::<Result<Vec<String>, _>>()?;
     let mut asking = Asking::new(&server.address, keys.clone());
     let sessions = asking.begin_sessions(SESSIONS, AGENT)?;
     let empty = server.figures()?;
@@ -86,13 +85,6 @@ fn many_listeners(binary: &Path) -> Result<(), Failure> {
     show(&Told { listeners: &listeners, sums, empty, open, busy, most_kib: driven.most_kib });
     listeners.close();
     server.stop()
-}
-
-fn key(project: &Project, home: &Path) -> Result<String, Failure> {
-    let mut command = Command::new(project.binary());
-    command.args(["token", "create", "--scope", "read,submit"]).current_dir(project.path(""));
-    let said = child::stdout_of(command.env("AGENTRY_HOME", home))?;
-    Ok(String::from_utf8_lossy(&said).trim().to_owned())
 }
 
 struct Driven {

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{bench::project::Project, failure::Failure};
+use crate::{bench::project::Project, child, failure::Failure};
 
 /// `/proc` counts in these.
 const TICKS_PER_SECOND: f64 = 100.0;
@@ -37,6 +37,16 @@ pub(crate) struct Serving<'a> {
 pub(crate) struct Figures {
     pub(crate) memory_kib: f64,
     pub(crate) cpu_s: f64,
+}
+
+impl Serving<'_> {
+    /// A key to the server.
+    pub(crate) fn key(&self, scopes: &str) -> Result<String, Failure> {
+        let mut command = Command::new(self.project.binary());
+        command.args(["token", "create", "--scope", scopes]).current_dir(self.project.path(""));
+        let said = child::stdout_of(command.env("AGENTRY_HOME", self.home))?;
+        Ok(String::from_utf8_lossy(&said).trim().to_owned())
+    }
 }
 
 impl Server {
