@@ -50,6 +50,39 @@ test('a no reaches the agent with its reason', async ({ page, serve, enter }) =>
   expect(server.read('list.md')).toContain('\nMilk\n');
 });
 
+test('other arguments than those asked about are used, and are told', async ({ page, serve, enter }) => {
+  const server = await serve(EDIT);
+  const { runId, card } = await waiting(server, page, enter);
+  await card.getByRole('button', { name: 'Change arguments' }).click();
+  const field = card.getByLabel(/^The call is made with these arguments/);
+  await field.fill('no JSON');
+  await expect(card.getByText('This is no JSON object yet.')).toBeVisible();
+  await expect(card.getByRole('button', { name: 'Allow once' })).toBeDisabled();
+  await expect(card.getByRole('button', { name: 'Allow for this session' })).toHaveCount(0);
+  await field.fill(JSON.stringify({ path: 'list.md', old_string: 'Milk', new_string: 'Soy milk' }));
+  await card.getByRole('button', { name: 'Allow once' }).click();
+  await expect(card.getByText(/^Allowed once/)).toContainText('with changed arguments');
+  await expect(card.getByText(/http: console/)).toBeVisible();
+  await server.until(runId, 'run_ended');
+  expect(server.read('list.md')).toContain('Soy milk');
+});
+
+test('a run that a terminal left is answered and goes on here', async ({ page, serve, enter }) => {
+  const server = await serve(EDIT);
+  // Nobody is there to be asked, so it is left.
+  expect(() => server.agentry('run', '--model', 'scripted:../script.jsonl', 'Mend the list')).toThrow();
+  const { runs } = await server.api<{ runs: { id: string }[] }>('/api/runs');
+  await enter(server, page, '/approvals');
+  await page.getByRole('region', { name: 'List of approvals' }).getByRole('link').first().click();
+  const card = page.getByRole('article', { name: /^Approval of/ });
+  await card.getByRole('button', { name: 'Allow once' }).click();
+  await expect(card.getByText('No process works on the run.')).toBeVisible();
+  await card.getByRole('button', { name: 'Take it up here' }).click();
+  await server.until(runs[0]!.id, 'run_ended');
+  expect(server.read('list.md')).toContain('Oat milk');
+  await expect(card.getByText('No process works on the run.')).toHaveCount(0);
+});
+
 test('the buttons open only when the whole text was seen', async ({ page, serve, enter }) => {
   const long = Array.from({ length: 400 }, (_, index) => `line ${index}`).join('\n');
   const server = await serve({ script: [{ text: 'I write.', tool_calls: [{ name: 'Write', input: { path: 'long.txt', content: long } }] }, { text: 'Written.' }] });

@@ -48,4 +48,9 @@ test('without a link the page says how to get one, and takes it pasted', async (
   await expect(page.getByRole('heading', { name: 'Sign in to Agentry' })).toBeVisible();
   await page.reload();
   await expect(page.getByRole('heading', { name: 'Sign in to Agentry' })).toBeVisible();
+
+  // A link that is opened where the page is already changes only the end of the address.
+  await page.evaluate((hash) => (window.location.hash = hash), new URL(server.link()).hash);
+  await expect(page.getByRole('heading', { name: 'Sessions' })).toBeVisible();
+  expect(await page.evaluate(() => window.location.hash)).toBe('');
 });

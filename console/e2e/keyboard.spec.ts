@@ -8,8 +8,6 @@ test('from the first page to an answered approval with keys alone', async ({ pag
   await enter(server, page);
   await expect(page.getByText('There are no sessions yet.')).toBeVisible();
   await page.keyboard.press('n');
-  await expect(page.getByRole('textbox', { name: 'First message' })).toBeVisible();
-  await page.keyboard.press('n');
   await expect(page.getByRole('textbox', { name: 'First message' })).toBeFocused();
   await page.keyboard.type('Note it');
   await page.keyboard.press('Enter');

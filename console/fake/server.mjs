@@ -1,6 +1,6 @@
 // A server for development and tests that speaks the contract of the API with made-up data. It keeps nothing and guards nothing.
 //
-//   node fake/server.mjs [--port 8790] [--fast] [--signed-out] [--insecure] [--unsandboxed] [--empty] [--still]
+//   node fake/server.mjs [--port 8790] [--fast] [--signed-out] [--insecure] [--unsandboxed] [--empty] [--well] [--soft] [--still]
 //
 // It serves dist with the headers of the real server. Files in fake/pages add routes: [method, pattern, handler].
 import { createReadStream, existsSync, readdirSync, statSync } from 'node:fs';

@@ -4,8 +4,11 @@ import { lastSeq } from '../world.mjs';
 import { me } from './core.mjs';
 
 const EMPTY = process.argv.includes('--empty');
-const WELL = EMPTY || process.argv.includes('--well');
+const WELL = EMPTY || process.argv.includes('--well') || process.argv.includes('--soft');
 const checks = JSON.parse(readFileSync(new URL('../fixtures/checks.json', import.meta.url), 'utf8'));
+
+// With --soft a limit of the sandbox is only watched; everything else is as it should be.
+const soft = process.argv.includes('--soft') ? [{ name: 'limit of memory', ok: false, detail: 'looked at twice a second; there are no cgroups here' }] : [];
 
 function health() {
   const level = me.server.sandbox;
@@ -15,7 +18,8 @@ function health() {
     'the provider `openai` does not take its key: `agentry secret set OPENAI_API_KEY`', 'the event hook `nightly-backup` failed five times in a row and is left alone until 14:20',
   ];
   return {
-    status: problems.length === 0 ? 'ok' : 'degraded', problems, sandbox: { level, kernel: '6.12.0', checks: level === 'off' ? [] : checks },
+    status: problems.length === 0 ? 'ok' : 'degraded', problems, warnings: soft.map(({ name, detail }) => `the ${name} is only watched, and can be overstepped for a moment: ${detail}`),
+    sandbox: { level, kernel: '6.12.0', checks: level === 'off' ? [] : [...checks.filter(({ name }) => !soft.some((one) => one.name === name)), ...soft] },
     providers: [
       { name: 'anthropic', kind: 'anthropic', configured: true, models: 9, problem: null },
       { name: 'openai', kind: 'openai', configured: true, models: 14, problem: WELL ? null : 'the key in `OPENAI_API_KEY` is not accepted' },

@@ -12,6 +12,11 @@ export class ApiError extends Error {
     super(message);
     this.name = 'ApiError';
   }
+
+  /** Whether the same request may well be answered in a moment: the server is away, busy, or wants fewer of them. */
+  get passing(): boolean {
+    return this.code === 'unreachable' || [429, 502, 503, 504].includes(this.status);
+  }
 }
 
 export type Query = Record<string, string | number | boolean | null | undefined>;
@@ -56,15 +61,22 @@ async function request<T>(method: string, path: string, options: Options = {}): 
     if (isAbort(cause)) throw cause;
     throw new ApiError(0, 'unreachable', 'the server does not answer', 'is `agentry serve` still running?');
   }
-  if (response.ok) return (await body(response)) as T;
+  if (response.ok) return (await body(response).catch(broken)) as T;
   const error = await failure(response);
-  if (error.status === 401) onUnauthenticated();
+  // A code that is not taken says nothing about who is signed in already.
+  if (error.status === 401 && path !== '/api/login') onUnauthenticated();
   throw error;
 }
 
 async function body(response: Response): Promise<unknown> {
   const text = await response.text();
   return text === '' ? null : JSON.parse(text);
+}
+
+function broken(cause: unknown): never {
+  if (isAbort(cause)) throw cause;
+  if (cause instanceof SyntaxError) throw new ApiError(0, 'unreadable', 'the answer is not what the console expects', 'load this page again: the server may be another version by now');
+  throw new ApiError(0, 'unreachable', 'the server stopped in the middle of its answer');
 }
 
 async function failure(response: Response): Promise<ApiError> {

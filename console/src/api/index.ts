@@ -2,7 +2,7 @@
 import { http, part } from './client';
 import type {
   Accepted, Agents, AgentDetail, Answered, Approval, AuditDetail, AuditRow, Compacted, CommitDetail, Entry, EntryPage, Forked, Grant, Health, History, Inbound, Me,
-  MessageState, Mode, Model, NewAnswer, NewMessage, NewSession, Policies, Replay, RunDetail, RunPage, RunStatus, SessionDetail, SessionPage, Stats, Told, Trace, Trial, WhatIf, Why,
+  MessageState, Mode, Model, NewAnswer, NewMessage, NewSession, NewTaskRun, Policies, Replay, RunDetail, RunPage, RunStatus, SessionDetail, SessionPage, Stats, Task, Told, Trace, Trial, WhatIf, Why,
 } from './types';
 
 type Signal = AbortSignal | undefined;
@@ -32,6 +32,7 @@ export const api = {
   run: (id: string, signal?: Signal) => http.get<RunDetail>(`/api/runs/${part(id)}`, {}, signal),
   cancel: (run: string) => http.post<Told>(`/api/runs/${part(run)}/cancel`),
   setMode: (run: string, mode: Mode, maxIterations?: number) => http.post<Told>(`/api/runs/${part(run)}/mode`, { mode, maxIterations }),
+  resume: (run: string) => http.post<Told>(`/api/runs/${part(run)}/resume`),
   replay: (run: string) => http.post<Replay>(`/api/runs/${part(run)}/replay`),
 
   approvals: (query: { status?: 'waiting' | 'all'; limit?: number } = {}, signal?: Signal) =>
@@ -51,6 +52,10 @@ export const api = {
     http.get<CommitDetail>(`/api/agents/${part(agent)}/history/${part(commit)}`, {}, signal),
   revert: (agent: string, commit: string) => http.post<{ commit: string }>(`/api/agents/${part(agent)}/history/${part(commit)}/revert`),
   models: (query: { agent?: string } = {}, signal?: Signal) => http.get<{ models: Model[] }>('/api/models', query, signal),
+
+  tasks: (signal?: Signal) => http.get<{ tasks: Task[] }>('/api/tasks', {}, signal),
+  runTask: (task: string, wish: NewTaskRun, idempotency: string) =>
+    http.post<Accepted>(`/api/tasks/${part(task)}/runs`, wish, { 'Idempotency-Key': idempotency }),
 
   policies: (signal?: Signal) => http.get<Policies>('/api/policies', {}, signal),
   whatIf: (asked: WhatIf) => http.post<Trial>('/api/access/what-if', asked),

@@ -83,6 +83,8 @@ export type Commit = Schemas['CommitLine'];
 export type CommitDetail = Schemas['CommitPage'];
 export type History = Schemas['History'];
 export type Model = Schemas['Model'];
+export type Task = Schemas['Task'];
+export type NewTaskRun = Schemas['RunTask'];
 
 export type Policies = Schemas['Policies'];
 export type Policy = Schemas['Policy'];

@@ -2,6 +2,7 @@
 import { api } from '../api';
 import { ApiError, asApiError, whenUnauthenticated } from '../api/client';
 import type { Me, Scope } from '../api/types';
+import { drafts } from './drafts';
 
 class Auth {
   me = $state.raw<Me | null>(null);
@@ -9,9 +10,11 @@ class Auth {
   error = $state.raw<ApiError | null>(null);
 
   async start(): Promise<void> {
-    whenUnauthenticated(() => {
-      this.me = null;
-      this.state = 'out';
+    whenUnauthenticated(() => this.#leave());
+    // A link that is pasted where the console is open already changes only the end of the address.
+    window.addEventListener('hashchange', () => {
+      const code = takeCode();
+      if (code) void this.signIn(code);
     });
     const code = takeCode();
     if (code) await this.signIn(code);
@@ -25,7 +28,7 @@ class Auth {
       this.state = 'in';
     } catch (thrown) {
       const error = asApiError(thrown);
-      if (error.status === 401) this.state = 'out';
+      if (error.status === 401) this.#leave();
       else if (this.state !== 'in') {
         // Who is in stays where they are; the stream says that it reconnects.
         this.error = error;
@@ -34,20 +37,28 @@ class Auth {
     }
   }
 
+  /** With a code that is not taken, who is signed in already stays so. */
   async signIn(code: string): Promise<void> {
     this.error = null;
     try {
       this.me = await api.login(code);
       this.state = 'in';
     } catch (thrown) {
-      this.error = asApiError(thrown);
-      this.state = 'out';
+      const refused = asApiError(thrown);
+      await this.look();
+      if (this.state === 'out') this.error = refused;
     }
   }
 
   async signOut(): Promise<void> {
     await api.logout();
+    drafts.clear();
+    this.#leave();
+  }
+
+  #leave(): void {
     this.me = null;
+    this.error = null;
     this.state = 'out';
   }
 
@@ -61,8 +72,13 @@ export const auth = new Auth();
 /** The code of a link or of what was pasted: a code alone, `#code=…`, or a whole address. */
 export function codeOf(pasted: string): string {
   const text = pasted.trim();
-  const found = /[#&?]code=([^&\s]+)/.exec(text);
-  return found?.[1] ? decodeURIComponent(found[1]) : text;
+  const found = /[#&?]code=([^&\s]+)/.exec(text)?.[1];
+  if (!found) return text;
+  try {
+    return decodeURIComponent(found);
+  } catch {
+    return found;
+  }
 }
 
 function takeCode(): string | null {

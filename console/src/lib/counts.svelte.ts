@@ -1,41 +1,31 @@
 // The numbers beside the names of pages: how many approvals and requests wait.
 import { api } from '../api';
 import { live } from './live.svelte';
+import { Loader } from './load.svelte';
 
 const TELLING = ['approval_asked', 'approval_answered', 'run_ended', 'call_started', 'call_refused', 'access'];
 
 class Counts {
-  approvals = $state(0);
-  requests = $state(0);
-  #timer = 0;
+  // What goes wrong here is said by the page that shows them; a number beside a name does not.
+  #waiting = new Loader(async (signal) => {
+    const [calls, requests] = await Promise.all([api.approvals({ status: 'waiting' }, signal), api.requests({ status: 'waiting' }, signal)]);
+    return { approvals: calls.approvals.filter((approval) => approval.kind === 'call').length, requests: requests.requests.length };
+  });
+  approvals = $derived(this.#waiting.data?.approvals ?? 0);
+  requests = $derived(this.#waiting.data?.requests ?? 0);
 
   /** Follows the stream until the returned function is called. */
   follow(): () => void {
-    void this.#count();
-    const off = live.on({
-      wanted: { types: TELLING },
-      entry: () => this.soon(),
-      opened: (_seq, fresh) => fresh && this.soon(),
-    });
+    void this.#waiting.load();
+    const off = live.refresh(this.#waiting, { types: TELLING }, 300);
     return () => {
       off();
-      window.clearTimeout(this.#timer);
+      this.#waiting.reset();
     };
   }
 
   soon(): void {
-    window.clearTimeout(this.#timer);
-    this.#timer = window.setTimeout(() => void this.#count(), 300);
-  }
-
-  async #count(): Promise<void> {
-    try {
-      const [approvals, requests] = await Promise.all([api.approvals({ status: 'waiting' }), api.requests({ status: 'waiting' })]);
-      this.approvals = approvals.approvals.filter((approval) => approval.kind === 'call').length;
-      this.requests = requests.requests.length;
-    } catch {
-      // The page that shows them says what is wrong; a number beside a name does not.
-    }
+    this.#waiting.soon(300);
   }
 }
 

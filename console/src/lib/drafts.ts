@@ -7,4 +7,6 @@ export const drafts = {
     if (text) kept.set(session, text);
     else kept.delete(session);
   },
+  /** For whoever signs in next. */
+  clear: (): void => kept.clear(),
 };

@@ -89,6 +89,13 @@ export function modelName(model: string): string {
   return model.startsWith('scripted:') ? `scripted:${model.split('/').at(-1)}` : model;
 }
 
+/** What a program says in passing, as a sentence of its own. Names and code at its beginning stay as they are. */
+export function sentence(text: string): string {
+  const said = text.trim();
+  const begun = /^[a-z]+([ ,:;]|$)/.test(said) ? said[0]!.toUpperCase() + said.slice(1) : said;
+  return /[.!?…:]$/.test(begun) || begun === '' ? begun : `${begun}.`;
+}
+
 /** A word of the API as people say it: `paused_for_approval` becomes "paused for approval". */
 export function words(code: string): string {
   return code.replaceAll('_', ' ');

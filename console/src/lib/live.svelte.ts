@@ -1,6 +1,7 @@
 // The live stream: one EventSource for the tab, resumed after the last entry seen, closed while the tab is hidden.
 import { withQuery } from '../api/client';
 import type { Delta, Entry } from '../api/types';
+import type { Loader } from './load.svelte';
 import { Pieces } from './pieces';
 
 export interface Wanted {
@@ -19,6 +20,8 @@ export interface Listener {
 
 const WAIT_FIRST_MS = 500;
 const WAIT_MAX_MS = 15_000;
+const LOOK_MS = 10_000;
+const SLEPT_MS = 40_000;
 
 class Live {
   state = $state<'off' | 'connecting' | 'open' | 'reconnecting'>('off');
@@ -30,12 +33,14 @@ class Live {
   #listeners = new Set<Listener>();
   #pieces = new Pieces();
   #onTrouble: () => void = () => {};
+  #looked = Date.now();
 
   constructor() {
     document.addEventListener('visibilitychange', () => {
       if (document.hidden) this.#close('off');
       else if (this.#wanted) this.#open();
     });
+    window.setInterval(() => this.#look(), LOOK_MS);
     window.addEventListener('online', () => this.#wanted && this.#state() === 'reconnecting' && this.#open());
   }
 
@@ -61,8 +66,20 @@ class Live {
     return () => this.#listeners.delete(listener);
   }
 
+  /** Loads something again whenever an entry comes that may change it, and once the stream stands after entries were missed. */
+  refresh(loader: Loader<any>, wanted: Wanted, ms?: number, changes: (entry: Entry) => boolean = () => true): () => void {
+    return this.on({ wanted, entry: (entry) => changes(entry) && loader.soon(ms), opened: (_seq, fresh) => fresh && loader.soon() });
+  }
+
   #state() {
     return this.state;
+  }
+
+  /** A machine that slept has connections that are dead, and does not know. */
+  #look(): void {
+    const slept = Date.now() - this.#looked > SLEPT_MS;
+    this.#looked = Date.now();
+    if (slept && this.#wanted && this.state === 'open' && !document.hidden) this.#open();
   }
 
   #open(): void {

@@ -54,16 +54,22 @@ export function render(block: Block): DocumentFragment {
   });
   for (const link of fragment.querySelectorAll('a')) finishLink(link);
   for (const heading of fragment.querySelectorAll('h1,h2,h3,h4,h5,h6')) lower(heading);
+  for (const pre of fragment.querySelectorAll('pre')) scrolls(pre, 'Code');
   for (const table of fragment.querySelectorAll('table')) {
     const frame = document.createElement('div');
     frame.className = 'table';
-    frame.tabIndex = 0;
-    frame.setAttribute('role', 'group');
-    frame.setAttribute('aria-label', 'Table');
+    scrolls(frame, 'Table');
     table.replaceWith(frame);
     frame.append(table);
   }
   return fragment;
+}
+
+/** What may be wider than its place can be moved with keys, too. */
+function scrolls(element: HTMLElement, label: string): void {
+  element.tabIndex = 0;
+  element.setAttribute('role', 'group');
+  element.setAttribute('aria-label', label);
 }
 
 function finishLink(link: HTMLAnchorElement): void {

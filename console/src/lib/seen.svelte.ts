@@ -1,11 +1,21 @@
-// Up to where each session was read in this browser, so that the list can mark what is new.
+// Up to where each session was read in this browser, so that the list can mark what is new. All tabs share it.
+import { keep, recall } from './kept';
+
 const KEY = 'agentry.seen';
 const SINCE = 'agentry.since';
 const KEPT_MAX = 500;
 
+type Seqs = Record<string, number>;
+
 class Seen {
-  #seqs = $state<Record<string, number>>(read());
+  #seqs = $state.raw<Seqs>(read(recall(KEY)));
   #since = since();
+
+  constructor() {
+    window.addEventListener('storage', ({ key, newValue }) => {
+      if (key === KEY) this.#seqs = newest(this.#seqs, read(newValue));
+    });
+  }
 
   /** Whether something came since it was read; what is older than this browser's first visit counts as read. */
   unread(session: { id: string; lastSeq: number; updatedAt: number }): boolean {
@@ -15,25 +25,33 @@ class Seen {
 
   mark(session: string, seq: number): void {
     if ((this.#seqs[session] ?? 0) >= seq) return;
-    this.#seqs[session] = seq;
-    const kept = Object.entries(this.#seqs).sort((one, other) => other[1] - one[1]).slice(0, KEPT_MAX);
-    localStorage.setItem(KEY, JSON.stringify(Object.fromEntries(kept)));
+    // Another tab may have read on since: what it knows is not written over.
+    this.#seqs = newest({ ...this.#seqs, [session]: seq }, read(recall(KEY)));
+    keep(KEY, JSON.stringify(this.#seqs));
   }
 }
 
-function read(): Record<string, number> {
+/** Of each session the later place; of too many sessions those that were read last. */
+function newest(one: Seqs, other: Seqs): Seqs {
+  const all = { ...other };
+  for (const [session, seq] of Object.entries(one)) all[session] = Math.max(seq, other[session] ?? 0);
+  return Object.fromEntries(Object.entries(all).sort((left, right) => right[1] - left[1]).slice(0, KEPT_MAX));
+}
+
+function read(text: string | null): Seqs {
   try {
-    return JSON.parse(localStorage.getItem(KEY) ?? '{}') as Record<string, number>;
+    const found: unknown = JSON.parse(text ?? '{}');
+    return found !== null && typeof found === 'object' ? (found as Seqs) : {};
   } catch {
     return {};
   }
 }
 
 function since(): number {
-  const kept = Number(localStorage.getItem(SINCE));
+  const kept = Number(recall(SINCE));
   if (kept > 0) return kept;
   const now = Date.now();
-  localStorage.setItem(SINCE, String(now));
+  keep(SINCE, String(now));
   return now;
 }
 

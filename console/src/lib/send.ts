@@ -1,10 +1,36 @@
 // Sending a message once, even if it is sent twice, and hearing what became of it.
 import { api } from '../api';
+import { ApiError } from '../api/client';
 import type { MessageState } from '../api/types';
 
-/** A key that makes a repeated request the same request. */
-export function newKey(): string {
+/** What is being sent. The same message keeps its key until it was taken, so that it is sent once however often one tries; another one gets another. */
+export class Sending {
+  #message = '';
+  #key = '';
+
+  keyOf(message: unknown): string {
+    const text = JSON.stringify(message);
+    if (text !== this.#message) {
+      this.#message = text;
+      this.#key = newKey();
+    }
+    return this.#key;
+  }
+
+  /** It was taken or refused: the same words again are another message. */
+  over(): void {
+    this.#message = '';
+  }
+}
+
+function newKey(): string {
   return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/** What is left in the field after a message went out: what was written meanwhile. */
+export function leftAfter(field: string, sent: string): string {
+  const now = field.trimStart();
+  return now.startsWith(sent) ? now.slice(sent.length).trimStart() : field;
 }
 
 const REFUSED = new Set(['denied', 'failed', 'unrun']);
@@ -14,6 +40,18 @@ export async function follow(eventId: string): Promise<MessageState> {
   let state = await api.message(eventId, 5000);
   for (let tries = 0; tries < 5 && !state.sessionId && !REFUSED.has(state.status); tries += 1) state = await api.message(eventId, 5000);
   return state;
+}
+
+/** The session that a message went to, once it is there. Whoever tries the same again sends nothing twice. */
+export async function placed(eventId: string, sending: Sending): Promise<string> {
+  const state = await follow(eventId);
+  const why = refusal(state);
+  if (why) {
+    sending.over();
+    throw new ApiError(0, state.status, why);
+  }
+  if (!state.sessionId) throw new ApiError(0, state.status, 'there is no session for it yet', 'look again in a moment: it is not sent twice');
+  return state.sessionId;
 }
 
 /** What to say about a message that has no turn, or nothing. */

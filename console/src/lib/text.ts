@@ -12,9 +12,13 @@ export function hasHidden(text: string): boolean {
   return text.search(HIDDEN) >= 0;
 }
 
-/** The output of a program: colours and cursor moves left out, other control characters made visible. */
+// What makes one picture of several characters, where it does so: the selector after a pictograph, the joiner between two.
+const OF_PICTURES = /(?<=\p{Extended_Pictographic}|[0-9#*])\ufe0f|(?<=\p{Extended_Pictographic}\ufe0f?|\p{Emoji_Modifier})\u200d(?=\p{Extended_Pictographic})/u;
+const ANY = new RegExp(`(${OF_PICTURES.source})|${HIDDEN.source}`, 'gu');
+
+/** What a program or a person said: colours and cursor moves left out, other control characters made visible, pictures as they are. */
 export function plain(text: string): string {
-  return visible(text.replace(ANSI, '').replaceAll('\r\n', '\n'));
+  return text.replace(ANSI, '').replaceAll('\r\n', '\n').replace(ANY, (char, picture?: string) => picture ?? visible(char));
 }
 
 /** The first line, shortened. */

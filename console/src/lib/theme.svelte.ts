@@ -1,4 +1,6 @@
 // Light, dark, or as the machine has it; the choice is kept in this browser.
+import { keep, recall } from './kept';
+
 export type Theme = 'auto' | 'light' | 'dark';
 
 const KEY = 'agentry.theme';
@@ -7,19 +9,15 @@ class ThemeChoice {
   now = $state<Theme>('auto');
 
   start(): void {
-    const kept = localStorage.getItem(KEY);
+    const kept = recall(KEY);
     this.now = kept === 'light' || kept === 'dark' ? kept : 'auto';
   }
 
   set(theme: Theme): void {
     this.now = theme;
-    if (theme === 'auto') {
-      localStorage.removeItem(KEY);
-      delete document.documentElement.dataset.theme;
-    } else {
-      localStorage.setItem(KEY, theme);
-      document.documentElement.dataset.theme = theme;
-    }
+    keep(KEY, theme === 'auto' ? null : theme);
+    if (theme === 'auto') delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = theme;
   }
 
   toggle(): void {

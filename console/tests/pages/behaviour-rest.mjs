@@ -98,6 +98,34 @@ await flow('a made up event is decided, with Enter in the form', ['--still'], '/
   await page.locator('.outcome', { hasText: 'Allowed by friends' }).waitFor();
 });
 
+await flow('the audit is asked once, and not again and again', ['--still'], '/access/audit', async (page) => {
+  let asked = 0;
+  page.on('request', (request) => (asked += request.url().includes('/api/audit') ? 1 : 0));
+  await page.locator('a[data-row]').first().waitFor();
+  await page.waitForTimeout(1500);
+  assert.ok(asked <= 2, `${asked} requests`);
+});
+
+await flow('whoever goes on before a page is there gets the page they want', ['--still'], '/sessions', async (page) => {
+  await page.getByRole('heading', { name: 'Sessions' }).waitFor();
+  await page.route('**/RunsPage-*.js', async (route) => {
+    await new Promise((done) => setTimeout(done, 800));
+    await route.continue();
+  });
+  await page.keyboard.press('g');
+  await page.keyboard.press('r');
+  await page.keyboard.press('g');
+  await page.keyboard.press('h');
+  await page.getByRole('heading', { name: 'Health' }).waitFor();
+  await page.waitForTimeout(1200);
+  assert.ok(await page.getByRole('heading', { name: 'Health' }).isVisible());
+});
+
+await flow('health does not say that all is well while a limit is only watched', ['--still', '--soft'], '/health', async (page) => {
+  await page.getByRole('list', { name: 'What holds less than it could' }).getByText('limit of memory').waitFor();
+  assert.equal(await page.getByText('all is well').count(), 0);
+});
+
 await flow('from a denied decision to its trace and back', ['--still'], '/access/audit?effect=deny', async (page) => {
   await page.locator('a[data-row]').first().waitFor();
   for (const words of await page.locator('a[data-row] .state').allTextContents()) assert.equal(words.trim(), 'deny');

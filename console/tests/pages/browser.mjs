@@ -23,7 +23,7 @@ export async function open(with_, base, options = {}) {
   const trouble = [];
   page.on('pageerror', (error) => trouble.push(`error: ${error.message}`));
   page.on('console', (message) => {
-    if (message.type() === 'error' && !/401|404|409|503/.test(message.text())) trouble.push(`console: ${message.text()}`);
+    if (message.type() === 'error' && !/401|404|409|503|ERR_FAILED/.test(message.text())) trouble.push(`console: ${message.text()}`);
   });
   page.on('request', (request) => {
     if (!request.url().startsWith(base) && !request.url().startsWith('data:')) trouble.push(`request to ${request.url()}`);

@@ -90,5 +90,6 @@ export const rest = [
   { name: 'health', path: '/health', act: settle },
   { name: 'health-end', path: '/health', flags: ['--unsandboxed'], act: async (page) => { await settle(page); await page.locator('.frame > .body').evaluate((body) => (body.scrollTop = 99_999)); } },
   { name: 'health-well', path: '/health?hours=168', flags: ['--well'], act: async (page) => { await settle(page); await page.locator('.frame > .body').evaluate((body) => (body.scrollTop = 520)); } },
+  { name: 'health-soft', path: '/health', flags: ['--soft'], act: settle },
   { name: 'health-table', path: '/health?hours=2', act: async (page) => { await settle(page); await page.getByRole('button', { name: 'Table' }).click(); } },
 ];

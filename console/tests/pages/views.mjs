@@ -8,6 +8,37 @@ export const views = [
   { name: 'not-found', path: '/nowhere' },
   { name: 'sessions', path: '/sessions', flags: ['--insecure', '--unsandboxed'] },
   { name: 'sessions-none', path: '/sessions', flags: ['--empty'] },
+  {
+    name: 'sessions-many', path: '/sessions',
+    act: async (page) => {
+      await page.route('**/api/sessions?*', async (route) => {
+        const answer = await route.fetch();
+        const { sessions } = await answer.json();
+        const long = 'A very long title that says all about what was wanted, ' + 'and_one_word_that_does_not_end_'.repeat(3);
+        const many = Array.from({ length: 50 }, (_, at) => ({ ...sessions[at % sessions.length], id: `ses_${at}`, key: at % 3 ? `http-${at}` : `telegram:group:${at}:a-key-that-is-long`, title: at % 4 ? `${long} ${at}` : '', updatedAt: Date.now() + 1000 - at * 3_600_000, lastSeq: 99_999 }));
+        await route.fulfill({ json: { sessions: many, next: 'ses_49' } });
+      });
+      await page.reload();
+      await page.waitForTimeout(500);
+    },
+  },
+  {
+    name: 'sessions-away', path: '/sessions',
+    act: async (page) => {
+      await page.route('**/api/sessions?*', (route) => route.fulfill({ status: 503, headers: { 'Retry-After': '30' }, json: { error: { code: 'busy', message: 'the server has too much to do', hint: 'try again in 30 s' } } }));
+      await page.reload();
+      await page.waitForTimeout(500);
+    },
+  },
+  {
+    name: 'session-not-sent', path: '/sessions/ses_release000000000000001',
+    act: async (page) => {
+      await page.route('**/messages', (route) => route.abort());
+      await page.locator('[data-composer]').fill('This one does not get through, and stays in the field');
+      await page.locator('[data-composer]').press('Enter');
+      await page.waitForTimeout(300);
+    },
+  },
   { name: 'session-waiting', path: cart },
   {
     name: 'session-open', path: cart,

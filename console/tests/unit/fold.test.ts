@@ -114,6 +114,16 @@ describe('one turn', () => {
     expect((view.items[0] as CallItem).status).toBe('stopped');
   });
 
+  it('leaves nothing running in a turn that is over', () => {
+    const view = fold(started, proposed('c'), { type: 'call_started', call: 'c', by: { kind: 'rule' } }, { type: 'check_started', iteration: 1, command: 'make' }, { type: 'turn_ended', ending: 'failed' });
+    expect([only(view, 'call')[0]!.status, only(view, 'check')[0]!.status]).toEqual(['stopped', 'stopped']);
+  });
+
+  it('tells calls apart whose ids a model used twice', () => {
+    const view = fold(started, proposed('c'), { type: 'call_finished', call: 'c', outcome: { status: 'done', text: 'one' } }, proposed('c'));
+    expect(new Set(view.items.map((item) => item.key)).size).toBe(2);
+  });
+
   it('does not fall over entries it does not know or whose beginning is missing', () => {
     expect(fold({ type: 'something_new' }, { type: 'call_finished', call: 'x', outcome: { status: 'done', text: '' } }, { type: 'model_replied', step: 3, reply: { usage: { input_tokens: 5 } } }).usage.input).toBe(5);
   });

@@ -1,6 +1,7 @@
-// Where the parts of a plot stand.
+// Where the parts of a plot stand, and whether all is well.
 import { describe, expect, it } from 'vitest';
-import { ceiling, indexAt, path, roundUp, sum, timeMarks, x, y } from '../../src/pages/health/plot';
+import { notes, overall } from '../../src/pages/health/overall';
+import { ceiling, indexAt, inside, path, roundUp, sum, textWidth, timeMarks, x, y } from '../../src/pages/health/plot';
 
 const frame = { width: 140, height: 120, left: 40, right: 0, top: 10, bottom: 10 };
 
@@ -36,5 +37,30 @@ describe('a plot', () => {
     expect(marks.map((mark) => mark.label)).toEqual(['06:00', '12:00', '18:00', '00:00']);
     expect(marks[0]!.index).toBe(3);
     expect(timeMarks([], 5)).toEqual([]);
+  });
+
+  it('keeps its labels inside', () => {
+    const half = textWidth('Tue 17') / 2;
+    expect(inside(frame, 139, 'Tue 17')).toBe(frame.width - half);
+    expect(inside(frame, 1, 'Tue 17')).toBe(half);
+    expect(inside(frame, 70, 'Tue 17')).toBe(70);
+  });
+});
+
+describe('health', () => {
+  const sandbox = (ok: boolean) => ({ level: 'ns', kernel: null, checks: [{ name: 'read a file outside', ok: true, detail: '' }, { name: 'limit of memory', ok, detail: 'watched' }] });
+
+  it('is well only if nothing is wrong and every check holds', () => {
+    expect(overall({ problems: [], warnings: [], sandbox: sandbox(true) })).toEqual({ state: 'ok', word: 'all is well' });
+    expect(overall({ problems: [], warnings: [], sandbox: sandbox(false) }).state).toBe('warning');
+    expect(overall({ problems: [], warnings: ['the limit of memory is only watched'], sandbox: sandbox(true) }).state).toBe('warning');
+    expect(overall({ problems: ['a', 'b'], warnings: [], sandbox: sandbox(true) })).toEqual({ state: 'error', word: '2 things are wrong' });
+  });
+
+  it('says each thing once', () => {
+    const said = 'the limit of memory is only watched';
+    expect(notes({ problems: [], warnings: [said], sandbox: sandbox(false) })).toEqual([said]);
+    expect(notes({ problems: ['the sandbox lets out: limit of memory'], warnings: [], sandbox: sandbox(false) })).toEqual([]);
+    expect(notes({ problems: [], warnings: [], sandbox: sandbox(false) })).toEqual(['the sandbox does not fully hold: limit of memory (watched)']);
   });
 });

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { addSpan, covers } from '../../src/lib/coverage';
 import { compare, editOf, parseDiff } from '../../src/lib/diff';
-import { ago, bytes, cost, duration, modelName, plural, shortId, tokens } from '../../src/lib/format';
+import { ago, bytes, cost, duration, modelName, plural, sentence, shortId, tokens } from '../../src/lib/format';
 import { match } from '../../src/lib/match';
 import { hasHidden, mainArgument, plain, visible } from '../../src/lib/text';
 
@@ -23,6 +23,12 @@ describe('format', () => {
 
   it('never says zero for a cost that nobody knows', () => {
     expect([null, 0, 0.00001, 0.0042, 0.38, 12.345].map(cost)).toEqual(['cost unknown', '$0', '<$0.0001', '$0.0042', '$0.380', '$12.35']);
+  });
+
+  it('makes sentences of what is said in passing, and leaves names alone', () => {
+    expect(['there is no run run_1', 'is `agentry serve` still running?', '`limit` is a number', 'run_1 is over', 'Done.', ''].map(sentence)).toEqual([
+      'There is no run run_1.', 'Is `agentry serve` still running?', '`limit` is a number.', 'run_1 is over.', 'Done.', '',
+    ]);
   });
 
   it('writes amounts', () => {
@@ -47,6 +53,12 @@ describe('hidden characters', () => {
     expect(plain('\u001b[1;32mok\u001b[0m \u001b]8;;https://evil.example\u0007link\u001b]8;;\u0007\r\n')).toBe('ok link\n');
     expect(plain('\u001b[2J\u001b[Hgone')).toBe('gone');
     expect(plain('bell\u0007')).toBe('bell\\u{7}');
+  });
+
+  it('that make one picture of several stay in output, and nowhere else', () => {
+    expect(plain('\u26a0\ufe0f careful, \u{1f468}\u200d\u{1f469}\u200d\u{1f467} 1\ufe0f\u20e3')).toBe('\u26a0\ufe0f careful, \u{1f468}\u200d\u{1f469}\u200d\u{1f467} 1\ufe0f\u20e3');
+    expect(plain('a\ufe0fb\u200dc\u202e')).toBe('a\\u{fe0f}b\\u{200d}c\\u{202e}');
+    expect(visible('\u26a0\ufe0f')).toBe('\u26a0\\u{fe0f}');
   });
 });
 

@@ -5,6 +5,9 @@ import type { CallItem, CheckItem, HookItem, Item, NoticeItem, ReplyItem, SteerI
 
 export const NO_USAGE: TurnUsage = { input: 0, output: 0, cached: 0, estimated: false, costUsd: 0 };
 
+/** A call whose end is not recorded. */
+const OPEN = new Set<CallItem['status']>(['proposed', 'waiting', 'running']);
+
 type Handler = (fold: Fold, event: LedgerEvent, entry: Entry) => void;
 
 class Fold {
@@ -118,7 +121,7 @@ const handlers: Record<string, Handler> = {
     fold.calls.set(
       call.id,
       fold.push<CallItem>({
-        kind: 'call', key: `c${call.id}`, seq: entry.seq, id: call.id, tool: call.tool, input: call.input, status: 'proposed', verdict: ruling?.verdict ?? 'ask',
+        kind: 'call', key: `c${entry.seq}`, seq: entry.seq, id: call.id, tool: call.tool, input: call.input, status: 'proposed', verdict: ruling?.verdict ?? 'ask',
         findings: ruling?.findings ?? [], output: '', outputSeq: null, cut: false, measured: {}, startedAt: null, endedAt: null, by: null, level: null,
         approval: null, answer: null, edited: null, why: null, connections: [],
       }),
@@ -225,7 +228,8 @@ const handlers: Record<string, Handler> = {
       view.compaction = { ...view.compaction, summary: done.summary ?? event.result ?? '', before: done.tokens_before ?? view.compaction.before, after: done.tokens_after ?? null };
     }
     for (const reply of fold.replies.values()) reply.pending = false;
-    for (const call of fold.calls.values()) if (call.status === 'waiting' || call.status === 'proposed') call.status = 'stopped';
+    for (const call of fold.calls.values()) if (OPEN.has(call.status)) call.status = 'stopped';
+    for (const item of view.items) if (item.kind === 'check' && item.status === 'running') item.status = 'stopped';
   },
   run_ended: ({ view }, event, entry) => {
     view.state = 'ended';

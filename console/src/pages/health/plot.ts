@@ -49,6 +49,19 @@ export function indexAt(frame: Frame, place: number, count: number): number {
   return Math.min(count - 1, Math.max(0, Math.floor(((place - frame.left) / Math.max(1, inner)) * count)));
 }
 
+/** How wide a small text is at most, in pixels; its figures are all of one width. */
+export function textWidth(text: string): number {
+  return Math.ceil(text.length * CHARACTER);
+}
+
+const CHARACTER = 6.4;
+
+/** A text below the axis, wholly inside the plot: at its place where there is room on both sides, else at the edge. */
+export function inside(frame: Frame, middle: number, text: string): number {
+  const half = textWidth(text) / 2;
+  return Math.min(frame.width - half, Math.max(half, middle));
+}
+
 const HOURS = 3_600_000;
 
 /** Marks at round times of the clock of this place: minutes, hours or days, at most `most`. */
