@@ -28,7 +28,7 @@ export function modeMeans(mode: Mode): string {
 
 /** The key of a session if somebody chose it; those that the server makes up say nothing to a reader. */
 export function chosenKey(key: string): string | null {
-  return /^(http|fork)-/.test(key) ? null : key;
+  return /^(http-|fork-|run_)/.test(key) ? null : key;
 }
 
 /** The run that is under way in a session; the last one may be over. */

@@ -12,10 +12,10 @@ use agentry_protocol::envelope::{About, Envelope};
 use agentry_protocol::event::Event;
 use agentry_protocol::token::Scope;
 use agentry_runtime::run::{Post, Runner};
-use agentry_runtime::{Attendance, Definitions, Witness, plan};
+use agentry_runtime::{Attendance, Definitions, Witness};
 
 use super::mine;
-use super::runs::Told;
+use super::runs::{Told, must_be_here};
 use crate::http::Audience;
 use crate::http::refusal::{Code, Refusal};
 use crate::http::site::Site;
@@ -31,11 +31,7 @@ pub(crate) fn routes() -> Vec<Route> {
 
 fn resume(site: &Site, asked: Asked<Nothing, Nothing>) -> Result<Told, Refusal> {
     let row = mine::run(site, &asked.caller, asked.part(0))?;
-    let plan = plan::recorded(&site.parts.ledger, &row.id)?;
-    if plan.project != site.project.display().to_string() {
-        return Err(Refusal::conflict(format!("{} runs in another project", row.id))
-            .hint(format!("`agentry resume {}` takes it up there", row.id)));
-    }
+    must_be_here(site, &row.id, "resume")?;
     let definitions = site.reception.read()?.definitions;
     let (begun, news) = mpsc::channel();
     let witness = Arc::new(Beginning { begun: begun.clone(), outer: Audience(site.hub.clone()) });

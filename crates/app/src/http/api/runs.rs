@@ -353,11 +353,7 @@ struct Difference {
 
 fn play(site: &Site, asked: Asked<Nothing, Nothing>) -> Result<Difference, Refusal> {
     let row = mine::run(site, &asked.caller, asked.part(0))?;
-    let plan = agentry_runtime::plan::recorded(&site.parts.ledger, &row.id)?;
-    if plan.project != site.project.display().to_string() {
-        return Err(Refusal::conflict(format!("{} ran in another project", row.id))
-            .hint(format!("`agentry replay {}` looks there", row.id)));
-    }
+    must_be_here(site, &row.id, "replay")?;
     let definitions = site.reception.read()?.definitions;
     Ok(match replay(&site.parts.ledger, &row.id, &definitions)? {
         Replayed::Identical { moves } => {
@@ -367,4 +363,14 @@ fn play(site: &Site, asked: Asked<Nothing, Nothing>) -> Result<Difference, Refus
             Difference { identical: false, moves, recorded: Some(recorded), today: Some(today) }
         }
     })
+}
+
+/// Only a run of this project is read with its files; for others there is a command.
+pub(super) fn must_be_here(site: &Site, run: &RunId, verb: &str) -> Result<(), Refusal> {
+    let plan = agentry_runtime::plan::recorded(&site.parts.ledger, run)?;
+    match plan.project == site.project.display().to_string() {
+        true => Ok(()),
+        false => Err(Refusal::conflict(format!("{run} belongs to another project"))
+            .hint(format!("`agentry {verb} {run}` looks there"))),
+    }
 }
