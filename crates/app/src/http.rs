@@ -5,6 +5,7 @@
 //! Must never: do what a request asks for before it is known who asks.
 
 mod api;
+mod audience;
 pub(crate) mod auth;
 mod front;
 mod hub;
@@ -21,7 +22,8 @@ mod table;
 
 use std::sync::Arc;
 
-pub(crate) use hub::{Audience, Hub};
+pub(crate) use audience::Audience;
+pub(crate) use hub::Hub;
 pub(crate) use server::Server;
 pub(crate) use site::Site;
 

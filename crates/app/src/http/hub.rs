@@ -11,14 +11,12 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use agentry_model::Delta;
 use agentry_protocol::envelope::{About, Envelope};
 use agentry_protocol::event::Event;
 use agentry_protocol::inbound::EventId;
 use agentry_protocol::intake::{AccessChange, Intake};
 use agentry_protocol::token::Token;
 use agentry_protocol::{CallId, RunId, SessionId, TokenId};
-use agentry_runtime::Witness;
 use agentry_store::{Error as Store, Filter, Ledger};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -304,7 +302,13 @@ impl Hub {
         }
     }
 
-    fn say(&self, piece: Piece) {
+    /// What a run was saying is recorded now, or nothing came of it.
+    pub(super) fn said_whole(&self, run: &RunId) {
+        self.state().partial.remove(run);
+    }
+
+    /// Something of what is being said.
+    pub(super) fn say(&self, piece: Piece) {
         let mut state = self.state();
         state.keep(&piece);
         let dropped = state.send(&piece.about.clone(), true, &Frame::Piece(Arc::new(piece)));
@@ -468,46 +472,14 @@ fn inbounds(event: &Event) -> Vec<EventId> {
     }
 }
 
-/// Hands pieces of what runs of this process say to the hub.
-pub(crate) struct Audience(pub(crate) Arc<Hub>);
-
-impl Witness for Audience {
-    fn recorded(&self, envelope: &Envelope) {
-        let is_whole = matches!(
-            envelope.event,
-            Event::ModelReplied { .. }
-                | Event::ModelFailed { .. }
-                | Event::TurnEnded { .. }
-                | Event::RunEnded { .. }
-        );
-        if let Some(run) = envelope.about.run.as_ref().filter(|_| is_whole) {
-            self.0.state().partial.remove(run);
-        }
-    }
-
-    fn heard(&self, about: &About, asked: u64, delta: &Delta) {
-        let said = match delta {
-            Delta::Text(text) => Said::Text(text.clone()),
-            Delta::Thinking(text) => Said::Thinking(text.clone()),
-            Delta::Restart => Said::Restart,
-            Delta::Call { .. } => return,
-        };
-        let (about, asked) = (about.clone(), Some(asked));
-        self.0.say(Piece { about, asked, call: None, said, whole: false });
-    }
-
-    fn progressed(&self, about: &About, call: &CallId, line: &str) {
-        let (about, call) = (about.clone(), Some(call.clone()));
-        let said = Said::Progress(line.to_owned());
-        self.0.say(Piece { about, asked: None, call, said, whole: false });
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use agentry_model::Delta;
     use agentry_protocol::envelope::Draft;
+    use agentry_runtime::Witness;
 
     use super::*;
+    use crate::http::audience::Audience;
 
     struct Scene {
         ledger: Ledger,

@@ -1,0 +1,48 @@
+//! Hears what the runs of this process say, and hands it to the hub.
+//!
+//! Must never: keep a piece of what is recorded whole.
+
+use std::sync::Arc;
+
+use agentry_model::Delta;
+use agentry_protocol::CallId;
+use agentry_protocol::envelope::{About, Envelope};
+use agentry_protocol::event::Event;
+use agentry_runtime::Witness;
+
+use super::hub::{Hub, Piece, Said};
+
+/// Hands pieces of what runs of this process say to the hub.
+pub(crate) struct Audience(pub(crate) Arc<Hub>);
+
+impl Witness for Audience {
+    fn recorded(&self, envelope: &Envelope) {
+        let is_whole = matches!(
+            envelope.event,
+            Event::ModelReplied { .. }
+                | Event::ModelFailed { .. }
+                | Event::TurnEnded { .. }
+                | Event::RunEnded { .. }
+        );
+        if let Some(run) = envelope.about.run.as_ref().filter(|_| is_whole) {
+            self.0.said_whole(run);
+        }
+    }
+
+    fn heard(&self, about: &About, asked: u64, delta: &Delta) {
+        let said = match delta {
+            Delta::Text(text) => Said::Text(text.clone()),
+            Delta::Thinking(text) => Said::Thinking(text.clone()),
+            Delta::Restart => Said::Restart,
+            Delta::Call { .. } => return,
+        };
+        let (about, asked) = (about.clone(), Some(asked));
+        self.0.say(Piece { about, asked, call: None, said, whole: false });
+    }
+
+    fn progressed(&self, about: &About, call: &CallId, line: &str) {
+        let (about, call) = (about.clone(), Some(call.clone()));
+        let said = Said::Progress(line.to_owned());
+        self.0.say(Piece { about, asked: None, call, said, whole: false });
+    }
+}
