@@ -41,6 +41,7 @@ pub(crate) fn start(
     settings: &Settings,
     project: &Path,
 ) -> Result<Channels, Fault> {
+    check_webhooks(settings, &parts.secrets)?;
     let inlet = Inlet { ledger: parts.ledger.clone(), redactor: parts.redactor.clone() };
     let sink: Arc<dyn Sink> = Arc::new(inlet);
     let clock = Arc::new(SystemClock);
@@ -53,7 +54,6 @@ pub(crate) fn start(
         let adapter = started.map_err(|error| Fault::new(Blame::Caller, error.to_string()))?;
         adapters.insert(name.clone(), Arc::new(adapter));
     }
-    check_webhooks(settings, &parts.secrets)?;
     let ledger = parts.ledger.clone();
     let timer =
         Timer::start(sink, clock, Arc::new(move || is_watched(&ledger))).map_err(|error| {

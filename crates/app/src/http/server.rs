@@ -313,11 +313,11 @@ async fn read(
             false => Refusal::invalid("the body cannot be read"),
         })?;
     let bytes = collected.to_bytes().to_vec();
-    let kind = one(headers, header::CONTENT_TYPE.as_str()).unwrap_or_default();
-    let kind = kind.split(';').next().unwrap_or_default().trim();
     if matches!(takes, Takes::Text) {
         return Ok(bytes);
     }
+    let kind = one(headers, header::CONTENT_TYPE.as_str()).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
     if !bytes.is_empty() && !kind.eq_ignore_ascii_case("application/json") {
         return Err(Refusal::new(Code::Unsupported, "a body must be JSON")
             .hint("send `Content-Type: application/json`"));
