@@ -20,6 +20,7 @@ mod entities;
 mod event_hooks;
 mod explain;
 mod guide;
+mod holes;
 mod hooks;
 mod hooks_cli;
 mod http;

@@ -1,0 +1,1 @@
+//! Holes of the attack review: shell.
