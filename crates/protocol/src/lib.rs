@@ -25,6 +25,7 @@ pub mod limits;
 pub mod message;
 mod plan;
 pub mod principal;
+pub mod protected;
 pub mod schema;
 pub mod token;
 pub mod tool;
