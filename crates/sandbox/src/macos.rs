@@ -69,7 +69,7 @@ impl Backend for OnMacos {
         }
         let opened = Self {
             setup: setup.clone(),
-            watches: Watches::default(),
+            watches: Watches::new(&setup.quarantine),
             program: SANDBOX_EXEC.into(),
         };
         let escapes = opened.try_escapes()?;
@@ -82,8 +82,10 @@ impl Backend for OnMacos {
     }
 
     fn run(&self, job: &Job<'_>, stop: &Stop) -> Result<Finished, Error> {
-        let watch =
-            self.watches.begin(job.confinement).map_err(broken("look for protected files"))?;
+        let watch = self
+            .watches
+            .begin(job.confinement, stop)
+            .map_err(broken("look for protected files"))?;
         let protected = watch.as_ref().map(|watch| &*watch.protected).unwrap_or_default();
         let finished = self.run_watched(job, stop, protected);
         // Also after a failure: nobody knows what was done until then.

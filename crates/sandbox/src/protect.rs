@@ -3,9 +3,11 @@
 //! A sandbox makes what is known here read-only. Two ways are left: a protected name that was not there
 //! can be made, and the parent of a protected thing can be renamed. Both are found by looking again. What
 //! stands in the roots before a call is the person's and becomes known; what differs after it was done by
-//! the call, also if the person did it meanwhile. While calls overlap nothing becomes known.
+//! the call, also if the person did it meanwhile. While calls overlap nothing becomes known, and after a check that
+//! could not be finished no call begins until one is: see `registry`, which all processes share.
 //!
-//! Must never: follow a link, execute anything, delete what it did not make, or call a cut look complete.
+//! Must never: follow a link, execute anything, delete what it did not make, or take a look that ended early for a
+//! complete one.
 
 mod check;
 mod dir;
@@ -13,19 +15,24 @@ mod git;
 mod names;
 mod place;
 mod quarantine;
+mod registry;
 mod repair;
 mod violation;
 mod walk;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
+use agentry_protocol::ContentHash;
 use agentry_protocol::confinement::Git;
+use agentry_protocol::protected::{self, Surroundings};
 use rustix::time::{ClockId, clock_gettime};
 
 pub use self::names::Names;
+pub(crate) use self::registry::{Registration, Registry};
 pub use self::violation::{Violation, What};
 pub use self::walk::WalkBounds;
 
@@ -43,6 +50,8 @@ pub struct Protection {
     pub names: Names,
     /// Absolute paths without links that are protected too, whether they exist or not.
     pub paths: Vec<PathBuf>,
+    /// Beginnings of absolute paths without links; whatever begins so, in the same directory, is protected too.
+    pub beginnings: Vec<PathBuf>,
     /// Whether a repository may be written, but for its hooks and settings.
     pub git: Git,
 }
@@ -56,8 +65,13 @@ pub struct Guard {
     roots: Vec<Root>,
     /// Protected without a protected name: as told, and where links and files `.git` point to.
     explicit: Vec<(Place, Role)>,
+    beginnings: Vec<Place>,
     known: BTreeMap<Place, Known>,
+    /// The directories that were there before the first of the calls that run; none if another process looked.
+    directories: Option<HashSet<Id>>,
     incomplete: Option<String>,
+    /// Why the last check could not be finished; until one is, nothing is learnt.
+    unsettled: Option<String>,
     open: Vec<(Moment, Weak<()>)>,
     /// What an earlier check could not put right; it never becomes known.
     given_up: BTreeMap<Place, Option<Id>>,
@@ -74,7 +88,9 @@ pub struct Mark {
 pub struct Checked {
     /// What the call did to something protected.
     pub violations: Vec<Violation>,
-    /// Why the check did not see everything; this must be shown.
+    /// How many violations are not listed.
+    pub unlisted: usize,
+    /// Why the roots are not known to be safe; this must be shown, and no other call may begin.
     pub incomplete: Option<String>,
 }
 
@@ -85,39 +101,127 @@ struct Moment {
     running: Stamp,
 }
 
-/// Whether a path below a writable root is protected by one of the names in it.
+/// Returns whether a path below a writable root is protected by one of the names in it.
 pub fn is_protected(path: &Path) -> bool {
     Names::default().holds_path(path)
+}
+
+/// Returns whether a path below a writable root is protected by its names or by what stands beside them.
+/// `has` tells whether a path below the root exists.
+pub fn is_protected_among(path: &Path, has: &dyn Fn(&Path) -> bool) -> bool {
+    if is_protected(path) {
+        return true;
+    }
+    let (mut directory, mut here) = (PathBuf::new(), Surroundings::default());
+    for name in path {
+        let is_marked = |markers: &[&str]| markers.iter().any(|one| has(&directory.join(one)));
+        let may_define = here.may_hold_definitions();
+        let is_agent = || is_marked(&protected::AGENT_MARKERS);
+        let is_whole = || is_marked(&protected::SKILL_AND_TASK_MARKERS);
+        let bytes = OsStr::as_encoded_bytes(name);
+        let is_root = directory.as_os_str().is_empty();
+        if may_define && protected::belongs_to_agent(bytes) && is_agent()
+            || may_define && !is_root && is_whole()
+            || makes_repository(&directory, name, has)
+        {
+            return true;
+        }
+        here = here.inside(bytes);
+        directory.push(name);
+    }
+    false
+}
+
+/// Returns whether a new name makes a directory look like a repository to git.
+fn makes_repository(directory: &Path, name: &OsStr, has: &dyn Fn(&Path) -> bool) -> bool {
+    let is_mark = ["HEAD", "objects", "refs", "commondir"].iter().any(|mark| name == *mark);
+    let has = |mark: &str| name == mark || has(&directory.join(mark));
+    is_mark && has("HEAD") && (has("commondir") || has("objects") && has("refs"))
 }
 
 impl Guard {
     /// Walks the roots; what is protected in them now is the person's.
     pub fn look(roots: &[PathBuf], protection: Protection, bounds: WalkBounds) -> io::Result<Self> {
+        let mut guard = Self::open(roots, protection, bounds)?;
+        guard.learn()?;
+        Ok(guard)
+    }
+
+    /// Opens the roots, without a look.
+    pub(crate) fn open(
+        roots: &[PathBuf],
+        protection: Protection,
+        bounds: WalkBounds,
+    ) -> io::Result<Self> {
         let mut guard = Self {
             paths: roots.to_vec(),
             protection,
             bounds,
             roots: Vec::new(),
             explicit: Vec::new(),
+            beginnings: Vec::new(),
             known: BTreeMap::new(),
+            directories: None,
             incomplete: None,
+            unsettled: None,
             open: Vec::new(),
             given_up: BTreeMap::new(),
         };
-        guard.learn()?;
+        guard.open_roots()?;
         Ok(guard)
+    }
+
+    /// Protects something else from the next look on.
+    pub(crate) fn protect(&mut self, protection: Protection) {
+        self.protection = protection;
+    }
+
+    fn open_roots(&mut self) -> io::Result<()> {
+        let roots = Root::open_all(&self.paths)?;
+        let is_same = roots.len() == self.roots.len()
+            && roots.iter().zip(&self.roots).all(|(one, other)| one.path == other.path);
+        if !is_same {
+            // Places are counted by roots.
+            self.known.clear();
+            self.given_up.clear();
+        }
+        self.roots = roots;
+        let told = self.protection.paths.iter().filter_map(|path| Place::of(path, &self.roots));
+        self.explicit = told.map(|place| (place, Role::Protected)).collect();
+        let begun = self.protection.beginnings.iter();
+        self.beginnings = begun.filter_map(|path| Place::of(path, &self.roots)).collect();
+        Ok(())
     }
 
     /// Looks again, so that what the person did since is known, and says that a call begins now.
     ///
-    /// What is to be mounted is asked for after this. While another call runs nothing is learnt.
+    /// What is to be mounted is asked for after this. While another call runs nothing is learnt. A look that did not
+    /// see everything is an error: nobody could tell afterwards what the call did.
     pub fn begin(&mut self) -> io::Result<Mark> {
-        if self.open.is_empty() {
+        if !self.has_open_calls() {
+            if let Some(reason) = &self.unsettled {
+                return Err(io::Error::other(format!("an earlier call is unchecked: {reason}")));
+            }
             self.learn()?;
+        }
+        self.join()
+    }
+
+    /// Says that a call begins now, with what is known already.
+    pub(crate) fn join(&mut self) -> io::Result<Mark> {
+        if let Some(reason) = &self.incomplete {
+            return Err(io::Error::other(format!(
+                "not every file could be looked at for protected ones: {reason}"
+            )));
         }
         let call = Arc::new(());
         self.open.push((Moment::now(), Arc::downgrade(&call)));
         Ok(Mark { call })
+    }
+
+    /// Whether a call runs that this guard watches, or one has ended that was not checked.
+    pub(crate) fn has_open_calls(&self) -> bool {
+        !self.open.is_empty()
     }
 
     /// What is to be made read-only, the outermost first; files and directories, no links.
@@ -158,28 +262,46 @@ impl Guard {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
         let since = self.open.iter().map(|(moment, _)| moment.stamp()).min();
-        let mut check = Check {
-            task: self.task(since),
-            known: &self.known,
-            older_is_fine: since.filter(|_| self.incomplete.is_some()),
-            repair: Repair::new(&self.roots, quarantine),
-            violations: Vec::new(),
-            given_up: BTreeMap::new(),
-        };
-        let outcome = check.run()?;
-        let (violations, given_up) = (check.violations, check.given_up);
-        self.given_up = given_up;
-        let incomplete = match outcome {
-            Ok(survey) => {
-                self.adopt(survey);
-                self.incomplete.clone()
-            }
-            Err(reason) => Some(reason),
-        };
+        let checked = self.check_since(since, quarantine)?;
         // One whose mark was dropped is over too; this check has stood in for its own.
         let is_other = |call: &Arc<()>| !Arc::ptr_eq(call, &mark.call);
         self.open.retain(|(_, call)| call.upgrade().as_ref().is_some_and(is_other));
-        Ok(Checked { violations, incomplete })
+        Ok(checked)
+    }
+
+    /// Makes a check again that could not be finished.
+    pub fn check_again(&mut self, quarantine: &Path) -> io::Result<Checked> {
+        self.check_since(None, quarantine)
+    }
+
+    /// The same for calls that began at a time.
+    pub(crate) fn check_since(
+        &mut self,
+        since: Option<Stamp>,
+        quarantine: &Path,
+    ) -> io::Result<Checked> {
+        let mut check = Check {
+            task: self.task(since.or(Some((0, 0)))),
+            known: &self.known,
+            directories: self.directories.as_ref(),
+            repair: Repair::new(&self.roots, quarantine),
+            violations: Vec::new(),
+            unlisted: 0,
+            given_up: BTreeMap::new(),
+            is_unsafe: false,
+        };
+        let outcome = check.run()?;
+        let (violations, unlisted) = (check.violations, check.unlisted);
+        self.given_up = check.given_up;
+        let incomplete = match outcome {
+            Ok(survey) => {
+                self.adopt(survey)?;
+                None
+            }
+            Err(reason) => Some(reason),
+        };
+        self.unsettled.clone_from(&incomplete);
+        Ok(Checked { violations, unlisted, incomplete })
     }
 
     fn task(&self, since: Option<Stamp>) -> Task<'_> {
@@ -189,33 +311,28 @@ impl Guard {
             git: self.protection.git,
             bounds: &self.bounds,
             explicit: &self.explicit,
+            beginnings: &self.beginnings,
             since,
         }
     }
 
     /// Takes everything as it stands now for the person's.
-    fn learn(&mut self) -> io::Result<()> {
-        let roots = Root::open_all(&self.paths)?;
-        let is_same = roots.len() == self.roots.len()
-            && roots.iter().zip(&self.roots).all(|(one, other)| one.path == other.path);
-        if !is_same {
-            // Places are counted by roots.
-            self.known.clear();
-            self.given_up.clear();
-        }
-        self.roots = roots;
-        let told = self.protection.paths.iter().filter_map(|path| Place::of(path, &self.roots));
-        self.explicit = told.map(|place| (place, Role::Protected)).collect();
-        let survey = walk::survey(&self.task(None))?;
+    pub(crate) fn learn(&mut self) -> io::Result<()> {
+        self.open_roots()?;
+        let mut survey = walk::survey(&self.task(None))?;
         let more = self.pointed_to(&survey);
-        if more.is_empty() {
-            self.adopt(survey);
-            return Ok(());
+        if !more.is_empty() {
+            self.explicit.extend(more);
+            survey = walk::survey_more(&self.task(None), survey)?;
         }
-        self.explicit.extend(more);
-        let survey = walk::survey_more(&self.task(None), survey)?;
-        self.adopt(survey);
-        Ok(())
+        if survey.is_cut {
+            survey
+                .incomplete
+                .get_or_insert_with(|| "there are too many protected files".to_owned());
+        }
+        self.directories = Some(std::mem::take(&mut survey.directories));
+        self.incomplete = survey.incomplete.take();
+        self.adopt(survey)
     }
 
     /// The places in the roots that protected links and files `.git` point to.
@@ -223,7 +340,7 @@ impl Guard {
         let mut more = Vec::new();
         for (place, found) in &survey.found {
             let absolute = place.absolute(&self.roots);
-            let is_git = names::is_repository(place.name().as_encoded_bytes());
+            let is_git = protected::is_repository(place.name().as_encoded_bytes());
             let target = match (found.role, found.status.kind) {
                 (Role::Ancestor, _) => None,
                 (_, Kind::Link) => Some(absolute),
@@ -248,8 +365,8 @@ impl Guard {
     }
 
     /// Remembers what was found, with the content of small files.
-    fn adopt(&mut self, survey: Survey) {
-        let mut before = std::mem::take(&mut self.known);
+    fn adopt(&mut self, survey: Survey) -> io::Result<()> {
+        let mut known = BTreeMap::new();
         let mut room = KEPT_BYTES_MAX;
         for (place, found) in survey.found {
             let is_given_up = |(one, id): (&Place, &Option<Id>)| {
@@ -258,51 +375,53 @@ impl Guard {
             if self.given_up.iter().any(is_given_up) && found.role != Role::Ancestor {
                 continue;
             }
-            let content = match before.remove(&place) {
-                Some(known) if known.status == found.status => known.content,
-                Some(_) | None if found.role == Role::Ancestor => Content::Nothing,
-                Some(_) | None => content(&place, &found.status, &self.roots),
-            };
-            let size = if let Content::Bytes(bytes) = &content { bytes.len() as u64 } else { 0 };
-            let content = if size <= room { content } else { Content::Nothing };
-            room = room.saturating_sub(size);
-            let known = Known { role: found.role, status: found.status, content };
-            self.known.insert(place, known);
-        }
-        if survey.incomplete.is_some() {
-            // Not seen is not gone: what was known before the bound was reached stays known.
-            for (place, known) in before {
-                let Ok(Some(status)) = place.status(&self.roots) else { continue };
-                let is_given_up = place.and_above().any(|one| self.given_up.contains_key(&one));
-                if is_given_up || status.kind != known.status.kind {
-                    continue;
+            let content = match found.role {
+                Role::Ancestor => Content::Nothing,
+                Role::Protected | Role::Inner | Role::Repository | Role::Part => {
+                    content(&place, &found.status, &self.roots)?
                 }
-                let content = match status == known.status || known.role == Role::Ancestor {
-                    true => known.content,
-                    false => content(&place, &status, &self.roots),
-                };
-                self.known.insert(place, Known { role: known.role, status, content });
+            };
+            let content = match content {
+                Content::Bytes(bytes) if bytes.len() as u64 > room => {
+                    Content::Digest(ContentHash::of(&bytes))
+                }
+                other => other,
+            };
+            if let Content::Bytes(bytes) = &content {
+                room -= bytes.len() as u64;
             }
+            known.insert(place, Known { role: found.role, status: found.status, content });
         }
-        self.incomplete = survey.incomplete;
+        self.known = known;
+        Ok(())
     }
 }
 
-/// What can be kept of a thing.
-fn content(place: &Place, status: &Status, roots: &[Root]) -> Content {
+/// What is kept of a thing: the content of a small file, a digest of a large one.
+fn content(place: &Place, status: &Status, roots: &[Root]) -> io::Result<Content> {
+    match readable_content(place, status, roots) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(Content::Unreadable),
+        other => other,
+    }
+}
+
+fn readable_content(place: &Place, status: &Status, roots: &[Root]) -> io::Result<Content> {
     match status.kind {
-        Kind::File if status.size <= KEPT_FILE_BYTES_MAX => place
-            .read(roots, KEPT_FILE_BYTES_MAX)
-            .ok()
-            .flatten()
-            .map_or(Content::Nothing, Content::Bytes),
-        Kind::Link => {
-            let target = place
-                .open_parent(roots)
-                .and_then(|(parent, name)| rustix::fs::readlinkat(parent, &name, Vec::new()));
-            target.map_or(Content::Nothing, Content::Target)
+        Kind::File if status.size <= KEPT_FILE_BYTES_MAX => {
+            Ok(place.read(roots, KEPT_FILE_BYTES_MAX)?.map_or(Content::Nothing, Content::Bytes))
         }
-        Kind::File | Kind::Directory | Kind::Other => Content::Nothing,
+        Kind::File => Ok(digest(place, status, roots)?.map_or(Content::Nothing, Content::Digest)),
+        Kind::Link => Ok(place.target(roots)?.map_or(Content::Nothing, Content::Target)),
+        Kind::Directory | Kind::Other => Ok(Content::Nothing),
+    }
+}
+
+/// The digest of a file, or of where a link points to; none of anything else.
+fn digest(place: &Place, status: &Status, roots: &[Root]) -> io::Result<Option<ContentHash>> {
+    match status.kind {
+        Kind::File => place.digest(roots),
+        Kind::Link => Ok(place.target(roots)?.map(|target| ContentHash::of(target.as_bytes()))),
+        Kind::Directory | Kind::Other => Ok(None),
     }
 }
 

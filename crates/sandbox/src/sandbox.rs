@@ -123,7 +123,7 @@ impl OnLinux {
             idle: Idle::default(),
             helper,
             level,
-            watches: Watches::default(),
+            watches: Watches::new(&setup.quarantine),
             groups,
             calls: AtomicU64::new(0),
         })
@@ -165,8 +165,10 @@ impl OnLinux {
     /// Runs a command to its end, or ends it.
     fn run(&self, job: &Job<'_>, stop: &Stop) -> Result<Finished, Error> {
         let cwd = cwd(job.command)?;
-        let watch =
-            self.watches.begin(job.confinement).map_err(broken("look for protected files"))?;
+        let watch = self
+            .watches
+            .begin(job.confinement, stop)
+            .map_err(broken("look for protected files"))?;
         let found = Found {
             protected: watch.as_ref().map(|watch| watch.protected.clone()).unwrap_or_default(),
             hidden: view::hidden(job.confinement),

@@ -59,9 +59,7 @@ fn script(story: &Story, calls: &[Value]) {
 /// A command line that runs `program` in a shell, encoded so that no analysis of the text can read it.
 fn hidden(program: &str) -> String {
     let encoded = BASE64_STANDARD.encode(program);
-    format!(
-        "python3 -c 'import os,base64;os.system(base64.b64decode(\"{encoded}\").decode())'"
-    )
+    format!("python3 -c 'import os,base64;os.system(base64.b64decode(\"{encoded}\").decode())'")
 }
 
 /// Runs the script in a project.

@@ -37,7 +37,8 @@ fn machine(sandbox_exec: &str) -> (OnMacos, TempDir) {
         resolve: crate::egress::system(),
     };
     let program = script("sandbox-exec", sandbox_exec);
-    (OnMacos { setup, watches: Watches::default(), program }, directory)
+    let watches = Watches::new(&setup.quarantine);
+    (OnMacos { setup, watches, program }, directory)
 }
 
 #[test]

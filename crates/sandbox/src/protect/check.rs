@@ -1,34 +1,41 @@
 //! Compares what stands in the roots after a call with what stood there before, and puts it right.
 //!
 //! One round looks, repairs from the outside in, and leaves alone what is in a place it has just repaired;
-//! rounds follow until one finds nothing to do.
+//! rounds follow until one finds nothing to do. Where a look cannot be finished, the outermost directory on the way
+//! there that is new is taken as a whole.
 //!
 //! Must never: go on for ever, accept what it could not judge, or leave something out without saying so.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use agentry_protocol::confinement::Git;
+use agentry_protocol::protected::REPOSITORY;
 
-use super::dir::{Id, Kind, Stamp, Status};
+use super::dir::{Id, Kind, Status};
 use super::git::{self, Settings};
 use super::place::{Content, Found, Known, Place, Role, Survey};
 use super::repair::{Aside, Repair};
 use super::violation::{Violation, What};
 use super::walk::{self, Task};
-use crate::limits::{KEPT_FILE_BYTES_MAX, REPAIR_ROUNDS_MAX, REPAIRS_MAX};
+use crate::limits::{KEPT_FILE_BYTES_MAX, REPAIR_MS_MAX, VIOLATIONS_LISTED_MAX};
 
 /// What a check works with.
 pub(crate) struct Check<'a> {
     pub(crate) task: Task<'a>,
     pub(crate) known: &'a BTreeMap<Place, Known>,
-    /// What is older than this was not made by a call; only known if the look before the call was cut short.
-    pub(crate) older_is_fine: Option<Stamp>,
+    /// The directories that were there before the call; none if nobody knows.
+    pub(crate) directories: Option<&'a HashSet<Id>>,
     pub(crate) repair: Repair<'a>,
     pub(crate) violations: Vec<Violation>,
+    /// How many violations are not listed.
+    pub(crate) unlisted: usize,
     /// What could not be put right, so that it is not tried again in every round.
     pub(crate) given_up: BTreeMap<Place, Option<Id>>,
+    /// Whether something that a call made or changed is still in its place.
+    pub(crate) is_unsafe: bool,
 }
 
 /// A place, what was known of it, and what stands there now.
@@ -58,18 +65,49 @@ impl Round {
 }
 
 impl Check<'_> {
-    /// What stands there in the end; none if it could not be brought to rest.
+    /// What stands there in the end; a reason if it could not be brought to rest.
     pub(crate) fn run(&mut self) -> io::Result<Result<Survey, String>> {
-        for _ in 0..REPAIR_ROUNDS_MAX {
+        let started = Instant::now();
+        let time = Duration::from_millis(REPAIR_MS_MAX);
+        loop {
             let survey = walk::survey(&self.task)?;
-            if !self.round(&survey)? {
-                return Ok(Ok(survey));
+            let has_acted = self.round(&survey)?;
+            if !has_acted {
+                match self.unfinished(&survey) {
+                    None => return Ok(Ok(survey)),
+                    Some(reason) if !self.contain(&survey)? => return Ok(Err(reason)),
+                    Some(_) => {}
+                }
             }
-            if self.violations.len() >= REPAIRS_MAX {
-                return Ok(Err(format!("more than {REPAIRS_MAX} protected things were touched")));
+            if started.elapsed() > time {
+                let reason = "protected things were changed again while they were put right";
+                return Ok(Err(reason.to_owned()));
             }
         }
-        Ok(Err("protected things were changed again while they were put right".into()))
+    }
+
+    /// Why the state of the roots is not known to be safe, though there is nothing more to repair.
+    fn unfinished(&self, survey: &Survey) -> Option<String> {
+        let too_much = || "more was made than can be looked at".to_owned();
+        let left = || "something that the call made could not be taken away".to_owned();
+        let incomplete = survey.incomplete.clone();
+        incomplete.or_else(|| survey.is_cut.then(too_much)).or_else(|| self.is_unsafe.then(left))
+    }
+
+    /// Takes the outermost new directory on the way to where a look had to stop.
+    fn contain(&mut self, survey: &Survey) -> io::Result<bool> {
+        let (Some(stuck_at), Some(directories)) = (&survey.stuck_at, self.directories) else {
+            return Ok(false);
+        };
+        let way: Vec<Place> = stuck_at.and_above().collect();
+        for place in way.iter().rev() {
+            let Some(status) = place.status(self.task.roots)? else { return Ok(false) };
+            if status.kind == Kind::Directory && !directories.contains(&status.id) {
+                let outcome = self.repair.take(place).map(|taken| (Some(taken), Ok(())));
+                return Ok(self.tell(place, What::Planted, outcome));
+            }
+        }
+        Ok(false)
     }
 
     /// Repairs what a look has shown; whether there was anything.
@@ -134,26 +172,28 @@ impl Check<'_> {
     }
 
     fn is_done(&self, round: &Round, place: &Place) -> bool {
-        self.violations.len() >= REPAIRS_MAX
-            || round.is_settled(place)
-            || place.and_above().any(|one| self.given_up.contains_key(&one))
+        round.is_settled(place) || place.and_above().any(|one| self.given_up.contains_key(&one))
     }
 
     /// Whether a known place holds what it held.
     fn is_same(&self, place: &Place, known: &Known, now: Option<&Status>) -> io::Result<bool> {
         let Some(now) = now else { return Ok(false) };
-        if known.status == *now {
-            return Ok(true);
-        }
         if known.status.kind != now.kind {
             return Ok(false);
         }
+        // By content, never by times: a time can be set, or be the same for two changes.
         Ok(match &known.content {
             Content::Bytes(bytes) => {
                 known.status.mode == now.mode
                     && place.read(self.task.roots, KEPT_FILE_BYTES_MAX)?.as_ref() == Some(bytes)
             }
-            Content::Target(_) => super::content(place, now, self.task.roots) == known.content,
+            Content::Digest(digest) => {
+                let is_link = known.status.kind == Kind::Link;
+                (is_link || known.status.mode == now.mode)
+                    && super::digest(place, now, self.task.roots)?.as_ref() == Some(digest)
+            }
+            Content::Target(_) => super::content(place, now, self.task.roots)? == known.content,
+            Content::Unreadable => known.status == *now,
             Content::Nothing => {
                 known.id() == now.id && (known.is_directory() || known.status.kind == Kind::Other)
             }
@@ -220,18 +260,21 @@ impl Check<'_> {
         // What is in a directory that was removed is not told one by one.
         if let Some((_, told)) = round.remade.as_ref().filter(|(one, _)| place.is_in(one)) {
             let told = *told;
+            self.is_unsafe |= outcome.is_err();
             if let Err(error) | Ok((_, Err(error))) = outcome {
-                self.violations[told].restored = false;
-                self.violations[told].problem = Some(format!("{:?}: {error}", place.path));
+                if let Some(violation) = self.violations.get_mut(told) {
+                    violation.restored = false;
+                    violation.problem = Some(format!("{:?}: {error}", place.path));
+                }
                 self.given_up.insert(place.clone(), now.map(|status| status.id));
             }
             round.acted = true;
             return;
         }
-        self.tell(place, what, outcome);
-        let is_made = self.violations.last().is_some_and(|violation| violation.restored);
+        let is_made = self.tell(place, what, outcome);
         if is_made && known.is_directory() {
-            round.remade = Some((place.clone(), self.violations.len() - 1));
+            let told = self.violations.len().saturating_sub(1);
+            round.remade = Some((place.clone(), told));
             round.acted = true;
         } else {
             round.settle(place);
@@ -245,9 +288,6 @@ impl Check<'_> {
         survey: &Survey,
         (place, found): (&Place, &Found),
     ) -> io::Result<()> {
-        if self.older_is_fine.is_some_and(|since| found.status.changed < since) {
-            return Ok(());
-        }
         if self.task.git == Git::Write && self.is_harmless(survey, place, found)? {
             // Its parts were judged with it. Nothing was done, so there is no need for another round.
             round.settled.insert(place.clone());
@@ -283,7 +323,7 @@ impl Check<'_> {
                 };
                 Ok(is_harmless_part(&place.path, &bytes))
             }
-            (Role::Protected, Kind::File) if is_named(super::names::REPOSITORY) => {
+            (Role::Protected, Kind::File) if is_named(REPOSITORY) => {
                 self.is_of_known_repository(survey, place)
             }
             (Role::Part | Role::Protected, _) | (Role::Ancestor | Role::Inner, _) => Ok(false),
@@ -314,25 +354,33 @@ impl Check<'_> {
             && (self.known.contains_key(&owner) || self.is_harmless(survey, &owner, found)?))
     }
 
-    /// Writes down what was done about a place, and gives it up if that did not work.
+    /// Writes down what was done about a place, and gives it up if that did not work; whether it did.
     fn tell(
         &mut self,
         place: &Place,
         what: What,
         outcome: io::Result<(Option<PathBuf>, io::Result<()>)>,
-    ) {
+    ) -> bool {
         let (quarantined, problem) = match outcome {
             Ok((quarantined, Ok(()))) => (quarantined, None),
             Ok((quarantined, Err(error))) => (quarantined, Some(error.to_string())),
-            Err(error) => (None, Some(error.to_string())),
+            Err(error) => {
+                self.is_unsafe = true;
+                (None, Some(error.to_string()))
+            }
         };
         let restored = problem.is_none();
         if !restored {
             let now = place.status(self.task.roots).ok().flatten();
             self.given_up.insert(place.clone(), now.map(|status| status.id));
         }
+        if self.violations.len() >= VIOLATIONS_LISTED_MAX {
+            self.unlisted += 1;
+            return restored;
+        }
         let path = place.absolute(self.task.roots);
         self.violations.push(Violation { path, what, quarantined, restored, problem });
+        restored
     }
 }
 

@@ -17,6 +17,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawMode, RenameFlags};
 #[cfg(target_os = "linux")]
 use rustix::fs::{Statx, StatxFlags};
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 
 /// How much of a directory is read at once, in bytes.
 const LISTING_BYTES: usize = 32 * 1024;
@@ -25,7 +26,7 @@ const LISTING_BYTES: usize = 32 * 1024;
 pub(crate) type Stamp = (i128, i128);
 
 /// What names a file for as long as it lives, whatever it is called.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct Id {
     pub(crate) dev: i128,
     ino: i128,
@@ -34,7 +35,7 @@ pub(crate) struct Id {
 }
 
 /// What sort of thing stands there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Kind {
     File,
     Directory,
@@ -44,7 +45,7 @@ pub(crate) enum Kind {
 }
 
 /// What the file system says about a thing.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Status {
     pub(crate) id: Id,
     pub(crate) kind: Kind,

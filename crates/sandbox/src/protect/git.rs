@@ -155,8 +155,9 @@ pub(crate) fn owner(path: &Path) -> Option<&Path> {
         let is_home = home
             .file_name()
             .is_some_and(|name| name.to_str().is_some_and(|name| homes.contains(name)));
-        let is_repository =
-            repository.file_name().is_some_and(|name| name == super::names::REPOSITORY);
+        let is_repository = repository
+            .file_name()
+            .is_some_and(|name| name == agentry_protocol::protected::REPOSITORY);
         (is_home && is_repository).then_some(repository)
     })
 }

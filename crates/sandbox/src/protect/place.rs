@@ -2,16 +2,19 @@
 //!
 //! Must never: name a place by anything but an opened root and a path below it without links.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::{CString, OsString};
-use std::io;
+use std::io::{self, Read as _};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
+use agentry_protocol::{ContentHash, ContentHasher};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 
 use super::dir::{self, Id, Kind, Status};
+use crate::limits::READ_BYTES_MAX;
 
 /// A directory that a call may write.
 #[derive(Debug)]
@@ -96,6 +99,38 @@ impl Place {
         }
     }
 
+    /// Where the link there points to; none if there is no link.
+    pub(crate) fn target(&self, roots: &[Root]) -> io::Result<Option<CString>> {
+        let target = self
+            .open_parent(roots)
+            .and_then(|(parent, name)| rustix::fs::readlinkat(parent, &name, Vec::new()));
+        match target {
+            Ok(target) => Ok(Some(target)),
+            Err(error) if dir::is_absent(error) || error == Errno::INVAL => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The digest of the regular file there, of any length; none if there is none.
+    pub(crate) fn digest(&self, roots: &[Root]) -> io::Result<Option<ContentHash>> {
+        let (parent, name) = match self.open_parent(roots) {
+            Ok(opened) => opened,
+            Err(error) if dir::is_absent(error) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let Some(mut file) = dir::open_file(&parent, &name)? else { return Ok(None) };
+        let mut hasher = ContentHasher::default();
+        let mut buffer = vec![0; READ_BYTES_MAX];
+        loop {
+            match file.read(&mut buffer)? {
+                0 => return Ok(Some(hasher.finish())),
+                count => {
+                    hasher.piece(&buffer[..count]);
+                }
+            }
+        }
+    }
+
     /// The content of the regular file there; none if it is too long or something else.
     pub(crate) fn read(&self, roots: &[Root], max: u64) -> io::Result<Option<Vec<u8>>> {
         match self.open_parent(roots) {
@@ -107,7 +142,7 @@ impl Place {
 }
 
 /// Why a place is watched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Role {
     /// A directory that something protected is in; itself free.
     Ancestor,
@@ -134,6 +169,12 @@ pub(crate) struct Survey {
     pub(crate) found: BTreeMap<Place, Found>,
     /// Why the look did not see everything.
     pub(crate) incomplete: Option<String>,
+    /// Where that was.
+    pub(crate) stuck_at: Option<Place>,
+    /// Whether the look ended because so much was found; it goes on when that is put right.
+    pub(crate) is_cut: bool,
+    /// The directories that were there before a call.
+    pub(crate) directories: HashSet<Id>,
 }
 
 impl Survey {
@@ -151,6 +192,10 @@ pub(crate) enum Content {
     Bytes(Vec<u8>),
     /// Where a link points to.
     Target(CString),
+    /// The content is not kept, only told apart.
+    Digest(ContentHash),
+    /// Nobody here may read it; then only its status tells.
+    Unreadable,
     Nothing,
 }
 

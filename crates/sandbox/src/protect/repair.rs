@@ -115,7 +115,8 @@ impl<'a> Repair<'a> {
                 rustix::fs::mkdirat(&parent, &name, Mode::from_raw_mode(0o700))?;
                 dress(&dir::open_dir(&parent, &name)?, known)
             }
-            (Content::Nothing, Kind::File | Kind::Link | Kind::Other) => {
+            (Content::Digest(_) | Content::Unreadable, _)
+            | (Content::Nothing, Kind::File | Kind::Link | Kind::Other) => {
                 Err(io::Error::other("its content was too large to be kept"))
             }
         }

@@ -18,17 +18,23 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use agentry_protocol::confinement::Git;
+use agentry_protocol::protected::{self, Surroundings};
 use rustix::fs::FileType;
 use rustix::io::Errno;
 
 use super::dir::{self, Id, Kind, Listing, Stamp, Status};
-use super::names::{self, Names, is_supplied};
+use super::names::Names;
 use super::place::{Found, Place, Role, Root, Survey};
-use crate::limits::{WALK_DEPTH_MAX, WALK_ENTRIES_MAX, WALK_MS_MAX, WATCHED_ENTRIES_MAX};
+use crate::limits::{
+    NOTED_BYTES_MAX, NOTED_PATH_BYTES_MAX, OPEN_LEVELS_MAX, WALK_DEPTH_MAX, WALK_ENTRIES_MAX,
+    WALK_MS_MAX, WATCHED_ENTRIES_MAX,
+};
 use repository::Marks;
 
 /// How many entries are visited between two looks at the clock.
 const ENTRIES_PER_CLOCK: usize = 256;
+/// How many parts of a very long path are shown.
+const PATH_PARTS_SHOWN: usize = 8;
 
 /// How far a look goes before it gives up and says so.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +43,7 @@ pub struct WalkBounds {
     pub entries: usize,
     /// Time.
     pub time: Duration,
-    /// Directories in directories.
+    /// Directories in directories, inside of something protected; elsewhere there is no bound.
     pub depth: usize,
     /// Entries in protected directories, which are watched one by one.
     pub watched: usize,
@@ -62,6 +68,8 @@ pub(crate) struct Task<'a> {
     pub(crate) bounds: &'a WalkBounds,
     /// Places that are protected although their names are not, and how.
     pub(crate) explicit: &'a [(Place, Role)],
+    /// Places whose names are beginnings of protected ones.
+    pub(crate) beginnings: &'a [Place],
     /// A directory that was made unreadable since then is opened by force.
     pub(crate) since: Option<Stamp>,
 }
@@ -72,6 +80,11 @@ pub(crate) fn survey(task: &Task<'_>) -> io::Result<Survey> {
     walk.roots()?;
     for (place, role) in task.explicit {
         walk.explicit(place, *role)?;
+    }
+    for beginning in task.beginnings {
+        for place in walk.begun_by(beginning)? {
+            walk.explicit(&place, Role::Protected)?;
+        }
     }
     Ok(walk.survey)
 }
@@ -96,6 +109,24 @@ pub(crate) fn locate(task: &Task<'_>, ids: HashSet<Id>) -> io::Result<HashMap<Id
     Ok(walk.located)
 }
 
+/// A directory whose entries are being visited.
+struct Frame {
+    /// Kept on the first levels.
+    handle: Option<OwnedFd>,
+    id: Id,
+    here: Surroundings,
+    /// The directories that are still to be visited.
+    below: Vec<CString>,
+}
+
+/// The entries of a directory that matter.
+#[derive(Default)]
+struct Listed {
+    hits: Vec<CString>,
+    below: Vec<CString>,
+    marks: Marks,
+}
+
 struct Walk<'a> {
     task: &'a Task<'a>,
     listing: Listing,
@@ -106,6 +137,10 @@ struct Walk<'a> {
     /// The directory that is visited, below the root, and what is known of the directories on the way.
     path: PathBuf,
     stack: Vec<Status>,
+    /// How many directories deep the walk is in something protected.
+    nested: usize,
+    /// The length of all paths that were noted, in bytes.
+    noted: usize,
     survey: Survey,
     /// Directories that are looked for; then nothing else is.
     sought: HashSet<Id>,
@@ -123,6 +158,8 @@ impl<'a> Walk<'a> {
             root: 0,
             path: PathBuf::new(),
             stack: Vec::new(),
+            nested: 0,
+            noted: 0,
             survey: Survey::default(),
             sought: HashSet::new(),
             located: HashMap::new(),
@@ -133,42 +170,84 @@ impl<'a> Walk<'a> {
         for (index, root) in self.task.roots.iter().enumerate() {
             self.root = index;
             self.path = PathBuf::new();
+            self.stack.clear();
             let dir = dir::open_dir(&root.dir, c".")?;
-            let dev = dir::status_of(&dir)?.id.dev;
-            self.directory(&dir, dev)?;
+            self.tree(dir)?;
         }
         Ok(())
     }
 
-    /// Visits what is in a directory: first what is protected there, then the directories below.
-    fn directory(&mut self, dir: &OwnedFd, dev: i128) -> io::Result<()> {
-        let (hits, below, marks) = self.sorted(dir)?;
+    /// Visits a directory and all below it, however deep. Neither the stack of the thread nor the number of open
+    /// handles grows with the depth: a directory far down is left and found again through its child.
+    fn tree(&mut self, root: OwnedFd) -> io::Result<()> {
+        let id = dir::status_of(&root)?.id;
+        let below = self.visit(&root, Surroundings::default())?;
+        let here = Surroundings::default();
+        let mut frames = vec![Frame { handle: None, id, here, below }];
+        let mut current = root;
+        while let Some(frame) = frames.last_mut() {
+            if self.is_over() {
+                return Ok(());
+            }
+            let (dev, here) = (frame.id.dev, frame.here);
+            let Some(name) = frame.below.pop() else {
+                frames.pop();
+                let Some(parent) = frames.last_mut() else { return Ok(()) };
+                self.path.pop();
+                self.stack.pop();
+                current = match parent.handle.take() {
+                    Some(handle) => handle,
+                    None => match parent_of(&current, parent.id)? {
+                        Some(handle) => handle,
+                        None => {
+                            self.incomplete(&format!("{:?} was moved meanwhile", self.here()));
+                            return Ok(());
+                        }
+                    },
+                };
+                continue;
+            };
+            self.path.push(OsStr::from_bytes(name.to_bytes()));
+            let opened = self.opened(&current, &name)?;
+            let is_own =
+                |(inner, status): &(OwnedFd, Status)| status.id.dev == dev || !is_made_up(inner);
+            let Some((inner, status)) = opened.filter(is_own) else {
+                self.path.pop();
+                continue;
+            };
+            let here = here.inside(name.to_bytes());
+            let id = status.id;
+            self.stack.push(status);
+            let below = self.visit(&inner, here)?;
+            let parent = std::mem::replace(&mut current, inner);
+            if frames.len() <= OPEN_LEVELS_MAX {
+                frame_of(&mut frames).handle = Some(parent);
+            }
+            frames.push(Frame { handle: None, id, here, below });
+        }
+        Ok(())
+    }
+
+    /// Takes note of what is protected in a directory, and returns the directories below it.
+    fn visit(&mut self, dir: &OwnedFd, here: Surroundings) -> io::Result<Vec<CString>> {
+        let Listed { hits, below, marks } = self.listed(dir, here)?;
         for name in hits {
             self.protected(dir, &name)?;
         }
         if marks.are_of_repository() {
             self.bare_repository(dir)?;
         }
-        for name in below {
-            if self.is_over() {
-                return Ok(());
-            }
-            self.enter(dir, &name, |walk, inner, status| {
-                if status.id.dev != dev && is_made_up(inner) {
-                    return Ok(());
-                }
-                walk.directory(inner, status.id.dev)
-            })?;
-        }
-        Ok(())
+        Ok(below)
     }
 
-    /// The protected names in a directory, the directories to be visited, and whether it is a repository.
-    fn sorted(&mut self, dir: &OwnedFd) -> io::Result<(Vec<CString>, Vec<CString>, Marks)> {
-        let (mut hits, mut below, mut marks) = (Vec::new(), Vec::new(), Marks::default());
+    /// Lists a directory: the protected names in it, the directories below, and whether it is a repository.
+    fn listed(&mut self, dir: &OwnedFd, here: Surroundings) -> io::Result<Listed> {
+        let mut listed = Listed::default();
         let (mut entries, started) = (self.entries, self.started);
-        let (names, bounds, all) = (self.task.names, self.task.bounds, !self.sought.is_empty());
-        let supplied = self.path.iter().any(|part| is_supplied(part.as_bytes()));
+        let (names, bounds) = (self.task.names, self.task.bounds);
+        let locating = !self.sought.is_empty();
+        let may_define = here.may_hold_definitions() && !locating;
+        let (mut beside, mut is_agent, mut is_whole) = (Vec::new(), false, false);
         let mut over = false;
         self.listing.each(dir, |name, sort| {
             entries += 1;
@@ -177,16 +256,18 @@ impl<'a> Walk<'a> {
                 over = true;
                 return ControlFlow::Break(());
             }
-            marks.see(name);
-            let name_bytes = name.to_bytes();
-            let held = match supplied {
-                true => names.holds_supplied(name_bytes),
-                false => names.holds(name_bytes),
-            };
-            if !all && held {
-                hits.push(name.to_owned());
-            } else if matches!(sort, FileType::Directory | FileType::Unknown) {
-                below.push(name.to_owned());
+            listed.marks.see(name);
+            let bytes = name.to_bytes();
+            if may_define {
+                is_agent |= protected::is_agent_marker(bytes);
+                is_whole |= protected::is_skill_or_task_marker(bytes);
+            }
+            if !locating && names.holds(here, bytes) {
+                listed.hits.push(name.to_owned());
+            } else if may_define && protected::belongs_to_agent(bytes) {
+                beside.push((name.to_owned(), sort));
+            } else if is_directory(sort) {
+                listed.below.push(name.to_owned());
             }
             ControlFlow::Continue(())
         })?;
@@ -194,7 +275,32 @@ impl<'a> Walk<'a> {
         if over {
             self.over();
         }
-        Ok((hits, below, if all { Marks::default() } else { marks }))
+        for (name, sort) in beside {
+            if is_agent {
+                listed.hits.push(name);
+            } else if is_directory(sort) {
+                listed.below.push(name);
+            }
+        }
+        if locating {
+            listed.marks = Marks::default();
+        }
+        // The root itself is worked in, also where it is a skill; there only the marker is protected.
+        if is_whole && !self.path.as_os_str().is_empty() {
+            return self.all_of(dir, listed);
+        }
+        Ok(listed)
+    }
+
+    /// The same where everything in the directory is protected.
+    fn all_of(&mut self, dir: &OwnedFd, listed: Listed) -> io::Result<Listed> {
+        match self.listing.names(dir, self.task.bounds.watched)? {
+            Some(hits) => Ok(Listed { hits, below: Vec::new(), marks: listed.marks }),
+            None => {
+                self.too_much_inside();
+                Ok(listed)
+            }
+        }
     }
 
     /// Goes into a directory, calls back, and comes out again.
@@ -216,24 +322,38 @@ impl<'a> Walk<'a> {
         name: &CStr,
         inside: impl FnOnce(&mut Self, &OwnedFd, &Status) -> io::Result<()>,
     ) -> io::Result<()> {
-        if self.stack.len() >= self.task.bounds.depth {
+        if self.nested >= self.task.bounds.depth {
             let depth = self.task.bounds.depth;
-            self.incomplete(&format!("{:?} is more than {depth} directories deep", self.here()));
+            self.incomplete(&format!(
+                "{:?} is more than {depth} directories deep in something protected",
+                self.here()
+            ));
             return Ok(());
         }
+        let Some((inner, status)) = self.opened(dir, name)? else { return Ok(()) };
+        self.stack.push(status.clone());
+        self.nested += 1;
+        let outcome = inside(self, &inner, &status);
+        self.nested -= 1;
+        self.stack.pop();
+        outcome
+    }
+
+    /// Opens the directory at the present path; none if there is none, or it is a root of its own, or it is told.
+    fn opened(&mut self, dir: &OwnedFd, name: &CStr) -> io::Result<Option<(OwnedFd, Status)>> {
         if self.is_another_root() {
-            return Ok(());
+            return Ok(None);
         }
         let inner = match dir::open_dir(dir, name) {
             Ok(inner) => inner,
             Err(Errno::ACCESS) => match self.opened_by_force(dir, name)? {
                 Some(inner) => inner,
-                None => return Ok(()),
+                None => return Ok(None),
             },
-            Err(error) if dir::is_absent(error) => return Ok(()),
+            Err(error) if dir::is_absent(error) => return Ok(None),
             Err(error) => {
                 self.incomplete(&format!("{:?} cannot be opened: {error}", self.here()));
-                return Ok(());
+                return Ok(None);
             }
         };
         let status = dir::status_of(&inner)?;
@@ -241,10 +361,10 @@ impl<'a> Walk<'a> {
             let place = Place { root: self.root, path: self.path.clone() };
             self.located.insert(status.id, place);
         }
-        self.stack.push(status.clone());
-        let outcome = inside(self, &inner, &status);
-        self.stack.pop();
-        outcome
+        if self.task.since.is_none() {
+            self.survey.directories.insert(status.id);
+        }
+        Ok(Some((inner, status)))
     }
 
     /// A directory that we may not read: nothing can have happened in it, or it is opened, or it is told.
@@ -264,7 +384,7 @@ impl<'a> Walk<'a> {
     /// Takes note of what stands under a protected name.
     fn protected(&mut self, dir: &OwnedFd, name: &CStr) -> io::Result<()> {
         let Some(status) = dir::status(dir, name)? else { return Ok(()) };
-        if status.kind == Kind::Directory && names::is_repository(name.to_bytes()) {
+        if status.kind == Kind::Directory && protected::is_repository(name.to_bytes()) {
             return self.repository(dir, name, status);
         }
         self.whole(dir, name, status, Role::Protected)
@@ -313,6 +433,26 @@ impl<'a> Walk<'a> {
         self.explicit_below(&root, &parents?, (&name, role))
     }
 
+    /// The places in a directory whose names begin in a certain way.
+    fn begun_by(&mut self, beginning: &Place) -> io::Result<Vec<Place>> {
+        let parent = beginning.path.parent().unwrap_or_else(|| Path::new(""));
+        let dir = match dir::open_below(&self.task.roots[beginning.root].dir, parent) {
+            Ok(dir) => dir,
+            Err(error) if dir::is_absent(error) => return Ok(Vec::new()),
+            Err(error) => return Err(error.into()),
+        };
+        let start = beginning.name();
+        let mut places = Vec::new();
+        self.listing.each(&dir, |name, _| {
+            if name.to_bytes().starts_with(start.as_bytes()) {
+                let path = parent.join(OsStr::from_bytes(name.to_bytes()));
+                places.push(Place { root: beginning.root, path });
+            }
+            ControlFlow::Continue(())
+        })?;
+        Ok(places)
+    }
+
     fn explicit_below(
         &mut self,
         dir: &OwnedFd,
@@ -343,9 +483,20 @@ impl<'a> Walk<'a> {
 
     /// Takes note of a thing in the directory that is visited, and of the directories on the way to it.
     fn note(&mut self, name: &CStr, status: Status, role: Role) {
+        let length = self.path.as_os_str().len();
+        self.noted += length + name.to_bytes().len();
+        if self.noted > NOTED_BYTES_MAX {
+            self.survey.is_cut = true;
+        }
+        let is_long = length > NOTED_PATH_BYTES_MAX;
+        if is_long && self.task.since.is_none() {
+            let start = self.path.iter().take(PATH_PARTS_SHOWN).collect::<PathBuf>();
+            self.incomplete(&format!("{start:?} holds something protected too many levels below"));
+        }
         let found = &mut self.survey.found;
         let root = self.root;
-        let ancestors: Vec<&Path> = self.path.ancestors().collect();
+        let known_way = if is_long { Path::new("") } else { &self.path };
+        let ancestors: Vec<&Path> = known_way.ancestors().collect();
         // The last ancestor is the root itself, which is nobody's to move.
         for (path, status) in ancestors.iter().rev().skip(1).zip(&self.stack) {
             let place = Place { root, path: path.to_path_buf() };
@@ -372,7 +523,7 @@ impl<'a> Walk<'a> {
         if self.started.elapsed() > self.task.bounds.time {
             self.over();
         }
-        self.entries > self.task.bounds.entries
+        self.survey.is_cut || self.entries > self.task.bounds.entries
     }
 
     fn over(&mut self) {
@@ -393,8 +544,29 @@ impl<'a> Walk<'a> {
 
     /// The first reason stands for all.
     fn incomplete(&mut self, reason: &str) {
-        self.survey.incomplete.get_or_insert_with(|| reason.to_owned());
+        if self.survey.incomplete.is_none() {
+            self.survey.incomplete = Some(reason.to_owned());
+            self.survey.stuck_at = Some(Place { root: self.root, path: self.path.clone() });
+        }
     }
+}
+
+/// Opens the directory that another is in, if it is still the one that is expected.
+fn parent_of(dir: &OwnedFd, expected: Id) -> io::Result<Option<OwnedFd>> {
+    let parent = match dir::open_dir(dir, c"..") {
+        Ok(parent) => parent,
+        Err(error) if dir::is_absent(error) || error == Errno::ACCESS => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    Ok((dir::status_of(&parent)?.id == expected).then_some(parent))
+}
+
+fn frame_of(frames: &mut [Frame]) -> &mut Frame {
+    frames.last_mut().expect("a directory below another is visited only from there")
+}
+
+fn is_directory(sort: FileType) -> bool {
+    matches!(sort, FileType::Directory | FileType::Unknown)
 }
 
 /// Whether a directory is on a file system that the kernel makes up.

@@ -9,69 +9,90 @@ fn bounded(scene: &Scene, bounds: WalkBounds) -> Guard {
 }
 
 #[test]
-fn too_many_entries_are_told_and_what_was_known_stays_protected() {
+fn a_call_does_not_begin_where_not_everything_can_be_looked_at() {
     let scene = Scene::new();
-    scene.write(".envrc", "mine");
-    scene.write("z/.envrc", "mine");
+    for number in 0..11 {
+        scene.write(&format!("a{number}/b"), "");
+    }
+    for bounds in [
+        WalkBounds { entries: 10, ..WalkBounds::default() },
+        WalkBounds { time: Duration::ZERO, ..WalkBounds::default() },
+    ] {
+        let mut guard = bounded(&scene, bounds);
+        assert!(guard.incomplete().unwrap().contains("the look ended"));
+        let refused = guard.begin().unwrap_err().to_string();
+        assert!(refused.contains("not every file could be looked at"), "{refused}");
+    }
+}
+
+#[test]
+fn what_a_call_made_too_much_of_is_taken_as_a_whole() {
+    let scene = Scene::new();
+    scene.write("mine/.envrc", "mine");
     let bounds = WalkBounds { entries: 200, ..WalkBounds::default() };
     let mut guard = bounded(&scene, bounds);
-    assert_eq!(guard.incomplete(), None);
     let checked = scene.whole_call(&mut guard, || {
         for number in 0..300 {
-            scene.write(&format!("many/{number}"), "");
-            scene.write(&format!("z/{number}"), "");
+            scene.write(&format!("mine/many/{number}"), "");
         }
-        scene.write("z/.envrc", "theirs");
+        scene.write("mine/many/z/.git/config", "theirs");
+        scene.write("mine/.envrc", "theirs");
     });
-    let reason = checked.incomplete.unwrap();
-    assert!(reason.contains("200 entries"), "{reason}");
-    assert_eq!(told(&checked.violations, &scene.root()), one("z/.envrc", "changed"));
-    assert_eq!(scene.read("z/.envrc"), "mine");
-    // The flood is still there: the next call may not profit from it.
-    let mark = guard.begin().unwrap();
-    assert!(guard.incomplete().is_some());
-    assert!(guard.mounts().contains(&scene.at("z/.envrc")), "{:?}", guard.mounts());
-    guard.check(&mark, &scene.quarantine()).unwrap();
+    assert_eq!(checked.incomplete, None);
+    let told = told(&checked.violations, &scene.root());
+    assert_eq!(told, [one("mine/.envrc", "changed"), one("mine/many", "planted")].concat());
+    assert_eq!(scene.read("mine/.envrc"), "mine");
+    assert!(!scene.is_there("mine/many"));
 }
 
 #[test]
-fn too_little_time_is_told() {
+fn after_a_check_that_was_not_finished_no_call_begins() {
     let scene = Scene::new();
-    scene.write("a/b/c", "");
-    let guard = bounded(&scene, WalkBounds { time: Duration::ZERO, ..WalkBounds::default() });
-    assert!(guard.incomplete().unwrap().contains("the look ended"));
+    let mut guard = bounded(&scene, WalkBounds { entries: 200, ..WalkBounds::default() });
+    let checked = scene.whole_call(&mut guard, || {
+        // Right in the root, so that there is no directory that could be taken.
+        for number in 0..300 {
+            scene.write(&number.to_string(), "");
+        }
+    });
+    assert!(checked.incomplete.unwrap().contains("200 entries"));
+    guard.begin().unwrap_err();
 }
 
 #[test]
-fn too_deep_is_told() {
+fn depth_hides_nothing_and_costs_no_handles() {
     let scene = Scene::new();
-    scene.write("a/b/c/.envrc", "");
-    scene.write("z/.envrc", "");
-    let guard = bounded(&scene, WalkBounds { depth: 2, ..WalkBounds::default() });
-    assert!(guard.incomplete().unwrap().contains("more than 2 directories deep"));
-    assert_eq!(guard.mounts(), [scene.at("z/.envrc")]);
+    let levels = 3_000;
+    let mut guard = scene.guard(Git::Read);
+    let violations = scene.call(&mut guard, || {
+        make_deep(&scene.root(), levels, &["x/.git/config", ".envrc"]);
+    });
+    assert_eq!(violations.len(), 2);
+    assert!(violations.iter().all(|it| it.restored));
+    // A person's own tree may be as deep.
+    scene.is_at_rest(&mut guard);
 }
 
-#[test]
-fn what_is_older_than_the_call_is_fine_if_the_look_before_it_was_cut() {
-    let scene = Scene::new();
-    for number in 0..100 {
-        scene.write(&number.to_string(), "");
+/// Makes a chain of directories, deeper than any path can name, with files at its end.
+fn make_deep(root: &Path, levels: usize, files: &[&str]) {
+    use rustix::fs::{Mode, OFlags, mkdirat, openat};
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+    let mut dir = rustix::fs::open(root, flags, Mode::empty()).unwrap();
+    for _ in 0..levels {
+        mkdirat(&dir, "d", Mode::from_raw_mode(0o755)).unwrap();
+        dir = openat(&dir, "d", flags, Mode::empty()).unwrap();
     }
-    scene.write("sub/.envrc", "old");
-    let bounds = WalkBounds { entries: 50, ..WalkBounds::default() };
-    let mut guard = bounded(&scene, bounds);
-    assert_eq!(guard.mounts(), Vec::<PathBuf>::new());
-    scene.wait_for_the_clock();
-    let mark = guard.begin().unwrap();
-    for number in 0..100 {
-        fs::remove_file(scene.at(&number.to_string())).unwrap();
+    for file in files {
+        let mut parts: Vec<&str> = file.split('/').collect();
+        let name = parts.pop().unwrap();
+        let mut inner = openat(&dir, ".", flags, Mode::empty()).unwrap();
+        for part in parts {
+            mkdirat(&inner, part, Mode::from_raw_mode(0o755)).unwrap();
+            inner = openat(&inner, part, flags, Mode::empty()).unwrap();
+        }
+        let flags = OFlags::WRONLY | OFlags::CREATE;
+        openat(&inner, name, flags, Mode::from_raw_mode(0o644)).unwrap();
     }
-    scene.write("sub/.mcp.json", "new");
-    let checked = guard.check(&mark, &scene.quarantine()).unwrap();
-    assert_eq!(told(&checked.violations, &scene.root()), one("sub/.mcp.json", "planted"));
-    assert_eq!(scene.read("sub/.envrc"), "old");
-    assert_eq!(guard.mounts(), [scene.at("sub/.envrc")]);
 }
 
 #[test]
@@ -93,11 +114,12 @@ fn more_in_a_protected_directory_than_is_watched_is_told() {
     for number in 0..11 {
         scene.write(&format!(".idea/{number}"), "");
     }
-    let guard = bounded(&scene, WalkBounds { watched: 10, ..WalkBounds::default() });
+    let mut guard = bounded(&scene, WalkBounds { watched: 10, ..WalkBounds::default() });
     assert!(
         guard.incomplete().unwrap().contains("protected directories hold more than 10 entries")
     );
     assert_eq!(guard.mounts(), [scene.at(".idea")]);
+    guard.begin().unwrap_err();
 }
 
 #[test]

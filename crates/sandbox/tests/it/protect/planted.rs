@@ -92,7 +92,7 @@ fn what_a_pack_or_an_operator_names_is_protected_too() {
     scene.write("agents/coder/AGENT.md", "calm");
     let paths = vec![scene.at("agents/coder"), scene.at("policy.yml"), "/elsewhere".into()];
     let names = Names::with(&[".nanobot"]);
-    let mut guard = scene.guard_with(Protection { names, paths, git: Git::Read });
+    let mut guard = scene.guard_with(Protection { names, paths, ..Protection::default() });
     assert_eq!(guard.mounts(), [scene.at("agents/coder")]);
     let violations = scene.call(&mut guard, || {
         scene.write("policy.yml", "x");
@@ -105,12 +105,12 @@ fn what_a_pack_or_an_operator_names_is_protected_too() {
         ("agents/coder/AGENT.md", "changed"),
         ("a/.nanobot", "planted"),
         ("agents/coder/tools", "planted"),
+        ("agents/other/AGENT.md", "planted"),
         ("policy.yml", "planted"),
     ];
     let expected: Vec<_> = expected.iter().flat_map(|(path, what)| one(path, what)).collect();
     assert_eq!(told(&violations, &scene.root()), expected);
     assert_eq!(scene.read("agents/coder/AGENT.md"), "calm");
-    assert!(scene.is_there("agents/other/AGENT.md"));
     scene.is_at_rest(&mut guard);
 }
 

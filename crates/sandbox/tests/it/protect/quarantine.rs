@@ -92,16 +92,20 @@ fn a_quarantine_that_cannot_be_used_is_told_and_tried_again() {
     let scene = Scene::new();
     fs::write(scene.quarantine(), "a file").unwrap();
     let mut guard = scene.guard(Git::Read);
-    for _ in 0..2 {
-        let violations = scene.call(&mut guard, || {
-            scene.write(".envrc", "planted");
-        });
+    let checked = scene.whole_call(&mut guard, || {
+        scene.write(".envrc", "planted");
+    });
+    for checked in [checked, guard.check_again(&scene.quarantine()).unwrap()] {
+        let violations = checked.violations;
         assert_eq!(told(&violations, &scene.root()), [(".envrc".to_owned(), "planted", false)]);
         assert!(violations[0].to_string().contains("cannot be used"), "{}", violations[0]);
+        assert!(checked.incomplete.unwrap().contains("could not be taken away"));
+        guard.begin().unwrap_err();
     }
     fs::remove_file(scene.quarantine()).unwrap();
-    let violations = scene.call(&mut guard, || ());
+    let violations = guard.check_again(&scene.quarantine()).unwrap().violations;
     assert_eq!(told(&violations, &scene.root()), one(".envrc", "planted"));
+    scene.is_at_rest(&mut guard);
 }
 
 #[test]

@@ -1,0 +1,424 @@
+//! The calls that run in guarded directories, shared by all processes of a user.
+//!
+//! Every call has a record with what was known before it, in files that only the runtime can write. A call that
+//! begins while another runs in the same directories takes over what that one knows, and learns nothing itself. The
+//! record of a call that ended without a complete check (its process was killed, or the check could not be finished)
+//! stays: whoever comes next makes that check first, and without it no call begins.
+//!
+//! Must never: let a call begin in directories that another process guards by other rules, or that were left
+//! unchecked.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use agentry_protocol::ContentHash;
+use agentry_protocol::confinement::Git;
+use rustix::fs::FlockOperation;
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+
+use super::dir::{Stamp, Status};
+use super::place::{Content, Known, Place, Role};
+use super::{Guard, Moment, Protection, WalkBounds};
+use crate::limits::{GUARD_LOOK_MS, GUARD_WAIT_MS_MAX};
+use crate::stop::Stop;
+
+const LOCK: &str = "lock";
+const CALL: &str = "call";
+const KNOWN: &str = "known";
+
+/// The directory with the records.
+#[derive(Debug)]
+pub(crate) struct Registry {
+    directory: PathBuf,
+    quarantine: PathBuf,
+}
+
+/// The record of one guard's calls; its lock tells others that they run.
+#[derive(Debug)]
+pub(crate) struct Registration {
+    call: File,
+    call_path: PathBuf,
+    known_path: PathBuf,
+    /// Held while the directories are checked.
+    check_path: PathBuf,
+}
+
+/// By which rules which directories are guarded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Rules {
+    roots: Vec<OsText>,
+    paths: Vec<OsText>,
+    beginnings: Vec<OsText>,
+    git: Git,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct CallRecord {
+    rules: Rules,
+    process: u32,
+}
+
+/// What was known before the call.
+#[derive(Debug, Serialize, Deserialize)]
+struct KnownRecord {
+    since: Stamp,
+    places: Vec<PlaceRecord>,
+    /// The places that are protected without a protected name.
+    explicit: Vec<ExplicitRecord>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct ExplicitRecord {
+    root: usize,
+    path: OsText,
+    role: Role,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct PlaceRecord {
+    root: usize,
+    path: OsText,
+    role: Role,
+    status: Status,
+    digest: Option<ContentHash>,
+    is_readable: bool,
+}
+
+/// A path as bytes; most are text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum OsText {
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+impl OsText {
+    fn new(path: &Path) -> Self {
+        match path.to_str() {
+            Some(text) => Self::Text(text.to_owned()),
+            None => Self::Bytes(path.as_os_str().as_bytes().to_vec()),
+        }
+    }
+
+    fn path(&self) -> PathBuf {
+        match self {
+            Self::Text(text) => PathBuf::from(text),
+            Self::Bytes(bytes) => PathBuf::from(OsString::from_vec(bytes.clone())),
+        }
+    }
+}
+
+impl Registry {
+    /// Keeps its records beside the quarantine.
+    pub(crate) fn new(quarantine: &Path) -> Self {
+        let directory = quarantine.with_file_name("guarded");
+        Self { directory, quarantine: quarantine.to_owned() }
+    }
+
+    /// Enters the first call of a guard; the guard knows then what was there before it.
+    ///
+    /// Waits for calls of other processes that guard the same directories by other rules.
+    pub(crate) fn enter(&self, guard: &mut Guard, stop: &Stop) -> io::Result<Registration> {
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.directory)?;
+        let rules = Rules::of(guard);
+        let until = Instant::now() + Duration::from_millis(GUARD_WAIT_MS_MAX);
+        loop {
+            let lock = self.lock()?;
+            match self.others(&rules)? {
+                Others::None => {
+                    let registration = self.register(&rules)?;
+                    drop(lock);
+                    guard.learn()?;
+                    registration.write_known(guard, None)?;
+                    return Ok(registration);
+                }
+                Others::Same(known) => {
+                    let registration = self.register(&rules)?;
+                    guard.take_over(&known)?;
+                    registration.write_known(guard, Some(known.since))?;
+                    return Ok(registration);
+                }
+                Others::Busy(process) => {
+                    drop(lock);
+                    wait(until, stop, process)?;
+                }
+            }
+        }
+    }
+
+    fn lock(&self) -> io::Result<File> {
+        let file = open(&self.directory.join(LOCK))?;
+        lock(&file, FlockOperation::LockExclusive)?;
+        Ok(file)
+    }
+
+    /// What runs in the same directories, after everything was checked that nobody checked.
+    fn others(&self, rules: &Rules) -> io::Result<Others> {
+        let mut others = Others::None;
+        for entry in std::fs::read_dir(&self.directory)? {
+            let call_path = entry?.path();
+            if call_path.extension().is_none_or(|it| it != CALL) {
+                continue;
+            }
+            let file = open(&call_path)?;
+            let known_path = call_path.with_extension(KNOWN);
+            let record: CallRecord = match read(&call_path) {
+                Ok(record) => record,
+                // It was being written when its process ended: its call never began.
+                Err(_) if !known_path.exists() && try_lock(&file)? => {
+                    std::fs::remove_file(&call_path)?;
+                    continue;
+                }
+                Err(error) => return Err(unreadable(&call_path, &error)),
+            };
+            if !record.rules.overlap(rules) {
+                continue;
+            }
+            if try_lock(&file)? {
+                self.settle(&record, &known_path)?;
+                remove(&known_path)?;
+                std::fs::remove_file(&call_path)?;
+            } else if record.rules != *rules || !known_path.exists() {
+                return Ok(Others::Busy(record.process));
+            } else {
+                others = Others::Same(read(&known_path)?);
+            }
+        }
+        Ok(others)
+    }
+
+    /// Makes the check of a call that nobody checked.
+    fn settle(&self, record: &CallRecord, known_path: &Path) -> io::Result<()> {
+        if !known_path.exists() {
+            // The call had not begun.
+            return Ok(());
+        }
+        let known: KnownRecord =
+            read(known_path).map_err(|error| unreadable(known_path, &error))?;
+        let mut guard = record.rules.guard()?;
+        guard.take_over(&known)?;
+        std::fs::create_dir_all(&self.quarantine)?;
+        let checked = guard.check_since(Some(known.since), &self.quarantine)?;
+        let roots: Vec<PathBuf> = record.rules.roots.iter().map(OsText::path).collect();
+        if let Some(reason) = checked.incomplete {
+            return Err(io::Error::other(format!(
+                "an earlier call left {roots:?} in a state that cannot be checked: {reason}; no call runs there \
+                 until this is mended"
+            )));
+        }
+        if checked.violations.is_empty() {
+            return Ok(());
+        }
+        let listed: Vec<String> = checked.violations.iter().map(ToString::to_string).collect();
+        // It is safe now; the message is all that is left of it, so the record goes first.
+        remove(known_path)?;
+        Err(io::Error::other(format!(
+            "an earlier call in {roots:?} was never checked, and had changed what is protected; this was put right: \
+             {}; run the command again",
+            listed.join("; ")
+        )))
+    }
+
+    fn register(&self, rules: &Rules) -> io::Result<Registration> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let process = std::process::id();
+        let name = format!("{process}-{:x}-{number}", Moment::now().stamped.1);
+        let call_path = self.directory.join(name).with_extension(CALL);
+        let call = open(&call_path)?;
+        lock(&call, FlockOperation::NonBlockingLockExclusive)?;
+        let record = CallRecord { rules: rules.clone(), process };
+        serde_json::to_writer(io::BufWriter::new(&call), &record)?;
+        let roots = serde_json::to_vec(&rules.roots)?;
+        let check = ContentHash::of(&roots).as_str().replace(':', "-");
+        let check_path = self.directory.join(check);
+        let known_path = call_path.with_extension(KNOWN);
+        Ok(Registration { call, call_path, known_path, check_path })
+    }
+}
+
+/// The other calls in the same directories.
+enum Others {
+    None,
+    /// They are guarded by the same rules, and this was there before them.
+    Same(KnownRecord),
+    /// A process guards them by other rules, or is about to look.
+    Busy(u32),
+}
+
+impl Registration {
+    /// Keeps other processes from checking the same directories at the same time.
+    pub(crate) fn lock_check(&self) -> io::Result<File> {
+        let file = open(&self.check_path)?;
+        lock(&file, FlockOperation::LockExclusive)?;
+        Ok(file)
+    }
+
+    /// Ends it after a complete check.
+    pub(crate) fn end(self) -> io::Result<()> {
+        remove(&self.known_path)?;
+        remove(&self.call_path)?;
+        drop(self.call);
+        Ok(())
+    }
+
+    fn write_known(&self, guard: &Guard, since: Option<Stamp>) -> io::Result<()> {
+        let record = guard.known_record(since);
+        let temporary = self.known_path.with_extension("new");
+        remove(&temporary)?;
+        serde_json::to_writer(io::BufWriter::new(open(&temporary)?), &record)?;
+        std::fs::rename(&temporary, &self.known_path)
+    }
+}
+
+impl Rules {
+    fn of(guard: &Guard) -> Self {
+        let texts = |paths: &[PathBuf]| paths.iter().map(|path| OsText::new(path)).collect();
+        let Protection { paths, beginnings, git, names: _ } = &guard.protection;
+        let (paths, beginnings) = (texts(paths), texts(beginnings));
+        Self { roots: texts(&guard.paths), paths, beginnings, git: *git }
+    }
+
+    fn guard(&self) -> io::Result<Guard> {
+        let paths = |texts: &[OsText]| -> Vec<PathBuf> { texts.iter().map(OsText::path).collect() };
+        let protection = Protection {
+            paths: paths(&self.paths),
+            beginnings: paths(&self.beginnings),
+            git: self.git,
+            ..Protection::default()
+        };
+        Guard::open(&paths(&self.roots), protection, WalkBounds::default())
+    }
+
+    fn overlap(&self, other: &Self) -> bool {
+        self.roots.iter().any(|one| {
+            let one = one.path();
+            other
+                .roots
+                .iter()
+                .map(OsText::path)
+                .any(|other| one.starts_with(&other) || other.starts_with(&one))
+        })
+    }
+}
+
+impl Guard {
+    /// Knows what another process knew before the calls that run.
+    fn take_over(&mut self, record: &KnownRecord) -> io::Result<()> {
+        self.open_roots()?;
+        self.known = record.places.iter().map(PlaceRecord::known).collect();
+        let place = |one: &ExplicitRecord| Place { root: one.root, path: one.path.path() };
+        self.explicit = record.explicit.iter().map(|one| (place(one), one.role)).collect();
+        self.directories = None;
+        self.incomplete = None;
+        Ok(())
+    }
+
+    fn known_record(&self, since: Option<Stamp>) -> KnownRecord {
+        let now = Moment::now().stamped;
+        let places = self.known.iter().map(|(place, known)| PlaceRecord::of(place, known));
+        let explicit = self.explicit.iter().map(|(place, role)| ExplicitRecord {
+            root: place.root,
+            path: OsText::new(&place.path),
+            role: *role,
+        });
+        KnownRecord {
+            since: since.map_or(now, |since| since.min(now)),
+            places: places.collect(),
+            explicit: explicit.collect(),
+        }
+    }
+}
+
+impl PlaceRecord {
+    fn of(place: &Place, known: &Known) -> Self {
+        let digest = match &known.content {
+            Content::Bytes(bytes) => Some(ContentHash::of(bytes)),
+            Content::Target(target) => Some(ContentHash::of(target.as_bytes())),
+            Content::Digest(digest) => Some(digest.clone()),
+            Content::Unreadable | Content::Nothing => None,
+        };
+        Self {
+            root: place.root,
+            path: OsText::new(&place.path),
+            role: known.role,
+            status: known.status.clone(),
+            digest,
+            is_readable: known.content != Content::Unreadable,
+        }
+    }
+
+    fn known(&self) -> (Place, Known) {
+        let content = match (&self.digest, self.is_readable) {
+            (Some(digest), _) => Content::Digest(digest.clone()),
+            (None, true) => Content::Nothing,
+            (None, false) => Content::Unreadable,
+        };
+        let place = Place { root: self.root, path: self.path.path() };
+        (place, Known { role: self.role, status: self.status.clone(), content })
+    }
+}
+
+fn wait(until: Instant, stop: &Stop, process: u32) -> io::Result<()> {
+    if stop.is_stopped() {
+        return Err(io::Error::new(io::ErrorKind::Interrupted, "it was stopped while it waited"));
+    }
+    if Instant::now() >= until {
+        return Err(io::Error::other(format!(
+            "process {process} guards the same directory by other rules; try again when its call has ended"
+        )));
+    }
+    std::thread::sleep(Duration::from_millis(GUARD_LOOK_MS));
+    Ok(())
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    std::fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(path)
+}
+
+fn read<T: for<'de> Deserialize<'de>>(path: &Path) -> io::Result<T> {
+    Ok(serde_json::from_slice(&std::fs::read(path)?)?)
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+fn lock(file: &File, operation: FlockOperation) -> io::Result<()> {
+    loop {
+        match rustix::fs::flock(file, operation) {
+            Err(Errno::INTR) => {}
+            other => return Ok(other?),
+        }
+    }
+}
+
+/// Takes a lock if nobody holds it.
+fn try_lock(file: &File) -> io::Result<bool> {
+    match rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(true),
+        Err(Errno::WOULDBLOCK) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::other(format!(
+        "the record {path:?} of a guarded call cannot be read: {error}; look at the workspace, then remove the file"
+    ))
+}
