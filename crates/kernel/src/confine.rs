@@ -12,7 +12,9 @@ use agentry_agentfile::manifest::config::{SandboxLevel, SandboxLimits, SandboxPr
 use agentry_agentfile::sandbox::{self, Layer};
 use agentry_agentfile::source::Origin;
 use agentry_protocol::AgentId;
-use agentry_protocol::confinement::{Confinement, Git, Level, Limits, Network, Profile, Reading};
+use agentry_protocol::confinement::{
+    ANY_DEPTH, Confinement, Git, Level, Limits, Network, Profile, Reading,
+};
 
 mod deny;
 mod domain;
@@ -355,7 +357,10 @@ impl Cut<'_> {
         let named = lists.flatten().filter_map(|text| self.absolute(text));
         let named = named.map(|path| self.real(&path)).chain(self.always_read());
         for root in named.chain(most_written.iter().cloned()) {
-            all.extend(deny::SECRETS.iter().map(|name| path::below(&root, name)));
+            for name in deny::SECRETS {
+                all.insert(path::below(&root, name));
+                all.insert(path::below(&root, &format!("{}{name}", &ANY_DEPTH[1..])));
+            }
         }
         all.extend(self.place.state.iter().map(|state| self.real(state)));
         Ok(all.into_iter().collect())

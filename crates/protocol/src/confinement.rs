@@ -203,9 +203,19 @@ impl Confinement {
 /// Files that show what an `.env` looks like; they are read.
 pub const ENV_EXAMPLES: [&str; 3] = [".env.example", ".env.sample", ".env.template"];
 
+/// What stands in an entry for any directories in between.
+pub const ANY_DEPTH: &str = "/**/";
+
 /// Whether an entry of `deny_read` or `deny_write` means this path. An entry is a path; a `*` at the end of
-/// it stands for any ending of its last name. Examples of an `.env` are not meant by `.env.*`.
+/// it stands for any ending of its last name, and `/**/` for any directories in between. Examples of an `.env` are
+/// not meant by `.env.*`.
 pub fn denies(entry: &str, path: &str) -> bool {
+    if let Some((root, name)) = entry.split_once(ANY_DEPTH) {
+        let below = path.strip_prefix(root).is_some_and(|rest| rest.starts_with('/'));
+        let at = path.rfind('/').unwrap_or_default();
+        let name = &entry[entry.len() - name.len() - 1..];
+        return below && denies(name, &path[at..]);
+    }
     let Some(beginning) = entry.strip_suffix('*') else { return entry == path };
     let name = path.rsplit('/').next().unwrap_or(path);
     let is_example = entry.ends_with("/.env.*") && ENV_EXAMPLES.contains(&name);
@@ -279,5 +289,29 @@ impl Attestation {
     /// Whether every escape was stopped.
     pub fn holds(&self) -> bool {
         self.escapes.iter().all(|escape| escape.stopped)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_means_a_path_an_ending_or_any_depth() {
+        for (entry, path, expected) in [
+            ("/w/a", "/w/a", true),
+            ("/w/a", "/w/a/b", false),
+            ("/w/a*", "/w/ab", true),
+            ("/w/a*", "/w/ab/c", false),
+            ("/w/**/.env", "/w/.env", true),
+            ("/w/**/.env", "/w/a/b/.env", true),
+            ("/w/**/.env", "/w/a/.env/c", false),
+            ("/w/**/.env", "/wx/.env", false),
+            ("/w/**/.env", "/w/x.env", false),
+            ("/w/**/.env.*", "/w/a/.env.local", true),
+            ("/w/**/.env.*", "/w/a/.env.example", false),
+        ] {
+            assert_eq!(denies(entry, path), expected, "{entry} {path}");
+        }
     }
 }

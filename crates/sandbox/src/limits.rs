@@ -84,6 +84,8 @@ pub const WATCHED_ENTRIES_MAX: usize = 20_000;
 pub const KEPT_FILE_BYTES_MAX: u64 = 1024 * 1024;
 /// How much content of protected files is kept together, in bytes.
 pub const KEPT_BYTES_MAX: u64 = 32 * 1024 * 1024;
+/// How many entries of one hidden directory are looked at for files with other names.
+pub const HIDDEN_ENTRIES_MAX: usize = 20_000;
 /// How many violations of one call are listed; the others are counted.
 pub const VIOLATIONS_LISTED_MAX: usize = 1_000;
 /// How long putting protected files right may take after one call, in milliseconds.

@@ -104,7 +104,7 @@ impl Backend for OnMacos {
         let scratch = Scratch::new().map_err(broken("make a temporary directory"))?;
         let protected =
             watch::protected(confinement).map_err(broken("look for protected files"))?;
-        let profile = self.profile(confinement, &protected, &scratch, None);
+        let profile = self.profile(confinement, &protected, &scratch, None)?;
         let limits = Limits { timeout_ms: SERVED_TIMEOUT_MS, ..confinement.limits };
         let role = [inside::ROLE.into(), words(&limits), role.into()];
         let line = command_line(&profile, &self.setup.binary, role);
@@ -142,7 +142,7 @@ impl OnMacos {
         let note = Note::lay(&scratch.path).map_err(broken("make a temporary directory"))?;
         // Every connection is recorded before the call counts as over: it goes before this function ends.
         let (port, proxy) = self.proxy(job)?;
-        let profile = self.profile(job.confinement, protected, &scratch, port);
+        let profile = self.profile(job.confinement, protected, &scratch, port)?;
         let mut env = view::environment(job.confinement, &self.setup.path, Some(&scratch.path));
         env.extend(port.map(view::proxy).unwrap_or_default());
         env.extend(job.command.env.iter().cloned());
@@ -189,16 +189,17 @@ impl OnMacos {
         protected: &[PathBuf],
         scratch: &Scratch,
         proxy_port: Option<u16>,
-    ) -> String {
+    ) -> Result<String, Error> {
         let text = |path: &PathBuf| path.to_string_lossy().into_owned();
         let mut confinement = confinement.clone();
         // The profile knows the usual names; these were found on top of them.
         confinement.deny_write.extend(protected.iter().map(text));
         // A link is judged by where it leads.
-        let hidden = view::hidden(&confinement);
+        let hidden = view::hidden(&confinement, None).map_err(broken("look for hidden files"))?;
         confinement.deny_read.extend(hidden.iter().map(text));
         confinement.allow_read.push(text(&self.setup.binary));
-        seatbelt::profile(&confinement, &Place { temporary: text(&scratch.path), proxy_port })
+        let place = Place { temporary: text(&scratch.path), proxy_port };
+        Ok(seatbelt::profile(&confinement, &place))
     }
 
     fn try_escapes(&self) -> Result<Vec<Escape>, String> {

@@ -17,6 +17,7 @@ mod place;
 mod quarantine;
 mod registry;
 mod repair;
+pub(crate) mod secrets;
 mod violation;
 mod walk;
 
@@ -40,6 +41,7 @@ use self::check::Check;
 use self::dir::{Id, Kind, Stamp, Status};
 use self::place::{Content, Known, Place, Role, Root, Survey};
 use self::repair::Repair;
+use self::secrets::SecretName;
 use self::walk::Task;
 use crate::limits::{KEPT_BYTES_MAX, KEPT_FILE_BYTES_MAX};
 
@@ -52,6 +54,8 @@ pub struct Protection {
     pub paths: Vec<PathBuf>,
     /// Beginnings of absolute paths without links; whatever begins so, in the same directory, is protected too.
     pub beginnings: Vec<PathBuf>,
+    /// Entries of a confinement for names that are hidden at any depth; they are only found, not protected.
+    pub secrets: Vec<String>,
     /// Whether a repository may be written, but for its hooks and settings.
     pub git: Git,
 }
@@ -66,10 +70,13 @@ pub struct Guard {
     /// Protected without a protected name: as told, and where links and files `.git` point to.
     explicit: Vec<(Place, Role)>,
     beginnings: Vec<Place>,
+    secret_names: Vec<SecretName>,
     known: BTreeMap<Place, Known>,
     /// The directories that were there before the first of the calls that run; none if another process looked.
     directories: Option<HashSet<Id>>,
     incomplete: Option<String>,
+    /// The files to be hidden that the last look found; none if another process looked.
+    secrets: Option<Vec<PathBuf>>,
     /// Why the last check could not be finished; until one is, nothing is learnt.
     unsettled: Option<String>,
     open: Vec<(Moment, Weak<()>)>,
@@ -160,9 +167,11 @@ impl Guard {
             roots: Vec::new(),
             explicit: Vec::new(),
             beginnings: Vec::new(),
+            secret_names: Vec::new(),
             known: BTreeMap::new(),
             directories: None,
             incomplete: None,
+            secrets: None,
             unsettled: None,
             open: Vec::new(),
             given_up: BTreeMap::new(),
@@ -189,6 +198,7 @@ impl Guard {
         let told = self.protection.paths.iter().filter_map(|path| Place::of(path, &self.roots));
         self.explicit = told.map(|place| (place, Role::Protected)).collect();
         let begun = self.protection.beginnings.iter();
+        self.secret_names = SecretName::all(&self.protection.secrets);
         self.beginnings = begun.filter_map(|path| Place::of(path, &self.roots)).collect();
         Ok(())
     }
@@ -244,6 +254,11 @@ impl Guard {
             mounts.into_iter().map(|place| place.absolute(&self.roots)).collect();
         paths.sort();
         paths
+    }
+
+    /// The files to be hidden in the roots.
+    pub(crate) fn secrets(&self) -> Option<&[PathBuf]> {
+        self.secrets.as_deref()
     }
 
     /// Why the last look did not see everything; this must be shown.
@@ -312,6 +327,7 @@ impl Guard {
             bounds: &self.bounds,
             explicit: &self.explicit,
             beginnings: &self.beginnings,
+            secrets: &self.secret_names,
             since,
         }
     }
@@ -331,6 +347,7 @@ impl Guard {
                 .get_or_insert_with(|| "there are too many protected files".to_owned());
         }
         self.directories = Some(std::mem::take(&mut survey.directories));
+        self.secrets = Some(std::mem::take(&mut survey.secrets));
         self.incomplete = survey.incomplete.take();
         self.adopt(survey)
     }

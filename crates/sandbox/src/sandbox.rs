@@ -31,7 +31,7 @@ use crate::stop::Stop;
 use crate::streams::{Ends, Pump, is_ready};
 use crate::system::{Backend, Job, Setup};
 use crate::view::{self, Found};
-use crate::watch::Watches;
+use crate::watch::{Watch, Watches};
 use crate::wire::Channel;
 
 /// Runs processes, each alone in a sandbox.
@@ -169,9 +169,29 @@ impl OnLinux {
             .watches
             .begin(job.confinement, stop)
             .map_err(broken("look for protected files"))?;
+        let finished = self.run_watched(job, cwd, stop, watch.as_ref());
+        // Also after a failure: nobody knows what was done until then.
+        let violations = watch.map(|watch| watch.end(&self.setup.quarantine)).unwrap_or_default();
+        let (finished, resting) = finished?;
+        if let (Some((key, resting)), []) = (resting, &*violations) {
+            self.idle.put(key, resting);
+        }
+        Ok(Finished { violations, ..finished })
+    }
+
+    /// Runs a command while what is protected is watched.
+    fn run_watched(
+        &self,
+        job: &Job<'_>,
+        cwd: PathBuf,
+        stop: &Stop,
+        watch: Option<&Watch>,
+    ) -> Result<(Finished, Option<(Key, Resting)>), Error> {
+        let known = watch.and_then(|watch| watch.secrets.as_deref());
         let found = Found {
-            protected: watch.as_ref().map(|watch| watch.protected.clone()).unwrap_or_default(),
-            hidden: view::hidden(job.confinement),
+            protected: watch.map(|watch| watch.protected.clone()).unwrap_or_default(),
+            hidden: view::hidden(job.confinement, known)
+                .map_err(broken("look for hidden files"))?,
         };
         let scratch = self.scratch(job.confinement)?;
         let own = scratch.as_ref().map(Scratch::path);
@@ -183,14 +203,7 @@ impl OnLinux {
             env,
             cwd,
         };
-        let finished = self.run_program(program, job, stop, (&found, own));
-        // Also after a failure: nobody knows what was done until then.
-        let violations = watch.map(|watch| watch.end(&self.setup.quarantine)).unwrap_or_default();
-        let (finished, resting) = finished?;
-        if let (Some((key, resting)), []) = (resting, &*violations) {
-            self.idle.put(key, resting);
-        }
-        Ok(Finished { violations, ..finished })
+        self.run_program(program, job, stop, (&found, own))
     }
 
     /// A temporary directory for a process that cannot have a file system of its own.

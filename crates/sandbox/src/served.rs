@@ -44,7 +44,7 @@ impl OnLinux {
         let found = Found {
             protected: watch::protected(&confinement)
                 .map_err(failed("look for protected files"))?,
-            hidden: view::hidden(&confinement),
+            hidden: view::hidden(&confinement, None).map_err(failed("look for hidden files"))?,
         };
         let spec = self.spec(&confinement, program, (&found, None))?;
         let first = self.build(&spec, &ends, None)?;

@@ -6,13 +6,15 @@
 
 use std::collections::HashMap;
 use std::ffi::OsString;
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use agentry_protocol::confinement::{Confinement, Level, Reading, denies};
+use agentry_protocol::confinement::{ANY_DEPTH, Confinement, Level, Reading, denies};
 
 use crate::limits::{COPY_BYTES_MAX, MASKS_MAX, PROXY_PORT};
+use crate::protect::secrets::{self, SecretName};
 use crate::spec::{Bind, BindKind, Fence, View};
 
 /// The system's own programs and libraries.
@@ -89,7 +91,7 @@ pub(crate) fn expand(entries: &[String]) -> Vec<PathBuf> {
 
 fn expand_with(entries: &[String], real: &mut Real) -> Vec<PathBuf> {
     let mut paths = Vec::new();
-    for entry in entries {
+    for entry in entries.iter().filter(|entry| !entry.contains(ANY_DEPTH)) {
         if !entry.ends_with('*') {
             paths.push(PathBuf::from(entry));
             continue;
@@ -108,7 +110,35 @@ fn expand_with(entries: &[String], real: &mut Real) -> Vec<PathBuf> {
 }
 
 /// What may not be read just now. A link is not hidden itself, but what it leads to, where that can be seen.
-pub(crate) fn hidden(confinement: &Confinement) -> Vec<PathBuf> {
+///
+/// `known` is what was found already at any depth of what may be written.
+pub(crate) fn hidden(
+    confinement: &Confinement,
+    known: Option<&[PathBuf]>,
+) -> io::Result<Vec<PathBuf>> {
+    let written: Vec<&Path> = confinement.allow_write.iter().map(Path::new).collect();
+    let mut roots = SecretName::roots(&confinement.deny_read);
+    if known.is_some() {
+        roots.retain(|root| !written.iter().any(|one| root.starts_with(one)));
+    }
+    let mut found = secrets::find(&roots, &confinement.deny_read)?;
+    found.extend(known.unwrap_or_default().iter().cloned());
+    let mut paths = named_hidden(confinement, found);
+    let mut seen = SecretName::roots(&confinement.deny_read);
+    seen.extend(written.iter().map(|path| path.to_path_buf()));
+    paths.extend(secrets::other_names(&paths, &seen)?);
+    paths.sort();
+    paths.dedup();
+    if paths.len() > MASKS_MAX {
+        return Err(io::Error::other(format!(
+            "{} files must be hidden, at most {MASKS_MAX} can be; move some of them elsewhere",
+            paths.len()
+        )));
+    }
+    Ok(paths)
+}
+
+fn named_hidden(confinement: &Confinement, found: Vec<PathBuf>) -> Vec<PathBuf> {
     let roots =
         || confinement.allow_read.iter().chain(&confinement.allow_write).chain(&confinement.home);
     // Whoever is confined may have made the link: it must not hide what the next call needs.
@@ -122,6 +152,8 @@ pub(crate) fn hidden(confinement: &Confinement) -> Vec<PathBuf> {
     };
     let mut real = Real::default();
     let mut paths = expand_with(&confinement.deny_read, &mut real);
+    let led_to: Vec<PathBuf> = found.iter().filter_map(|path| real.path(path)).collect();
+    paths.extend(found.into_iter().chain(led_to));
     let mut is_plain =
         |path: &Path| real.path(path).map_or(!path.is_symlink(), |real| real == path);
     paths.retain(|path| is_plain(path) && (is_named(path) || is_seen(path)));
@@ -199,7 +231,7 @@ pub(crate) fn view(confinement: &Confinement, user: Option<u32>, found: &Found) 
         view.binds.push(read(path.clone(), lender(path)));
     }
     view.binds.sort_by_key(|bind| bind.to.components().count());
-    view.masks = found.hidden.iter().take(MASKS_MAX).cloned().collect();
+    view.masks.clone_from(&found.hidden);
     view
 }
 

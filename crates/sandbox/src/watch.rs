@@ -33,6 +33,8 @@ pub(crate) struct Watch {
     mark: Mark,
     /// What may not be written while it lasts.
     pub(crate) protected: Vec<PathBuf>,
+    /// What may not be read, by its name at any depth of what may be written; none if nobody looked.
+    pub(crate) secrets: Option<Vec<PathBuf>>,
 }
 
 impl Watches {
@@ -75,8 +77,9 @@ impl Watches {
             }
         };
         let protected = with_denied(held.guard.mounts(), confinement);
+        let secrets = held.guard.secrets().map(<[PathBuf]>::to_vec);
         drop(held);
-        Ok(Some(Watch { registered, mark, protected }))
+        Ok(Some(Watch { registered, mark, protected, secrets }))
     }
 }
 
@@ -166,6 +169,7 @@ fn protection(confinement: &Confinement) -> Protection {
         names: Names::default(),
         paths: named.map(PathBuf::from).chain(hidden).collect(),
         beginnings: begun.map(PathBuf::from).collect(),
+        secrets: confinement.deny_read.clone(),
         git: confinement.git,
     }
 }

@@ -6,10 +6,11 @@
 //! Must never: compare paths as text to tell whether they are inside.
 
 use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use agentry_protocol::call::ToolOutcome;
 use agentry_protocol::confinement::{Confinement, denies};
+use agentry_sandbox::protect::is_protected_among;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, FileType, FileTypeExt, Metadata, OpenOptions, OpenOptionsExt};
 use rustix::fs::OFlags;
@@ -178,13 +179,18 @@ impl Workspace {
         Ok(())
     }
 
-    /// Refuses to make or change what is protected wherever it stands.
+    /// Refuses to make or change what is protected or denied, whether it exists or not.
     pub(crate) fn check_write(&self, relative: &Path) -> Result<(), Error> {
-        if self.confinement.is_none() {
-            return Ok(());
-        }
-        if agentry_sandbox::protect::is_protected(relative) {
+        let Some(confinement) = &self.confinement else { return Ok(()) };
+        let has = |path: &Path| self.dir.symlink_metadata(path).is_ok();
+        let plain = without_dots(relative);
+        if is_protected_among(&plain, &has) {
             return Err(Error::Protected { path: shown(relative) });
+        }
+        let path = self.path.join(&plain);
+        let mut above = path.ancestors().map(Path::to_string_lossy);
+        if above.any(|above| confinement.deny_write.iter().any(|entry| denies(entry, &above))) {
+            return Err(Error::Denied { path: shown(relative), what: "written" });
         }
         Ok(())
     }
@@ -289,6 +295,19 @@ pub(crate) fn parent(relative: &Path) -> &Path {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         Some(_) | None => Path::new("."),
     }
+}
+
+/// A path without `.` and `..`; where links are on the way, the handle has the last word.
+fn without_dots(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(plain.pop()),
+            Component::CurDir => {}
+            Component::Normal(_) | Component::RootDir | Component::Prefix(_) => plain.push(part),
+        }
+    }
+    plain
 }
 
 pub(crate) fn shown(path: &Path) -> String {

@@ -2,6 +2,8 @@
 //!
 //! Must never: refuse a path below the workspace for where the workspace happens to be.
 
+use agentry_protocol::protected::{NameKind, Surroundings};
+
 use super::{Danger, Place, refused};
 use crate::shell::path::is_stream;
 use crate::shell::runs_later;
@@ -121,6 +123,9 @@ fn governs<'a>(path: &'a str, place: &Place<'_>) -> Option<&'a str> {
         return Some(name);
     }
     let rest = path.strip_prefix(place.workspace)?.trim_start_matches('/');
+    if is_definition(rest) {
+        return Some(rest);
+    }
     let mut parts = rest.split('/').peekable();
     // Only where agents are defined: a folder of this name deeper in a project is the project's own.
     let first = match parts.next()? {
@@ -132,6 +137,16 @@ fn governs<'a>(path: &'a str, place: &Place<'_>) -> Option<&'a str> {
         "hooks" | "policies" | ".agentry" if inside => Some(rest),
         _ => None,
     }
+}
+
+/// Returns whether the loader would read a path below the workspace as a definition, by the names in it.
+fn is_definition(path: &str) -> bool {
+    let mut here = Surroundings::default();
+    path.split('/').any(|name| {
+        let kind = here.kind_of(name.as_bytes());
+        here = here.inside(name.as_bytes());
+        kind == Some(NameKind::Definition)
+    })
 }
 
 /// Whether a path lies strictly below a folder, part by part.

@@ -125,7 +125,7 @@ fn what_was_found_is_in_the_profile_beside_what_is_written() {
     let (own, _directory) = machine(CONFINES_NOTHING);
     let scratch = Scratch::new().unwrap();
     let found = [PathBuf::from("/site/deep/.git")];
-    let profile = own.profile(&Confinement::nothing(), &found, &scratch, None);
+    let profile = own.profile(&Confinement::nothing(), &found, &scratch, None).unwrap();
     let binary = own.setup.binary.display();
     assert!(profile.contains(&format!("{binary}\")")), "{profile}");
     assert!(profile.contains("(deny file-write* (literal \"/site/deep/.git\")"), "{profile}");
@@ -142,7 +142,7 @@ fn what_a_denied_link_leads_to_is_denied() {
     let deny_read = vec![link.display().to_string()];
     let allow_read = vec![place.display().to_string()];
     let confinement = Confinement { allow_read, deny_read, ..Confinement::nothing() };
-    let profile = own.profile(&confinement, &[], &Scratch::new().unwrap(), None);
+    let profile = own.profile(&confinement, &[], &Scratch::new().unwrap(), None).unwrap();
     let denied = profile.lines().filter(|line| line.starts_with("(deny file-read*"));
     let denied: String = denied.collect();
     assert!(denied.contains(&format!("{}\"", secret.display())), "{profile}");

@@ -173,6 +173,8 @@ pub(crate) struct Survey {
     pub(crate) stuck_at: Option<Place>,
     /// Whether the look ended because so much was found; it goes on when that is put right.
     pub(crate) is_cut: bool,
+    /// The files that must stay hidden.
+    pub(crate) secrets: Vec<PathBuf>,
     /// The directories that were there before a call.
     pub(crate) directories: HashSet<Id>,
 }

@@ -280,7 +280,7 @@ impl Registration {
 impl Rules {
     fn of(guard: &Guard) -> Self {
         let texts = |paths: &[PathBuf]| paths.iter().map(|path| OsText::new(path)).collect();
-        let Protection { paths, beginnings, git, names: _ } = &guard.protection;
+        let Protection { paths, beginnings, git, names: _, secrets: _ } = &guard.protection;
         let (paths, beginnings) = (texts(paths), texts(beginnings));
         Self { roots: texts(&guard.paths), paths, beginnings, git: *git }
     }
@@ -316,6 +316,7 @@ impl Guard {
         let place = |one: &ExplicitRecord| Place { root: one.root, path: one.path.path() };
         self.explicit = record.explicit.iter().map(|one| (place(one), one.role)).collect();
         self.directories = None;
+        self.secrets = None;
         self.incomplete = None;
         Ok(())
     }

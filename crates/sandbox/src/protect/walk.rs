@@ -25,6 +25,7 @@ use rustix::io::Errno;
 use super::dir::{self, Id, Kind, Listing, Stamp, Status};
 use super::names::Names;
 use super::place::{Found, Place, Role, Root, Survey};
+use super::secrets::SecretName;
 use crate::limits::{
     NOTED_BYTES_MAX, NOTED_PATH_BYTES_MAX, OPEN_LEVELS_MAX, WALK_DEPTH_MAX, WALK_ENTRIES_MAX,
     WALK_MS_MAX, WATCHED_ENTRIES_MAX,
@@ -70,6 +71,8 @@ pub(crate) struct Task<'a> {
     pub(crate) explicit: &'a [(Place, Role)],
     /// Places whose names are beginnings of protected ones.
     pub(crate) beginnings: &'a [Place],
+    /// Names that are hidden at any depth.
+    pub(crate) secrets: &'a [SecretName],
     /// A directory that was made unreadable since then is opened by force.
     pub(crate) since: Option<Stamp>,
 }
@@ -103,6 +106,7 @@ pub(crate) fn survey_more(task: &Task<'_>, survey: Survey) -> io::Result<Survey>
 pub(crate) fn locate(task: &Task<'_>, ids: HashSet<Id>) -> io::Result<HashMap<Id, Place>> {
     let mut walk = Walk::new(task);
     walk.sought = ids;
+    walk.is_locating = true;
     if !walk.sought.is_empty() {
         walk.roots()?;
     }
@@ -127,6 +131,30 @@ struct Listed {
     marks: Marks,
 }
 
+/// Looks for hidden names and for the names of files, and for nothing else.
+pub(crate) fn search(
+    roots: &[Root],
+    bounds: &WalkBounds,
+    secrets: &[SecretName],
+    ids: HashSet<Id>,
+) -> io::Result<Survey> {
+    let task = Task {
+        roots,
+        names: &Names::default(),
+        git: Git::Read,
+        bounds,
+        explicit: &[],
+        beginnings: &[],
+        secrets,
+        since: None,
+    };
+    let mut walk = Walk::new(&task);
+    walk.sought = ids;
+    walk.is_locating = true;
+    walk.roots()?;
+    Ok(walk.survey)
+}
+
 struct Walk<'a> {
     task: &'a Task<'a>,
     listing: Listing,
@@ -142,7 +170,9 @@ struct Walk<'a> {
     /// The length of all paths that were noted, in bytes.
     noted: usize,
     survey: Survey,
-    /// Directories that are looked for; then nothing else is.
+    /// Whether only what is sought is looked for.
+    is_locating: bool,
+    /// Directories and files that are looked for.
     sought: HashSet<Id>,
     located: HashMap<Id, Place>,
 }
@@ -161,6 +191,7 @@ impl<'a> Walk<'a> {
             nested: 0,
             noted: 0,
             survey: Survey::default(),
+            is_locating: false,
             sought: HashSet::new(),
             located: HashMap::new(),
         }
@@ -245,10 +276,17 @@ impl<'a> Walk<'a> {
         let mut listed = Listed::default();
         let (mut entries, started) = (self.entries, self.started);
         let (names, bounds) = (self.task.names, self.task.bounds);
-        let locating = !self.sought.is_empty();
+        let locating = self.is_locating;
         let may_define = here.may_hold_definitions() && !locating;
         let (mut beside, mut is_agent, mut is_whole) = (Vec::new(), false, false);
         let mut over = false;
+        let (mut secrets, sought, names_hidden) = (Vec::new(), &self.sought, self.task.secrets);
+        let is_secret = |name: &[u8]| names_hidden.iter().any(|one| one.may_mean(name));
+        let is_sought = |name: &CStr, sort: FileType| {
+            let may_be = locating && !sought.is_empty() && sort != FileType::Directory;
+            let status = may_be.then(|| dir::status(dir, name).ok().flatten()).flatten();
+            status.is_some_and(|status| sought.contains(&status.id))
+        };
         self.listing.each(dir, |name, sort| {
             entries += 1;
             let late = entries.is_multiple_of(ENTRIES_PER_CLOCK) && started.elapsed() > bounds.time;
@@ -258,6 +296,9 @@ impl<'a> Walk<'a> {
             }
             listed.marks.see(name);
             let bytes = name.to_bytes();
+            if is_secret(bytes) || is_sought(name, sort) {
+                secrets.push(name.to_owned());
+            }
             if may_define {
                 is_agent |= protected::is_agent_marker(bytes);
                 is_whole |= protected::is_skill_or_task_marker(bytes);
@@ -275,6 +316,7 @@ impl<'a> Walk<'a> {
         if over {
             self.over();
         }
+        self.note_secrets(secrets, dir);
         for (name, sort) in beside {
             if is_agent {
                 listed.hits.push(name);
@@ -290,6 +332,18 @@ impl<'a> Walk<'a> {
             return self.all_of(dir, listed);
         }
         Ok(listed)
+    }
+
+    /// Keeps the names that are hidden here.
+    fn note_secrets(&mut self, names: Vec<CString>, dir: &OwnedFd) {
+        for name in names {
+            let path = self.here().join(OsStr::from_bytes(name.to_bytes()));
+            let is_named = self.task.secrets.iter().any(|one| one.means(&path));
+            let status = || dir::status(dir, &name).ok().flatten();
+            if is_named || status().is_some_and(|status| self.sought.contains(&status.id)) {
+                self.survey.secrets.push(path);
+            }
+        }
     }
 
     /// The same where everything in the directory is protected.

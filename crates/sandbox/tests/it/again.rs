@@ -221,7 +221,8 @@ fn what_is_hidden_stays_hidden_whatever_is_done_to_it_outside() {
     assert_eq!(bench.said(look), hidden(true));
     // The very same file, but not the same name: the mount over the name is gone.
     fs::hard_link(bench.file(".env"), bench.file("link")).unwrap();
-    assert_eq!(bench.said(look), hidden(false));
+    let look_both = format!("{look}; cat link 2>/dev/null || echo hidden");
+    assert_eq!(bench.said(&look_both), (true, "hidden\nhidden\n".to_owned()));
     fs::remove_file(bench.file(".env")).unwrap();
     fs::rename(bench.file("link"), bench.file(".env")).unwrap();
     assert_eq!(bench.said(look), hidden(true));

@@ -10,6 +10,8 @@ mod egress;
 mod endings;
 #[cfg(target_os = "linux")]
 mod faults;
+#[cfg(target_os = "linux")]
+mod planting;
 mod protect;
 mod starting;
 #[cfg(target_os = "linux")]

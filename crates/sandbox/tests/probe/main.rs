@@ -6,6 +6,7 @@ mod attack;
 mod bomb;
 mod bombs;
 mod leave;
+mod planting;
 mod rows;
 mod scene;
 mod table;
@@ -32,6 +33,8 @@ fn main() -> ExitCode {
         ["hold", level, directory] => bombs::hold(level, directory),
         ["loop", level, directory] => bombs::spawn_in_a_loop(level, directory),
         ["proof"] => bombs::proof(),
+        ["planted", operations] => planting::act(operations),
+        ["planting", level, seed, count] => planting::run(level, seed, count),
         ["gaps"] => {
             for row in rows::rows() {
                 for gap in &row.gaps {

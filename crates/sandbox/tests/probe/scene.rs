@@ -376,6 +376,21 @@ impl Plot {
             ".agentry",
             "sub/.envrc",
             "x",
+            "lifted/.git",
+            "flood/0/.envrc",
+            "flood/10049/.envrc",
+            "agent.yml",
+            "AGENT.md",
+            "context/tool-access.json",
+            "sub/.nanobot",
+            ".exrc",
+            ".mise.toml",
+            "x.code-workspace",
+            "CLAUDE.md",
+            ".gdbinit",
+            "vendor/x/.envrc",
+            "bare/HEAD",
+            "dark/.git",
         ] {
             tell(&self.workspace().join(name), &mut lines);
         }

@@ -96,7 +96,7 @@ fn files_are_guarded_whichever_tool_writes_them() {
             ("/people/dev/.ssh/authorized_keys", Some("persistence")),
             ("dotfiles/.bashrc", None),
             ("src/main.rs", None),
-            ("AGENTS.md", None),
+            ("AGENTS.md", Some("governance")),
             ("src/hooks/use_state.ts", None),
             ("docs/policies.md", None),
             ("hooks", None),

@@ -17,6 +17,10 @@ use super::{CANARY, Targets, Tried, any, out};
 const SWAPS: usize = 10_000;
 const FILES_MANY: usize = 5_000;
 const DEPTH: usize = 1_100;
+/// More than were once repaired after one call.
+const PLANTED_MANY: usize = 10_050;
+/// Deeper than a look once went.
+const PLANTED_DEPTH: usize = 131;
 const TIB: u64 = 1 << 40;
 
 /// Reads the secret by some path.
@@ -280,6 +284,63 @@ pub(crate) fn plant_by_rename(targets: &Targets) -> Tried {
         fs::rename(workspace.join("plain"), workspace.join("sub/.git")),
         "a repository was put there",
     )
+}
+
+/// More protected names than anybody would repair one by one, and a repository behind them.
+pub(crate) fn plant_flood(targets: &Targets) -> Tried {
+    let workspace = &targets.files.workspace;
+    for number in 0..PLANTED_MANY {
+        write(workspace.join(format!("flood/{number}/.envrc")))?;
+    }
+    write(workspace.join("sub/.git/hooks/pre-commit"))
+}
+
+/// A repository deeper than a walk that holds every directory open can go.
+pub(crate) fn plant_deep(targets: &Targets) -> Tried {
+    let deep: PathBuf = std::iter::repeat_n("d", PLANTED_DEPTH).collect();
+    write(targets.files.workspace.join(deep).join("x/.git/hooks/pre-commit"))
+}
+
+/// The next call moves it up to where somebody visits it.
+pub(crate) fn lift_deep(targets: &Targets) -> Tried {
+    let workspace = &targets.files.workspace;
+    let deep: PathBuf = std::iter::repeat_n("d", PLANTED_DEPTH).collect();
+    let lifted = workspace.join("lifted");
+    out(fs::rename(workspace.join(deep).join("x"), &lifted), "a directory was moved up")?;
+    read_dir_named(&lifted, ".git")
+}
+
+fn read_dir_named(directory: &Path, name: &str) -> Tried {
+    out(fs::read_dir(directory.join(name)), format!("{name} is still there"))
+}
+
+/// What would make the workspace an agent of its own.
+pub(crate) fn plant_agent(targets: &Targets) -> Tried {
+    any(["agent.yml", "AGENT.md", "context/tool-access.json", "sub/.nanobot/tasks/t/TASK.md"]
+        .map(|name| write(targets.files.workspace.join(name))))
+}
+
+/// What editors, debuggers and agents obey where they are started.
+pub(crate) fn plant_obeyed(targets: &Targets) -> Tried {
+    any([".exrc", ".mise.toml", "x.code-workspace", "CLAUDE.md", ".gdbinit", "vendor/x/.envrc"]
+        .map(|name| write(targets.files.workspace.join(name))))
+}
+
+/// A repository without a directory `.git`.
+pub(crate) fn plant_bare(targets: &Targets) -> Tried {
+    let bare = targets.files.workspace.join("bare");
+    for name in ["objects/x", "refs/x", "config"] {
+        write(bare.join(name))?;
+    }
+    write(bare.join("HEAD"))
+}
+
+/// A repository in a directory that nobody may read.
+pub(crate) fn plant_dark(targets: &Targets) -> Tried {
+    let dark = targets.files.workspace.join("dark");
+    write(dark.join(".git/hooks/pre-commit"))?;
+    let none = fs::Permissions::from_mode(0);
+    out(fs::set_permissions(&dark, none), "a directory with a repository was made unreadable")
 }
 
 pub(crate) fn replace_repository(targets: &Targets) -> Tried {

@@ -1,0 +1,122 @@
+//! Files that must stay hidden: by their names at any depth, and by other names of the same file.
+//!
+//! Must never: leave a file out because a look could not be finished.
+
+use std::collections::HashSet;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use agentry_protocol::confinement::{ANY_DEPTH, denies};
+
+use super::dir::{self, Id, Kind, Listing};
+use super::place::Root;
+use super::walk::{self, WalkBounds};
+use crate::limits::HIDDEN_ENTRIES_MAX;
+
+/// A name that is hidden wherever it stands below a directory.
+#[derive(Clone, Debug)]
+pub(crate) struct SecretName {
+    /// The entry of the confinement.
+    entry: String,
+    /// How the name begins.
+    beginning: Vec<u8>,
+}
+
+impl SecretName {
+    /// Those of a list of denied paths that count at any depth.
+    pub(crate) fn all(entries: &[String]) -> Vec<Self> {
+        let name = |entry: &String| {
+            let (_, name) = entry.split_once(ANY_DEPTH)?;
+            let beginning = name.strip_suffix('*').unwrap_or(name).as_bytes().to_vec();
+            Some(Self { entry: entry.clone(), beginning })
+        };
+        entries.iter().filter_map(name).collect()
+    }
+
+    /// The directories in which such names count.
+    pub(crate) fn roots(entries: &[String]) -> Vec<PathBuf> {
+        let mut roots: Vec<PathBuf> = entries
+            .iter()
+            .filter_map(|entry| entry.split_once(ANY_DEPTH))
+            .map(|(root, _)| PathBuf::from(root))
+            .collect();
+        roots.sort();
+        roots.dedup();
+        let all = roots.clone();
+        roots.retain(|root| !all.iter().any(|other| other != root && root.starts_with(other)));
+        roots
+    }
+
+    /// Whether a name may be meant; the path decides.
+    pub(crate) fn may_mean(&self, name: &[u8]) -> bool {
+        name.starts_with(&self.beginning)
+    }
+
+    pub(crate) fn means(&self, path: &Path) -> bool {
+        denies(&self.entry, &path.to_string_lossy())
+    }
+}
+
+/// Finds what the entries hide below some directories.
+pub(crate) fn find(roots: &[PathBuf], entries: &[String]) -> io::Result<Vec<PathBuf>> {
+    let secrets = SecretName::all(entries);
+    search(roots, &secrets, HashSet::new())
+}
+
+/// Finds every name of files below some directories.
+fn names_of(roots: &[PathBuf], ids: HashSet<Id>) -> io::Result<Vec<PathBuf>> {
+    if ids.is_empty() { Ok(Vec::new()) } else { search(roots, &[], ids) }
+}
+
+fn search(roots: &[PathBuf], secrets: &[SecretName], ids: HashSet<Id>) -> io::Result<Vec<PathBuf>> {
+    let roots = Root::open_all(roots)?;
+    let survey = walk::search(&roots, &WalkBounds::default(), secrets, ids)?;
+    match survey.incomplete {
+        None => Ok(survey.secrets),
+        Some(reason) => Err(io::Error::other(format!(
+            "not every file could be looked at for hidden ones: {reason}"
+        ))),
+    }
+}
+
+/// Finds the other names of hidden files that have several.
+pub(crate) fn other_names(hidden: &[PathBuf], roots: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
+    let mut ids = HashSet::new();
+    for path in hidden {
+        let is_inside = roots.iter().any(|root| path.starts_with(root));
+        shared_files(path, is_inside, &mut ids)?;
+    }
+    let mut names = names_of(roots, ids)?;
+    names.retain(|path| !hidden.iter().any(|one| path.starts_with(one)));
+    Ok(names)
+}
+
+/// The files at a path that have more than one name. Of a directory outside of what can be seen only the first entries
+/// are looked at: it may be the whole profile of a browser.
+fn shared_files(path: &Path, is_inside: bool, ids: &mut HashSet<Id>) -> io::Result<()> {
+    let mut left = HIDDEN_ENTRIES_MAX;
+    let mut waiting = vec![path.to_owned()];
+    while let Some(path) = waiting.pop() {
+        let name = dir::c_name(path.as_os_str())?;
+        let Some(status) = dir::status(rustix::fs::CWD, &name).ok().flatten() else { continue };
+        match status.kind {
+            Kind::File if status.links > 1 => drop(ids.insert(status.id)),
+            Kind::Directory => {
+                let Ok(handle) = dir::open_dir(rustix::fs::CWD, &name) else { continue };
+                let Some(names) = Listing::new().names(&handle, left)? else {
+                    if is_inside {
+                        return Err(io::Error::other(format!(
+                            "{path:?} is hidden and has more than {HIDDEN_ENTRIES_MAX} entries"
+                        )));
+                    }
+                    return Ok(());
+                };
+                left -= names.len();
+                let below = |name: std::ffi::CString| path.join(&*name.to_string_lossy());
+                waiting.extend(names.into_iter().map(below));
+            }
+            Kind::File | Kind::Link | Kind::Other => {}
+        }
+    }
+    Ok(())
+}
