@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use agentry_protocol::confinement::Git;
 use agentry_protocol::protected::REPOSITORY;
 
-use super::dir::{Id, Kind, Status};
+use super::dir::{self, Id, Kind, Status};
 use super::git::{self, Settings};
 use super::place::{Content, Found, Known, Place, Role, Survey};
 use super::repair::{Aside, Repair};
@@ -70,6 +70,7 @@ impl Check<'_> {
         let started = Instant::now();
         let time = Duration::from_millis(REPAIR_MS_MAX);
         loop {
+            self.open_directories()?;
             let survey = walk::survey(&self.task)?;
             let has_acted = self.round(&survey)?;
             if !has_acted {
@@ -84,6 +85,26 @@ impl Check<'_> {
                 return Ok(Err(reason.to_owned()));
             }
         }
+    }
+
+    /// Gives known directories the rights back without which nobody can look into them.
+    fn open_directories(&self) -> io::Result<()> {
+        for root in self.task.roots {
+            root.make_readable()?;
+        }
+        for (place, known) in self.known.iter().filter(|(_, known)| known.is_directory()) {
+            let now = match place.status(self.task.roots) {
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => None,
+                other => other?,
+            };
+            let is_closed =
+                |now: &Status| now.mode & known.status.mode & 0o700 != known.status.mode & 0o700;
+            if now.is_some_and(|now| now.id == known.id() && is_closed(&now)) {
+                let (parent, name) = place.open_parent(self.task.roots)?;
+                dir::set_mode(&parent, &name, known.status.mode)?;
+            }
+        }
+        Ok(())
     }
 
     /// Why the state of the roots is not known to be safe, though there is nothing more to repair.

@@ -24,6 +24,16 @@ pub(crate) struct Root {
 }
 
 impl Root {
+    /// Gives the root itself the rights back without which nobody can look into it.
+    pub(crate) fn make_readable(&self) -> io::Result<()> {
+        let mode = dir::status_of(&self.dir)?.mode;
+        // Only the owner and root can, and only they need it.
+        if mode & 0o700 != 0o700 && !rustix::process::geteuid().is_root() {
+            rustix::fs::fchmod(&self.dir, Mode::from_raw_mode(mode | 0o700))?;
+        }
+        Ok(())
+    }
+
     /// Opens those that are directories; a root that is not there cannot be written either.
     pub(crate) fn open_all(paths: &[PathBuf]) -> io::Result<Vec<Self>> {
         let mut paths: Vec<&PathBuf> = paths.iter().collect();

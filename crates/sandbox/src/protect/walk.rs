@@ -348,7 +348,9 @@ impl<'a> Walk<'a> {
 
     /// The same where everything in the directory is protected.
     fn all_of(&mut self, dir: &OwnedFd, listed: Listed) -> io::Result<Listed> {
-        match self.listing.names(dir, self.task.bounds.watched)? {
+        // A handle is read once; the next reading needs one of its own.
+        let again = dir::open_dir(dir, c".")?;
+        match self.listing.names(&again, self.task.bounds.watched)? {
             Some(hits) => Ok(Listed { hits, below: Vec::new(), marks: listed.marks }),
             None => {
                 self.too_much_inside();
@@ -411,6 +413,13 @@ impl<'a> Walk<'a> {
             }
         };
         let status = dir::status_of(&inner)?;
+        if status.mode & 0o100 == 0 && !rustix::process::geteuid().is_root() {
+            // It can be listed, but nothing in it can be looked at.
+            return match self.opened_by_force(dir, name)? {
+                Some(inner) => Ok(Some((inner, status))),
+                None => Ok(None),
+            };
+        }
         if self.sought.contains(&status.id) {
             let place = Place { root: self.root, path: self.path.clone() };
             self.located.insert(status.id, place);

@@ -10,7 +10,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use agentry_protocol::confinement::{Confinement, Level, Profile};
@@ -131,6 +131,8 @@ struct Sequence {
     place: tempfile::TempDir,
     runs: [Sandbox; 2],
     level: Level,
+    /// What was said about the calls.
+    said: Mutex<Vec<String>>,
 }
 
 impl Sequence {
@@ -144,7 +146,7 @@ impl Sequence {
         };
         let open = || Sandbox::open_level(&setup, level).map(|(sandbox, _)| sandbox);
         let runs = [open()?, open()?];
-        Ok(Self { place, runs, level })
+        Ok(Self { place, runs, level, said: Mutex::default() })
     }
 
     fn workspace(&self) -> PathBuf {
@@ -169,7 +171,8 @@ impl Sequence {
         let after = oracle::protected(&workspace);
         if before != after {
             let told = oracle::difference(&before, &after);
-            return Err(format!("{told}\n{}", serde_json::json!(plans)));
+            let said = self.said.lock().expect("nobody fails while it is held").join("\n");
+            return Err(format!("{told}\n{}\n{said}", serde_json::json!(plans)));
         }
         if seed.is_multiple_of(VISITED_EVERY) {
             oracle::visit_with_git(&workspace);
@@ -208,7 +211,11 @@ impl Sequence {
                 hear: None,
             };
             // A call may be refused; what counts is what is left.
-            drop(sandbox.run(&job, &Stop::new()));
+            let said = match sandbox.run(&job, &Stop::new()) {
+                Ok(finished) => finished.violations.join("\n  "),
+                Err(error) => error.to_string(),
+            };
+            self.said.lock().expect("nobody fails while it is held").push(said);
         }
     }
 }
@@ -322,7 +329,9 @@ fn name(random: &mut Random) -> &'static str {
         ".exrc",
         "x.code-workspace",
     ];
-    if random.below(2) == 0 { random.of(&PLAIN) } else { random.of(&PROTECTED) }
+    let names: &[&'static str] = if random.below(2) == 0 { &PLAIN } else { &PROTECTED };
+    let name: &&'static str = random.of(names);
+    name
 }
 
 /// Numbers that a seed decides.
