@@ -135,3 +135,17 @@ pub const HOOK_EVENT_BYTES_MAX: usize = 16 * 1024;
 pub const STOP_CONTINUATIONS_MAX: u32 = 8;
 /// How much of a hook's words the model is told at a time, in characters.
 pub const HOOK_WORDS_CHARS_MAX: usize = 10_000;
+/// How often a text is rewritten to make its addresses inert, before all markup is taken out, in times.
+pub const LINK_ROUNDS_MAX: usize = 12;
+/// How much of the destination of a link is shown in its place, in characters.
+pub const LINK_SHOWN_CHARS_MAX: usize = 300;
+/// How many digits a port has at most, in characters.
+pub const LINK_PORT_CHARS_MAX: usize = 5;
+/// How many blanks in a row are shown as they are to a person who judges a text, in characters.
+pub const JUDGED_BLANKS_MAX: usize = 64;
+/// How many line ends in a row are.
+pub const JUDGED_LINES_MAX: usize = 5;
+/// How often in a row a character is shown, in times.
+pub const JUDGED_REPEATS_MAX: usize = 64;
+/// How many words with a note a person is told of.
+pub const JUDGED_NOTES_MAX: usize = 8;

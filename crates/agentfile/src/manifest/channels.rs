@@ -39,6 +39,24 @@ pub struct Channel {
     pub queue: Option<Wish>,
     /// What the other side is when the program does not say.
     pub peer_kind: Option<PeerKind>,
+    /// What is done with addresses in answers whose host is not listed.
+    pub links: Option<Links>,
+    /// Hosts that answers may link to: names, or `*.x` for everything below `x`.
+    #[schemars(inner(regex(pattern = r"^(\*\.)?[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?$")))]
+    pub link_hosts: Vec<String>,
+}
+
+/// What is done with addresses in answers whose host is not listed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Links {
+    /// They are written so that no client follows them.
+    #[default]
+    Neutralize,
+    /// They are left out.
+    Remove,
+    /// They stay.
+    Allow,
 }
 
 /// How a channel shows text.

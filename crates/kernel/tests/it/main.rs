@@ -10,6 +10,7 @@ mod chunk;
 mod compaction;
 mod confine;
 mod event_hook;
+mod links;
 mod mailbox;
 mod models;
 mod permission;
