@@ -23,7 +23,7 @@ mod wire;
 
 pub use adapter::Adapter;
 pub use clock::{Bell, Clock, SystemClock};
-pub use config::{Config, StartError, Surroundings};
+pub use config::{Config, LinkPolicy, StartError, Surroundings};
 
 use crate::limits::TEXT_LIMIT_CHARS;
 

@@ -9,6 +9,7 @@
 use std::sync::Arc;
 
 use agentry_kernel::chunk;
+use agentry_kernel::links::Links;
 use agentry_protocol::inbound::{Body, Direction, EventId, Inbound, Place, Sender};
 use agentry_protocol::intake::{Delivered, DeliveryError};
 use serde_json::{Map, Value};
@@ -24,6 +25,8 @@ pub struct Answer<'a> {
     pub event: &'a EventId,
     /// The answer.
     pub text: &'a str,
+    /// What is done with addresses in each piece.
+    pub links: &'a Links,
     /// Where it goes; its `reply_to_id` is carried by the first piece only.
     pub to: &'a Place,
     /// What the channel can show. It must be what it was for the pieces that went out before.
@@ -55,9 +58,11 @@ pub struct Means<'a> {
     pub stop: &'a Arc<Bell>,
 }
 
-/// The pieces of an answer for a channel.
-pub fn pieces(text: &str, capabilities: &Capabilities) -> Vec<String> {
-    chunk::chunks(text, capabilities.limit(), capabilities.markdown())
+/// The pieces of an answer for a channel, each looked through for addresses as it is sent.
+pub fn pieces(text: &str, capabilities: &Capabilities, links: &Links) -> Vec<String> {
+    let limit = capabilities.limit();
+    let pieces = chunk::chunks(text, limit, capabilities.markdown());
+    pieces.into_iter().flat_map(|piece| links.rewrite_piece(piece, limit)).collect()
 }
 
 /// Sends what is left of an answer. What could not be recorded ends it with the recorder's error.
@@ -66,7 +71,7 @@ pub fn deliver<E>(
     means: &Means<'_>,
     record: &mut dyn FnMut(WentOut<'_>) -> Result<(), E>,
 ) -> Result<Delivered, E> {
-    let pieces = pieces(answer.text, answer.capabilities);
+    let pieces = pieces(answer.text, answer.capabilities, answer.links);
     let mut sent: Vec<Option<String>> = answer.before.to_vec();
     sent.truncate(pieces.len());
     let mut error = None;

@@ -13,7 +13,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use agentry_kernel::identity::reads_the_ledger;
+use agentry_kernel::links::Links;
 use agentry_protocol::RunId;
+use agentry_protocol::confinement::Network;
 use agentry_protocol::envelope::{About, Draft};
 use agentry_protocol::event::{Ending, Event};
 use agentry_protocol::inbound::{EventId, Inbound, PeerKind, Place};
@@ -27,6 +29,7 @@ use crate::desk::Say;
 use crate::error::Error;
 use crate::host::SharedHost;
 use crate::limits::{ANSWER_LINES, INTAKE_EVENTS_MAX, TURN_ENTRIES_MAX};
+use crate::plan;
 use crate::threads;
 
 /// What sends answers back.
@@ -213,9 +216,16 @@ impl Replies {
         let adapter = self.0.channels.get(&asked.place.channel);
         let capabilities = adapter.map_or_else(unlimited, |adapter| adapter.capabilities());
         let to = place(asked);
+        // What is read here stays as it was said; what goes out leads nowhere that nobody listed.
+        let links = match adapter {
+            Some(adapter) => links(host, row, adapter)?,
+            None => Links::allow_all(),
+        };
+        let text = links.rewrite(&text);
         let answer = Answer {
             event: &asked.event_id,
             text: &text,
+            links: &links,
             to: &to,
             capabilities: &capabilities,
             before: &before(host, row)?,
@@ -294,6 +304,26 @@ fn nothing(event: &EventId) -> Delivered {
         error: None,
         sent: None,
     }
+}
+
+/// Returns what a channel does with addresses: its own list counts, and what the turn could reach anyway.
+fn links(host: &SharedHost, row: &InboundRow, adapter: &Adapter) -> Result<Links, Error> {
+    let policy = adapter.links();
+    let turn = row.turn.as_ref().map(|turn| host.ledger.turn(turn)).transpose()?.flatten();
+    let started = turn.map(|turn| host.ledger.entry(turn.started_seq)).transpose()?.flatten();
+    let network = started.and_then(|entry| {
+        if let Event::TurnStarted(plan) = entry.event {
+            plan::confinement(&plan).map(|confined| confined.network)
+        } else {
+            None
+        }
+    });
+    let reached = match &network {
+        Some(Network::Domains { allow, .. }) => allow.as_slice(),
+        Some(Network::None) | None => &[],
+    };
+    let hosts = policy.hosts.iter().chain(reached).map(String::as_str);
+    Ok(Links::new(policy.rule, hosts))
 }
 
 /// Where the answer goes: to where the question came from, as a reply to it.

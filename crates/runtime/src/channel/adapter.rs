@@ -15,7 +15,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::clock::{Bell, Clock};
 use super::complaints::{self, Complaints};
-use super::config::{Config, StartError};
+use super::config::{Config, LinkPolicy, StartError};
 use super::wire::{self, Acked, Own, Said, Unread};
 use super::{Capabilities, Health, Outgoing, SentChunk, Sink, Taken, Way, filter, life};
 use crate::limits::{
@@ -61,6 +61,11 @@ impl Adapter {
     pub fn health(&self) -> Health {
         let state = self.shared.state();
         Health { complaints: state.complaints.all(), ..state.health.clone() }
+    }
+
+    /// What the channel does with addresses in answers.
+    pub fn links(&self) -> &LinkPolicy {
+        &self.shared.config.links
     }
 
     /// What the channel can show: what the settings say, else what the program said.

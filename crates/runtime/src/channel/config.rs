@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agentry_agentfile::manifest::channels::{Channel, Filter, Markdown};
+use agentry_agentfile::manifest::channels::{Channel, Filter, Links, Markdown};
 use agentry_agentfile::manifest::config::Words;
 use agentry_protocol::inbound::PeerKind;
 use secrecy::SecretString;
@@ -40,8 +40,19 @@ pub struct Config {
     pub text_limit: Option<u64>,
     /// Which Markdown it reads, whatever the program says.
     pub markdown: Option<Markdown>,
+    /// What is done with addresses in answers, and which hosts may be linked to.
+    pub links: LinkPolicy,
     /// Takes secrets out of what the program complains.
     pub redactor: Arc<Redactor>,
+}
+
+/// What a channel does with addresses in answers.
+#[derive(Clone, Debug, Default)]
+pub struct LinkPolicy {
+    /// What is done with those whose host is not listed.
+    pub rule: Links,
+    /// The hosts that the channel lists.
+    pub hosts: Vec<String>,
 }
 
 /// What surrounds a channel.
@@ -133,6 +144,10 @@ impl Config {
             filters: said.filters.clone(),
             text_limit: said.text_limit,
             markdown: said.markdown,
+            links: LinkPolicy {
+                rule: said.links.unwrap_or_default(),
+                hosts: said.link_hosts.clone(),
+            },
             redactor: Arc::new(around.secrets.redactor()),
         })
     }
