@@ -115,6 +115,8 @@ codes! {
     SaidTwice = "E0426", Error, "Two files say different things about one value.";
     UnknownMcpServer = "E0427", Error, "No MCP server has this name.";
     BrokenReference = "E0428", Error, "What is referred to exists but does not load.";
+    AgentIdForm = "E0429", Error, "The name of an agent's directory cannot be an id.";
+    AgentIdCase = "E0430", Error, "The ids of two agents differ only in case.";
     UnknownPersona = "E0431", Error, "No persona has this name.";
     PersonaNotListed = "E0432", Warning, "A persona is there but the agent does not list it.";
     PersonaEmpty = "E0433", Error, "A persona has neither a SOUL.md nor a template.";

@@ -30,6 +30,7 @@ use crate::source::{Source, Sourced, Span};
 use crate::task::{self, Task, TaskDraft};
 use crate::trust;
 
+mod ids;
 mod places;
 
 use places::{Found, What};
@@ -132,14 +133,18 @@ impl Library {
 
 /// Reads everything. Findings say what is wrong with what did not load.
 pub fn read(input: Input<'_>, findings: &mut Findings) -> Library {
-    let mut reading =
-        Reading { input: &input, index: Index::default(), library: Library::default() };
+    let mut reading = Reading {
+        input: &input,
+        index: Index::default(),
+        library: Library::default(),
+        ids: BTreeMap::new(),
+    };
     reading.library.mcp = mcp::read(input.project, &input.settings, findings);
     reading.library.rules = rules(&input, findings);
     let trees: Vec<&FileTree> = [Some(input.project), input.home].into_iter().flatten().collect();
     reading.library.access = access::read(&trees, findings);
     let found = places::find(&input);
-    let found = without_doubles(found, findings);
+    let found = ids::without_doubles(found, findings);
     let drafts = reading.first_pass(&found, findings);
     reading.second_pass(&found, drafts, findings);
     reading.report_rest(&found, findings);
@@ -171,31 +176,6 @@ fn rules(input: &Input<'_>, findings: &mut Findings) -> Option<Sourced<String>> 
     let origin = texts.first()?.origin.clone();
     let all: Vec<&str> = texts.iter().map(|rules| rules.value.as_str()).collect();
     Some(Sourced::new(all.join("\n\n"), origin))
-}
-
-/// Of two definitions with one id the first found holds; the other is named.
-fn without_doubles<'a>(found: Vec<Found<'a>>, findings: &mut Findings) -> Vec<Found<'a>> {
-    let mut kept: BTreeMap<(What, String), String> = BTreeMap::new();
-    let mut rest = Vec::with_capacity(found.len());
-    for one in found {
-        let key = (one.what.family(), one.id.clone());
-        match kept.get(&key) {
-            Some(first) => {
-                let text = Text::new(format!(
-                    "the {} `{}` is there already, in {first}",
-                    one.what.noun(),
-                    one.id
-                ))
-                .help("this one is not used; rename or remove it");
-                findings.about(Code::DuplicateId, one.shown(), text);
-            }
-            None => {
-                kept.insert(key, one.shown());
-                rest.push(one);
-            }
-        }
-    }
-    rest
 }
 
 /// Reads all skills, in their order. They do not know of each other, so several are read at once.
@@ -249,6 +229,8 @@ struct Reading<'a> {
     input: &'a Input<'a>,
     index: Index,
     library: Library,
+    /// The ids of agents, by how they are compared.
+    ids: BTreeMap<String, String>,
 }
 
 impl Reading<'_> {
@@ -372,6 +354,14 @@ impl Reading<'_> {
     }
 
     fn agent(&mut self, one: &Found<'_>, findings: &mut Findings) {
+        if !one.what.is_agent() {
+            return;
+        }
+        if let Some((code, text)) = ids::defect(one, &self.ids) {
+            findings.about(code, one.shown(), text);
+            return self.break_agent(one);
+        }
+        self.ids.insert(ids::folded(&one.id), one.id.clone());
         let mut own = Findings::default();
         let settings = self.settings_of(one, &mut own);
         let around = Surroundings {

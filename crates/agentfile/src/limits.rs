@@ -74,3 +74,5 @@ pub const EVENT_HOOK_TIMEOUT_MS_DEFAULT: u64 = 5_000;
 pub const EVENT_HOOK_TIMEOUT_MS_MAX: u64 = 30_000;
 /// The largest `config` of an event hook, in bytes of JSON.
 pub const EVENT_HOOK_CONFIG_BYTES_MAX: usize = 16 * 1024;
+/// The longest id of an agent, in bytes.
+pub const AGENT_ID_BYTES_MAX: usize = 200;

@@ -400,3 +400,39 @@ fn a_tool_of_an_mcp_server_is_named_by_server_and_tool() {
         ",
     );
 }
+
+#[test]
+fn an_id_that_is_an_option_hides_or_steers_a_terminal_does_not_load() {
+    const AGENT: &str = "---\nname: a\n---\nWork.\n";
+    for name in
+        ["--help", "-x", ".x", "a b", "x\u{1b}]0;PWN\u{7}", "x\n", "a\u{202e}b", "a\u{200b}"]
+    {
+        let path = format!(".agentry/agents/{name}/AGENT.md");
+        let given = given("").bytes(&path, AGENT.to_owned());
+        let (library, findings) = given.read();
+        assert_eq!(library.agents.len(), 0, "{name:?}");
+        let all: Vec<String> = findings.sorted().iter().map(|one| one.code.to_string()).collect();
+        assert_eq!(all, ["E0429"], "{name:?}");
+        let one = findings.sorted().into_iter().next().expect("there is one");
+        let words = format!("{} {}", one.message, one.help.as_deref().unwrap_or_default());
+        assert!(words.chars().all(|c| !c.is_control()), "{words:?}");
+        assert!(words.contains("rename the directory"), "{words}");
+    }
+    given("")
+        .bytes(".agentry/agents/-x/AGENT.md", AGENT.to_owned())
+        .check("E0429 error .agentry/agents/-x/AGENT.md:1:1");
+    for name in ["a", "A-1", "a.b_c", "übersetzer", "team/coder", "助手"] {
+        given("").bytes(&format!(".agentry/agents/{name}/AGENT.md"), AGENT.to_owned()).check("");
+    }
+}
+
+#[test]
+fn of_two_ids_that_differ_only_in_case_the_first_holds() {
+    let agent = "---\nname: a\n---\nWork.\n".to_owned();
+    let given = given("")
+        .bytes(".agentry/agents/Coder/AGENT.md", agent.clone())
+        .bytes(".agentry/agents/coder/AGENT.md", agent);
+    given.check("E0430 error .agentry/agents/coder/AGENT.md:1:1");
+    let (library, _) = given.read();
+    assert_eq!(library.agents.keys().collect::<Vec<_>>(), ["Coder"]);
+}

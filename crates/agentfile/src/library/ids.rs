@@ -1,0 +1,115 @@
+//! Which names of directories can be the id of an agent.
+//!
+//! An id stands on command lines, in paths and on terminals. It must not be taken for an option, hide from a
+//! listing, steer a terminal, or pass for the id of another agent.
+//!
+//! Must never: let an id through with a character that cannot be seen.
+
+use std::collections::BTreeMap;
+
+use crate::diagnostic::{Code, Findings, Text};
+use crate::limits::AGENT_ID_BYTES_MAX;
+
+use super::places::{Found, What};
+
+/// Of two definitions with one id the first found holds; the other is named.
+pub(super) fn without_doubles<'a>(
+    found: Vec<Found<'a>>,
+    findings: &mut Findings,
+) -> Vec<Found<'a>> {
+    let mut kept: BTreeMap<(What, String), String> = BTreeMap::new();
+    let mut rest = Vec::with_capacity(found.len());
+    for one in found {
+        let key = (one.what.family(), one.id.clone());
+        match kept.get(&key) {
+            Some(first) => {
+                let text = Text::new(format!(
+                    "the {} `{}` is there already, in {first}",
+                    one.what.noun(),
+                    one.id
+                ))
+                .help("this one is not used; rename or remove it");
+                findings.about(Code::DuplicateId, one.shown(), text);
+            }
+            None => {
+                kept.insert(key, one.shown());
+                rest.push(one);
+            }
+        }
+    }
+    rest
+}
+
+/// Says what is wrong with the id of an agent; nothing if it can be used.
+pub(super) fn defect(one: &Found<'_>, known: &BTreeMap<String, String>) -> Option<(Code, Text)> {
+    let shown = one.id.escape_debug();
+    if let Some(why) = why_not(one) {
+        let text = Text::new(format!("`{shown}` cannot be the id of an agent: {why}"));
+        return Some((
+            Code::AgentIdForm,
+            text.help(format!("rename the directory, {}", such_as(&one.id))),
+        ));
+    }
+    let first = known.get(&folded(&one.id)).filter(|first| **first != one.id)?;
+    let text = Text::new(format!(
+        "the ids of the agents `{shown}` and `{}` differ only in case",
+        first.escape_debug()
+    ));
+    Some((Code::AgentIdCase, text.help("this one is not used; rename its directory")))
+}
+
+/// An id as it is compared with others.
+pub(super) fn folded(id: &str) -> String {
+    id.to_lowercase()
+}
+
+fn why_not(one: &Found<'_>) -> Option<&'static str> {
+    let own = one.directory().rsplit('/').next().unwrap_or_default();
+    let is_of_root = one.id.rsplit('/').next() != Some(own);
+    if one.id.len() > AGENT_ID_BYTES_MAX {
+        return Some("it is too long");
+    }
+    match is_of_root {
+        // The owner chose this directory, and it may be called like any other.
+        true => why_not_root(&one.id),
+        false => one.id.split('/').find_map(why_not_name),
+    }
+}
+
+fn why_not_root(name: &str) -> Option<&'static str> {
+    let is_seen = |c: char| {
+        let is_accent = ('\u{300}'..='\u{36f}').contains(&c);
+        let is_printed = !c.is_whitespace() && c.escape_debug().len() == 1;
+        matches!(c, ' ' | '\\' | '\'' | '"') || is_accent || is_printed
+    };
+    match name {
+        _ if name.starts_with('-') => Some("it begins with `-`"),
+        _ if !name.chars().all(is_seen) => Some("it has a character that cannot be seen"),
+        _ => None,
+    }
+}
+
+fn why_not_name(name: &str) -> Option<&'static str> {
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+    match name {
+        "" => Some("a part of it is empty"),
+        _ if name.starts_with('-') => Some("it begins with `-`"),
+        _ if name.starts_with('.') => Some("it begins with a dot"),
+        _ if !name.chars().all(is_plain) => {
+            Some("it has something else than letters, digits, `-`, `_` and `.`")
+        }
+        _ => None,
+    }
+}
+
+/// A name that could be used instead.
+fn such_as(id: &str) -> String {
+    let name = id.rsplit('/').next().unwrap_or_default();
+    let plain: String =
+        name.chars().filter(|c| c.is_ascii_alphanumeric() || "-_.".contains(*c)).collect();
+    let plain: String = plain.trim_start_matches(['-', '.']).chars().take(40).collect();
+    match plain.is_empty() {
+        true => "for example to `agent`".to_owned(),
+        false => format!("for example to `{plain}`"),
+    }
+}
