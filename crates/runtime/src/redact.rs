@@ -1,11 +1,13 @@
 //! Takes the values of secrets out of texts before anybody records or reads them.
 //!
-//! Known values are found exactly: plain, base64, percent-encoded, hexadecimal and escaped, also where a
+//! Known values are found exactly: plain, backwards, base64, base32, percent-encoded, hexadecimal, escaped, as
+//! entities, in UTF-16, with signs between the letters, and as `xxd`, `hexdump` and `od` show them; also where a
 //! stream comes in pieces, and in halves beside a place where something was cut out. A value that is changed
 //! in another way is not known any more and is not found; see `docs/guide/secrets.md`.
 //!
 //! Must never: hold back more of a stream than could still become a value, or print what it looks for.
 
+mod dump;
 mod form;
 mod view;
 
@@ -15,6 +17,7 @@ use std::rc::Rc;
 use secrecy::SecretString;
 
 use crate::limits::SECRET_BLANK_BYTES_MAX;
+use dump::Order;
 use form::{Forms, Needles, Side};
 use view::View;
 
@@ -177,8 +180,8 @@ fn find(forms: &Forms, text: &[u8]) -> Vec<Find> {
     let mut finds = Vec::new();
     for (view, needles) in sights(forms, text) {
         for found in needles.find_in(&view.bytes) {
-            let (first, last) = (view.spans[found.start], view.spans[found.end - 1]);
-            if last.1 - first.0 > reach(found.end - found.start) {
+            let (first, last) = (view.span(found.start), view.span(found.end - 1));
+            if last.1 - first.0 > view.reach(found.end - found.start) {
                 continue;
             }
             let needle = &needles.all[found.needle];
@@ -203,14 +206,14 @@ fn undecided(forms: &Forms, text: &[u8]) -> usize {
         let certain = view.certain();
         let from = certain.len().saturating_sub(needles.longest);
         let first = (from..certain.len()).find(|at| {
-            let start = view.spans[*at].0;
-            text.len() - start <= reach(needles.longest)
-                && needles.beginning_with(&certain[*at..]).is_some()
+            let start = view.span(*at).0;
+            text.len() - start <= view.reach(needles.longest)
+                && needles.is_begun_with(&certain[*at..])
         });
         if let Some(at) = first {
             // The character before may carry bits of a value in base64. It is not waited for one that
             // could follow: a border just there gives away four bits at most, and words stay whole.
-            let start = view.spans[at].0;
+            let start = view.span(at).0;
             let before = start > 0 && form::is_base64(text[start - 1]);
             least = least.min(start - usize::from(before));
         }
@@ -224,17 +227,26 @@ fn reach(bytes: usize) -> usize {
 }
 
 /// Each way to look at a text, with what is looked for.
-fn sights<'a>(forms: &'a Forms, text: &[u8]) -> Vec<(Rc<View>, &'a Needles)> {
+fn sights<'a, 't>(forms: &'a Forms, text: &'t [u8]) -> Vec<(Rc<View<'t>>, &'a Needles)> {
     let mut sights = Vec::new();
-    let mut add = |view: Option<View>, all: &[&'a Needles]| {
+    let mut add = |view: Option<View<'t>>, all: &[&'a Needles]| {
         let Some(view) = view.map(Rc::new) else { return };
         let wanted = all.iter().filter(|needles| !needles.all.is_empty());
         sights.extend(wanted.map(|needles| (view.clone(), *needles)));
     };
-    add(Some(view::plain(text)), &[&forms.plain, &forms.base64, &forms.hex]);
+    add(Some(view::plain(text)), &[&forms.plain, &forms.base64]);
     add(view::percent_decoded(text), &[&forms.plain, &forms.base64]);
     add(view::unescaped(text), &[&forms.plain, &forms.base64]);
-    add(view::dense(text), &[&forms.dense, &forms.base64, &forms.hex]);
+    add(view::without_entities(text), &[&forms.plain, &forms.base64]);
+    add(view::without_zeros(text), &[&forms.plain, &forms.base64]);
+    add(view::dense(text), &[&forms.dense, &forms.base64]);
+    add(Some(dump::loose(text)), &[&forms.loose]);
+    add(dump::decimal(text), &[&forms.plain]);
+    add(dump::octal(text), &[&forms.plain]);
+    let written = dump::lines(text, Order::Written);
+    let swapped = written.as_ref().and_then(|_| dump::lines(text, Order::Swapped));
+    add(written, &[&forms.plain]);
+    add(swapped, &[&forms.plain]);
     sights
 }
 
@@ -276,7 +288,7 @@ fn before_cut(forms: &Forms, text: &[u8], (edge, _): (usize, usize)) -> Option<F
         (first..last).find_map(|at| {
             let needle = needles.beginning_with(&shown[at..])?;
             let name = needles.all[needle].name;
-            Some(Find { start: from + view.spans[at].0, end: edge, name, grows: false })
+            Some(Find { start: from + view.span(at).0, end: edge, name, grows: false })
         })
     });
     found.min_by_key(|one| one.start)
@@ -295,7 +307,7 @@ fn after_cut(forms: &Forms, text: &[u8], (_, edge): (usize, usize)) -> Option<Fi
         (needles.edge_min..=most).rev().find_map(|shown| {
             let needle = needles.ending_with(&view.bytes[..shown])?;
             let name = needles.all[needle].name;
-            Some(Find { start: edge, end: edge + view.spans[shown - 1].1, name, grows: false })
+            Some(Find { start: edge, end: edge + view.span(shown - 1).1, name, grows: false })
         })
     });
     found.max_by_key(|one| one.end)

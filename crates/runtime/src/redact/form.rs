@@ -12,6 +12,8 @@ use crate::limits::{SECRET_CHARS_MIN, SECRET_DENSE_BYTES_MIN, SECRET_LINE_BYTES_
 const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
+const BASE32: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
+
 /// A part of a value is hidden beside a cut if it has at least so many bytes.
 const EDGE_BYTES_MIN: usize = 4;
 /// So many characters of base64 are what that takes.
@@ -41,8 +43,9 @@ pub(super) struct Forms {
     pub(super) dense: Needles,
     /// Inside of a longer text in base64, at each of the three places it can have.
     pub(super) base64: Needles,
-    /// Two digits for each byte, in any case.
-    pub(super) hex: Needles,
+    /// Its letters and digits alone, two digits for each byte, and base32; for texts of nothing else, in any
+    /// case.
+    pub(super) loose: Needles,
     /// Every four bytes in a row of any of them, in small letters.
     rows: HashSet<[u8; ROW_BYTES]>,
     /// Whether a value has blanks in it, so that rows say nothing.
@@ -101,11 +104,11 @@ impl Forms {
             plain: Needles::new(texts().flat_map(plain), EDGE_BYTES_MIN, false),
             dense: Needles::new(texts().filter_map(dense), EDGE_BYTES_MIN, false),
             base64: Needles::new(texts().flat_map(base64), EDGE_BASE64_CHARS_MIN, false),
-            hex: Needles::new(texts().map(hex), EDGE_HEX_CHARS_MIN, true),
+            loose: Needles::new(texts().flat_map(loose), EDGE_HEX_CHARS_MIN, true),
             rows: HashSet::new(),
             has_blanks,
         };
-        let all = [&forms.plain, &forms.base64, &forms.hex];
+        let all = [&forms.plain, &forms.base64, &forms.loose];
         let needles = all.iter().flat_map(|needles| &needles.all);
         forms.rows = needles.flat_map(|needle| rows(&needle.bytes)).collect();
         Some(forms)
@@ -118,7 +121,10 @@ impl Forms {
         text: impl Iterator<Item = &'a u8> + Clone,
         side: Side,
     ) -> bool {
-        let is_escaped = text.clone().take(ESCAPES_BYTES).any(|byte| b"%\\".contains(byte));
+        let is_escaped = text.clone().take(ESCAPES_BYTES).any(|byte| b"%\\&\0:".contains(byte));
+        let is_numeric =
+            text.clone().take(ESCAPES_BYTES).filter(|byte| byte.is_ascii_digit()).count()
+                >= ROW_BYTES;
         let mut row: Vec<u8> = text
             .filter(|byte| !byte.is_ascii_whitespace())
             .take(ROW_BYTES)
@@ -128,11 +134,11 @@ impl Forms {
             row.reverse();
         }
         let is_known = <[u8; ROW_BYTES]>::try_from(row).is_ok_and(|row| self.rows.contains(&row));
-        self.has_blanks || is_escaped || is_known
+        self.has_blanks || is_escaped || is_known || is_numeric
     }
 
     pub(super) fn longest(&self) -> usize {
-        let all = [&self.plain, &self.dense, &self.base64, &self.hex];
+        let all = [&self.plain, &self.dense, &self.base64, &self.loose];
         all.iter().map(|needles| needles.longest).max().unwrap_or_default()
     }
 }
@@ -155,7 +161,11 @@ fn rows(bytes: &[u8]) -> impl Iterator<Item = [u8; ROW_BYTES]> {
 fn plain((name, text): (usize, &str)) -> Vec<Needle> {
     let needle = |bytes| Needle { bytes, name, before: false, after: false };
     let with_plus = text.contains(' ').then(|| text.replace(' ', "+").into_bytes());
-    [text.as_bytes().to_vec()].into_iter().chain(with_plus).map(needle).collect()
+    let backwards: String = text.chars().rev().collect();
+    let all = [text.as_bytes().to_vec(), backwards.into_bytes()];
+    let mut all: Vec<Vec<u8>> = all.into_iter().chain(with_plus).collect();
+    all.dedup();
+    all.into_iter().map(needle).collect()
 }
 
 fn dense((name, text): (usize, &str)) -> Option<Needle> {
@@ -164,20 +174,55 @@ fn dense((name, text): (usize, &str)) -> Option<Needle> {
     is_long.then_some(Needle { bytes, name, before: false, after: false })
 }
 
-fn hex((name, text): (usize, &str)) -> Needle {
+fn loose((name, text): (usize, &str)) -> Vec<Needle> {
+    let needle = |bytes| Needle { bytes, name, before: false, after: false };
+    let is_kept = |byte: &u8| byte.is_ascii_alphanumeric() || !byte.is_ascii();
+    let letters: Vec<u8> =
+        text.bytes().filter(is_kept).map(|byte| byte.to_ascii_lowercase()).collect();
+    let letters = (letters.len() >= SECRET_DENSE_BYTES_MIN).then(|| needle(letters));
+    let hexadecimal = encodings(text).into_iter().map(|bytes| needle(hex(&bytes)));
+    let mut all: Vec<Needle> = letters.into_iter().chain(hexadecimal).collect();
+    all.extend(base32(name, text.as_bytes()));
+    all
+}
+
+/// The bytes of a text in UTF-8, and in UTF-16 in both orders.
+fn encodings(text: &str) -> [Vec<u8>; 3] {
+    [
+        text.as_bytes().to_vec(),
+        text.encode_utf16().flat_map(u16::to_le_bytes).collect(),
+        text.encode_utf16().flat_map(u16::to_be_bytes).collect(),
+    ]
+}
+
+fn hex(bytes: &[u8]) -> Vec<u8> {
     let digits = b"0123456789abcdef";
-    let pair = |byte: u8| [digits[usize::from(byte >> 4)], digits[usize::from(byte & 15)]];
-    Needle { bytes: text.bytes().flat_map(pair).collect(), name, before: false, after: false }
+    let pair = |byte: &u8| [digits[usize::from(byte >> 4)], digits[usize::from(byte & 15)]];
+    bytes.iter().flat_map(pair).collect()
+}
+
+/// The characters that a value alone decides, for each place it can have in a group of five bytes.
+fn base32(name: usize, value: &[u8]) -> impl Iterator<Item = Needle> + '_ {
+    (0..5).map(move |place| {
+        let placed: Vec<u8> = std::iter::repeat_n(0, place).chain(value.iter().copied()).collect();
+        let undecided = (place * 8).div_ceil(5);
+        let bytes = groups(&placed, 5).map(|bits| BASE32[usize::from(bits)]).skip(undecided);
+        let (before, after) = (place > 0, !placed.len().is_multiple_of(5));
+        Needle { bytes: bytes.collect(), name, before, after }
+    })
 }
 
 /// The characters that a value alone decides, for each place it can have in a group of three bytes.
 fn base64((name, text): (usize, &str)) -> Vec<Needle> {
     let mut needles: Vec<Needle> = Vec::new();
-    for place in 0..3 {
+    let places =
+        encodings(text).into_iter().flat_map(|bytes| (0..3).map(move |at| (at, bytes.clone())));
+    for (place, value) in places {
         for alphabet in [STANDARD, URL_SAFE] {
-            let placed: Vec<u8> = std::iter::repeat_n(0, place).chain(text.bytes()).collect();
+            let placed: Vec<u8> =
+                std::iter::repeat_n(0, place).chain(value.iter().copied()).collect();
             let undecided = (place * 8).div_ceil(6);
-            let characters = sextets(&placed).map(|bits| alphabet[usize::from(bits)]);
+            let characters = groups(&placed, 6).map(|bits| alphabet[usize::from(bits)]);
             let bytes: Vec<u8> = characters.skip(undecided).collect();
             if needles.iter().all(|needle| needle.bytes != bytes) {
                 let (before, after) = (place > 0, !placed.len().is_multiple_of(3));
@@ -188,11 +233,11 @@ fn base64((name, text): (usize, &str)) -> Vec<Needle> {
     needles
 }
 
-/// Six bits at a time; what is left at the end is for whoever comes after.
-fn sextets(bytes: &[u8]) -> impl Iterator<Item = u8> {
+/// So many bits at a time; what is left at the end is for whoever comes after.
+fn groups(bytes: &[u8], size: usize) -> impl Iterator<Item = u8> {
     let bit = |at: usize| bytes[at / 8] >> (7 - at % 8) & 1;
-    let whole = bytes.len() * 8 / 6;
-    (0..whole).map(move |at| (at * 6..at * 6 + 6).fold(0, |bits, at| bits << 1 | bit(at)))
+    let whole = bytes.len() * 8 / size;
+    (0..whole).map(move |at| (at * size..at * size + size).fold(0, |bits, at| bits << 1 | bit(at)))
 }
 
 /// Whether a byte can stand in base64.
@@ -233,6 +278,13 @@ impl Needles {
         let bytes = self.cased(bytes);
         let at = self.all.partition_point(|needle| needle.bytes.as_slice() < &*bytes);
         self.all.get(at).filter(|needle| needle.bytes.starts_with(&bytes)).map(|_| at)
+    }
+
+    /// Whether one begins with these bytes and has more.
+    pub(super) fn is_begun_with(&self, bytes: &[u8]) -> bool {
+        let bytes = self.cased(bytes);
+        let at = self.all.partition_point(|needle| needle.bytes.as_slice() <= &*bytes);
+        self.all.get(at).is_some_and(|needle| needle.bytes.starts_with(&bytes))
     }
 
     /// One that ends with these bytes.

@@ -195,11 +195,11 @@ fn a_text_that_was_cut_at_its_end_has_an_edge_there() {
 
 #[test]
 fn what_cannot_become_a_value_is_not_held_back() {
-    let redactor = redactor(&[("key", "tok-1234567890")]);
+    let redactor = redactor(&[("key", "tok-123456789x")]);
     let mut stream = redactor.stream();
-    assert_eq!(stream.push(b"Hello, "), b"Hello, ");
+    assert_eq!(stream.push(b"Hm! "), b"Hm! ");
     assert_eq!(stream.push(b"the key is tok-12"), b"the key is ");
-    assert_eq!(stream.push(b"34567890!"), b"[secret key]!");
+    assert_eq!(stream.push(b"3456789x!"), b"[secret key]!");
     assert_eq!(stream.push(b" tok"), b" ");
     assert_eq!(stream.push(b"en"), b"token");
     assert_eq!(stream.push(b" tok"), b" ");
@@ -267,5 +267,179 @@ proptest! {
         prop_assert!(!shown.contains("abcabc"), "{}", shown);
         let (pieces, _) = in_pieces(&redactor, text.as_bytes(), &sizes);
         prop_assert!(!pieces.contains("abcabc"), "{}", pieces);
+    }
+}
+
+/// How programs show bytes, each with a name.
+const ENCODERS: [(&str, fn(&[u8]) -> String); 21] = [
+    ("hex with colons", |bytes| joined(bytes, ":", |byte| format!("{byte:02x}"))),
+    ("hex with blanks", |bytes| joined(bytes, " ", |byte| format!("{byte:02X}"))),
+    ("hex with dashes", |bytes| joined(bytes, "-", |byte| format!("{byte:02X}"))),
+    ("array of C", |bytes| joined(bytes, ", ", |byte| format!("0x{byte:02x}"))),
+    ("escapes in hex", |bytes| joined(bytes, "", |byte| format!("\\x{byte:02x}"))),
+    ("escapes in octal", |bytes| joined(bytes, "", |byte| format!("\\{byte:03o}"))),
+    ("escapes of Unicode", |bytes| joined(bytes, "", |byte| format!("\\u{byte:04x}"))),
+    ("escapes in braces", |bytes| joined(bytes, "", |byte| format!("\\u{{{byte:x}}}"))),
+    ("entities", |bytes| joined(bytes, "", |byte| format!("&#{byte};"))),
+    ("entities in hex", |bytes| joined(bytes, "", |byte| format!("&#x{byte:X};"))),
+    ("list of numbers", |bytes| format!("[{}]", joined(bytes, ", ", |byte| byte.to_string()))),
+    ("xxd", |bytes| dump(bytes, ":", 2, true)),
+    ("hexdump -C", |bytes| dump(bytes, " ", 1, true)),
+    ("od -tx1", |bytes| dump(bytes, "", 1, false)),
+    ("hexdump", swapped),
+    ("od", |bytes| words(bytes, |word| format!("{word:06o}"))),
+    ("od -b", |bytes| lines(bytes, |line| joined(line, " ", |byte| format!("{byte:03o}")))),
+    ("od -c", |bytes| {
+        lines(bytes, |line| joined(line, "", |byte| format!("   {}", char::from(byte))))
+    }),
+    ("base32", |bytes| base32(bytes)),
+    ("UTF-16", |bytes| joined(bytes, "", |byte| format!("{}\0", char::from(byte)))),
+    ("backwards", |bytes| bytes.iter().rev().map(|byte| char::from(*byte)).collect()),
+];
+
+fn joined(bytes: &[u8], between: &str, shown: impl Fn(u8) -> String) -> String {
+    bytes.iter().map(|byte| shown(*byte)).collect::<Vec<_>>().join(between)
+}
+
+/// Sixteen bytes a line behind their offset.
+fn lines(bytes: &[u8], shown: impl Fn(&[u8]) -> String) -> String {
+    let lines = bytes.chunks(16).enumerate();
+    lines.map(|(at, line)| format!("{:07o} {}\n", at * 16, shown(line))).collect()
+}
+
+/// What `xxd` and `hexdump -C` write: hexadecimal groups, and the letters beside them.
+fn dump(bytes: &[u8], behind_offset: &str, group: usize, has_letters: bool) -> String {
+    let mut out = String::new();
+    for (at, line) in bytes.chunks(16).enumerate() {
+        let groups: Vec<String> = line
+            .chunks(group)
+            .map(|group| joined(group, "", |byte| format!("{byte:02x}")))
+            .collect();
+        let letters: String = line.iter().map(|byte| char::from(*byte)).collect();
+        let letters = match (has_letters, behind_offset) {
+            (false, _) => String::new(),
+            (true, ":") => format!("  {letters}"),
+            (true, _) => format!("  |{letters}|"),
+        };
+        out.push_str(&format!("{:08x}{behind_offset} {}{letters}\n", at * 16, groups.join(" ")));
+    }
+    out
+}
+
+fn words(bytes: &[u8], shown: impl Fn(u16) -> String) -> String {
+    lines(bytes, |line| {
+        let words =
+            line.chunks(2).map(|pair| u16::from_le_bytes([pair[0], *pair.get(1).unwrap_or(&0)]));
+        words.map(&shown).collect::<Vec<_>>().join(" ")
+    })
+}
+
+fn swapped(bytes: &[u8]) -> String {
+    words(bytes, |word| format!("{word:04x}"))
+}
+
+fn base32(bytes: &[u8]) -> String {
+    const ALPHABET: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+    let bits: Vec<u8> =
+        bytes.iter().flat_map(|byte| (0..8).rev().map(move |at| byte >> at & 1)).collect();
+    bits.chunks(5)
+        .map(|group| {
+            let value =
+                (0..5).fold(0, |value, at| value << 1 | group.get(at).copied().unwrap_or(0));
+            char::from(ALPHABET[usize::from(value)])
+        })
+        .collect()
+}
+
+/// Whether three letters of a value in a row can still be read.
+fn shows(text: &str, value: &str) -> bool {
+    let hex = |part: &[u8]| joined(part, "", |byte| format!("{byte:02x}"));
+    let digits: String = text.chars().filter(char::is_ascii_alphanumeric).collect();
+    value.as_bytes().windows(4).any(|part| {
+        let plain = std::str::from_utf8(part).expect("it is ASCII");
+        text.contains(plain) || digits.to_lowercase().contains(&hex(part))
+    })
+}
+
+#[test]
+fn what_programs_make_of_a_value_to_show_its_bytes_is_found() {
+    let value = "ghp_0123456789abcdefXYZw";
+    let redactor = redactor(&[("key", value)]);
+    for (name, encode) in ENCODERS {
+        for around in ["", "user=", "a longer text before it: "] {
+            let text = format!("before\n{}\nafter", encode(format!("{around}{value}").as_bytes()));
+            let shown = redactor.text(&text, Ends::Whole);
+            assert!(shown.count > 0, "{name}: {text}");
+            assert!(!shows(&shown.text, value), "{name}: {}", shown.text);
+            assert!(
+                shown.text.starts_with("before\n") && shown.text.ends_with("after"),
+                "{name}: {}",
+                shown.text
+            );
+            let (pieces, count) = in_pieces(&redactor, text.as_bytes(), &[7]);
+            assert!(count > 0 && !shows(&pieces, value), "{name} in pieces: {pieces}");
+        }
+    }
+}
+
+#[test]
+fn base64_of_a_value_in_utf_16_is_found() {
+    let value = "tok-1234567890";
+    for order in [u16::to_le_bytes, u16::to_be_bytes] {
+        let bytes: Vec<u8> = value.encode_utf16().flat_map(order).collect();
+        let text = encoded(&bytes, STANDARD, true);
+        let left = whole(&[("key", value)], &text).0;
+        assert_eq!(left.trim_end_matches('='), "[secret key]");
+        let hex = joined(&bytes, "", |byte| format!("{byte:02x}"));
+        assert_eq!(whole(&[("key", value)], &hex).0, "[secret key]");
+    }
+}
+
+#[test]
+fn numbers_and_dumps_without_a_value_stay_as_they_are() {
+    let values = [("key", "tok-1234567890"), ("two", "ghp_0123456789abcdef")];
+    for text in [
+        dump(b"nothing to hide in this dump of bytes", ":", 2, true),
+        swapped(b"nothing to hide in this dump of bytes"),
+        "127.0.0.1 10 200 255 0 16 and 0x7f, 0x10".to_owned(),
+        "00000010: not a dump\n00000020 nor this\n".to_owned(),
+        "&amp; &#65; &nbsp; & \\101 \\x41 \\u{41}".to_owned(),
+    ] {
+        assert_eq!(whole(&values, &text), (text.clone(), 0));
+        let (pieces, _) = in_pieces(&redactor(&values), text.as_bytes(), &[3, 1, 8]);
+        assert_eq!(pieces, text);
+    }
+}
+
+/// Run by hand: `cargo test --release -p agentry-runtime --lib megabyte -- --ignored --nocapture`.
+#[test]
+#[ignore = "it takes the time"]
+fn how_long_a_megabyte_without_values_takes() {
+    let line = "2026-01-02T03:04:05Z INFO crates/runtime/src/main.rs:42: request id=0x7f took 12 ms, \"ok\"\n";
+    let text = line.repeat((1 << 20) / line.len());
+    let redactor = redactor(&[("one", "ghp_0123456789abcdefXYZw"), ("two", "tok-1234567890")]);
+    let times = (0..10).map(|_| {
+        let started = std::time::Instant::now();
+        assert_eq!(redactor.text(&text, Ends::Whole).count, 0);
+        started.elapsed()
+    });
+    println!("{:?}", times.min());
+}
+
+proptest! {
+    #[test]
+    fn no_encoding_of_a_random_value_can_be_read(
+        value in "[a-zA-Z0-9_./+-]{16,48}",
+        before in "[a-z =]{0,20}",
+        at in 0..ENCODERS.len(),
+    ) {
+        let letters = value.bytes().filter(u8::is_ascii_alphanumeric).count();
+        prop_assume!(letters >= 14);
+        let redactor = redactor(&[("key", &value)]);
+        let (name, encode) = ENCODERS[at];
+        let text = encode(format!("{before}{value}").as_bytes());
+        let shown = redactor.text(&text, Ends::Whole);
+        prop_assert!(shown.count > 0, "{}: {}", name, text);
+        prop_assert!(!shows(&shown.text, &value) || before.len() > 3 && shows(&before, &value), "{}: {}", name, shown.text);
     }
 }

@@ -2,22 +2,85 @@
 //!
 //! Must never: refuse a text; what is no escape stands for itself.
 
+use std::borrow::Cow;
+
+use super::dump::DUMP_LINE_BYTES_MAX;
+use crate::limits::SECRET_BLANK_BYTES_MAX;
+
 /// A text that was read in some way.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct View {
-    pub(super) bytes: Vec<u8>,
-    /// For each byte, where it stands in the text: from and to.
-    pub(super) spans: Vec<(usize, usize)>,
+pub(super) struct View<'a> {
+    pub(super) bytes: Cow<'a, [u8]>,
+    spans: Spans,
     /// Where an escape begins that is not at its end.
     pub(super) open: Option<usize>,
+    reach: Reach,
 }
 
-impl View {
+/// For each byte, where it stands in the text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Spans {
+    /// At the same place.
+    Same,
+    /// As one byte, at these places.
+    Places(Vec<usize>),
+    /// From and to.
+    Ranges(Vec<(usize, usize)>),
+}
+
+/// How far a value may be spread over a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// Each byte is itself or an escape.
+    Escaped,
+    /// Signs of all kinds may be between the bytes.
+    Spread,
+    /// Each byte stands for its whole line.
+    Lines,
+}
+
+impl<'a> View<'a> {
+    pub(super) fn ranges(
+        (bytes, spans): (Vec<u8>, Vec<(usize, usize)>),
+        open: Option<usize>,
+    ) -> Self {
+        Self { bytes: bytes.into(), spans: Spans::Ranges(spans), open, reach: Reach::Escaped }
+    }
+
+    pub(super) fn places((bytes, places): (Vec<u8>, Vec<usize>), open: Option<usize>) -> Self {
+        Self { bytes: bytes.into(), spans: Spans::Places(places), open, reach: Reach::Escaped }
+    }
+
+    /// How many bytes of a text a value of so many bytes may take; `\u0041` has six for one.
+    pub(super) fn reach(&self, bytes: usize) -> usize {
+        match self.reach {
+            Reach::Escaped => 6 * bytes + SECRET_BLANK_BYTES_MAX,
+            Reach::Spread => 12 * bytes + 4 * SECRET_BLANK_BYTES_MAX,
+            Reach::Lines => 8 * bytes + 2 * DUMP_LINE_BYTES_MAX,
+        }
+    }
+
+    /// The same with values that may be spread over more of the text.
+    pub(super) fn reaching(self, reach: Reach) -> Self {
+        Self { reach, ..self }
+    }
+
+    /// Where a byte stands in the text: from and to.
+    pub(super) fn span(&self, at: usize) -> (usize, usize) {
+        match &self.spans {
+            Spans::Same => (at, at + 1),
+            Spans::Places(places) => (places[at], places[at] + 1),
+            Spans::Ranges(ranges) => ranges[at],
+        }
+    }
+
     /// The bytes before an escape that is not at its end.
     pub(super) fn certain(&self) -> &[u8] {
-        let end = match self.open {
-            Some(open) => self.spans.partition_point(|span| span.0 < open),
-            None => self.bytes.len(),
+        let end = match (self.open, &self.spans) {
+            (None, _) => self.bytes.len(),
+            (Some(open), Spans::Same) => open,
+            (Some(open), Spans::Places(places)) => places.partition_point(|place| *place < open),
+            (Some(open), Spans::Ranges(ranges)) => ranges.partition_point(|span| span.0 < open),
         };
         &self.bytes[..end]
     }
@@ -34,13 +97,12 @@ enum Read {
 }
 
 /// As it is.
-pub(super) fn plain(text: &[u8]) -> View {
-    let spans = (0..text.len()).map(|at| (at, at + 1)).collect();
-    View { bytes: text.to_vec(), spans, open: None }
+pub(super) fn plain(text: &[u8]) -> View<'_> {
+    View { bytes: text.into(), spans: Spans::Same, open: None, reach: Reach::Escaped }
 }
 
 /// With `%41` read as `A`; nothing if there is no percent sign.
-pub(super) fn percent_decoded(text: &[u8]) -> Option<View> {
+pub(super) fn percent_decoded(text: &[u8]) -> Option<View<'static>> {
     text.contains(&b'%').then(|| {
         read(text, |rest| match rest {
             [b'%', after @ ..] => hexadecimal(after, 2, 1, |number| vec![number.to_le_bytes()[0]]),
@@ -49,40 +111,53 @@ pub(super) fn percent_decoded(text: &[u8]) -> Option<View> {
     })
 }
 
-/// With `\"`, `\n`, `\x41` and `\u0041` read as what they stand for; nothing if there is no backslash.
-pub(super) fn unescaped(text: &[u8]) -> Option<View> {
+/// With `\"`, `\n`, `\x41`, `\101` and `\u0041` read as what they stand for; nothing if there is no backslash.
+pub(super) fn unescaped(text: &[u8]) -> Option<View<'static>> {
     text.contains(&b'\\').then(|| read(text, escape))
 }
 
-/// Without blanks; nothing if there is none.
-pub(super) fn dense(text: &[u8]) -> Option<View> {
-    if !text.iter().any(u8::is_ascii_whitespace) {
-        return None;
-    }
-    let kept = text.iter().enumerate().filter(|(_, byte)| !byte.is_ascii_whitespace());
-    let (spans, bytes) = kept.map(|(at, byte)| ((at, at + 1), *byte)).unzip();
-    Some(View { bytes, spans, open: None })
+/// With `&#65;`, `&#x41;` and `&amp;` read as what they stand for; nothing if there is no ampersand.
+pub(super) fn without_entities(text: &[u8]) -> Option<View<'static>> {
+    text.contains(&b'&').then(|| read(text, entity))
 }
 
-fn read(text: &[u8], next: impl Fn(&[u8]) -> Read) -> View {
-    let mut view = View { bytes: Vec::new(), spans: Vec::new(), open: None };
+/// Without blanks; nothing if there is none.
+pub(super) fn dense(text: &[u8]) -> Option<View<'static>> {
+    kept(text, |byte| !byte.is_ascii_whitespace())
+}
+
+/// Without zero bytes, which UTF-16 has beside each letter; nothing if there is none.
+pub(super) fn without_zeros(text: &[u8]) -> Option<View<'static>> {
+    text.contains(&0).then(|| kept(text, |byte| byte != 0)).flatten()
+}
+
+fn kept(text: &[u8], is_kept: impl Fn(u8) -> bool) -> Option<View<'static>> {
+    if text.iter().all(|byte| is_kept(*byte)) {
+        return None;
+    }
+    let kept = text.iter().enumerate().filter(|(_, byte)| is_kept(**byte));
+    Some(View::places(kept.map(|(at, byte)| (*byte, at)).unzip(), None))
+}
+
+fn read(text: &[u8], next: impl Fn(&[u8]) -> Read) -> View<'static> {
+    let (mut all, mut spans, mut open) = (Vec::new(), Vec::new(), None);
     let mut at = 0;
     while at < text.len() {
         let read = next(&text[at..]);
         if let Read::Bytes(bytes, taken) = read {
-            view.spans.extend(bytes.iter().map(|_| (at, at + taken)));
-            view.bytes.extend(bytes);
+            spans.extend(bytes.iter().map(|_| (at, at + taken)));
+            all.extend(bytes);
             at += taken;
             continue;
         }
         if let Read::Open = read {
-            view.open = view.open.or(Some(at));
+            open = open.or(Some(at));
         }
-        view.spans.push((at, at + 1));
-        view.bytes.push(text[at]);
+        spans.push((at, at + 1));
+        all.push(text[at]);
         at += 1;
     }
-    view
+    View::ranges((all, spans), open)
 }
 
 fn escape(rest: &[u8]) -> Read {
@@ -98,8 +173,62 @@ fn escape(rest: &[u8]) -> Read {
         [b'\\', b'x', after @ ..] => {
             hexadecimal(after, 2, 2, |number| vec![number.to_le_bytes()[0]])
         }
+        [b'\\', b'u', b'{', after @ ..] => braced(after),
         [b'\\', b'u', after @ ..] => unicode(after),
+        [b'\\', b'0'..=b'3', ..] => octal(&rest[1..]),
         _ => Read::Same,
+    }
+}
+
+/// `\101`.
+fn octal(after: &[u8]) -> Read {
+    let shown = &after[..after.len().min(3)];
+    let is_octal = shown.iter().all(|byte| (b'0'..=b'7').contains(byte));
+    match (is_octal, shown.len()) {
+        (true, 3) => {
+            let byte = shown.iter().fold(0_u8, |number, digit| number << 3 | (digit - b'0'));
+            Read::Bytes(vec![byte], 4)
+        }
+        (true, _) => Read::Open,
+        (false, _) => Read::Same,
+    }
+}
+
+/// `\u{e9}`.
+fn braced(after: &[u8]) -> Read {
+    let digits = after.iter().take(6).take_while(|byte| byte.is_ascii_hexdigit()).count();
+    match (after.get(digits), number(&after[..digits])) {
+        (Some(b'}'), Some(number)) => Read::Bytes(character(number), digits + 4),
+        (None, _) => Read::Open,
+        (Some(_), _) => Read::Same,
+    }
+}
+
+/// `&#65;`, `&#x41;` and the five that every writer of HTML uses.
+fn entity(rest: &[u8]) -> Read {
+    const NAMED: [(&[u8], u8); 5] =
+        [(b"&amp;", b'&'), (b"&lt;", b'<'), (b"&gt;", b'>'), (b"&quot;", b'"'), (b"&apos;", b'\'')];
+    let Some(b'&') = rest.first() else { return Read::Same };
+    if let Some((name, byte)) = NAMED.iter().find(|(name, _)| rest.starts_with(name)) {
+        return Read::Bytes(vec![*byte], name.len());
+    }
+    if NAMED.iter().any(|(name, _)| name.starts_with(rest)) || b"&#x".starts_with(rest) {
+        return Read::Open;
+    }
+    let (radix, lead) = match rest {
+        [_, b'#', b'x' | b'X', ..] => (16, 3),
+        [_, b'#', ..] => (10, 2),
+        _ => return Read::Same,
+    };
+    let is_digit = |byte: &&u8| char::from(**byte).is_digit(radix);
+    let digits = rest[lead..].iter().take(7).take_while(is_digit).count();
+    let text = std::str::from_utf8(&rest[lead..lead + digits]).unwrap_or_default();
+    match (u32::from_str_radix(text, radix), rest.get(lead + digits)) {
+        (_, None) => Read::Open,
+        (Ok(number), Some(end)) => {
+            Read::Bytes(character(number), lead + digits + usize::from(*end == b';'))
+        }
+        (Err(_), Some(_)) => Read::Same,
     }
 }
 

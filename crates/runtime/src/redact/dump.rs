@@ -1,0 +1,184 @@
+//! A text as it reads when it is the output of a program that shows bytes as numbers: `xxd`, `hexdump`, `od`.
+//!
+//! Must never: refuse a text; what is no number is passed over.
+
+use super::view::{Reach, View};
+
+/// The longest line of a dump that is looked at, in bytes.
+pub(super) const DUMP_LINE_BYTES_MAX: usize = 400;
+/// An offset at the beginning of a line has at least so many digits; `od` writes seven.
+const OFFSET_DIGITS_MIN: usize = 6;
+/// An offset has at most so many digits.
+const OFFSET_DIGITS_MAX: usize = 16;
+
+/// In which order the bytes of a number are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    /// As they are written.
+    Written,
+    /// The last one first, as numbers are in memory.
+    Swapped,
+}
+
+/// Letters and digits alone: signs between letters, colons between hexadecimal digits, `0x`, `\\x` and the
+/// offsets of dumps are left out.
+pub(super) fn loose(text: &[u8]) -> View<'static> {
+    let (mut bytes, mut places) = (Vec::with_capacity(text.len()), Vec::with_capacity(text.len()));
+    let mut open = None;
+    let mut at = 0;
+    // An offset before everything else stands between no two bytes.
+    let mut is_line_start = false;
+    while at < text.len() {
+        let byte = text[at];
+        if is_line_start {
+            is_line_start = byte == b'\n';
+            match od_offset(&text[at..]) {
+                Some(length) if at + length == text.len() => open = open.or(Some(at)),
+                Some(length) => {
+                    at += length;
+                    continue;
+                }
+                None => {}
+            }
+        } else {
+            is_line_start = byte == b'\n';
+        }
+        if matches!(byte, b'0' | b'\\') {
+            match &text[at + 1..] {
+                [b'x' | b'X', digit, ..] if digit.is_ascii_hexdigit() => {
+                    at += 2;
+                    continue;
+                }
+                [] | [b'x' | b'X'] => open = open.or(Some(at)),
+                _ => {}
+            }
+        }
+        if byte.is_ascii_alphanumeric() || !byte.is_ascii() {
+            bytes.push(byte);
+            places.push(at);
+        }
+        at += 1;
+    }
+    View::places((bytes, places), open).reaching(Reach::Spread)
+}
+
+/// The length of an offset as `od` writes it, or of what may become one.
+fn od_offset(line: &[u8]) -> Option<usize> {
+    let digits = line.iter().take(8).take_while(|byte| (b'0'..=b'7').contains(byte)).count();
+    match line.get(digits) {
+        None => (1..=7).contains(&digits).then_some(digits),
+        Some(b' ') => (digits == 7).then_some(digits),
+        Some(_) => None,
+    }
+}
+
+/// The length of an offset at the beginning of a line of a dump.
+fn offset(line: &[u8]) -> Option<usize> {
+    let digits =
+        line.iter().take(OFFSET_DIGITS_MAX + 1).take_while(|byte| byte.is_ascii_hexdigit()).count();
+    let is_offset = (OFFSET_DIGITS_MIN..=OFFSET_DIGITS_MAX).contains(&digits);
+    (is_offset && matches!(line.get(digits), Some(b':' | b' '))).then_some(digits)
+}
+
+/// Bytes as decimal numbers, whatever is between them; nothing if there are not enough of them.
+pub(super) fn decimal(text: &[u8]) -> Option<View<'static>> {
+    numbers(text, |digits| match digits.len() {
+        1..=3 => Some(vec![std::str::from_utf8(digits).ok()?.parse().ok()?]),
+        _ => None,
+    })
+}
+
+/// Bytes as three octal digits, or two of them as six, as `od` writes them.
+pub(super) fn octal(text: &[u8]) -> Option<View<'static>> {
+    numbers(text, |digits| {
+        let value = || u16::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok();
+        match digits.len() {
+            3 => Some(vec![u8::try_from(value()?).ok()?]),
+            6 => Some(value()?.to_le_bytes().to_vec()),
+            _ => None,
+        }
+    })
+}
+
+fn numbers(text: &[u8], read: impl Fn(&[u8]) -> Option<Vec<u8>>) -> Option<View<'static>> {
+    let (mut bytes, mut spans, mut open) = (Vec::new(), Vec::new(), None);
+    let mut at = 0;
+    while let Some(start) = text[at..].iter().position(u8::is_ascii_digit).map(|found| at + found) {
+        let length = text[start..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        at = start + length;
+        if at == text.len() && length <= 6 {
+            open = Some(start);
+        }
+        let is_word = start > 0 && text[start - 1].is_ascii_alphabetic();
+        if let Some(read) = read(&text[start..at]).filter(|_| !is_word) {
+            spans.extend(read.iter().map(|_| (start, at)));
+            bytes.extend(read);
+        }
+    }
+    (!bytes.is_empty() || open.is_some()).then(|| View::ranges((bytes, spans), open))
+}
+
+/// Lines with an offset and hexadecimal numbers, each byte standing for its whole line: what is shown beside
+/// the numbers is the same bytes once more. Nothing if there is no such line.
+pub(super) fn lines(text: &[u8], order: Order) -> Option<View<'static>> {
+    let (mut bytes, mut spans, mut open) = (Vec::new(), Vec::new(), None);
+    let mut start = 0;
+    while start < text.len() {
+        let end = text[start..].iter().position(|byte| *byte == b'\n').map(|length| start + length);
+        let line = &text[start..end.unwrap_or(text.len())];
+        if line.len() <= DUMP_LINE_BYTES_MAX {
+            let read = hexadecimal(line, order).unwrap_or_default();
+            let stop = start + line.len();
+            if end.is_none() && (!read.is_empty() || may_become_offset(line)) {
+                open = Some(start);
+            }
+            spans.extend(read.iter().map(|_| (start, stop)));
+            bytes.extend(read);
+        }
+        start = end.map_or(text.len(), |end| end + 1);
+    }
+    (!bytes.is_empty() || open.is_some())
+        .then(|| View::ranges((bytes, spans), open).reaching(Reach::Lines))
+}
+
+fn may_become_offset(line: &[u8]) -> bool {
+    let digits = line.strip_suffix(b":").or(line.strip_suffix(b" ")).unwrap_or(line);
+    (1..=OFFSET_DIGITS_MAX).contains(&digits.len()) && digits.iter().all(u8::is_ascii_hexdigit)
+}
+
+/// The bytes of a line of a dump.
+fn hexadecimal(line: &[u8], order: Order) -> Option<Vec<u8>> {
+    let offset = offset(line)?;
+    let has_colon = line[offset] == b':';
+    let rest = &line[offset + 1..];
+    let rest = &rest[rest.iter().position(|byte| *byte != b' ')?..];
+    let mut bytes = Vec::new();
+    let mut blanks = 0;
+    let mut at = 0;
+    while at < rest.len() {
+        if rest[at] == b' ' {
+            blanks += 1;
+            at += 1;
+            continue;
+        }
+        // `xxd` has the letters behind two blanks, `hexdump` and `od` behind a bar or an angle.
+        if has_colon && blanks > 1 {
+            break;
+        }
+        blanks = 0;
+        let length = rest[at..].iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+        let is_whole = matches!(rest.get(at + length), None | Some(b' '));
+        if length < 2 || !length.is_multiple_of(2) || length > 16 && !has_colon || !is_whole {
+            break;
+        }
+        let group = rest[at..at + length]
+            .chunks(2)
+            .filter_map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok());
+        match order {
+            Order::Written => bytes.extend(group),
+            Order::Swapped => bytes.extend(group.collect::<Vec<u8>>().into_iter().rev()),
+        }
+        at += length;
+    }
+    (!bytes.is_empty()).then_some(bytes)
+}
