@@ -1237,8 +1237,18 @@ export interface components {
              * @description The entry that asked.
              */
             askedSeq: number;
+            /**
+             * Format: uint64
+             * @description The same in bytes.
+             */
+            bytes: number;
             /** @description Its id. */
             callId: string;
+            /**
+             * Format: uint64
+             * @description How long the command, or else the arguments as JSON, are in characters.
+             */
+            chars: number;
             /** @description What the call would change, as a unified diff; null in lists, and where nothing can be said. */
             diff: string | null;
             /** @description The hash of tool and arguments; an answer names it. */
@@ -1256,6 +1266,10 @@ export interface components {
             input: unknown;
             /** @description call: may the agent make it; request: may somebody have it made who has no permission. */
             kind: string;
+            /** @description The arguments as text in which everything can be seen: escaped, with long runs folded. */
+            legible: string;
+            /** @description What is easily overlooked: hosts that are not what they look like, mixed alphabets. */
+            notes: string[];
             /** @description Why, in words. */
             reason: string;
             /** @description Who lacks the permission, if it is a request for one. */

@@ -147,7 +147,7 @@ pub(crate) fn run(host: &Host, opened: Opened) -> Result<ExitCode, Fault> {
     drop(guard);
     cleared?;
     if said {
-        let mut out = anstream::stdout().lock();
+        let mut out = crate::output::stdout().lock();
         let what =
             if unfinished { "The turn is not finished. It goes on with" } else { "Go on with" };
         writeln!(out, "{what}: agentry chat --resume {key}")?;

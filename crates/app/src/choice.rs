@@ -44,7 +44,7 @@ pub(crate) fn for_run(
             choice.model
         );
         // With nowhere left to write to, the record still has it.
-        writeln!(anstream::stderr().lock(), "note: {}", visible(&text)).unwrap_or_default();
+        writeln!(crate::output::stderr().lock(), "note: {}", visible(&text)).unwrap_or_default();
     }
     fetch(host, engine, &choice.model)?;
     Ok(choice)

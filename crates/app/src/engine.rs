@@ -251,7 +251,7 @@ pub(crate) fn definitions(
 /// Tells the operator what the project and the agent ask for and do not get.
 pub(crate) fn warn_left_out(engine: &Engine, agent: &Agent) -> Result<(), Fault> {
     let (_, notes) = engine.definitions.confinement(agent).map_err(fault)?;
-    let mut stderr = anstream::stderr().lock();
+    let mut stderr = crate::output::stderr().lock();
     for note in notes {
         // With nowhere left to write to, `agentry sandbox explain` still tells.
         writeln!(stderr, "warning: {}", visible(&note.to_string())).unwrap_or_default();

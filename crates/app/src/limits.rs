@@ -211,3 +211,7 @@ pub(crate) const SESSION_SEARCH_MAX: usize = 5_000;
 pub(crate) const SESSION_TURNS_MAX: usize = 200;
 /// How many entries of a run are looked at for what took time.
 pub(crate) const RUN_ENTRIES_MAX: usize = 20_000;
+/// The longest sequence that sets a color, in bytes.
+pub(crate) const STYLE_BYTES_MAX: usize = 24;
+/// How much of a call's hash is shown with the question about it, in characters.
+pub(crate) const ASKED_HASH_CHARS: usize = 12;

@@ -3,6 +3,7 @@
 //! Must never: hold logic. What a verb does stands in its file; what is decided stands in the kernel.
 
 mod access;
+mod asked;
 mod channels;
 mod chat;
 mod choice;
@@ -16,6 +17,7 @@ mod image;
 mod interrupt;
 mod limits;
 mod lines;
+mod output;
 mod programs;
 mod progress;
 mod prompt;
@@ -56,7 +58,7 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(fault) => {
             if fault.is_worth_saying() {
-                let mut stderr = anstream::stderr().lock();
+                let mut stderr = output::stderr().lock();
                 // With nowhere left to write to, the exit code is all that can be said.
                 writeln!(stderr, "{fault}").unwrap_or_default();
             }

@@ -13,6 +13,7 @@ use agentry_protocol::event::{Ending, Event, TurnPlan};
 use agentry_protocol::tool::ToolName;
 use serde_json::Value;
 
+use crate::asked;
 use crate::limits::PROGRESS_CHARS_MAX;
 use crate::lines;
 use crate::programs;
@@ -42,7 +43,7 @@ impl Progress {
         if let (true, Delta::Text(text)) = (self.live, delta) {
             self.streamed = true;
             self.out(|out| {
-                write!(out, "{}", visible(text))?;
+                write!(out, "{}", escaped(text))?;
                 out.flush()
             });
         }
@@ -57,7 +58,7 @@ impl Progress {
 
     pub(crate) fn note(&mut self, text: &str) {
         // With nowhere left to write to, the exit code is all that can be said.
-        writeln!(anstream::stderr().lock(), "{}", escaped(text)).unwrap_or_default();
+        writeln!(crate::output::stderr().lock(), "{}", escaped(text)).unwrap_or_default();
     }
 
     #[expect(clippy::too_many_lines, reason = "an arm for each event, and no logic in them")]
@@ -171,7 +172,7 @@ impl Progress {
 
     fn out(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
         if self.result.is_ok() {
-            self.result = write(&mut anstream::stdout().lock());
+            self.result = write(&mut crate::output::stdout().lock());
         }
     }
 }
@@ -198,7 +199,7 @@ fn proposed(tool: &ToolName, input: &Value) -> String {
     let fields = input.as_object();
     let shown = fields.and_then(|fields| telling.iter().find_map(|key| fields.get(*key)?.as_str()));
     let shown = shown.map_or_else(|| input.to_string(), str::to_owned);
-    format!("● {tool} {}", short(&shown))
+    format!("● {tool} {}", short(&asked::shown(&shown)))
 }
 
 fn finished(outcome: &ToolOutcome) -> String {

@@ -24,9 +24,9 @@ use agentry_runtime::request;
 use agentry_runtime::{Host as Parts, Witness};
 use agentry_tools::Workspace;
 
+use crate::asked;
 use crate::lines::{self, Lines};
 use crate::progress::Progress;
-use crate::render::escaped;
 
 /// How a run is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,7 +101,7 @@ pub(crate) fn open(
 
 fn show_lines(receiver: &Receiver<Shown>) -> io::Result<()> {
     let mut lines = Lines::default();
-    let mut out = io::stdout().lock();
+    let mut out = crate::output::stdout().lock();
     let mut result = Ok(());
     for shown in receiver {
         let texts: Vec<String> = match shown {
@@ -168,7 +168,7 @@ impl Desk {
     }
 
     fn ask(&self, approval: &Approval) {
-        let mut err = anstream::stderr().lock();
+        let mut err = crate::output::stderr().lock();
         let asked = self.show(approval, &mut err).and_then(|()| {
             let lasting = match approval.request() {
                 Some(_) => Lasting::Permission,
@@ -183,7 +183,7 @@ impl Desk {
         if let Err(error) =
             request::answer(book, &approval.id, answer.by(TERMINAL), self.parts.new_number)
         {
-            let mut err = anstream::stderr().lock();
+            let mut err = crate::output::stderr().lock();
             writeln!(err, "the answer was not taken: {error}").unwrap_or_default();
         }
     }
@@ -194,19 +194,22 @@ impl Desk {
         let call = &approval.call;
         writeln!(out, "\n{bold}May `{}` be called?{bold:#}  {}", call.tool, approval.id)?;
         for line in approval.request().map(crate::verb::request_lines).unwrap_or_default() {
-            writeln!(out, "  {}", escaped(&line))?;
+            writeln!(out, "  {}", asked::shown(&line))?;
         }
         let input = serde_json::to_string_pretty(&call.input).unwrap_or_default();
         let input = self.parts.redactor.hide(&unquoted(&call.input).unwrap_or(input));
-        for line in escaped(&input).lines() {
+        for line in asked::shown(&input).lines() {
             writeln!(out, "  {line}")?;
+        }
+        for line in asked::facts(approval) {
+            writeln!(out, "  {}", self.parts.redactor.hide(&line))?;
         }
         if let Some(finding) = approval.ruling.deciding() {
             let rule = finding.rule.as_deref().unwrap_or("built-in");
-            writeln!(out, "  why: {} ({rule})", escaped(&finding.why))?;
+            writeln!(out, "  why: {} ({rule})", asked::shown(&finding.why))?;
         }
         if let Some(diff) = self.preview(approval) {
-            writeln!(out, "{}", escaped(&diff))?;
+            writeln!(out, "{}", asked::shown(&diff))?;
         }
         Ok(())
     }

@@ -60,7 +60,7 @@ pub(crate) fn gate<'a>(
         match (checked, somebody_is_here) {
             (Ok(()), _) => {}
             (Err(agentry_runtime::Error::Untrusted { .. }), true) => {
-                looking.ask(agent, &mut anstream::stderr().lock())?;
+                looking.ask(agent, &mut crate::output::stderr().lock())?;
             }
             (Err(error), _) => return Err(engine::fault(error)),
         }

@@ -37,7 +37,7 @@ pub(crate) fn of(settings: &Settings) -> Result<Zone, Fault> {
         let text = format!(
             "warning: this machine's time zone is not known, so times of policies are in UTC: {why}"
         );
-        let mut stderr = anstream::stderr().lock();
+        let mut stderr = crate::output::stderr().lock();
         // With nowhere left to write to, nobody would read it.
         writeln!(stderr, "{text}\n help: set `timezone` in your settings").unwrap_or_default();
         TimeZone::UTC

@@ -12,7 +12,7 @@ use crate::verb::show_run;
 
 /// Runs a chat line by line.
 pub(crate) fn run(opened: Opened) -> Result<ExitCode, Fault> {
-    let mut out = anstream::stderr();
+    let mut out = crate::output::stderr();
     let talk = opened.talk;
     writeln!(out, "agentry: {} in {}", talk.agent, talk.workspace().display())?;
     for note in &opened.notes {

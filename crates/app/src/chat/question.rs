@@ -18,6 +18,7 @@ use ratatui::style::Style;
 
 use super::ink::{BAD, BOLD, DIM, GOOD, Row, WARN, joined, row, span};
 use super::wrap::{chopped, wrapped};
+use crate::asked;
 use crate::limits::{CHAT_PAYLOAD_LINE_BYTES_MAX, CHAT_QUESTION_WAIT_MS};
 
 /// A question that waits.
@@ -67,18 +68,22 @@ impl Question {
         ])];
         if let Some(request) = approval.request() {
             for line in crate::verb::request_lines(request) {
-                rows.extend(wrapped(&row(format!("  {line}"), Style::new()), columns, 4));
+                let line = row(format!("  {}", asked::shown(&line)), Style::new());
+                rows.extend(wrapped(&line, columns, 4));
             }
         }
-        for line in input.lines() {
+        for line in asked::shown(input).lines() {
             rows.extend(indented(&row(line, Style::new()), columns));
+        }
+        for line in asked::facts(approval) {
+            rows.extend(wrapped(&row(format!("  {line}"), DIM), columns, 4));
         }
         if let Some(finding) = approval.ruling.deciding() {
             let rule = finding.rule.as_deref().unwrap_or("built-in");
-            let why = row(format!("  why: {} ({rule})", finding.why), DIM);
+            let why = row(format!("  why: {} ({rule})", asked::shown(&finding.why)), DIM);
             rows.extend(wrapped(&why, columns, 4));
         }
-        for line in diff.unwrap_or_default().lines() {
+        for line in asked::shown(diff.unwrap_or_default()).lines() {
             rows.extend(indented(&row(line, diff_style(line)), columns));
         }
         rows

@@ -13,10 +13,10 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use super::Format;
+use crate::asked;
 use crate::engine;
 use crate::fault::{Blame, Fault};
 use crate::host::Host;
-use crate::render::escaped;
 use crate::secret;
 
 #[derive(Args)]
@@ -72,7 +72,7 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     let redactor = secret::redactor(host)?;
     let answered = request::answer((&ledger, &redactor), &id, answer, engine::new_number);
     let answered = answered.map_err(engine::fault)?;
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout().lock();
     writeln!(out, "{id}: {}", if allow { "yes" } else { "no" })?;
     super::requests::say_what_next(&ledger, &answered.row, &mut out)?;
     Ok(ExitCode::SUCCESS)
@@ -97,7 +97,7 @@ pub(crate) fn list(host: &Host, options: &ListOptions) -> Result<ExitCode, Fault
     let ledger = engine::open_ledger(host)?;
     let rows = if options.all { ledger.approvals() } else { ledger.approvals_waiting() };
     let rows = rows.map_err(engine::store_fault)?;
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout().lock();
     match options.format {
         Format::Json => {
             let all: Vec<_> = rows.iter().map(as_json).collect();
@@ -126,10 +126,13 @@ fn write_one(out: &mut dyn Write, row: &ApprovalRow) -> std::io::Result<()> {
     let run = row.run.as_ref().map_or("", |run| run.as_str());
     let approval = &row.approval;
     writeln!(out, "{}  {}  {}  {run}", approval.id, row.status.as_str(), approval.call.tool)?;
-    writeln!(out, "  {}", escaped(&approval.call.input.to_string()))?;
+    writeln!(out, "  {}", asked::in_one_line(&approval.call.input))?;
+    for line in asked::facts(approval) {
+        writeln!(out, "  {line}")?;
+    }
     if let Some(finding) = approval.ruling.deciding() {
         let rule = finding.rule.as_deref().unwrap_or("built-in");
-        writeln!(out, "  why: {} ({rule})", escaped(&finding.why))?;
+        writeln!(out, "  why: {} ({rule})", asked::shown(&finding.why))?;
     }
     Ok(())
 }

@@ -155,7 +155,7 @@ fn list(host: &Host, options: &ListOptions) -> Result<(), Fault> {
     let filter = AuditFilter { last: Some(options.last), ..options.which.filter(&zone)? };
     let ledger = engine::open_ledger(host)?;
     let rows = ledger.audit(&filter).map_err(store_fault)?;
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout().lock();
     if options.json {
         let all: Vec<Value> = rows.iter().map(as_json).collect();
         writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;

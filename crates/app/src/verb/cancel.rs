@@ -38,7 +38,7 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
         }
         other => other.map(Some),
     })?;
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout().lock();
     let Some(outcome) = outcome else {
         writeln!(out, "{run}: asked to end; the process that works on it will")?;
         return Ok(ExitCode::SUCCESS);

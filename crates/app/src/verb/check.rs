@@ -74,7 +74,7 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
         .into_iter()
         .filter(|one| is_wanted(&one.file, &only))
         .partition(|one| is_of_home(&one.file) && one.code != Code::DuplicateId);
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout().lock();
     let count = match options.format {
         Format::Json => render::json(&shown, &mut out)?,
         Format::Text => {

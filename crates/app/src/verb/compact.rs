@@ -99,15 +99,15 @@ fn session(ledger: &Ledger, named: Option<&str>) -> Result<SessionRow, Fault> {
 }
 
 fn nothing(session: &SessionRow) -> Result<ExitCode, Fault> {
-    writeln!(anstream::stdout(), "{}: there is nothing to sum up", session.key)?;
+    writeln!(crate::output::stdout(), "{}: there is nothing to sum up", session.key)?;
     Ok(ExitCode::SUCCESS)
 }
 
 fn say(engine: &Engine, outcome: &Outcome) -> Result<(), Fault> {
     let ledger = &engine.parts.ledger;
     match made(ledger, outcome).map_err(store_fault)? {
-        Some(one) => writeln!(anstream::stdout(), "{}", compacted(&one))?,
-        None => writeln!(anstream::stdout(), "there is nothing to sum up")?,
+        Some(one) => writeln!(crate::output::stdout(), "{}", compacted(&one))?,
+        None => writeln!(crate::output::stdout(), "there is nothing to sum up")?,
     }
     Ok(())
 }

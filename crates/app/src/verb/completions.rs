@@ -20,6 +20,6 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> Result<ExitCode, Fault> {
     let mut script = Vec::new();
     clap_complete::generate(options.shell, &mut Cli::command(), "agentry", &mut script);
-    anstream::stdout().lock().write_all(&script)?;
+    crate::output::stdout().lock().write_all(&script)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -36,8 +36,8 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     })?;
     let mut findings = Findings::default();
     let settings = host.settings(&project, &mut findings);
-    let mut out = anstream::stdout().lock();
-    let mut err = anstream::stderr().lock();
+    let mut out = crate::output::stdout().lock();
+    let mut err = crate::output::stderr().lock();
     render::text(&findings, &findings.sorted(), &mut err)?;
     match options.format {
         Format::Json => {

@@ -59,7 +59,7 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     let url = std::fs::read_to_string(path(&ledger)).map_err(|_| no_server())?;
     let link = link(&ledger, url.trim())?;
     if options.print || !open(&link) {
-        writeln!(anstream::stdout(), "{link}")?;
+        writeln!(crate::output::stdout(), "{link}")?;
     }
     Ok(ExitCode::SUCCESS)
 }

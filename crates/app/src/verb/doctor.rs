@@ -66,7 +66,7 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     let used = tried.iter().find(|one| one.level <= minimum && one.result.is_ok());
     let used = used.map(|one| one.level).filter(|_| !off);
     let machine = Machine::read();
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout().lock();
     match options.format {
         Format::Json => {
             let levels: Vec<_> = tried

@@ -155,7 +155,7 @@ fn find<'a>(all: &'a [Entity], text: &str) -> Result<&'a Entity, Fault> {
 }
 
 fn list(all: &[Entity], options: &ListOptions) -> Result<(), Fault> {
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout().lock();
     if options.json {
         writeln!(out, "{}", serde_json::to_string_pretty(all)?)?;
         return Ok(());
@@ -179,7 +179,7 @@ fn in_one_line(entity: &Entity) -> String {
 }
 
 fn show(entity: &Entity, options: &ShowOptions) -> Result<(), Fault> {
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout().lock();
     if options.json {
         writeln!(out, "{}", serde_json::to_string_pretty(entity)?)?;
         return Ok(());
@@ -286,7 +286,7 @@ fn tag(ledger: &Ledger, entity: &Entity, options: &TagOptions) -> Result<(), Fau
         }
     }
     if changed == *entity {
-        writeln!(anstream::stdout().lock(), "{}", visible_line(&in_one_line(entity)))?;
+        writeln!(crate::output::stdout().lock(), "{}", visible_line(&in_one_line(entity)))?;
         return Ok(());
     }
     keep(ledger, changed)
@@ -296,7 +296,7 @@ fn remove(ledger: &Ledger, entity: &Entity) -> Result<(), Fault> {
     let (id, name) = (entity.id.clone(), &entity.name);
     append(ledger, AccessChange::EntityRemoved { entity: id.clone() })?;
     writeln!(
-        anstream::stdout().lock(),
+        crate::output::stdout().lock(),
         "{}",
         visible_line(&format!("{id} ({name}) is forgotten"))
     )?;
@@ -306,7 +306,7 @@ fn remove(ledger: &Ledger, entity: &Entity) -> Result<(), Fault> {
 fn keep(ledger: &Ledger, entity: Entity) -> Result<(), Fault> {
     let line = in_one_line(&entity);
     append(ledger, AccessChange::EntityChanged { entity: Box::new(entity) })?;
-    writeln!(anstream::stdout().lock(), "{}", visible_line(&line))?;
+    writeln!(crate::output::stdout().lock(), "{}", visible_line(&line))?;
     Ok(())
 }
 

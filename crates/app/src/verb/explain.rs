@@ -23,7 +23,7 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(options: &Options) -> Result<ExitCode, Fault> {
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout().lock();
     let Some(written) = &options.code else {
         for code in Code::ALL {
             writeln!(out, "{code}  {}", code.title())?;

@@ -27,7 +27,7 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     let key = options.session.clone();
     let Forked { session, key, agent } =
         fork(&ledger, &id, key, engine::new_number).map_err(fault)?;
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout().lock();
     writeln!(out, "{session}")?;
     writeln!(out, "  agentry run --agent {agent} --session {key} …")?;
     Ok(ExitCode::SUCCESS)

@@ -106,7 +106,7 @@ pub(crate) struct AuditOptions {
 
 pub(crate) fn run(host: &Host, what: &Grants) -> Result<ExitCode, Fault> {
     let ledger = engine::open_ledger(host)?;
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout().lock();
     match what {
         Grants::List(options) => list(&ledger, options, &mut out)?,
         Grants::Show(options) => {

@@ -107,7 +107,7 @@ pub(crate) fn run(host: &Host, what: &Hooks) -> Result<ExitCode, Fault> {
 }
 
 fn say(name: &str, what: &str) -> Result<(), Fault> {
-    writeln!(anstream::stdout().lock(), "{name}: {what}")?;
+    writeln!(crate::output::stdout().lock(), "{name}: {what}")?;
     Ok(())
 }
 

@@ -130,7 +130,7 @@ fn undo(dir: &Path, was_there: bool) -> io::Result<()> {
 }
 
 fn report(host: &Host, dir: &Path, origin: &str) -> Result<ExitCode, Fault> {
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout().lock();
     let shown = dir.display();
     writeln!(out, "made {shown} from {origin}")?;
     let loaded = host.load(dir, SkillLevel::Extended)?;
@@ -165,7 +165,7 @@ fn settle(host: &Host, options: &Options) -> Result<(), Fault> {
         }
         if options.from.is_some() {
             let place = agentry_runtime::trust::place(&definitions, agent);
-            let mut out = anstream::stdout().lock();
+            let mut out = crate::output::stdout().lock();
             writeln!(
                 out,
                 "it brings programs; before they run, look at them: agentry trust {place}"
@@ -382,7 +382,7 @@ fn copy(from: &Path, to: &Path, depth: usize) -> Result<(), Fault> {
         } else if kind.is_file() {
             fs::copy(entry.path(), &target).map_err(|error| cannot_write(&target, &error))?;
         } else {
-            let mut err = anstream::stderr().lock();
+            let mut err = crate::output::stderr().lock();
             writeln!(
                 err,
                 "warning: {} is not a regular file and was not copied",

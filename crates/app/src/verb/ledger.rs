@@ -17,7 +17,7 @@ pub(crate) struct Options {}
 pub(crate) fn run(host: &Host, _options: &Options) -> Result<ExitCode, Fault> {
     let ledger = engine::open_ledger(host)?;
     let verified = ledger.verify().map_err(engine::store_fault)?;
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout().lock();
     writeln!(
         out,
         "whole: {} entries, {} artifacts, {} anchors",

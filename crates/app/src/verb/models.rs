@@ -57,7 +57,7 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     let failed = fetched.iter().flatten().any(Result::is_err);
     let page =
         Page { known: &known, servings: &servings, agent, choice: &choice, fetched: &fetched };
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout().lock();
     match options.format {
         Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(&page.as_json())?)?,
         Format::Text => page.write(&mut out)?,

@@ -72,7 +72,7 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     let findings = authority.chain(&call, &active);
     let verdict = findings.iter().map(|finding| finding.verdict).max().unwrap_or(Verdict::Deny);
     let ruling = Ruling { verdict, findings };
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout().lock();
     match options.format {
         Format::Json => {
             let value = as_json(agent, &call, &ruling);

@@ -192,7 +192,7 @@ fn goes_on_after_signals(model: &str, options: &Options) -> Option<Watch> {
             if !silent {
                 let text = format!("\nstopped; `agentry pull {model}` goes on where it was");
                 // With nowhere left to write to, the exit code is all that can be said.
-                writeln!(anstream::stderr().lock(), "{text}").unwrap_or_default();
+                writeln!(crate::output::stderr().lock(), "{text}").unwrap_or_default();
             }
             std::process::exit(CANCELLED.into());
         }
@@ -271,13 +271,13 @@ fn look(options: &Options) -> line::Look {
 
 fn note(options: &Options, text: &str) -> Result<(), Fault> {
     if !options.json && !options.quiet {
-        writeln!(anstream::stderr().lock(), "{}", visible_line(text))?;
+        writeln!(crate::output::stderr().lock(), "{}", visible_line(text))?;
     }
     Ok(())
 }
 
 fn say(line: &Value) -> Result<(), Fault> {
-    Ok(writeln!(anstream::stdout().lock(), "{line}")?)
+    Ok(writeln!(crate::output::stdout().lock(), "{line}")?)
 }
 
 /// The last word: where the weights are.
@@ -295,7 +295,7 @@ fn done(installed: &Installed, options: &Options) -> Result<(), Fault> {
         }));
     }
     if !options.quiet {
-        writeln!(anstream::stdout().lock(), "{path}")?;
+        writeln!(crate::output::stdout().lock(), "{path}")?;
     }
     Ok(())
 }
@@ -313,7 +313,7 @@ struct Row {
 
 fn list(store: &Store, options: &Options) -> Result<(), Fault> {
     let rows = rows(store);
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout().lock();
     if options.json {
         for row in &rows {
             let line = json!({

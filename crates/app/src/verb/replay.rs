@@ -24,7 +24,7 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     let run = ledger.find_run(&options.run).map_err(engine::store_fault)?;
     let engine = engine::engine_to_look(host, ledger, &run)?;
     let replayed = replay(&engine.parts.ledger, &run, &engine.definitions);
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout().lock();
     match replayed.map_err(engine::fault)? {
         Replayed::Identical { moves } => {
             writeln!(out, "identical: {moves} moves")?;

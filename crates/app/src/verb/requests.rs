@@ -13,6 +13,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::grants::span_ms;
+use crate::asked;
 use crate::engine::{self, new_number};
 use crate::fault::{Blame, Fault};
 use crate::host::Host;
@@ -83,7 +84,7 @@ pub(crate) struct DenyOptions {
 pub(crate) fn run(host: &Host, what: &Requests) -> Result<ExitCode, Fault> {
     let ledger = engine::open_ledger(host)?;
     request::expire_requests(&ledger, ledger.now()).map_err(engine::fault)?;
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout().lock();
     match what {
         Requests::List(options) => list(&ledger, options, &mut out)?,
         Requests::Show(options) => {
@@ -204,12 +205,15 @@ fn write_whole(row: &ApprovalRow, out: &mut dyn Write) -> Result<(), Fault> {
     let call = &row.approval.call;
     writeln!(out, "{}  {}", row.approval.id, word(row.status))?;
     for line in request_lines(request) {
-        writeln!(out, "  {}", escaped(&line))?;
+        writeln!(out, "  {}", asked::shown(&line))?;
     }
-    writeln!(out, "  call: {} {}", call.tool, escaped(&call.input.to_string()))?;
+    writeln!(out, "  call: {} {}", call.tool, asked::in_one_line(&call.input))?;
+    for line in asked::facts(&row.approval) {
+        writeln!(out, "  {line}")?;
+    }
     for finding in &row.approval.ruling.findings {
         let line = format!("{}: {}: {}", finding.stage, finding.verdict, finding.why);
-        writeln!(out, "  {}", escaped(&line))?;
+        writeln!(out, "  {}", asked::shown(&line))?;
     }
     writeln!(out, "  asked: {}", engine::rfc3339(row.asked))?;
     writeln!(out, "  open until: {}", engine::rfc3339(request.expires_at))?;

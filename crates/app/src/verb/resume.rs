@@ -85,7 +85,7 @@ fn resume_all(host: &Host, ledger: Ledger, options: &Options) -> Result<ExitCode
             Ok(one) if one == ExitCode::SUCCESS => {}
             Ok(one) => code = one,
             Err(fault) => {
-                writeln!(anstream::stderr(), "{run}: {fault}")?;
+                writeln!(crate::output::stderr(), "{run}: {fault}")?;
                 code = fault.exit_code();
             }
         }

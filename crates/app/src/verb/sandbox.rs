@@ -214,7 +214,8 @@ fn not_run(error: &Error) -> u8 {
 
 fn say(text: &str) {
     // With nowhere left to write to, the exit code is all that can be said.
-    writeln!(anstream::stderr().lock(), "{}", crate::render::visible(text)).unwrap_or_default();
+    writeln!(crate::output::stderr().lock(), "{}", crate::render::visible(text))
+        .unwrap_or_default();
 }
 
 pub(crate) fn explain(host: &Host, options: &ExplainOptions) -> Result<ExitCode, Fault> {
@@ -230,7 +231,7 @@ pub(crate) fn explain(host: &Host, options: &ExplainOptions) -> Result<ExitCode,
         Enforcer::Missing(why) => Some(why.as_str()),
         Enforcer::Sandbox(_) | Enforcer::Off => None,
     };
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout().lock();
     match options.format {
         Format::Json => {
             let notes: Vec<String> = notes.iter().map(ToString::to_string).collect();

@@ -29,12 +29,12 @@ fn kinds() -> impl Iterator<Item = &'static str> {
 pub(crate) fn run(options: &Options) -> Result<ExitCode, Fault> {
     if options.kind == API {
         let document = serde_json::to_string_pretty(&http::document())?;
-        writeln!(anstream::stdout(), "{document}")?;
+        writeln!(crate::output::stdout(), "{document}")?;
         return Ok(ExitCode::SUCCESS);
     }
     let kind = FileKind::PUBLISHED.into_iter().find(|(name, _)| *name == options.kind);
     let (_, kind) = kind.ok_or_else(|| Fault::new(Blame::Us, "the kind of file has no schema"))?;
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout().lock();
     writeln!(out, "{}", serde_json::to_string_pretty(&kind.schema())?)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -98,7 +98,7 @@ fn set(host: &Host, settings: &config::Secrets, options: &SetOptions) -> Result<
     };
     secret::check_value(&value).map_err(refuse)?;
     secret::keep(host, settings, name, value)?;
-    let mut err = anstream::stderr().lock();
+    let mut err = crate::output::stderr().lock();
     writeln!(err, "`{name}` is kept")?;
     let is_for_nobody =
         settings.named.get(name.as_str()).is_none_or(|said| said.receivers.is_empty());
@@ -121,7 +121,7 @@ fn asked(name: &str) -> Result<SecretString, Fault> {
     silent.local_modes.remove(LocalModes::ECHO);
     silent.local_modes.insert(LocalModes::ECHONL);
     tcsetattr(&stdin, OptionalActions::Flush, &silent).map_err(|error| unreadable(error.into()))?;
-    let mut err = anstream::stderr().lock();
+    let mut err = crate::output::stderr().lock();
     let prompted = write!(err, "value of `{name}` (not shown): ").and_then(|()| err.flush());
     let mut line = String::new();
     let read = prompted.and_then(|()| stdin.lock().read_line(&mut line));
@@ -160,7 +160,7 @@ fn without_line_end(text: String) -> SecretString {
 
 fn list(host: &Host, settings: &config::Secrets, options: &ListOptions) -> Result<(), Fault> {
     let all = secret::list(host, settings)?;
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout().lock();
     match options.format {
         Format::Json => {
             let all: Vec<Value> = all.iter().map(as_json).collect();
@@ -206,7 +206,7 @@ fn as_json(one: &Known) -> Value {
 fn remove(host: &Host, settings: &config::Secrets, options: &RmOptions) -> Result<(), Fault> {
     let name = &options.name;
     if secret::forget(host, name)? {
-        writeln!(anstream::stderr().lock(), "`{name}` is forgotten")?;
+        writeln!(crate::output::stderr().lock(), "`{name}` is forgotten")?;
         return Ok(());
     }
     let known = secret::list(host, settings)?;

@@ -241,9 +241,13 @@ fn inbound(options: &Options, now: u64) -> Result<Inbound, Fault> {
 
 fn no_wait(ledger: &Ledger, event: &EventId, json: bool) -> Result<ExitCode, Fault> {
     if json {
-        writeln!(io::stdout(), "{}", json!({ "event_id": event, "status": "received" }))?;
+        writeln!(
+            crate::output::stdout(),
+            "{}",
+            json!({ "event_id": event, "status": "received" })
+        )?;
     } else {
-        writeln!(anstream::stdout(), "{event}")?;
+        writeln!(crate::output::stdout(), "{event}")?;
     }
     if ledger.own_intake().is_ok() {
         say("no server runs; it is answered when `agentry serve` does");
@@ -298,10 +302,10 @@ fn report(ledger: &Ledger, row: &InboundRow, json: bool) -> Result<ExitCode, Fau
             "answer": answer,
             "trace": trace,
         });
-        writeln!(io::stdout(), "{told}")?;
+        writeln!(crate::output::stdout(), "{told}")?;
     } else {
         if let Some(answer) = &answer {
-            writeln!(anstream::stdout(), "{}", visible(answer.trim_end()))?;
+            writeln!(crate::output::stdout(), "{}", visible(answer.trim_end()))?;
         }
         if let Some(why) = trouble(ledger, row)? {
             say(&why);

@@ -132,7 +132,7 @@ fn greet(ledger: &Ledger, url: &str, is_insecure: bool, wants_browser: bool) -> 
         true => console::link(ledger, url)?,
         false => url.to_owned(),
     };
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout().lock();
     let is_shown = wants_browser && console::open(&link);
     match (is_insecure, wants_browser && !is_shown) {
         (true, _) => {
@@ -159,7 +159,7 @@ fn allow_many_files() {
 /// Tells the operator something.
 pub(crate) fn say(text: &str) {
     // With nowhere left to write to, the record still has it.
-    writeln!(anstream::stderr().lock(), "agentry: {}", visible(text)).unwrap_or_default();
+    writeln!(crate::output::stderr().lock(), "agentry: {}", visible(text)).unwrap_or_default();
 }
 
 /// The first signal lets what runs come to its end for a while; what does not is taken up next time.

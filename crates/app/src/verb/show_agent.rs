@@ -31,7 +31,7 @@ pub(crate) struct Options {
 pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     let loaded = host.load(&options.which.dir, SkillLevel::Extended)?;
     let agent = choose(&loaded, &options.which)?;
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout().lock();
     match options.format {
         Format::Json => {
             writeln!(out, "{}", serde_json::to_string_pretty(&as_json(&loaded.library, agent))?)?

@@ -4,7 +4,7 @@
 //!
 //! Must never: add a byte to the prompt that a model would not see.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 use agentry_agentfile::agent::{Agent, Persona};
@@ -41,7 +41,7 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
         options.persona.as_deref().or(loaded.library.settings.config.agent.persona.as_deref());
     let (prompt, persona) =
         prompt::of(&loaded.library, agent, wanted, |persona| host.render(agent, persona))?;
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout().lock();
     match options.format {
         Format::Json => {
             let mut value = json!(prompt);
@@ -50,8 +50,11 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
             value["text"] = json!(prompt.text());
             writeln!(out, "{}", serde_json::to_string_pretty(&value)?)?;
         }
-        // Exactly the bytes that a model would see; nothing may filter them.
-        Format::Text if options.raw => io::stdout().write_all(prompt.text().as_bytes())?,
+        // Exactly the bytes that a model would see; only for a terminal are they made harmless.
+        Format::Text if options.raw && !io::stdout().is_terminal() => {
+            io::stdout().write_all(prompt.text().as_bytes())?;
+        }
+        Format::Text if options.raw => out.write_all(prompt.text().as_bytes())?,
         Format::Text => page(&prompt, agent, persona, &mut out)?,
     }
     Ok(ExitCode::SUCCESS)

@@ -57,7 +57,7 @@ enum Found {
 
 pub(crate) fn run(host: &Host, kind: Kind, options: &Options) -> Result<ExitCode, Fault> {
     let ledger = engine::open_ledger(host)?;
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout().lock();
     let Some(text) = &options.id else {
         match kind {
             Kind::Session => list_sessions(&ledger, options.format, &mut out)?,

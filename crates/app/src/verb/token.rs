@@ -95,12 +95,12 @@ fn create(host: &Host, options: CreateOptions) -> Result<ExitCode, Fault> {
     };
     auth::check(&ledger, &wanted)?;
     let made = auth::issue(&ledger, wanted)?;
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout().lock();
     if options.json {
         writeln!(out, "{}", json!({ "id": made.token.id, "key": made.text }))?;
     } else {
         writeln!(out, "{}", made.text)?;
-        let mut err = anstream::stderr().lock();
+        let mut err = crate::output::stderr().lock();
         writeln!(err, "{}: keep it; it is not shown again", made.token.id)?;
     }
     Ok(ExitCode::SUCCESS)
@@ -113,7 +113,7 @@ fn list(host: &Host, options: &ListOptions) -> Result<ExitCode, Fault> {
     let opens =
         |row: &&TokenRow| row.revoked.is_none() && row.token.expires_at.is_none_or(|at| now < at);
     let rows: Vec<&TokenRow> = rows.iter().filter(|row| options.all || opens(row)).collect();
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout().lock();
     match options.format {
         Format::Json => {
             let all: Vec<_> = rows.iter().map(|row| as_json(row)).collect();
@@ -156,6 +156,6 @@ fn revoke(host: &Host, options: RevokeOptions) -> Result<ExitCode, Fault> {
     let ledger = open_ledger(host)?;
     let id = ledger.find_token(&options.token).map_err(store_fault)?;
     auth::revoke(&ledger, &id, "owner", options.reason).map_err(store_fault)?;
-    writeln!(anstream::stdout(), "{id}: opens nothing any more")?;
+    writeln!(crate::output::stdout(), "{id}: opens nothing any more")?;
     Ok(ExitCode::SUCCESS)
 }

@@ -58,7 +58,7 @@ fn look(host: &Host, ledger: &Ledger, options: &Options) -> Result<(), Fault> {
     let level = engine::level(&loaded);
     let definitions = engine::definitions(host, &loaded, &directory, level)?;
     let looking = Looking::at(host, ledger, (&loaded, &definitions));
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout().lock();
     let mut is_anything = false;
     for agent in wanted(&loaded, &options.which)? {
         match looking.standing(agent)? {
@@ -130,7 +130,7 @@ fn wanted<'a>(loaded: &'a Loaded, which: &Which) -> Result<Vec<&'a Agent>, Fault
 
 fn list(host: &Host, ledger: &Ledger, json: bool) -> Result<(), Fault> {
     let all = ledger.all_trusted().map_err(store_fault)?;
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout().lock();
     let all: Vec<(Trusted, &str)> =
         all.into_iter().map(|(one, _)| (now(host, ledger, &one), one)).map(turned).collect();
     if json {
@@ -184,7 +184,7 @@ fn revoke(host: &Host, ledger: &Ledger, directory: &Path) -> Result<(), Fault> {
         let what = format!("`{}` is not a directory: {error}", directory.display());
         Fault::new(Blame::Caller, what)
     })?;
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout().lock();
     let all = ledger.all_trusted().map_err(store_fault)?;
     let inside = all.into_iter().filter(|(one, _)| Path::new(&one.path).starts_with(&full));
     let mut is_any = false;

@@ -35,6 +35,7 @@ fn a_call_that_asks_stops_the_run_and_the_other_goes_on() {
     --- stdout
     apr_1  waiting  bash  run_1
       {"command":"touch made"}
+      10 characters, 10 bytes; hash 37fe082a5756
       why: no approval rule matches, so a person is asked (built-in)
     "#);
     assert!(!story.path("made").exists());

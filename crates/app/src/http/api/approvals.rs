@@ -2,6 +2,7 @@
 //!
 //! Must never: take an answer for another question than the one that was looked at.
 
+use agentry_kernel::legible::{legible, payload};
 use agentry_kernel::request::name_of;
 use agentry_protocol::approval::{Answer, PermissionRequest, Reach};
 use agentry_protocol::confinement::Confinement;
@@ -119,6 +120,14 @@ pub(crate) struct CallAsked {
     pub(crate) input: Value,
     /// The hash of tool and arguments; an answer names it.
     pub(crate) digest: String,
+    /// The arguments as text in which everything can be seen: escaped, with long runs folded.
+    pub(crate) legible: String,
+    /// How long the command, or else the arguments as JSON, are in characters.
+    pub(crate) chars: u64,
+    /// The same in bytes.
+    pub(crate) bytes: u64,
+    /// What is easily overlooked: hosts that are not what they look like, mixed alphabets.
+    pub(crate) notes: Vec<String>,
     /// How much harm a call of this tool can do: low, medium or high.
     pub(crate) risk: Risk,
 }
@@ -272,6 +281,7 @@ fn plain(row: &ApprovalRow, run: Option<&RunRow>, now: u64) -> Approval {
     let request = approval.request();
     let why = approval.ruling.deciding().map(|finding| finding.why.clone());
     let text = |id: Option<&str>| id.map(str::to_owned);
+    let legible = legible(&payload(&approval.call.input));
     Approval {
         question: Question {
             id: approval.id.to_string(),
@@ -286,6 +296,10 @@ fn plain(row: &ApprovalRow, run: Option<&RunRow>, now: u64) -> Approval {
             tool: approval.call.tool.to_string(),
             input: approval.call.input.clone(),
             digest: approval.digest.to_string(),
+            legible: legible.text,
+            chars: legible.chars as u64,
+            bytes: legible.bytes as u64,
+            notes: legible.notes,
             risk: Risk::High,
         },
         ruling: Asks {

@@ -46,7 +46,7 @@ pub(super) fn report(rules: &Rules, all: &Findings, format: Format) -> Result<Ex
             || STOCK.iter().any(|(file, _)| **file == *one.file)
     };
     let shown: Vec<&Diagnostic> = all.sorted().into_iter().filter(is_about).collect();
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout().lock();
     let count = match format {
         Format::Json => render::json(&shown, &mut out)?,
         Format::Text => {

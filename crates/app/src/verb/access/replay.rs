@@ -81,7 +81,7 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     let span = (since, until.unwrap_or(u64::MAX));
     let outcome = outcome(host, (None, &new), &zone, span)?;
     let shown = if options.changed_only { Shown::Changed } else { Shown::All };
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout().lock();
     match options.json {
         true => writeln!(out, "{}", serde_json::to_string_pretty(&outcome.shown_json(shown))?)?,
         false => outcome.write(&mut out, shown)?,

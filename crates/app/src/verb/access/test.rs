@@ -124,7 +124,7 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     let decision = access.decide(&asked, &grants, now);
     let effect = decision.effect;
     let trial = Trial { access: &access, asked, decision, zone: &zone };
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout().lock();
     match options.json {
         true => writeln!(out, "{}", serde_json::to_string_pretty(&trial.as_json())?)?,
         false => trial.write(&mut out)?,

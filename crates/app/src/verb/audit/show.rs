@@ -23,7 +23,7 @@ pub(super) fn run(host: &Host, options: &ShowOptions) -> Result<(), Fault> {
     let record = ledger.decision(&id).map_err(store_fault)?;
     let record =
         record.ok_or_else(|| Fault::new(Blame::Caller, format!("there is no decision `{id}`")))?;
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout().lock();
     match options.json {
         true => writeln!(out, "{}", serde_json::to_string_pretty(&record)?)?,
         false => write(&mut out, &record, &zone)?,

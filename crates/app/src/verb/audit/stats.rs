@@ -47,7 +47,7 @@ pub(super) fn run(host: &Host, options: &StatsOptions) -> Result<(), Fault> {
     let allowed: u64 = kinds.iter().map(|one| one.allowed).sum();
     let denied: u64 = kinds.iter().map(|one| one.denied).sum();
     let never = never(host, options, &parts);
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout().lock();
     if options.json {
         let row = |one: &DecisionCount| json!({ "of": one.of, "allowed": one.allowed, "denied": one.denied });
         let value = json!({
@@ -69,7 +69,7 @@ pub(super) fn run(host: &Host, options: &StatsOptions) -> Result<(), Fault> {
         Ok(names) if names.is_empty() => writeln!(out, "every policy that is on had a part")?,
         Ok(names) => writeln!(out, "policies that never had a part: {}", names.join(", "))?,
         // What was counted is true all the same.
-        Err(fault) => writeln!(anstream::stderr().lock(), "{fault}")?,
+        Err(fault) => writeln!(crate::output::stderr().lock(), "{fault}")?,
     }
     Ok(())
 }

@@ -134,7 +134,7 @@ fn register(
         version,
     };
     change(ledger, EventHookChange::Registered { hook: Box::new(hook) })?;
-    writeln!(anstream::stdout().lock(), "{id}  {} version {version}", manifest.name)?;
+    writeln!(crate::output::stdout().lock(), "{id}  {} version {version}", manifest.name)?;
     Ok(())
 }
 

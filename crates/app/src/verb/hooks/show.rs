@@ -98,7 +98,7 @@ pub(super) fn list(ledger: &Ledger, options: &ListOptions) -> Result<(), Fault> 
         options.status.is_none_or(|status| row.status.as_str() == status.as_str())
             && options.created_by.as_deref().is_none_or(|who| is_by(&row.hook.created_by, who))
     });
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout().lock();
     if options.json {
         let all: Vec<Value> = rows.iter().map(as_json).collect();
         writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
@@ -152,7 +152,7 @@ fn as_json(row: &EventHookRow) -> Value {
 pub(super) fn info(ledger: &Ledger, options: &OneOptions) -> Result<(), Fault> {
     let row = find(ledger, &options.hook)?;
     let versions = ledger.event_hook_versions(&row.hook.id).map_err(store_fault)?;
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout().lock();
     if options.json {
         let mut value = as_json(&row);
         value["versions"] = json!(versions);
@@ -218,7 +218,7 @@ pub(super) fn invocations(
         last: Some(options.last),
     };
     let rows = ledger.invocations(&filter).map_err(store_fault)?;
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout().lock();
     if options.json {
         let all: Vec<Value> = rows.iter().map(invocation_json).collect();
         writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
@@ -255,7 +255,7 @@ fn invocation_json(row: &InvocationRow) -> Value {
 pub(super) fn stats(ledger: &Ledger, options: &StatsOptions) -> Result<(), Fault> {
     let row = find(ledger, &options.hook)?;
     let stats = ledger.hook_stats(&row.hook.id).map_err(store_fault)?;
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout().lock();
     let spent = &stats.spent;
     if options.json {
         let value = json!({

@@ -139,7 +139,7 @@ fn tell(
 }
 
 fn print(told: &Value, format: Format) -> Result<(), Fault> {
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout().lock();
     if format == Format::Json {
         writeln!(out, "{}", serde_json::to_string_pretty(told)?)?;
         return Ok(());

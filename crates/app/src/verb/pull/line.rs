@@ -94,7 +94,7 @@ impl Lines {
     /// Leaves the line on the terminal.
     pub(super) fn end(&mut self) -> io::Result<()> {
         if std::mem::take(&mut self.width) > 0 {
-            writeln!(anstream::stderr().lock())?;
+            writeln!(crate::output::stderr().lock())?;
         }
         Ok(())
     }
@@ -103,9 +103,9 @@ impl Lines {
         self.end()?;
         match self.look {
             Look::Terminal | Look::Plain => {
-                writeln!(anstream::stderr().lock(), "{}", visible_line(text))
+                writeln!(crate::output::stderr().lock(), "{}", visible_line(text))
             }
-            Look::Json => writeln!(anstream::stdout().lock(), "{}", line()),
+            Look::Json => writeln!(crate::output::stdout().lock(), "{}", line()),
             Look::Quiet => Ok(()),
         }
     }
@@ -122,7 +122,7 @@ impl Lines {
                 let line = json!({
                     "type": part.name(), "done": done, "total": total, "percent": percent
                 });
-                writeln!(anstream::stdout().lock(), "{line}")
+                writeln!(crate::output::stdout().lock(), "{line}")
             }
             Look::Plain => {
                 let step = percent / PULL_LINE_PERCENT;
@@ -142,7 +142,7 @@ impl Lines {
                     Part::Unpacking => format!("  checking {}", sized(total)),
                     Part::Moving => shown(part, done, total, came, begun.elapsed()),
                 };
-                writeln!(anstream::stderr().lock(), "{text}")
+                writeln!(crate::output::stderr().lock(), "{text}")
             }
             Look::Terminal => {
                 let pause = Duration::from_millis(PULL_LINE_MS);

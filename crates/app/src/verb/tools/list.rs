@@ -66,7 +66,7 @@ pub(super) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
         }
     };
     let lines = lines(agent, is_trusted);
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout().lock();
     match options.format {
         Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(&lines)?)?,
         Format::Text => lines.iter().try_for_each(|line| write(line, &mut out))?,

@@ -50,13 +50,13 @@ pub(super) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     stop_on_signal(&stop)?;
     let hear = |line: &str| {
         // With nowhere left to write to, the tool goes on all the same.
-        writeln!(anstream::stderr().lock(), "{}", visible_line(line)).unwrap_or_default();
+        writeln!(crate::output::stderr().lock(), "{}", visible_line(line)).unwrap_or_default();
     };
     let trial = Trial { agent, tool: &tool, arguments };
     let outcome = try_tool(&engine.parts, &engine.definitions, trial, &hear, &stop);
     let outcome = outcome.map_err(engine::fault)?;
     for denied in &outcome.measured.denied {
-        writeln!(anstream::stderr().lock(), "{}", visible_line(denied))?;
+        writeln!(crate::output::stderr().lock(), "{}", visible_line(denied))?;
     }
     let text = match io::stdout().is_terminal() {
         true => escaped(&outcome.text),

@@ -88,7 +88,7 @@ pub(super) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     let program = home.join(format!("tools/{name}.{ending}"));
     write(&schema, &SCHEMA.replace("{{name}}", name), 0o644)?;
     write(&program, &text.replace("{{name}}", name), 0o755)?;
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout().lock();
     writeln!(out, "wrote tools/{name}.yml and tools/{name}.{ending}")?;
     if !listed(&manifest, name)? {
         let line = format!("{name} is not listed yet; add it to {}:", manifest.display());

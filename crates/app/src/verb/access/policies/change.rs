@@ -145,7 +145,7 @@ pub(super) fn switch(host: &Host, options: &NameOptions, on: bool) -> Result<Exi
         return Err(no_file_of(name, word, &rules));
     };
     if policy.enabled == on {
-        let mut out = anstream::stdout().lock();
+        let mut out = crate::output::stdout().lock();
         writeln!(out, "`{name}` is {word} already, in {}", policy.name.origin)?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -199,7 +199,7 @@ fn carry_out(
         Fault::new(Blame::Machine, format!("cannot write {}: {error}", change.shown))
             .hint("nothing was changed")
     })?;
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout().lock();
     let differences = match &old {
         Some(old) => replay::lately(host, old, &new)?,
         None => None,

@@ -24,7 +24,7 @@ pub(super) fn run(host: &Host, options: &ListOptions) -> Result<ExitCode, Fault>
     if !options.priority {
         policies.sort_by_key(|policy| policy.name.value.clone());
     }
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout().lock();
     if options.json {
         let all: Vec<Value> = policies.iter().map(|policy| as_json(policy)).collect();
         writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
@@ -50,7 +50,7 @@ pub(super) fn show(host: &Host, options: &NameOptions) -> Result<ExitCode, Fault
     let source = loaded.library.access.source(&policy.name.origin.file);
     let text = source.as_ref().and_then(|source| text_of(source, &options.name));
     let text = text.unwrap_or_default();
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout().lock();
     if options.json {
         let mut value = as_json(policy);
         value["text"] = json!(text);
