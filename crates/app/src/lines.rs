@@ -129,6 +129,7 @@ impl Lines {
             | Event::Trust(_)
             | Event::SteerReceived { .. }
             | Event::CancelReceived {}
+            | Event::LossAccepted { .. }
             | Event::ModeReceived { .. }
             | Event::ApprovalAnswered { .. }
             | Event::ToolAccessChanged { .. }

@@ -141,6 +141,7 @@ impl Progress {
             | Event::PromptReceived { .. }
             | Event::SteerReceived { .. }
             | Event::CancelReceived {}
+            | Event::LossAccepted { .. }
             | Event::ModeReceived { .. }
             | Event::ApprovalAnswered { .. }
             | Event::ToolAccessChanged { .. }

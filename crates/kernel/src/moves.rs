@@ -161,6 +161,7 @@ pub fn role(event: &Event) -> Role {
         Event::PromptReceived { .. }
         | Event::SteerReceived { .. }
         | Event::CancelReceived {}
+        | Event::LossAccepted { .. }
         | Event::ModeReceived { .. }
         | Event::ApprovalAnswered { .. }
         | Event::ToolAccessChanged { .. }

@@ -228,6 +228,7 @@ impl Turn {
                 self.hear_hook(*number, report);
             }
             Event::PromptReceived { .. }
+            | Event::LossAccepted { .. }
             | Event::SessionOpened { .. }
             | Event::Intake(_)
             | Event::Access(_)

@@ -78,6 +78,7 @@ impl Event {
             Self::PromptReceived { .. }
             | Self::SteerReceived { .. }
             | Self::CancelReceived {}
+            | Self::LossAccepted { .. }
             | Self::ModeReceived { .. }
             | Self::ApprovalAnswered { .. }
             | Self::ToolAccessChanged { .. }

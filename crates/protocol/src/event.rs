@@ -65,6 +65,15 @@ pub enum Event {
         /// What it says now; broken means that nothing is on.
         access: Value,
     },
+    /// The owner goes on after entries of the ledger were lost. World.
+    LossAccepted {
+        /// The last entry that was there.
+        last: u64,
+        /// The last entry that is known to have been written.
+        known: u64,
+        /// The hash of that entry, in hexadecimal digits.
+        hash: String,
+    },
     /// Something is on its way from a channel to a session, or back. World or turns.
     Intake(Intake),
     /// Somebody changed who may do what. World.

@@ -100,6 +100,8 @@ pub const TIMER_TICK_MS: u64 = 60_000;
 pub const WEBHOOK_BODY_BYTES_MAX: usize = 1024 * 1024;
 /// The longest header of a webhook that is kept, in bytes.
 pub const WEBHOOK_HEADER_BYTES_MAX: usize = 1024;
+/// How far the signed time of a webhook's call may be from ours, in milliseconds.
+pub const WEBHOOK_TIME_MS_MAX: u64 = 5 * 60 * 1000;
 /// How often a piece of an answer is tried again.
 pub const DELIVERY_RETRIES_MAX: u32 = 3;
 /// How long the first wait before another try is, in milliseconds; each next is twice as long.

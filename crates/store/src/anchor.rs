@@ -1,22 +1,27 @@
-//! A second place that knows how far the ledger went: a text file of `seq hash time` lines.
+//! A second place that knows how far the ledger went: a text file of `seq hash time` lines, and a file with one
+//! such line for the newest entry.
 //!
 //! A chain alone does not show that its end was cut off; a line that names a later entry does. A line is
-//! written after its entry is on disk, so that the ledger is never behind it by itself.
+//! written after its entry is on disk, so that the ledger is never behind it by itself. The file of the newest
+//! entry is written with each commit, in place; neither waits for the disk, so a power cut leaves an older line.
 //!
 //! Must never: fail an append, or be shortened.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use crate::chain::HASH_BYTES;
 use crate::error::Error;
-use crate::home;
-use crate::limits::{ANCHOR_ENTRIES_MAX, ANCHOR_TIME_MS_MAX};
+use crate::home::{self, Home};
+use crate::limits::{ANCHOR_ENTRIES_MAX, ANCHOR_TIME_MS_MAX, ANCHOR_WINDOW_BYTES};
 
-/// The file, and what was last written to it from here.
+/// The files, and what was last written to them from here.
 pub(crate) struct Anchor {
     file: File,
+    /// One line about the newest entry, always of the same length.
+    head: File,
     seq: u64,
     time: u64,
 }
@@ -31,27 +36,51 @@ pub(crate) struct Tip {
 }
 
 /// One line.
+#[derive(Clone, Debug)]
 pub(crate) struct Mark {
     pub(crate) seq: u64,
     pub(crate) hash: String,
+    /// When it was written, in milliseconds since 1970.
+    pub(crate) time: u64,
+}
+
+impl Mark {
+    fn is_same(&self, other: &Self) -> bool {
+        self.seq == other.seq && self.hash == other.hash
+    }
 }
 
 impl Anchor {
-    /// Opens the file and writes where the ledger is now.
-    pub(crate) fn open(path: &Path, tip: &Tip, now: u64) -> Result<Self, Error> {
-        let fault = |source| Error::File { path: path.to_owned(), doing: "write", source };
-        let file = home::private_file().append(true).open(path).map_err(fault)?;
-        let mut anchor = Self { file, seq: 0, time: now };
-        anchor.write(tip, now).map_err(fault)?;
+    /// Opens the files and writes where the ledger is now.
+    pub(crate) fn open(home: &Home, tip: &Tip, now: u64) -> Result<Self, Error> {
+        let opened = |path: &Path, options: &mut std::fs::OpenOptions| {
+            let fault = |source| Error::File { path: path.to_owned(), doing: "write", source };
+            options.open(path).map_err(fault)
+        };
+        let file = opened(&home.anchor(), home::private_file().append(true))?;
+        let head = opened(&home.head(), home::private_file().read(true).write(true).truncate(false))?;
+        let mut anchor = Self { file, head, seq: 0, time: now };
+        anchor.write(tip, now).map_err(|source| Error::File {
+            path: home.anchor(),
+            doing: "write",
+            source,
+        })?;
+        anchor.write_head(tip, now).map_err(|source| Error::File {
+            path: home.head(),
+            doing: "write",
+            source,
+        })?;
         Ok(anchor)
     }
 
-    /// Writes a line if it is time for one. What did not work is tried again with the next commit.
+    /// Writes the newest entry, and a line if it is time for one. What did not work is tried again with the next
+    /// commit.
     pub(crate) fn follow(&mut self, tip: &Tip, now: u64) {
         let is_far = tip.seq >= self.seq + ANCHOR_ENTRIES_MAX;
         // A clock that was set back must not keep lines from being written.
         let is_late = now.abs_diff(self.time) >= ANCHOR_TIME_MS_MAX;
-        if is_far || is_late {
+        let is_headed = self.write_head(tip, now).is_ok_and(|is_written| is_written);
+        if is_far || is_late || !is_headed {
             self.close(tip, now);
         }
     }
@@ -59,6 +88,26 @@ impl Anchor {
     /// Writes a last line.
     pub(crate) fn close(&mut self, tip: &Tip, now: u64) {
         self.write(tip, now).unwrap_or_default();
+    }
+
+    /// Writes the newest entry, unless another process wrote a later one. Whether the file has it now; it does
+    /// not if another process is writing at the same moment.
+    fn write_head(&self, tip: &Tip, now: u64) -> std::io::Result<bool> {
+        if tip.seq == 0 {
+            return Ok(true);
+        }
+        if self.head.try_lock().is_err() {
+            return Ok(false);
+        }
+        let mut found = [0; HEAD_BYTES];
+        let length = self.head.read_at(&mut found, 0)?;
+        let found = std::str::from_utf8(&found[..length]).ok().map(str::trim).and_then(parse);
+        let written = match found {
+            Some(mark) if mark.seq > tip.seq => Ok(()),
+            Some(_) | None => self.head.write_all_at(head_line(tip, now).as_bytes(), 0),
+        };
+        self.head.unlock()?;
+        written.map(|()| true)
     }
 
     fn write(&mut self, tip: &Tip, now: u64) -> std::io::Result<()> {
@@ -74,20 +123,66 @@ impl Anchor {
     }
 }
 
+/// The length of the line about the newest entry.
+const HEAD_BYTES: usize = 20 + 1 + 2 * HASH_BYTES + 1 + 20 + 1;
+
+/// Always as long, so that writing it again leaves nothing of the one before.
+fn head_line(tip: &Tip, now: u64) -> String {
+    let hash = blake3::Hash::from(tip.hash).to_hex();
+    format!("{:020} {hash} {now:020}\n", tip.seq)
+}
+
 /// All lines that can be read, and how many cannot: a full disk or a power cut leaves such.
-pub(crate) fn read(path: &Path) -> Result<(Vec<Mark>, usize), Error> {
-    let bytes = home::read_if_there(path)?.unwrap_or_default();
-    let text = String::from_utf8_lossy(&bytes);
+pub(crate) fn read(home: &Home) -> Result<(Vec<Mark>, usize), Error> {
+    let (mut marks, unreadable) = lines(&home::read_if_there(&home.anchor())?.unwrap_or_default());
+    let (head, torn) = lines(&home::read_if_there(&home.head())?.unwrap_or_default());
+    let is_new = |mark: &Mark| !marks.iter().any(|one| one.is_same(mark));
+    let head: Vec<Mark> = head.into_iter().filter(is_new).collect();
+    marks.extend(head);
+    Ok((marks, unreadable + torn))
+}
+
+/// The lines that name the newest entries: what was written last, here and there.
+pub(crate) fn newest(home: &Home) -> Result<Vec<Mark>, Error> {
+    let (mut marks, _) = lines(&end_of(&home.anchor())?);
+    let last = marks.drain(..).max_by_key(|mark| mark.seq);
+    let (head, _) = lines(&home::read_if_there(&home.head())?.unwrap_or_default());
+    Ok(last.into_iter().chain(head).collect())
+}
+
+fn lines(bytes: &[u8]) -> (Vec<Mark>, usize) {
+    let text = String::from_utf8_lossy(bytes);
     let lines: Vec<Option<Mark>> =
         text.lines().filter(|line| !line.is_empty()).map(parse).collect();
     let unreadable = lines.iter().filter(|line| line.is_none()).count();
-    Ok((lines.into_iter().flatten().collect(), unreadable))
+    (lines.into_iter().flatten().collect(), unreadable)
+}
+
+/// The last lines of a file, each whole.
+fn end_of(path: &Path) -> Result<Vec<u8>, Error> {
+    let read = || -> std::io::Result<Vec<u8>> {
+        let mut file = match File::open(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            opened => opened?,
+        };
+        let from = file.metadata()?.len().saturating_sub(ANCHOR_WINDOW_BYTES);
+        file.seek(SeekFrom::Start(from))?;
+        let mut bytes = Vec::new();
+        file.take(2 * ANCHOR_WINDOW_BYTES).read_to_end(&mut bytes)?;
+        if from > 0 {
+            // The first line may be cut, and what is left of it may look like one.
+            let whole = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
+            bytes.drain(..whole);
+        }
+        Ok(bytes)
+    };
+    read().map_err(|source| Error::File { path: path.to_owned(), doing: "read", source })
 }
 
 fn parse(line: &str) -> Option<Mark> {
     let mut words = line.split(' ');
     let (seq, hash, time) = (words.next()?, words.next()?, words.next()?);
-    time.parse::<u64>().ok()?;
+    let (seq, time) = (seq.parse().ok()?, time.parse().ok()?);
     let is_whole = hash.len() == 2 * HASH_BYTES && words.next().is_none();
-    is_whole.then_some(Mark { seq: seq.parse().ok()?, hash: hash.to_owned() })
+    is_whole.then(|| Mark { seq, hash: hash.to_owned(), time })
 }

@@ -17,6 +17,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use crate::anchor::Tip;
 use crate::chain::{self, GENESIS, Sealed};
 use crate::error::Error;
+use crate::limits::NEWEST_TIME_ENTRIES;
 use crate::view::{self, ApprovalStatus, InboundStatus, Placed};
 
 /// An entry that only lacks its place.
@@ -48,16 +49,37 @@ impl From<rusqlite::Error> for Trouble {
     }
 }
 
-/// The last entry and its version.
-pub(crate) fn tip(sql: &Connection) -> rusqlite::Result<(Tip, u32)> {
+/// The last entry.
+pub(crate) struct Last {
+    pub(crate) tip: Tip,
+    pub(crate) version: u32,
+    /// When it was written, in milliseconds since 1970.
+    pub(crate) time: u64,
+}
+
+/// The last entry; zero everywhere if there is none.
+pub(crate) fn last(sql: &Connection) -> rusqlite::Result<Last> {
+    let text = "SELECT seq, hash, version, CAST(time AS INTEGER) FROM ledger \
+                ORDER BY seq DESC LIMIT 1";
     let last = sql
-        .prepare_cached("SELECT seq, hash, version FROM ledger ORDER BY seq DESC LIMIT 1")?
+        .prepare_cached(text)?
         .query_row([], |row| {
             let seq = row.get::<_, i64>(0)?.cast_unsigned();
-            Ok((Tip { seq, hash: row.get(1)? }, row.get(2)?))
+            let tip = Tip { seq, hash: row.get(1)? };
+            Ok(Last { tip, version: row.get(2)?, time: row.get::<_, i64>(3)?.max(0).cast_unsigned() })
         })
         .optional()?;
-    Ok(last.unwrap_or((Tip { seq: 0, hash: GENESIS }, 0)))
+    Ok(last.unwrap_or(Last { tip: Tip { seq: 0, hash: GENESIS }, version: 0, time: 0 }))
+}
+
+/// The newest time among the last entries, in milliseconds since 1970; zero if there is none.
+pub(crate) fn newest_time(sql: &Connection) -> rusqlite::Result<u64> {
+    let text = "SELECT COALESCE(MAX(time), 0) FROM \
+                (SELECT time FROM ledger ORDER BY seq DESC LIMIT ?1) WHERE typeof(time) = 'integer'";
+    let newest = sql
+        .prepare_cached(text)?
+        .query_row([NEWEST_TIME_ENTRIES], |row| row.get::<_, i64>(0))?;
+    Ok(newest.max(0).cast_unsigned())
 }
 
 /// Writes entries one after the other, all or none.

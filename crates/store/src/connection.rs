@@ -11,7 +11,7 @@ use std::time::Duration;
 use agentry_protocol::envelope::EVENT_VERSION;
 use refinery::{Migration, Runner};
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
 use crate::artifact::Artifacts;
 use crate::error::Error;
@@ -61,9 +61,59 @@ fn keep_a_log(sql: &Connection, path: &Path) -> Result<(), Error> {
     Err(Error::Upgrade { path: path.to_owned(), why })
 }
 
+/// How the connections of a ledger reach the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// Others may write at the same time, here and in other processes.
+    Shared,
+    /// The home cannot be written, so nothing can be made beside the file.
+    ReadOnly,
+}
+
+/// Checks that a file can be read as it is, without bringing it to today's form.
+pub(crate) fn check_as_it_is(home: &Home, reach: Reach) -> Result<(), Error> {
+    let path = home.ledger();
+    let read = |source| Error::Read { path: path.clone(), source };
+    let sql = open_reader(&path, reach)?;
+    refuse_the_future(&sql, &path)?;
+    match layout(&sql).map_err(read)? < LAYOUT_VERSION {
+        true => Err(Error::NeedsUpgrade { path: path.clone() }),
+        false => Ok(()),
+    }
+}
+
+/// A connection to a file in a home that cannot be written. The database wants to make files beside a file that
+/// has a log; where it has none, it is told that nobody changes it.
+fn open_in_place(path: &Path) -> rusqlite::Result<Connection> {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    let has_log = std::fs::metadata(&log).is_ok_and(|log| log.len() > 0);
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    if has_log {
+        return Connection::open_with_flags(path, flags);
+    }
+    let escaped: String = path
+        .as_os_str()
+        .as_encoded_bytes()
+        .iter()
+        .map(|byte| match byte.is_ascii_alphanumeric() || b"/-_.".contains(byte) {
+            true => char::from(*byte).to_string(),
+            false => format!("%{byte:02X}"),
+        })
+        .collect();
+    let name = format!("file:{escaped}?immutable=1");
+    Connection::open_with_flags(name, flags | OpenFlags::SQLITE_OPEN_URI)
+}
+
 /// A connection that only reads.
-pub(crate) fn open_reader(path: &Path) -> Result<Connection, Error> {
-    let sql = open(path)?;
+pub(crate) fn open_reader(path: &Path, reach: Reach) -> Result<Connection, Error> {
+    let sql = match reach {
+        Reach::Shared => open(path)?,
+        Reach::ReadOnly => {
+            let opened = open_in_place(path).and_then(prepared);
+            opened.map_err(|source| Error::Read { path: path.to_owned(), source })?
+        }
+    };
     let set = sql
         .pragma_update(None, "query_only", true)
         // A negative number is in KiB.
@@ -102,18 +152,20 @@ pub(crate) fn layout(sql: &Connection) -> rusqlite::Result<u64> {
 }
 
 pub(crate) fn open(path: &Path) -> Result<Connection, Error> {
-    let opened = Connection::open(path).and_then(|sql| {
-        sql.busy_timeout(Duration::from_millis(BUSY_TIME_MS_MAX))?;
-        sql.pragma_update(None, "synchronous", "FULL")?;
-        // Only macOS knows these; there, fsync alone does not reach the disk.
-        sql.pragma_update(None, "fullfsync", true)?;
-        sql.pragma_update(None, "checkpoint_fullfsync", true)?;
-        // A mapped file turns an error of the disk into the death of the process.
-        sql.pragma_update_and_check(None, "mmap_size", 0, |_| Ok(())).optional()?;
-        sql.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
-        Ok(sql)
-    });
+    let opened = Connection::open(path).and_then(prepared);
     opened.map_err(|source| Error::Read { path: path.to_owned(), source })
+}
+
+fn prepared(sql: Connection) -> rusqlite::Result<Connection> {
+    sql.busy_timeout(Duration::from_millis(BUSY_TIME_MS_MAX))?;
+    sql.pragma_update(None, "synchronous", "FULL")?;
+    // Only macOS knows these; there, fsync alone does not reach the disk.
+    sql.pragma_update(None, "fullfsync", true)?;
+    sql.pragma_update(None, "checkpoint_fullfsync", true)?;
+    // A mapped file turns an error of the disk into the death of the process.
+    sql.pragma_update_and_check(None, "mmap_size", 0, |_| Ok(())).optional()?;
+    sql.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+    Ok(sql)
 }
 
 /// The lock is free again when the file is dropped.
@@ -175,4 +227,52 @@ fn upgrade(sql: &mut Connection, path: &Path, artifacts: &Artifacts) -> Result<(
             .map_err(|error| fault(error.to_string()))
     });
     rebuilt.inspect_err(|_| sql.execute_batch("ROLLBACK").unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made() -> (tempfile::TempDir, Home) {
+        let directory = tempfile::TempDir::new().unwrap();
+        let home = Home::open(&directory.path().join("a home?#%")).unwrap();
+        (directory, home)
+    }
+
+    fn names(home: &Home) -> Vec<std::ffi::OsString> {
+        let mut names: Vec<_> =
+            std::fs::read_dir(home.root()).unwrap().map(|one| one.unwrap().file_name()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_file_without_a_log_is_read_in_place_and_nothing_is_made_beside_it() {
+        let (_directory, home) = made();
+        drop(open_writer(&home).unwrap());
+        let before = names(&home);
+        check_as_it_is(&home, Reach::ReadOnly).unwrap();
+        let sql = open_reader(&home.ledger(), Reach::ReadOnly).unwrap();
+        assert_eq!(newest(&sql, "ledger", "version").unwrap(), 0);
+        assert!(sql.execute_batch("DELETE FROM ledger").is_err());
+        drop(sql);
+        assert_eq!(names(&home), before);
+    }
+
+    #[test]
+    fn a_file_with_a_log_is_read_with_what_the_log_holds() {
+        let (_directory, home) = made();
+        let writer = open_writer(&home).unwrap();
+        writer.execute_batch("CREATE TABLE late (x); INSERT INTO late VALUES (7)").unwrap();
+        let sql = open_reader(&home.ledger(), Reach::ReadOnly).unwrap();
+        let found: i64 = sql.query_row("SELECT x FROM late", [], |row| row.get(0)).unwrap();
+        assert_eq!(found, 7);
+    }
+
+    #[test]
+    fn a_file_of_an_older_form_is_not_read_as_it_is() {
+        let (_directory, home) = made();
+        let read = check_as_it_is(&home, Reach::ReadOnly);
+        assert!(matches!(read, Err(Error::NeedsUpgrade { .. })));
+    }
 }

@@ -14,6 +14,8 @@ use agentry_protocol::{
     AgentId, ApprovalId, EventHookId, InvocationId, JobId, SessionId, SessionKey, TokenId, TurnId,
 };
 
+use crate::lock::Taker;
+use crate::loss::Loss;
 use crate::verify::Broken;
 use crate::view::{ApprovalStatus, InboundStatus, InvocationStatus};
 
@@ -248,6 +250,8 @@ pub enum Error {
         pid: Option<u32>,
         /// Since when, in milliseconds since 1970.
         since: Option<u64>,
+        /// Whether it stays.
+        taker: Taker,
     },
     /// No room is left. The ledger has to be opened again.
     #[error("the disk is full at {}: {outcome}; make room and start again", path.display())]
@@ -285,6 +289,40 @@ pub enum Error {
         text: String,
         /// Some that fit.
         found: Vec<String>,
+    },
+    /// Entries that were written are not there any more. Nothing was written since.
+    #[error(
+        "{} {loss}. Restore the file together with `-wal` from a copy, or go on without what was lost: \
+         `agentry ledger accept-loss` records that entries are missing",
+        path.display()
+    )]
+    Lost {
+        /// The file.
+        path: PathBuf,
+        /// What is missing.
+        loss: Loss,
+    },
+    /// There is no loss to accept. Nothing was written.
+    #[error("nothing is lost from {}: it has every entry that is known to have been written", path.display())]
+    NothingLost {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The ledger was opened to look at it only. Nothing was written.
+    #[error("{} is open to be read only; open it for writing to change it", path.display())]
+    ReadOnly {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It has to be brought to today's form before it can be read.
+    #[error(
+        "{} was written by an older version of agentry and has to be upgraded, which needs a home that can be \
+         written; copy the home to such a place and name it with AGENTRY_HOME",
+        path.display()
+    )]
+    NeedsUpgrade {
+        /// The file.
+        path: PathBuf,
     },
     /// The ledger is not what was written.
     #[error("{} is damaged: {}", path.display(), listed(broken))]

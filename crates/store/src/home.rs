@@ -1,7 +1,7 @@
 //! The directory in which everything that is remembered lives.
 //!
 //! `ledger.sqlite3` is the ledger, `artifacts/` its long strings, `locks/` says who works on which
-//! session, and `anchor` is the second place that knows how far the ledger went.
+//! session, and `anchor` and `head` are the second place that knows how far the ledger went.
 //!
 //! Must never: let anybody but its owner in.
 
@@ -18,7 +18,7 @@ const FILE_MODE: u32 = 0o600;
 /// A home that exists.
 #[derive(Clone, Debug)]
 pub struct Home {
-    // Invariant: the directories below it were there when this was made.
+    // Invariant: the directories below it were there when this was made, unless it is only looked at.
     root: PathBuf,
 }
 
@@ -35,6 +35,16 @@ impl Home {
         }
         sync_directory(&home.root)?;
         Ok(home)
+    }
+
+    /// The home as it is; nothing is made.
+    pub(crate) fn as_it_is(root: &Path) -> Self {
+        Self { root: root.to_owned() }
+    }
+
+    /// Whether files can be made in it.
+    pub(crate) fn is_writable(&self) -> bool {
+        rustix::fs::access(&self.root, rustix::fs::Access::WRITE_OK).is_ok()
     }
 
     /// Whether there is a home with a ledger in a directory.
@@ -65,6 +75,11 @@ impl Home {
     /// How far the ledger went.
     pub fn anchor(&self) -> PathBuf {
         self.root.join("anchor")
+    }
+
+    /// The newest entry of the ledger.
+    pub fn head(&self) -> PathBuf {
+        self.root.join("head")
     }
 }
 

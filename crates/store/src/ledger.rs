@@ -15,15 +15,18 @@ use agentry_protocol::{ContentHash, RunId, SessionId, TurnId};
 use rusqlite::{Connection, ToSql};
 
 use crate::Clock;
+use crate::anchor;
 use crate::artifact::Artifacts;
-use crate::batch::{AtHead, Entry};
+use crate::batch::{self, AtHead, Entry};
 use crate::body;
 use crate::chain::{self, COLUMNS, Row};
-use crate::connection;
+use crate::clock::BoundedClock;
+use crate::connection::{self, Reach};
 use crate::error::Error;
 use crate::home::Home;
 use crate::limits::{QUEUE_APPENDS_MAX, READERS_MAX};
-use crate::lock::{Ownership, SoleIntake};
+use crate::lock::{Ownership, SoleIntake, Taker};
+use crate::loss::{self, AcceptedLoss, Loss};
 use crate::view;
 use crate::writer::{Alone, Append, Order, Signal, Writer};
 
@@ -51,18 +54,21 @@ pub(crate) struct Shared {
     pub(crate) path: PathBuf,
     pub(crate) artifacts: Artifacts,
     pub(crate) signal: Arc<Signal>,
-    clock: Clock,
+    clock: Arc<BoundedClock>,
+    pub(crate) reach: Reach,
     readers: Mutex<Vec<Connection>>,
-    // Both are there until the drop, which takes them apart in order.
+    // Both are there until the drop, which takes them apart in order, unless the ledger is only looked at.
     orders: Option<SyncSender<Order>>,
     writer: Option<JoinHandle<()>>,
 }
 
 impl Ledger {
-    /// Opens the ledger of a home, and makes what is missing. The time is handed in.
+    /// Opens the ledger of a home, and makes what is missing. The time is handed in. A ledger from which entries
+    /// are missing that were written is not opened.
     pub fn open(home: &Path, clock: Clock) -> Result<Self, Error> {
         let home = Home::open(home)?;
         let signal = Arc::new(Signal::default());
+        let clock = Arc::new(BoundedClock::new(clock));
         let writer = Writer::open(&home, clock.clone(), signal.clone())?;
         let (orders, queue) = mpsc::sync_channel(QUEUE_APPENDS_MAX);
         let thread = thread::Builder::new()
@@ -79,11 +85,52 @@ impl Ledger {
             home,
             signal,
             clock,
+            reach: Reach::Shared,
             readers: Mutex::default(),
             orders: Some(orders),
             writer: Some(thread),
         };
         Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// Opens the ledger of a home to look at it, as it is: also one that lost entries, and one in a home that cannot
+    /// be written. Whatever would write is refused.
+    pub fn open_to_read(home: &Path, clock: Clock) -> Result<Self, Error> {
+        let home = Home::as_it_is(home);
+        let reach = if home.is_writable() { Reach::Shared } else { Reach::ReadOnly };
+        connection::check_as_it_is(&home, reach)?;
+        let shared = Shared {
+            path: home.ledger(),
+            artifacts: Artifacts::new(&home),
+            home,
+            signal: Arc::new(Signal::default()),
+            clock: Arc::new(BoundedClock::new(clock)),
+            reach,
+            readers: Mutex::default(),
+            orders: None,
+            writer: None,
+        };
+        let ledger = Self { shared: Arc::new(shared) };
+        ledger.shared.clock.raise(ledger.ask(batch::newest_time)?);
+        ledger.now();
+        Ok(ledger)
+    }
+
+    /// Records that entries are lost, so that the ledger can be opened again. The numbers of the lost entries are
+    /// never used again.
+    pub fn accept_loss(home: &Path, clock: Clock) -> Result<AcceptedLoss, Error> {
+        loss::accept(home, clock)
+    }
+
+    /// What is missing from the end, to go by the anchor files.
+    pub fn loss(&self) -> Result<Option<Loss>, Error> {
+        let marks = anchor::newest(&self.shared.home)?;
+        self.ask(|sql| loss::find(sql, &batch::last(sql)?.tip, &marks))
+    }
+
+    /// How far the machine's clock is behind the newest entry, in milliseconds. Time goes on from that entry.
+    pub fn clock_behind_ms(&self) -> u64 {
+        self.shared.clock.behind_ms()
     }
 
     /// Where it lives.
@@ -147,24 +194,32 @@ impl Ledger {
         Ok(self.shared.artifacts.fetch_bytes(hash.as_str())?.1)
     }
 
-    /// The time, as entries are stamped with it.
+    /// The time, as entries are stamped with it: never before the newest entry.
     pub fn now(&self) -> u64 {
-        (self.shared.clock)()
+        self.shared.clock.now(|| self.ask(batch::newest_time).ok())
     }
 
     /// Takes a session for this process alone. It is free again on drop, and when the process ends.
     pub fn own(&self, session: &SessionId) -> Result<Ownership, Error> {
         self.shared.refuse_if_poisoned()?;
-        let owned = Ownership::take(&self.shared.home, session, (self.shared.clock)())?;
+        self.shared.refuse_if_looked_at()?;
+        let owned = Ownership::take(&self.shared.home, session, self.now())?;
         // Whoever set money aside for it before is gone.
         self.release_session(session)?;
         Ok(owned)
     }
 
-    /// Takes the way in for this process alone. It is free again on drop, and when the process ends.
+    /// Takes the way in for this process alone, to answer one message. It is free again on drop, and when the
+    /// process ends.
     pub fn own_intake(&self) -> Result<SoleIntake, Error> {
+        self.take_intake(Taker::Once)
+    }
+
+    /// Takes the way in for this process alone, as who says.
+    pub fn take_intake(&self, taker: Taker) -> Result<SoleIntake, Error> {
         self.shared.refuse_if_poisoned()?;
-        SoleIntake::take(&self.shared.home, (self.shared.clock)())
+        self.shared.refuse_if_looked_at()?;
+        SoleIntake::take(&self.shared.home, self.now(), taker)
     }
 
     /// How often the disk was waited for; many appends share one commit.
@@ -186,6 +241,7 @@ impl Ledger {
 
     fn send(&self, at_head: Option<AtHead>, drafts: Vec<Draft>) -> Result<Vec<Envelope>, Error> {
         self.shared.refuse_if_poisoned()?;
+        self.shared.refuse_if_looked_at()?;
         if drafts.is_empty() {
             return Ok(Vec::new());
         }
@@ -213,7 +269,7 @@ impl Ledger {
         let shared = &self.shared;
         shared.refuse_if_poisoned()?;
         let pooled = shared.readers().pop();
-        let sql = pooled.map_or_else(|| connection::open_reader(&shared.path), Ok)?;
+        let sql = pooled.map_or_else(|| connection::open_reader(&shared.path, shared.reach), Ok)?;
         let answer = {
             let _snapshot = connection::snapshot(&sql).map_err(|source| shared.unread(source))?;
             question(&sql)?
@@ -269,8 +325,16 @@ impl Shared {
     }
 
     pub(crate) fn order(&self, order: Order) -> Result<(), Error> {
-        let orders = self.orders.as_ref().expect("the queue is there until the ledger is dropped");
+        let Some(orders) = self.orders.as_ref() else { return Err(self.looked_at()) };
         orders.send(order).map_err(|_| self.stopped())
+    }
+
+    fn looked_at(&self) -> Error {
+        Error::ReadOnly { path: self.path.clone() }
+    }
+
+    fn refuse_if_looked_at(&self) -> Result<(), Error> {
+        if self.orders.is_some() { Ok(()) } else { Err(self.looked_at()) }
     }
 
     /// The writer is gone without an answer.

@@ -24,6 +24,14 @@ pub const BUSY_TIME_MS_MAX: u64 = 10_000;
 pub const ANCHOR_ENTRIES_MAX: u64 = 1000;
 /// How long entries may wait for a line in the anchor file, in milliseconds.
 pub const ANCHOR_TIME_MS_MAX: u64 = 1000;
+/// How much of the end of the anchor file is looked at when a ledger is opened, in bytes.
+pub(crate) const ANCHOR_WINDOW_BYTES: u64 = 4 * 1024;
+/// How far the machine's clock may go back before the ledger is asked for its newest time, in milliseconds.
+pub(crate) const CLOCK_STEP_MS_MAX: u64 = 1000;
+/// How many of the last entries are looked at for the newest time.
+pub(crate) const NEWEST_TIME_ENTRIES: u32 = 1000;
+/// How far the machine's clock may be behind the ledger before somebody is told, in milliseconds.
+pub const CLOCK_BEHIND_MS_MAX: u64 = 60 * 1000;
 /// How often a tail looks for what other processes wrote.
 pub const TAIL_POLL_TIME_MAX: Duration = Duration::from_millis(25);
 /// How many entries a tail hands out at once.

@@ -30,9 +30,9 @@ impl Ownership {
 
     /// Takes the session, or says who has it.
     pub(crate) fn take(home: &Home, session: &SessionId, now: u64) -> Result<Self, Error> {
-        match locked(&lock_path(home, session)?, now)? {
+        match locked(&lock_path(home, session)?, now, "")? {
             Ok(file) => Ok(Self { session: session.clone(), _file: file }),
-            Err(Owner { pid, since }) => Err(Error::Busy { session: session.clone(), pid, since }),
+            Err(Owner { pid, since, .. }) => Err(Error::Busy { session: session.clone(), pid, since }),
         }
     }
 }
@@ -46,23 +46,40 @@ pub struct SoleIntake {
 
 impl SoleIntake {
     /// Takes the way in, or says who has it.
-    pub(crate) fn take(home: &Home, now: u64) -> Result<Self, Error> {
+    pub(crate) fn take(home: &Home, now: u64, taker: Taker) -> Result<Self, Error> {
         let path = home.locks().join("intake.lock");
-        match locked(&path, now)? {
+        let more = match taker {
+            Taker::Once => "",
+            Taker::Server => SERVER,
+        };
+        match locked(&path, now, more)? {
             Ok(file) => Ok(Self { _file: file }),
-            Err(Owner { pid, since }) => Err(Error::IntakeBusy { pid, since }),
+            Err(Owner { pid, since, taker }) => Err(Error::IntakeBusy { pid, since, taker }),
         }
     }
 }
+
+/// Who takes the way in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taker {
+    /// A process that answers one message and ends.
+    Once,
+    /// A process that stays.
+    Server,
+}
+
+/// The word for a process that stays.
+const SERVER: &str = " server";
 
 /// Who has a lock; it may be about to write that, and then it is only known that there is one.
 struct Owner {
     pid: Option<u32>,
     since: Option<u64>,
+    taker: Taker,
 }
 
 /// Locks a file and writes who has it, or reads who has it.
-fn locked(path: &Path, now: u64) -> Result<Result<File, Owner>, Error> {
+fn locked(path: &Path, now: u64, more: &str) -> Result<Result<File, Owner>, Error> {
     let fault = |source| Error::File { path: path.to_owned(), doing: "lock", source };
     let options = home::private_file().read(true).write(true).truncate(false).open(path);
     let mut file = options.map_err(fault)?;
@@ -73,7 +90,7 @@ fn locked(path: &Path, now: u64) -> Result<Result<File, Owner>, Error> {
     }
     file.set_len(0)
         .and_then(|()| file.rewind())
-        .and_then(|()| write!(file, "{} {now}", process::id()))
+        .and_then(|()| write!(file, "{} {now}{more}", process::id()))
         .map_err(fault)?;
     Ok(Ok(file))
 }
@@ -84,9 +101,11 @@ fn owner(mut file: File) -> Owner {
         Ok(_) => {
             let mut words = text.split_whitespace();
             let pid = words.next().and_then(|word| word.parse().ok());
-            Owner { pid, since: words.next().and_then(|word| word.parse().ok()) }
+            let since = words.next().and_then(|word| word.parse().ok());
+            let is_server = words.next() == Some(SERVER.trim());
+            Owner { pid, since, taker: if is_server { Taker::Server } else { Taker::Once } }
         }
-        Err(_) => Owner { pid: None, since: None },
+        Err(_) => Owner { pid: None, since: None, taker: Taker::Once },
     }
 }
 

@@ -29,7 +29,7 @@ impl Ledger {
     /// Follows the entries after a place.
     pub fn tail(&self, after_seq: u64, filter: Filter) -> Result<Tail, Error> {
         self.shared.refuse_if_poisoned()?;
-        let sql = connection::open_reader(&self.shared.path)?;
+        let sql = connection::open_reader(&self.shared.path, self.shared.reach)?;
         Ok(Tail { ledger: self.clone(), filter, sql, after_seq, version: None })
     }
 }

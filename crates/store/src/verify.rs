@@ -17,6 +17,9 @@ use crate::ledger::{Ledger, Shared};
 use crate::limits::BROKEN_MAX;
 use crate::view;
 
+/// The kind of entry that says that entries before it are lost.
+const LOSS: &str = "loss_accepted";
+
 /// A ledger that is whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verified {
@@ -24,6 +27,8 @@ pub struct Verified {
     pub entries: u64,
     /// The hash of the last one, in hexadecimal digits.
     pub head_hash: String,
+    /// How often entries were lost and the loss was accepted.
+    pub losses: u64,
     /// How many artifacts its entries name.
     pub artifacts: u64,
     /// How many lines of the anchor file were compared.
@@ -105,7 +110,7 @@ impl Ledger {
     /// Reads everything. What is wrong is in `Error::Broken`.
     pub fn verify(&self) -> Result<Verified, Error> {
         // Before the snapshot: a line that is written after it may name an entry that is not in it.
-        let (marks, unreadable) = anchor::read(&self.shared.home.anchor())?;
+        let (marks, unreadable) = anchor::read(&self.shared.home)?;
         self.read(|sql| {
             let mut walk = Walk::new(&self.shared, &marks)?;
             walk.file(sql)?;
@@ -120,7 +125,8 @@ impl Ledger {
                 return Err(Error::Broken { path, broken: walk.broken });
             }
             Ok(Verified {
-                entries: walk.tip.seq,
+                entries: walk.entries,
+                losses: walk.accepted.len() as u64,
                 head_hash: blake3::Hash::from(walk.tip.hash).to_hex().to_string(),
                 artifacts: walk.artifacts.len() as u64,
                 anchors: marks.len() as u64,
@@ -138,6 +144,9 @@ struct Walk<'a> {
     /// The hashes of the entries that the anchor file knows.
     anchored: HashMap<u64, Option<String>>,
     artifacts: HashSet<String>,
+    entries: u64,
+    /// Losses that were accepted: the entry that says so, and the last entry that was lost.
+    accepted: Vec<(u64, u64)>,
     broken: Vec<Broken>,
 }
 
@@ -154,6 +163,8 @@ impl<'a> Walk<'a> {
             tip: Tip { seq: 0, hash: GENESIS },
             anchored: marks.iter().map(|mark| (mark.seq, None)).collect(),
             artifacts: HashSet::new(),
+            entries: 0,
+            accepted: Vec::new(),
             broken: Vec::new(),
         })
     }
@@ -196,11 +207,14 @@ impl<'a> Walk<'a> {
 
     fn entry(&mut self, row: Row) -> Result<(), Error> {
         let seq = row.seq;
-        if seq != self.tip.seq + 1 {
+        self.entries += 1;
+        let accepted = self.accepted_loss(&row);
+        if seq != self.tip.seq + 1 && accepted.is_none() {
             self.add(seq, Defect::Gap { expected: self.tip.seq + 1 });
         } else if row.hash != chain::seal(&self.tip.hash, &row.sealed()) {
             self.add(seq, Defect::Changed);
         }
+        self.accepted.extend(accepted.map(|known| (seq, known)));
         // Goes on from what the row says, so that one change is reported once and not to the end.
         let hash = <[u8; HASH_BYTES]>::try_from(row.hash.as_slice());
         self.tip = Tip { seq, hash: hash.unwrap_or(GENESIS) };
@@ -226,8 +240,23 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
+    /// The last entry that was lost, where a row says that the entries before it are.
+    fn accepted_loss(&self, row: &Row) -> Option<u64> {
+        if row.kind != LOSS {
+            return None;
+        }
+        let said: serde_json::Value = serde_json::from_str(&row.body).ok()?;
+        let (last, known) = (said["last"].as_u64()?, said["known"].as_u64()?);
+        let follows = last == self.tip.seq && row.seq == last.max(known) + 1;
+        follows.then_some(known)
+    }
+
     fn anchors(&mut self, marks: &[Mark]) {
         for mark in marks {
+            let is_accepted = |(seq, known): &(u64, u64)| mark.seq < *seq && mark.seq <= *known;
+            if self.accepted.iter().any(is_accepted) {
+                continue;
+            }
             match self.anchored.get(&mark.seq).and_then(Option::as_ref) {
                 Some(hash) if *hash == mark.hash => {}
                 Some(_) => self.add(mark.seq, Defect::NotAnchored),

@@ -126,6 +126,7 @@ pub(crate) fn fold(sql: &Connection, entry: &Placed<'_>) -> rusqlite::Result<()>
     match entry.event {
         Event::PromptReceived { .. }
         | Event::CancelReceived {}
+        | Event::LossAccepted { .. }
         | Event::ToolAccessChanged { .. }
         | Event::ModelAsked { .. }
         | Event::ModelFailed { .. }

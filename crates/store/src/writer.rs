@@ -14,15 +14,16 @@ use std::time::Duration;
 use agentry_protocol::envelope::{EVENT_VERSION, Envelope, Stream};
 use rusqlite::{Connection, ErrorCode};
 
-use crate::Clock;
-use crate::anchor::{Anchor, Tip};
+use crate::anchor::{self, Anchor, Tip};
 use crate::artifact::Artifacts;
-use crate::batch::{self, AtHead, Entry, Trouble};
+use crate::batch::{self, AtHead, Entry, Last, Trouble};
 use crate::checkpoint::Checkpoints;
+use crate::clock::BoundedClock;
 use crate::connection::{self, LAYOUT_VERSION};
 use crate::error::{Error, Outcome};
 use crate::home::Home;
 use crate::limits::{BATCH_APPENDS_MAX, GATHER_TIME_MAX};
+use crate::loss;
 use crate::spending::{self, Over, Released, Reservation};
 use crate::view;
 
@@ -124,7 +125,7 @@ pub(crate) struct Writer {
     sql: Connection,
     path: PathBuf,
     artifacts: Artifacts,
-    clock: Clock,
+    clock: Arc<BoundedClock>,
     anchor: Anchor,
     tip: Tip,
     signal: Arc<Signal>,
@@ -151,13 +152,23 @@ impl From<rusqlite::Error> for NotBegun {
 }
 
 impl Writer {
-    pub(crate) fn open(home: &Home, clock: Clock, signal: Arc<Signal>) -> Result<Self, Error> {
+    /// Opens the ledger for writing, unless entries are missing that were written.
+    pub(crate) fn open(
+        home: &Home,
+        clock: Arc<BoundedClock>,
+        signal: Arc<Signal>,
+    ) -> Result<Self, Error> {
+        // Before the ledger: another process may write to it meanwhile.
+        let marks = anchor::newest(home)?;
         let (mut sql, path) = (connection::open_writer(home)?, home.ledger());
-        let checkpoints = Checkpoints::of(&mut sql, path.clone())
-            .map_err(|source| Error::Read { path: path.clone(), source })?;
-        let (tip, _) =
-            batch::tip(&sql).map_err(|source| Error::Read { path: path.clone(), source })?;
-        let anchor = Anchor::open(&home.anchor(), &tip, clock())?;
+        let unread = |source| Error::Read { path: path.clone(), source };
+        let checkpoints = Checkpoints::of(&mut sql, path.clone()).map_err(unread)?;
+        let Last { tip, .. } = batch::last(&sql).map_err(unread)?;
+        if let Some(loss) = loss::find(&sql, &tip, &marks).map_err(unread)? {
+            return Err(Error::Lost { path, loss });
+        }
+        clock.raise(batch::newest_time(&sql).map_err(unread)?);
+        let anchor = Anchor::open(home, &tip, clock.now(|| None))?;
         signal.state().last_seq = tip.seq;
         Ok(Self {
             sql,
@@ -182,7 +193,7 @@ impl Writer {
                 done = match alone {
                     Alone::Rebuild(reply) => self.rebuild(&reply),
                     Alone::Reserve(wanted, reply) => {
-                        let now = (self.clock)();
+                        let now = self.now();
                         self.change(&reply, |sql| spending::reserve(sql, &wanted, now))
                     }
                     Alone::Release(released, reply) => {
@@ -195,7 +206,7 @@ impl Writer {
                 return;
             }
         }
-        self.anchor.close(&self.tip, (self.clock)());
+        self.anchor.close(&self.tip, self.now());
     }
 
     fn commit(&mut self, appends: Vec<Append>) -> Result<(), Failed> {
@@ -213,7 +224,7 @@ impl Writer {
         let mut appends = appends.into_iter();
         while let Some(append) = appends.next() {
             let Append { at_head, entries, reply } = append;
-            let time = (self.clock)().min(i64::MAX.cast_unsigned());
+            let time = self.now().min(i64::MAX.cast_unsigned());
             match batch::place(&self.sql, &mut tip, time, at_head.as_ref(), entries) {
                 Ok(envelopes) => answers.push((reply, Ok(envelopes))),
                 Err(Trouble::Refused(error)) => answers.push((reply, Err(error))),
@@ -233,15 +244,22 @@ impl Writer {
         self.tip = tip;
         if is_written {
             let written = answers.iter().filter_map(|(_, answer)| answer.as_ref().ok()).flatten();
+            written.clone().for_each(|envelope| self.clock.raise(envelope.time));
             let inputs = written.filter(|envelope| envelope.stream == Stream::World);
             self.signal.committed(tip.seq, inputs.map(|envelope| envelope.seq).max());
         }
+        // Before anybody is told: what somebody was told of is missed if it is lost.
+        self.anchor.follow(&tip, self.now());
         for (reply, answer) in answers {
             reply.send(answer).unwrap_or_default();
         }
-        self.anchor.follow(&tip, (self.clock)());
         self.checkpoints.follow(&self.sql);
         Ok(())
+    }
+
+    /// The time, never before the last entry.
+    fn now(&self) -> u64 {
+        self.clock.now(|| None)
     }
 
     /// Another process may have written, and may even be a newer program.
@@ -250,7 +268,8 @@ impl Writer {
             Some(ErrorCode::DatabaseBusy) => NotBegun::Locked,
             _ => NotBegun::Sql(error),
         })?;
-        let (tip, version) = batch::tip(&self.sql)?;
+        let Last { tip, version, time } = batch::last(&self.sql)?;
+        self.clock.raise(time);
         let found = connection::layout(&self.sql)?;
         if found != LAYOUT_VERSION {
             return Err(NotBegun::Newer { what: "layout", found, known: LAYOUT_VERSION });
@@ -390,6 +409,10 @@ mod tests {
     use super::*;
     use crate::body;
 
+    fn still() -> Arc<BoundedClock> {
+        Arc::new(BoundedClock::new(Arc::new(|| 0)))
+    }
+
     fn append(writer: &Writer, content: &str) -> (Append, Receiver<Result<Vec<Envelope>, Error>>) {
         let event = Event::PromptReceived { content: content.to_owned() };
         let body = body::encode(&event, &writer.artifacts).unwrap();
@@ -409,7 +432,7 @@ mod tests {
         let directory = tempfile::TempDir::new().unwrap();
         let home = Home::open(directory.path()).unwrap();
         let signal = Arc::new(Signal::default());
-        let mut writer = Writer::open(&home, Arc::new(|| 0), signal.clone()).unwrap();
+        let mut writer = Writer::open(&home, still(), signal.clone()).unwrap();
         let pages: i64 =
             writer.sql.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
         let limit = pages + 20;
@@ -430,7 +453,7 @@ mod tests {
         }
         assert!(matches!(signal.refusal(home.ledger()), Some(Error::DiskFull { .. })));
         drop(writer);
-        let again = Writer::open(&home, Arc::new(|| 0), Arc::default()).unwrap();
+        let again = Writer::open(&home, still(), Arc::default()).unwrap();
         assert_eq!(again.tip.seq, 1);
     }
 
@@ -438,7 +461,7 @@ mod tests {
     fn an_append_gives_up_while_another_process_writes_and_nothing_breaks() {
         let directory = tempfile::TempDir::new().unwrap();
         let home = Home::open(directory.path()).unwrap();
-        let mut writer = Writer::open(&home, Arc::new(|| 0), Arc::default()).unwrap();
+        let mut writer = Writer::open(&home, still(), Arc::default()).unwrap();
         writer.sql.busy_timeout(Duration::ZERO).unwrap();
         let other = Connection::open(home.ledger()).unwrap();
         other.execute_batch("BEGIN IMMEDIATE").unwrap();
@@ -455,7 +478,7 @@ mod tests {
     fn callers_who_came_together_are_waited_for_and_a_batch_has_an_end() {
         let directory = tempfile::TempDir::new().unwrap();
         let home = Home::open(directory.path()).unwrap();
-        let writer = Writer::open(&home, Arc::new(|| 0), Arc::default()).unwrap();
+        let writer = Writer::open(&home, still(), Arc::default()).unwrap();
         let (orders, queue) = mpsc::sync_channel(BATCH_APPENDS_MAX + 9);
         for _ in 0..BATCH_APPENDS_MAX + 9 {
             orders.send(Order::Append(append(&writer, "x").0)).unwrap();

@@ -225,6 +225,7 @@ impl Turn {
             | Event::Trust(_)
             | Event::SteerReceived { .. }
             | Event::CancelReceived {}
+            | Event::LossAccepted { .. }
             | Event::ModeReceived { .. }
             | Event::ApprovalAnswered { .. }
             | Event::ToolAccessChanged { .. }

@@ -189,6 +189,9 @@ fn in_one_line(event: &Event) -> String {
         Event::SteerReceived { content, .. } => format!("steer: {content}"),
         Event::CancelReceived {} => "somebody asked it to end".to_owned(),
         Event::ModeReceived { mode, .. } => format!("mode wanted: {}", mode.as_str()),
+        Event::LossAccepted { last, known, .. } => {
+            format!("the loss of the entries from {} to {known} was accepted", last.min(known) + 1)
+        }
         Event::ApprovalAnswered { approval, answer } => answered(approval, answer),
         Event::ToolAccessChanged { .. } => "tool-access.json changed".to_owned(),
         Event::Intake(intake) => way_in(intake),

@@ -1,18 +1,21 @@
 //! Calls of other programs over HTTP, before and without HTTP.
 //!
-//! The id is the one that the caller gives a delivery, or the hash of what it says, so that a call that is
-//! made again is the same event.
+//! The id of a call is one that its signature covers, or the hash of all that its signature covers, so that a
+//! call that is made again is the same event, and one that somebody recorded and sends again under another id is
+//! too. Only where nothing is signed, because whoever takes the call knows who makes it, the caller's id counts.
 //!
-//! Must never: take a call without a right signature from a source that has a secret.
+//! Must never: take a call without a right signature from a source that has a secret, or one whose signed time
+//! is far off; believe a header that no signature covers.
+
+mod signature;
 
 use agentry_kernel::route::ORDERS;
 use agentry_protocol::inbound::{EventId, Inbound, Place, Sender};
-use hmac::{Hmac, KeyInit, Mac};
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-use crate::limits::{WEBHOOK_BODY_BYTES_MAX, WEBHOOK_HEADER_BYTES_MAX};
+use crate::limits::{WEBHOOK_BODY_BYTES_MAX, WEBHOOK_HEADER_BYTES_MAX, WEBHOOK_TIME_MS_MAX};
 
 /// The channel's name.
 pub const CHANNEL: &str = "webhook";
@@ -22,8 +25,6 @@ pub const EVENT_TYPE: &str = "webhook";
 /// Headers with the caller's id of a delivery, the first that is there counts.
 const DELIVERY_HEADERS: [&str; 4] =
     ["x-agentry-delivery", "x-github-delivery", "webhook-id", "idempotency-key"];
-/// Headers with a signature, as hexadecimal digits with or without `sha256=` before them.
-const SIGNATURE_HEADERS: [&str; 2] = ["x-hub-signature-256", "x-agentry-signature"];
 /// Headers that hooks may look at.
 const KEPT_HEADERS: [&str; 6] = [
     "content-type",
@@ -62,7 +63,8 @@ pub enum WebhookError {
     NotText,
     /// There is no signature.
     #[error(
-        "the call is not signed; sign it with HMAC-SHA256 in X-Hub-Signature-256 or X-Agentry-Signature"
+        "the call is not signed; sign it with HMAC-SHA256 in X-Hub-Signature-256, X-Agentry-Signature or \
+         Webhook-Signature"
     )]
     Unsigned,
     /// The signature is another.
@@ -70,6 +72,17 @@ pub enum WebhookError {
     WrongSignature {
         /// The source.
         name: String,
+    },
+    /// The signature is right, and the time that it covers is far off.
+    #[error(
+        "the call was signed at another time: `{header}` is {off_s} s off, and may be {} s off",
+        WEBHOOK_TIME_MS_MAX / 1000
+    )]
+    Stale {
+        /// The header.
+        header: &'static str,
+        /// How far the time is from ours, in seconds.
+        off_s: u64,
     },
     /// The id of the delivery cannot be used.
     #[error("the header `{header}` cannot be used as an id: {why}")]
@@ -93,9 +106,10 @@ pub fn inbound(
     if body.len() > WEBHOOK_BODY_BYTES_MAX {
         return Err(WebhookError::TooLarge { bytes: body.len() });
     }
-    if let Some(secret) = source.secret {
-        check_signature(name, secret, headers, body)?;
-    }
+    let signed = match source.secret {
+        Some(secret) => Some(signature::check(&Call { name, headers, body, now_ms }, secret)?),
+        None => None,
+    };
     let content = std::str::from_utf8(body).map_err(|_| WebhookError::NotText)?;
     let place = Place {
         channel: CHANNEL.to_owned(),
@@ -107,7 +121,7 @@ pub fn inbound(
         reply_to_id: None,
     };
     let sender = Sender { sender_id: name.to_owned(), sender_name: None };
-    let (id, header) = delivery(headers, body);
+    let (id, header) = signed.unwrap_or_else(|| delivery(headers, body));
     let made = Inbound::new(&format!("{name}:{id}"), now_ms, place, sender);
     let mut inbound =
         made.map_err(|wrong| WebhookError::Delivery { header, why: wrong.to_string() })?;
@@ -117,26 +131,20 @@ pub fn inbound(
     Ok(inbound)
 }
 
-/// Each signature that is there must be right, and one must be there.
-fn check_signature(
-    name: &str,
-    secret: &SecretString,
-    headers: &[(String, String)],
-    body: &[u8],
-) -> Result<(), WebhookError> {
-    let mut is_signed = false;
-    for (_, said) in headers.iter().filter(|(header, _)| is_one_of(&SIGNATURE_HEADERS, header)) {
-        let mac = Hmac::<Sha256>::new_from_slice(secret.expose_secret().as_bytes());
-        let mut mac = mac.expect("a key of any length will do");
-        mac.update(body);
-        let said = said.trim();
-        let said = bytes_of(said.strip_prefix("sha256=").unwrap_or(said)).unwrap_or_default();
-        // Compares in constant time.
-        mac.verify_slice(&said)
-            .map_err(|_| WebhookError::WrongSignature { name: name.to_owned() })?;
-        is_signed = true;
+/// A call, before it is known who makes it.
+struct Call<'a> {
+    name: &'a str,
+    headers: &'a [(String, String)],
+    body: &'a [u8],
+    now_ms: u64,
+}
+
+impl Call<'_> {
+    /// A header.
+    fn header(&self, name: &str) -> Option<&str> {
+        let found = self.headers.iter().find(|(header, _)| header.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.trim())
     }
-    if is_signed { Ok(()) } else { Err(WebhookError::Unsigned) }
 }
 
 /// The id of a delivery, and the header it is from.
@@ -147,8 +155,12 @@ fn delivery(headers: &[(String, String)], body: &[u8]) -> (String, &'static str)
             return (id.trim().to_owned(), wanted);
         }
     }
-    let hash = Sha256::digest(body).iter().map(|byte| format!("{byte:02x}")).collect();
-    (hash, "body")
+    (digits(&Sha256::digest(body)), "body")
+}
+
+/// Bytes as hexadecimal digits.
+fn digits(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// What hooks are set off by: plain fields of a JSON object, the headers, and the source, each before the one
@@ -176,14 +188,4 @@ fn is_plain(value: &Value) -> bool {
 
 fn is_one_of(names: &[&str], header: &str) -> bool {
     names.iter().any(|name| header.eq_ignore_ascii_case(name))
-}
-
-fn bytes_of(digits: &str) -> Option<Vec<u8>> {
-    if !digits.is_ascii() || digits.len() % 2 == 1 {
-        return None;
-    }
-    (0..digits.len())
-        .step_by(2)
-        .map(|at| u8::from_str_radix(&digits[at..at + 2], 16).ok())
-        .collect()
 }

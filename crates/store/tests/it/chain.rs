@@ -4,7 +4,7 @@ use std::fs;
 
 use agentry_store::Defect;
 
-use crate::scene::{Scene, WORKS, about, begun, open, prompt};
+use crate::scene::{Scene, WORKS, about, begun, open, open_anyhow, prompt};
 
 #[track_caller]
 fn check(sql: &str, expected: &[(u64, Defect)]) {
@@ -111,7 +111,9 @@ fn another_ledger_under_the_same_anchor_is_found() {
     drop(ledger);
     drop(other.ledger);
     fs::copy(other_home.join("ledger.sqlite3"), home.join("ledger.sqlite3")).unwrap();
-    let scene = Scene { ledger: open(&home).unwrap(), directory };
+    let refused = open(&home).map(|_| ()).unwrap_err().to_string();
+    assert!(refused.contains("another file is in its place"), "{refused}");
+    let scene = Scene { ledger: open_anyhow(&home), directory };
     assert_eq!(scene.defects(), [(4, Defect::NotAnchored)]);
 }
 

@@ -7,6 +7,7 @@ mod event_hooks;
 mod inbounds;
 mod jobs;
 mod lookup;
+mod loss;
 mod ownership;
 mod past;
 mod processes;

@@ -61,7 +61,7 @@ impl Scene {
         .expect(WORKS);
         with(&sql);
         sql.close().expect(WORKS);
-        Self { ledger: open(&home).expect(WORKS), directory }
+        Self { ledger: open_anyhow(&home), directory }
     }
 
     pub(crate) fn defects(&self) -> Vec<(u64, Defect)> {
@@ -72,6 +72,14 @@ impl Scene {
             }
             Err(other) => panic!("{other}"),
         }
+    }
+}
+
+/// A ledger that lost entries is opened to be read.
+pub(crate) fn open_anyhow(home: &Path) -> Ledger {
+    match open(home) {
+        Err(Error::Lost { .. }) => Ledger::open_to_read(home, clock()).expect(WORKS),
+        opened => opened.expect(WORKS),
     }
 }
 

@@ -98,3 +98,77 @@ fn what_is_too_large_not_text_or_oddly_named_is_refused() {
     let long = headers(&[("User-Agent", &"x".repeat(1025))]);
     assert!(!inbound(&open(), &long, b"x", 7).unwrap().metadata.contains_key("user-agent"));
 }
+
+#[test]
+fn what_the_signature_does_not_cover_makes_no_new_event() {
+    let secret = SecretString::from("It's a Secret to Everybody");
+    let right = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
+    let signed = Source { name: "github", secret: Some(&secret) };
+    let id = |delivery: (&str, &str)| {
+        let given = headers(&[("X-Hub-Signature-256", right), delivery]);
+        inbound(&signed, &given, b"Hello, World!", 7).unwrap().event_id.to_string()
+    };
+    let first = id(("X-GitHub-Delivery", "a"));
+    for delivery in ["x-github-delivery", "webhook-id", "x-agentry-delivery", "idempotency-key"] {
+        assert_eq!(id((delivery, "b")), first, "{delivery}");
+    }
+    assert!(first.starts_with("webhook:github:dffd6021bb2bd5b0af67"), "{first}");
+}
+
+#[test]
+fn standard_webhooks_sign_the_id_and_the_time() {
+    // The example of the specification.
+    let secret = SecretString::from("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
+    let right = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=";
+    let body = br#"{"test": 2432232314}"#;
+    let source = Source { name: "std", secret: Some(&secret) };
+    let at = 1_614_265_330_000;
+    let call = |id: &str, time: &str, said: &str, now: u64| {
+        let given =
+            [("Webhook-Id", id), ("Webhook-Timestamp", time), ("Webhook-Signature", said)];
+        inbound(&source, &headers(&given), body, now).map(|event| event.event_id.to_string())
+    };
+    let (id, time) = ("msg_p5jXN8AQM9LWM0D4loKWxJek", "1614265330");
+    assert_eq!(call(id, time, right, at).unwrap(), format!("webhook:std:{id}"));
+    let several = format!("v1,AAAA v1a,BBBB {right}");
+    assert!(call(id, time, &several, at + 299_000).is_ok());
+    let wrong = WebhookError::WrongSignature { name: "std".to_owned() };
+    assert_eq!(call("msg_other", time, right, at), Err(wrong.clone()));
+    assert_eq!(call(id, "1614265331", right, at), Err(wrong.clone()));
+    assert_eq!(call(id, time, "v1,", at), Err(wrong));
+    for (now, off_s) in [(at + 301_000, 301), (at - 301_000, 301)] {
+        let stale = WebhookError::Stale { header: "webhook-timestamp", off_s };
+        assert_eq!(call(id, time, right, now), Err(stale));
+    }
+}
+
+#[test]
+fn signed_times_of_slack_and_stripe_are_looked_at() {
+    let at = 1_531_420_618_000;
+    let slack = SecretString::from("8f742231b10e8888abcd99yyyzzz85a5");
+    let source = Source { name: "slack", secret: Some(&slack) };
+    let call = |time: &str, now: u64| {
+        let said = "v0=3eeaac3070533b0f5536145f88159d8e50277d9f01e4865f87e2d749f4789397";
+        let given = headers(&[("X-Slack-Request-Timestamp", time), ("X-Slack-Signature", said)]);
+        inbound(&source, &given, b"token=x", now).map(|event| event.event_id.to_string())
+    };
+    assert!(call("1531420618", at).is_ok());
+    assert!(matches!(call("1531420618", at + 600_000), Err(WebhookError::Stale { .. })));
+    assert!(matches!(call("1531420619", at), Err(WebhookError::WrongSignature { .. })));
+    let stripe = SecretString::from("stripe-secret");
+    let source = Source { name: "stripe", secret: Some(&stripe) };
+    let call = |said: &str, now: u64| {
+        let given = headers(&[("Stripe-Signature", said)]);
+        inbound(&source, &given, br#"{"a":1}"#, now).map(|event| event.event_id.to_string())
+    };
+    let right = "44c5d7157e1f641dad6bd842046f2c65760b90df5926230f7b23145a5f2e3a78";
+    assert!(call(&format!("t=1531420618,v1={right},v0=zz"), at).is_ok());
+    assert!(call(&format!("t=1531420618,v1=00,v1={right}"), at).is_ok());
+    let stale = call(&format!("t=1531420618,v1={right}"), at + 600_000);
+    assert!(matches!(stale, Err(WebhookError::Stale { .. })));
+    for said in [format!("t=1531420619,v1={right}"), format!("v1={right}"), "t=1531420618".to_owned()] {
+        assert!(matches!(call(&said, at), Err(WebhookError::WrongSignature { .. })), "{said}");
+    }
+    let two = format!("t=1531420618,t=1531429999,v1={right}");
+    assert!(matches!(call(&two, at), Err(WebhookError::WrongSignature { .. })));
+}
