@@ -3,7 +3,8 @@
 //! Every verb that runs, resumes or replays works from the project's directory, so that files have the same
 //! names each time.
 //!
-//! Must never: print, but for what a request to the sandbox does not get.
+//! Must never: print, but for what a request to the sandbox does not get, and for a warning about the ledger or the
+//! clock.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -29,6 +30,7 @@ use agentry_runtime::template::Renderer;
 use agentry_runtime::{
     Definitions, Enforcer, Error, Host as Parts, Mail, ModelNamed, Models, plan,
 };
+use agentry_store::limits::CLOCK_BEHIND_MS_MAX;
 use agentry_store::{Home, Ledger};
 use agentry_tools::{FetchRules, Toolset};
 
@@ -41,6 +43,7 @@ use crate::limits::{CALLS_MAX, ITERATIONS_MAX, STEPS_MAX};
 use crate::providers::{self, Servings};
 use crate::render::visible;
 use crate::secret;
+use crate::verb::say;
 use crate::zone;
 
 /// What a run needs, and what was read for it.
@@ -87,7 +90,79 @@ pub(crate) fn open_ledger(host: &Host) -> Result<Ledger, Fault> {
         )
         .hint("set AGENTRY_HOME to a directory"));
     };
-    Ledger::open(home, Arc::new(now)).map_err(store_fault)
+    let ledger = Ledger::open(home, Arc::new(now)).map_err(store_fault)?;
+    warn_of_clock(&ledger);
+    Ok(ledger)
+}
+
+/// The ledger of this user, to look at it only: also one that lost entries, and one in a home that cannot be written.
+pub(crate) fn open_ledger_to_read(host: &Host) -> Result<Ledger, Fault> {
+    let Some(home) = &host.environment.state else { return open_ledger(host) };
+    let ledger = match Ledger::open_to_read(home, Arc::new(now)) {
+        Ok(ledger) => ledger,
+        Err(agentry_store::Error::NeedsUpgrade { .. }) => return open_ledger(host),
+        Err(error) => return Err(store_fault(error)),
+    };
+    if let Some(loss) = ledger.loss().map_err(store_fault)? {
+        let path = ledger.home().ledger();
+        say(&format!(
+            "warning: {} {loss}; `agentry ledger verify` shows what to do",
+            path.display()
+        ));
+    }
+    warn_of_clock(&ledger);
+    Ok(ledger)
+}
+
+/// What is wrong with the ledger or the clock, for those who show it themselves.
+pub(crate) fn ledger_troubles(host: &Host) -> Vec<String> {
+    let Some(home) = host.environment.state.as_ref().filter(|home| Home::is_there(home)) else {
+        return Vec::new();
+    };
+    let ledger = match Ledger::open_to_read(home, Arc::new(now)) {
+        Ok(ledger) => ledger,
+        // The next command that writes brings it to today's form.
+        Err(agentry_store::Error::NeedsUpgrade { .. }) => return Vec::new(),
+        Err(error) => return vec![error.to_string()],
+    };
+    let lost = match ledger.loss() {
+        Ok(Some(loss)) => {
+            Some(agentry_store::Error::Lost { path: ledger.home().ledger(), loss }.to_string())
+        }
+        Ok(None) => None,
+        Err(error) => Some(error.to_string()),
+    };
+    lost.into_iter().chain(clock_trouble(&ledger)).collect()
+}
+
+/// The time for what is decided without a run: never before the newest entry of the ledger, if there is one.
+pub(crate) fn decisive_now(host: &Host) -> Result<u64, Fault> {
+    match has_ledger(host) {
+        true => Ok(open_ledger_to_read(host)?.now()),
+        false => Ok(now()),
+    }
+}
+
+/// Tells, once for each process, that the clock of this machine is behind the record.
+fn warn_of_clock(ledger: &Ledger) {
+    static TOLD: OnceLock<()> = OnceLock::new();
+    if let Some(text) = clock_trouble(ledger)
+        && TOLD.set(()).is_ok()
+    {
+        say(&format!("warning: {text}"));
+    }
+}
+
+/// What to say of a clock that is behind the record.
+pub(crate) fn clock_trouble(ledger: &Ledger) -> Option<String> {
+    let behind = ledger.clock_behind_ms();
+    (behind > CLOCK_BEHIND_MS_MAX).then(|| {
+        let seconds = behind / 1000;
+        format!(
+            "the clock of this machine is {seconds} s behind the newest entry of the ledger; time goes on from \
+             that entry. Set the clock right"
+        )
+    })
 }
 
 /// Whether anything was ever recorded.
@@ -358,6 +433,7 @@ pub(crate) fn store_fault(error: agentry_store::Error) -> Fault {
         | Store::SessionExists { .. }
         | Store::Repeated { .. }
         | Store::IdentityTaken { .. }
+        | Store::NothingLost { .. }
         | Store::TokenGone { .. }
         | Store::JobMoved { .. }
         | Store::WorkspaceLocked { .. }
@@ -380,6 +456,9 @@ pub(crate) fn store_fault(error: agentry_store::Error) -> Fault {
         | Store::Locked { .. }
         | Store::DiskFull { .. }
         | Store::OutcomeUnknown { .. }
+        | Store::Lost { .. }
+        | Store::ReadOnly { .. }
+        | Store::NeedsUpgrade { .. }
         | Store::Broken { .. } => Blame::Machine,
     };
     Fault::new(blame, error.to_string())

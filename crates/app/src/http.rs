@@ -13,11 +13,14 @@ pub(crate) mod listen;
 mod open;
 mod openapi;
 mod pages;
+mod proxy;
+mod rates;
 mod refusal;
 mod server;
 mod shown;
 mod site;
 mod stream;
+mod supervision;
 mod table;
 
 use std::sync::Arc;
@@ -67,5 +70,25 @@ mod tests {
             paths.values().filter_map(|path| path.as_object()).map(|path| path.len()).sum();
         assert_eq!(count, routes.len());
         assert_eq!(document["openapi"], "3.1.0");
+    }
+
+    #[test]
+    fn the_guide_says_of_every_route_whether_it_leaves_fewer_questions_to_a_person() {
+        let guide = include_str!("../../../docs/guide/server.md");
+        let rows: Vec<&str> = guide.lines().filter(|line| line.starts_with("| `")).collect();
+        for route in routes() {
+            let name = format!("`{} {}`", route.method.as_str().to_uppercase(), route.path);
+            let row = rows.iter().find(|row| row.contains(&name));
+            let row = row.unwrap_or_else(|| panic!("the guide has no row for {name}"));
+            let scope = match route.need {
+                Need::Owner(scope) | Need::Anybody(scope) => format!("| `{scope}` |"),
+                Need::Key => "| any key |".to_owned(),
+                Need::Signed => "| a signature, or `submit` |".to_owned(),
+                Need::Nobody => "| a code |".to_owned(),
+            };
+            assert!(row.contains(&scope), "{name} needs {scope}: {row}");
+            let needs_more = route.supervision != supervision::Supervision::Kept;
+            assert_eq!(row.ends_with("| `approve` |"), needs_more, "{row}");
+        }
     }
 }

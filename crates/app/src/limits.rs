@@ -89,6 +89,10 @@ pub(crate) const CHAT_PAYLOAD_LINE_BYTES_MAX: usize = 60;
 pub(crate) const RELOAD_TIME_MIN: Duration = Duration::from_secs(1);
 /// How old they may be for somebody who comes while somebody else looks whether they changed.
 pub(crate) const RELOAD_TIME_MAX: Duration = Duration::from_secs(2);
+/// How long a server waits for a process that answers one message.
+pub(crate) const INTAKE_WAIT_TIME_MAX: Duration = Duration::from_secs(120);
+/// How often a server that waits looks whether that process is through.
+pub(crate) const INTAKE_LOOK_TIME: Duration = Duration::from_millis(50);
 /// How often a client looks whether the server is still there.
 pub(crate) const SERVER_LOOK_TIME: Duration = Duration::from_millis(500);
 /// How long what runs may take to come to its end when the server stops.
@@ -155,12 +159,16 @@ pub(crate) const COOKIE_TIME_MAX: Duration = Duration::from_secs(12 * 60 * 60);
 pub(crate) const COOKIE_IDLE_TIME_MAX: Duration = Duration::from_secs(60 * 60);
 /// How many frames wait for one who listens; who is slower is let go, and can come again.
 pub(crate) const STREAM_FRAMES_MAX: usize = 1_024;
+/// How many bytes of frames wait for one who listens; who is slower is let go, and can come again.
+pub(crate) const STREAM_WAITING_BYTES_MAX: usize = 1024 * 1024;
 /// How many frames are on their way to one socket.
-pub(crate) const STREAM_UNSENT_FRAMES_MAX: usize = 16;
+pub(crate) const STREAM_UNSENT_FRAMES_MAX: usize = 4;
 /// How many may listen at once.
 pub(crate) const STREAMS_MAX: usize = 10_000;
-/// How many entries a listener who was away is sent at once.
-pub(crate) const STREAM_PAGE_ENTRIES: usize = 256;
+/// How many may listen at once with one key.
+pub(crate) const STREAMS_PER_KEY_MAX: usize = 200;
+/// How many entries a listener who was away is sent at once; so many are held for one who does not read.
+pub(crate) const STREAM_PAGE_ENTRIES: usize = 16;
 /// How long a stream may be quiet; then a comment is sent.
 pub(crate) const STREAM_QUIET_TIME_MAX: Duration = Duration::from_secs(15);
 /// How long the hub waits for entries before it looks whether anybody listens.
@@ -185,7 +193,9 @@ pub(crate) const UNREAD_TIME_MAX: Duration = Duration::from_secs(30);
 pub(crate) const REQUESTS_PER_SECOND: u32 = 200;
 /// How many requests a key may make at once after a quiet time.
 pub(crate) const REQUESTS_BURST: u32 = 1_000;
-/// How many wrong keys an address may show in a minute.
+/// How many addresses of `X-Forwarded-For` are looked at, from the right.
+pub(crate) const FORWARDED_HOPS_MAX: usize = 32;
+/// How many wrong keys an address may show in a minute, and how many may be shown for one key, before the answer is to wait.
 pub(crate) const WRONG_KEYS_PER_MINUTE: u32 = 20;
 /// How long the operator is not told again of wrong keys.
 pub(crate) const WRONG_KEYS_TOLD_TIME_MIN: Duration = Duration::from_secs(60);

@@ -224,6 +224,8 @@ enum ShowWhat {
 enum LedgerVerb {
     /// Say whether the record is what was written
     Verify(ledger::Options),
+    /// Go on after entries were lost: record that they are missing
+    AcceptLoss(ledger::AcceptOptions),
 }
 
 #[derive(Subcommand)]
@@ -292,6 +294,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, Fault> {
         Verb::Compact(options) => compact::run(&host, &options),
         Verb::Replay(options) => replay::run(&host, &options),
         Verb::Ledger(LedgerVerb::Verify(options)) => ledger::run(&host, &options),
+        Verb::Ledger(LedgerVerb::AcceptLoss(options)) => ledger::accept_loss(&host, &options),
         Verb::Show(show) => run_show(&host, &show),
         Verb::Doctor(options) => doctor::run(&host, &options),
         Verb::Sandbox(SandboxVerb::Run(options)) => sandbox::run(&host, &options),

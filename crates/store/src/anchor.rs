@@ -58,7 +58,8 @@ impl Anchor {
             options.open(path).map_err(fault)
         };
         let file = opened(&home.anchor(), home::private_file().append(true))?;
-        let head = opened(&home.head(), home::private_file().read(true).write(true).truncate(false))?;
+        let head =
+            opened(&home.head(), home::private_file().read(true).write(true).truncate(false))?;
         let mut anchor = Self { file, head, seq: 0, time: now };
         anchor.write(tip, now).map_err(|source| Error::File {
             path: home.anchor(),

@@ -66,7 +66,11 @@ pub(crate) fn last(sql: &Connection) -> rusqlite::Result<Last> {
         .query_row([], |row| {
             let seq = row.get::<_, i64>(0)?.cast_unsigned();
             let tip = Tip { seq, hash: row.get(1)? };
-            Ok(Last { tip, version: row.get(2)?, time: row.get::<_, i64>(3)?.max(0).cast_unsigned() })
+            Ok(Last {
+                tip,
+                version: row.get(2)?,
+                time: row.get::<_, i64>(3)?.max(0).cast_unsigned(),
+            })
         })
         .optional()?;
     Ok(last.unwrap_or(Last { tip: Tip { seq: 0, hash: GENESIS }, version: 0, time: 0 }))
@@ -76,9 +80,8 @@ pub(crate) fn last(sql: &Connection) -> rusqlite::Result<Last> {
 pub(crate) fn newest_time(sql: &Connection) -> rusqlite::Result<u64> {
     let text = "SELECT COALESCE(MAX(time), 0) FROM \
                 (SELECT time FROM ledger ORDER BY seq DESC LIMIT ?1) WHERE typeof(time) = 'integer'";
-    let newest = sql
-        .prepare_cached(text)?
-        .query_row([NEWEST_TIME_ENTRIES], |row| row.get::<_, i64>(0))?;
+    let newest =
+        sql.prepare_cached(text)?.query_row([NEWEST_TIME_ENTRIES], |row| row.get::<_, i64>(0))?;
     Ok(newest.max(0).cast_unsigned())
 }
 

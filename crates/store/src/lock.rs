@@ -32,7 +32,9 @@ impl Ownership {
     pub(crate) fn take(home: &Home, session: &SessionId, now: u64) -> Result<Self, Error> {
         match locked(&lock_path(home, session)?, now, "")? {
             Ok(file) => Ok(Self { session: session.clone(), _file: file }),
-            Err(Owner { pid, since, .. }) => Err(Error::Busy { session: session.clone(), pid, since }),
+            Err(Owner { pid, since, .. }) => {
+                Err(Error::Busy { session: session.clone(), pid, since })
+            }
         }
     }
 }

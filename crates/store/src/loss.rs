@@ -35,7 +35,10 @@ impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { last, known, .. } = self;
         match last < known {
-            true => write!(f, "ends with entry {last}, but {known} entries were written: the end is lost"),
+            true => write!(
+                f,
+                "ends with entry {last}, but {known} entries were written: the end is lost"
+            ),
             false => write!(
                 f,
                 "has another entry {known} than the one that was written: another file is in its place"
@@ -70,7 +73,8 @@ fn is_there(sql: &Connection, mark: &Mark) -> rusqlite::Result<bool> {
     let hash: Option<Vec<u8>> = sql
         .query_row("SELECT CAST(hash AS BLOB) FROM ledger WHERE seq = ?1", [seq], |row| row.get(0))
         .optional()?;
-    let digits = |bytes: Vec<u8>| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let digits =
+        |bytes: Vec<u8>| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     if hash.map(digits).is_some_and(|hash| hash == mark.hash) {
         return Ok(true);
     }

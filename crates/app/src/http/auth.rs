@@ -266,6 +266,11 @@ fn parts(text: &str) -> Option<(TokenId, &str)> {
     Some((id, secret))
 }
 
+/// The id that a key claims to have, right or wrong.
+pub(crate) fn claimed_id(text: &str) -> Option<String> {
+    parts(text).map(|(id, _)| id.to_string())
+}
+
 fn is_in_time(token: &Token, now: u64) -> bool {
     token.expires_at.is_none_or(|at| now < at)
 }

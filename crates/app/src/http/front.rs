@@ -3,23 +3,16 @@
 //!
 //! Must never: decide by anything that a page of somebody else could have written.
 
-use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
 
 use agentry_protocol::token::TokenKind;
 use axum::http::{HeaderMap, Method, header};
 
-use super::auth::{Caller, Keys};
+use super::auth::{self, Caller, Keys};
+use super::proxy::Proxies;
+use super::rates::Rates;
 use super::refusal::{Code, Refusal};
 use super::table::Need;
-use crate::limits::{
-    COUNTED_CALLERS_MAX, REQUESTS_BURST, REQUESTS_PER_SECOND, WRONG_KEYS_PER_MINUTE,
-    WRONG_KEYS_TOLD_TIME_MIN,
-};
-use crate::verb::say;
 
 /// The header that no page of somebody else can send without asking us first.
 pub(crate) const OURS: &str = "x-agentry";
@@ -34,6 +27,8 @@ pub(crate) struct Front {
     pub(crate) is_encrypted: bool,
     /// What the cookie is called; other servers of this machine have other ports.
     pub(crate) cookie: String,
+    /// The proxies before it; none if it is reached directly.
+    pub(crate) proxies: Option<Proxies>,
     pub(crate) rates: Rates,
 }
 
@@ -67,25 +62,28 @@ impl Front {
         }
     }
 
-    /// Who calls, as far as the route asks for it.
+    /// Where a request comes from; behind trusted proxies, where they say.
+    pub(crate) fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+        self.proxies.as_ref().map_or(peer, |proxies| proxies.client(peer, headers))
+    }
+
+    /// Who calls, as far as the route asks for it. What is not known yet is not counted here: only what turns out
+    /// to be wrong is.
     pub(crate) fn caller(
         &self,
         keys: &Keys,
         (method, headers): (&Method, &HeaderMap),
         need: Need,
-        peer: IpAddr,
+        from: IpAddr,
     ) -> Result<Caller, Refusal> {
         if need == Need::Nobody {
             self.must_be_ours(method, headers)?;
-            self.rates.wrong_key_room(peer)?;
             return Ok(Caller::nobody());
         }
         if need == Need::Signed && !self.has_key(headers) {
-            self.rates.wrong_key_room(peer)?;
-            self.rates.request(&peer.to_string())?;
             return Ok(Caller::nobody());
         }
-        let caller = self.identified(keys, method, headers, peer)?;
+        let caller = self.identified(keys, method, headers, from)?;
         self.rates.request(&caller.name())?;
         match need {
             Need::Key | Need::Signed | Need::Nobody => Ok(caller),
@@ -109,13 +107,13 @@ impl Front {
         keys: &Keys,
         method: &Method,
         headers: &HeaderMap,
-        peer: IpAddr,
+        from: IpAddr,
     ) -> Result<Caller, Refusal> {
-        let found = if let Some(text) = bearer(headers)? {
-            keys.caller(text, TokenKind::Bearer)
+        let (found, text) = if let Some(text) = bearer(headers)? {
+            (keys.caller(text, TokenKind::Bearer), text)
         } else if let Some(text) = self.cookie_of(headers) {
             self.must_be_ours(method, headers)?;
-            keys.caller(text, TokenKind::Cookie)
+            (keys.caller(text, TokenKind::Cookie), text)
         } else if self.is_insecure {
             self.must_be_ours_if_a_browser(method, headers)?;
             return Ok(Caller::unasked());
@@ -124,7 +122,7 @@ impl Front {
                 .hint("send `Authorization: Bearer KEY`; `agentry token create` makes one"));
         };
         if found.as_ref().is_err_and(|refusal| refusal.code == Code::Unauthenticated) {
-            self.rates.wrong_key(peer)?;
+            self.rates.wrong_key(from, auth::claimed_id(text).as_deref())?;
         }
         found
     }
@@ -192,125 +190,4 @@ fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Refusal> {
         Refusal::new(Code::Unauthenticated, "the header Authorization holds no key")
             .hint("write `Authorization: Bearer agt_…`")
     })
-}
-
-/// How often each may call.
-#[derive(Default)]
-pub(crate) struct Rates {
-    callers: Mutex<HashMap<String, Bucket>>,
-    wrong: Mutex<HashMap<IpAddr, Bucket>>,
-    /// How many wrong keys there were since the server began.
-    wrong_count: AtomicU64,
-    /// When the operator was last told that somebody shows one wrong key after the other.
-    told: Mutex<Option<Instant>>,
-}
-
-/// Fills up with time, and is emptied by requests.
-#[derive(Clone, Copy)]
-struct Bucket {
-    level: f64,
-    at: Instant,
-}
-
-impl Bucket {
-    fn full(size: u32, now: Instant) -> Self {
-        Self { level: f64::from(size), at: now }
-    }
-
-    fn refilled(self, (size, per_second): (u32, f64), now: Instant) -> Self {
-        let since = now.saturating_duration_since(self.at).as_secs_f64();
-        let level = (self.level + since * per_second).min(f64::from(size));
-        Self { level, at: now }
-    }
-
-    /// Takes one, or says after how many seconds there is one.
-    fn take(&mut self, size: (u32, f64), now: Instant) -> Result<(), u64> {
-        *self = self.refilled(size, now);
-        if self.level >= 1.0 {
-            self.level -= 1.0;
-            return Ok(());
-        }
-        Err(((1.0 - self.level) / size.1).ceil().clamp(1.0, 3_600.0) as u64)
-    }
-}
-
-impl Rates {
-    fn request(&self, name: &str) -> Result<(), Refusal> {
-        let size = (REQUESTS_BURST, f64::from(REQUESTS_PER_SECOND));
-        take(&self.callers, name.to_owned(), size)
-    }
-
-    /// A wrong key, code or signature was shown.
-    pub(crate) fn wrong_key(&self, peer: IpAddr) -> Result<(), Refusal> {
-        self.wrong_count.fetch_add(1, Ordering::Relaxed);
-        take(&self.wrong, peer, wrong_size()).inspect_err(|_| self.tell(peer))
-    }
-
-    /// How many wrong keys there were since the server began.
-    pub(crate) fn wrong_keys(&self) -> u64 {
-        self.wrong_count.load(Ordering::Relaxed)
-    }
-
-    fn tell(&self, peer: IpAddr) {
-        let now = Instant::now();
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if told.is_none_or(|at| now.duration_since(at) >= WRONG_KEYS_TOLD_TIME_MIN) {
-            *told = Some(now);
-            let count = self.wrong_keys();
-            say(&format!(
-                "{peer} shows one wrong key after the other and must wait ({count} so far)"
-            ));
-        }
-    }
-
-    /// Whether an address may show another key.
-    fn wrong_key_room(&self, peer: IpAddr) -> Result<(), Refusal> {
-        let mut all = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(bucket) = all.get_mut(&peer) else { return Ok(()) };
-        let mut seen = *bucket;
-        seen.take(wrong_size(), Instant::now()).map_err(limited)
-    }
-}
-
-fn wrong_size() -> (u32, f64) {
-    (WRONG_KEYS_PER_MINUTE, f64::from(WRONG_KEYS_PER_MINUTE) / 60.0)
-}
-
-fn take<K: Eq + std::hash::Hash>(
-    all: &Mutex<HashMap<K, Bucket>>,
-    name: K,
-    size: (u32, f64),
-) -> Result<(), Refusal> {
-    let now = Instant::now();
-    let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
-    if all.len() >= COUNTED_CALLERS_MAX {
-        let full = |bucket: &Bucket| bucket.refilled(size, now).level >= f64::from(size.0);
-        all.retain(|_, bucket| !full(bucket));
-    }
-    let bucket = all.entry(name).or_insert_with(|| Bucket::full(size.0, now));
-    bucket.take(size, now).map_err(limited)
-}
-
-fn limited(seconds: u64) -> Refusal {
-    Refusal {
-        retry_after: Some(seconds),
-        ..Refusal::new(Code::RateLimited, "there were too many requests")
-            .hint(format!("try again in {seconds} s"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::*;
-
-    #[test]
-    fn a_bucket_is_emptied_by_requests_and_filled_by_time() {
-        let (size, begin) = ((2, 1.0), Instant::now());
-        let mut bucket = Bucket::full(2, begin);
-        assert_eq!([0; 3].map(|_| bucket.take(size, begin)), [Ok(()), Ok(()), Err(1)]);
-        assert_eq!(bucket.take(size, begin + Duration::from_secs(1)), Ok(()));
-        assert_eq!(bucket.take(size, begin + Duration::from_secs(1)), Err(1));
-    }
 }

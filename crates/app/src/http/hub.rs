@@ -6,7 +6,7 @@
 //! Must never: wait for a listener, or hand out an entry twice.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -23,7 +23,10 @@ use tokio::time::Instant;
 
 use super::refusal::{Code, Refusal};
 use super::shown;
-use crate::limits::{HUB_LOOK_TIME_MAX, PARTIAL_BYTES_MAX, STREAM_FRAMES_MAX, STREAMS_MAX};
+use crate::limits::{
+    HUB_LOOK_TIME_MAX, PARTIAL_BYTES_MAX, STREAM_FRAMES_MAX, STREAM_WAITING_BYTES_MAX, STREAMS_MAX,
+    STREAMS_PER_KEY_MAX,
+};
 use crate::verb::say;
 
 /// What somebody listens to.
@@ -48,6 +51,20 @@ pub(crate) enum Frame {
     Piece(Arc<Piece>),
     /// There is no more.
     Bye(Bye),
+}
+
+impl Frame {
+    /// Roughly how much memory it takes while it waits.
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Entry(recorded) => recorded.bytes(),
+            Self::Piece(piece) => match &piece.said {
+                Said::Text(text) | Said::Thinking(text) | Said::Progress(text) => text.len(),
+                Said::Restart => 0,
+            },
+            Self::Bye(_) => 0,
+        }
+    }
 }
 
 /// Why a stream ends.
@@ -81,6 +98,11 @@ pub(crate) struct Recorded {
 impl Recorded {
     pub(crate) fn new(envelope: Envelope) -> Self {
         Self { envelope, text: OnceLock::new() }
+    }
+
+    /// Roughly how much memory it takes.
+    fn bytes(&self) -> usize {
+        2 * self.text().len()
     }
 
     /// As the API shows it; made once for all listeners.
@@ -127,6 +149,8 @@ struct State {
     listeners: HashMap<u64, Listener>,
     by_topic: HashMap<Topic, HashSet<u64>>,
     next: u64,
+    /// How many streams each key has open; also those that are being let go.
+    open: HashMap<Option<TokenId>, usize>,
     /// All up to here was handed out; none while nobody does that. Whoever listens first sets it, and it is
     /// given up together with the last listener: a gap between the two would hand out the past again.
     after_seq: Option<u64>,
@@ -138,8 +162,26 @@ struct State {
 struct Listener {
     topics: Vec<Topic>,
     frames: mpsc::Sender<Frame>,
+    /// How many bytes wait for it.
+    waiting: Arc<AtomicUsize>,
     wants_pieces: bool,
     token: Option<TokenId>,
+}
+
+impl Listener {
+    /// Lets a frame wait for it; whether there was room.
+    fn send(&self, frame: &Frame) -> bool {
+        let bytes = frame.bytes();
+        if self.waiting.load(Ordering::Relaxed) > STREAM_WAITING_BYTES_MAX {
+            return false;
+        }
+        self.waiting.fetch_add(bytes, Ordering::Relaxed);
+        let sent = self.frames.try_send(frame.clone()).is_ok();
+        if !sent {
+            self.waiting.fetch_sub(bytes, Ordering::Relaxed);
+        }
+        sent
+    }
 }
 
 /// Somebody who listens; it ends when this goes.
@@ -149,6 +191,8 @@ pub(crate) struct Listening {
     /// All up to here is for the listener to read in the ledger.
     pub(crate) after_seq: u64,
     frames: mpsc::Receiver<Frame>,
+    waiting: Arc<AtomicUsize>,
+    token: Option<TokenId>,
     /// When its key opens nothing any more.
     until: Option<Instant>,
     /// What was said so far.
@@ -166,6 +210,9 @@ impl Listening {
                     tokio::time::timeout_at(until, self.frames.recv()).await.unwrap_or(revoked)
                 }
             };
+            if let Some(frame) = &frame {
+                self.waiting.fetch_sub(frame.bytes(), Ordering::Relaxed);
+            }
             match &frame {
                 // The listener reads it in the ledger, or has read it.
                 Some(Frame::Entry(recorded)) if recorded.envelope.seq <= self.after_seq => {}
@@ -177,7 +224,9 @@ impl Listening {
 
 impl Drop for Listening {
     fn drop(&mut self) {
-        self.hub.state().remove(self.number);
+        let mut state = self.hub.state();
+        state.remove(self.number);
+        state.let_go(&self.token);
     }
 }
 
@@ -212,10 +261,7 @@ impl Hub {
         if state.is_closed {
             return Err(Refusal::new(Code::Unavailable, "the server stops"));
         }
-        if state.listeners.len() >= STREAMS_MAX {
-            let message = format!("{STREAMS_MAX} streams are open, and there may be no more");
-            return Err(Refusal::new(Code::Unavailable, message).hint("close some, or try later"));
-        }
+        state.must_have_room(&token)?;
         let after_seq = match state.after_seq {
             Some(after_seq) => after_seq,
             None => self.ledger.last_seq()?,
@@ -230,11 +276,20 @@ impl Hub {
             false => Vec::new(),
         };
         state.by_topic.entry(topic.clone()).or_default().insert(number);
-        let listener = Listener { topics: vec![topic], frames: sender, wants_pieces, token };
+        let waiting = Arc::new(AtomicUsize::new(0));
+        let listener = Listener {
+            topics: vec![topic],
+            frames: sender,
+            waiting: waiting.clone(),
+            wants_pieces,
+            token: token.clone(),
+        };
         state.listeners.insert(number, listener);
+        *state.open.entry(token.clone()).or_default() += 1;
         drop(state);
         self.wanted.notify_all();
-        Ok(Listening { hub: self.clone(), number, after_seq, frames, until, partial })
+        let hub = self.clone();
+        Ok(Listening { hub, number, after_seq, frames, waiting, token, until, partial })
     }
 
     /// A listener hears of a run too. All of it up to the entry that is returned is for the listener to read
@@ -317,6 +372,32 @@ impl Hub {
 }
 
 impl State {
+    /// Refuses a stream where there are as many as there may be, in all or with one key.
+    fn must_have_room(&self, token: &Option<TokenId>) -> Result<(), Refusal> {
+        let all: usize = self.open.values().sum();
+        if all >= STREAMS_MAX {
+            let message = format!("{STREAMS_MAX} streams are open, and there may be no more");
+            return Err(Refusal::new(Code::Unavailable, message).hint("close some, or try later"));
+        }
+        if self.open.get(token).is_some_and(|count| *count >= STREAMS_PER_KEY_MAX) {
+            let message = format!(
+                "{STREAMS_PER_KEY_MAX} streams are open with this key, and there may be no more"
+            );
+            return Err(Refusal::new(Code::RateLimited, message)
+                .hint("close some, or listen to everything with one of them"));
+        }
+        Ok(())
+    }
+
+    fn let_go(&mut self, token: &Option<TokenId>) {
+        if let Some(count) = self.open.get_mut(token) {
+            *count -= 1;
+            if *count == 0 {
+                self.open.remove(token);
+            }
+        }
+    }
+
     fn add(&mut self, number: u64, topic: Topic) {
         if let Some(listener) = self.listeners.get_mut(&number) {
             listener.topics.push(topic.clone());
@@ -398,9 +479,8 @@ impl State {
             if is_piece && !listener.wants_pieces {
                 continue;
             }
-            let sent = listener.frames.try_send(frame.clone());
             // A piece is safe to miss; an entry is not.
-            if sent.is_err() && !is_piece {
+            if !listener.send(frame) && !is_piece {
                 slow.push(number);
             }
         }

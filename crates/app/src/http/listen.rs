@@ -11,7 +11,9 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::TlsAcceptor;
 
-use super::front::{Front, Rates};
+use super::front::Front;
+use super::proxy::{Network, Proxies};
+use super::rates::Rates;
 use crate::fault::{Blame, Fault};
 
 /// Where it listens if nobody says.
@@ -37,6 +39,9 @@ pub(crate) struct ListenOptions {
     /// A proxy before the server encrypts what goes out
     #[arg(long, requires = "host")]
     behind_proxy: bool,
+    /// A proxy whose X-Forwarded-For counts: an address or a network (may be given several times) [default: proxies of this machine]
+    #[arg(long, value_name = "ADDRESS", requires = "behind_proxy")]
+    trusted_proxy: Vec<Network>,
     /// Ask nobody for a key; only on an address of this machine, for development
     #[arg(long)]
     insecure_loopback: bool,
@@ -96,6 +101,7 @@ impl ListenOptions {
             is_insecure: self.insecure_loopback,
             is_encrypted,
             cookie: format!("{prefix}agentry-{}", bound.port()),
+            proxies: self.behind_proxy.then(|| Proxies::new(&self.trusted_proxy)),
             rates: Rates::default(),
         };
         Ok(Bound { place: Place { listener, tls }, url, front })

@@ -61,7 +61,7 @@ fn generator(is_given: bool) -> SchemaGenerator {
 fn operation(route: &Route, taken: &mut SchemaGenerator, given: &mut SchemaGenerator) -> Value {
     let mut operation = json!({
         "summary": route.words,
-        "description": description(route.need),
+        "description": description(route),
         "operationId": name(route),
         "parameters": parameters(route, taken),
         "responses": { "default": { "$ref": "#/components/responses/Refused" } },
@@ -101,7 +101,12 @@ fn operation(route: &Route, taken: &mut SchemaGenerator, given: &mut SchemaGener
     operation
 }
 
-fn description(need: Need) -> String {
+fn description(route: &Route) -> String {
+    let who = who(route.need);
+    route.supervision.words().map_or(who.clone(), |words| format!("{who} {words}"))
+}
+
+fn who(need: Need) -> String {
     match need {
         Need::Owner(scope) => format!("For the owner, with a key that opens `{scope}`."),
         Need::Anybody(scope) => format!("With a key that opens `{scope}`; each gets their own."),

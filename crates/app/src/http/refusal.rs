@@ -147,6 +147,10 @@ impl From<Store> for Refusal {
             | Store::Unreadable { .. }
             | Store::Artifact { .. }
             | Store::OutcomeUnknown { .. }
+            | Store::Lost { .. }
+            | Store::NothingLost { .. }
+            | Store::ReadOnly { .. }
+            | Store::NeedsUpgrade { .. }
             | Store::Broken { .. } => Code::Internal,
         };
         Self::new(code, error.to_string())

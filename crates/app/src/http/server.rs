@@ -260,16 +260,18 @@ async fn serve(
     site.front.admit(&parts.method, &parts.headers)?;
     let peer = parts.extensions.get::<Peer>().map(|peer| peer.0.ip());
     let peer = peer.ok_or_else(|| Refusal::new(Code::Internal, "a request from nowhere"))?;
+    let from = site.front.client(peer, &parts.headers);
     let method = parts.method.clone();
     let (identifying, headers, need) = (site.clone(), parts.headers.clone(), route.need);
     let caller = blocking(move || {
         let asked = (&method, &headers);
-        identifying.front.caller(&identifying.keys, asked, need, peer)
+        identifying.front.caller(&identifying.keys, asked, need, from)
     })
     .await?;
+    route.supervision.check(&caller)?;
     let body = read(&parts.headers, body, route.takes).await?;
     let query = parts.uri.query().unwrap_or_default().to_owned();
-    let raw = Raw { caller, path, query, body, headers: parts.headers };
+    let raw = Raw { caller, path, query, body, headers: parts.headers, from };
     match route.work.clone() {
         Does::Streams(kind) => open::stream(site, kind, raw).await,
         Does::Answers(work) => {
@@ -278,7 +280,7 @@ async fn serve(
             let was_wrong =
                 matches!(&answer, Err(refusal) if refusal.code == Code::Unauthenticated);
             if was_wrong && [Need::Nobody, Need::Signed].contains(&need) {
-                site.front.rates.wrong_key(peer)?;
+                site.front.rates.wrong_key(from, None)?;
             }
             answer.map(response)
         }

@@ -25,7 +25,9 @@ use tokio::sync::mpsc;
 use super::hub::{Bye, Frame, Listening, Piece, Recorded, Said};
 use super::refusal::{Code, Refusal};
 use super::site::Site;
-use crate::limits::{STREAM_PAGE_ENTRIES, STREAM_QUIET_TIME_MAX, STREAM_UNSENT_FRAMES_MAX};
+use crate::limits::{
+    STREAM_PAGE_ENTRIES, STREAM_QUIET_TIME_MAX, STREAM_UNSENT_FRAMES_MAX, UNREAD_TIME_MAX,
+};
 use crate::lines::{self, Lines};
 
 /// Which stream a route gives.
@@ -60,8 +62,10 @@ struct Gone;
 struct Out(mpsc::Sender<sse::Event>);
 
 impl Out {
+    /// A listener that takes nothing for a while is gone, and what waits for it is given back.
     async fn send(&self, event: sse::Event) -> Result<(), Gone> {
-        self.0.send(event).await.map_err(|_| Gone)
+        let sent = tokio::time::timeout(UNREAD_TIME_MAX, self.0.send(event)).await;
+        sent.map_err(|_| Gone)?.map_err(|_| Gone)
     }
 
     async fn named(&self, name: &str, data: &Value) -> Result<(), Gone> {
@@ -121,8 +125,11 @@ async fn feed_entries(
         if page.is_empty() {
             break;
         }
-        for envelope in page {
-            out.send(entry(&Recorded::new(envelope))).await?;
+        // Only what is sent is held while it waits, which is cut; the entry may be long.
+        let page: Vec<sse::Event> =
+            page.into_iter().map(|envelope| entry(&Recorded::new(envelope))).collect();
+        for event in page {
+            out.send(event).await?;
         }
     }
     out.named("hello", &json!({ "seq": until })).await?;

@@ -5,6 +5,7 @@
 //!
 //! Must never: run a route for somebody whose key does not open it.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use agentry_protocol::token::Scope;
@@ -17,6 +18,7 @@ use super::auth::Caller;
 use super::front::one;
 use super::refusal::{Code, Refusal};
 use super::site::Site;
+use super::supervision::Supervision;
 
 /// How a route is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,6 +87,8 @@ pub(crate) struct Raw {
     pub(crate) query: String,
     pub(crate) body: Vec<u8>,
     pub(crate) headers: HeaderMap,
+    /// Where it comes from.
+    pub(crate) from: IpAddr,
 }
 
 impl Raw {
@@ -131,6 +135,8 @@ pub(crate) struct Route {
     /// With `{name}` where a part is left open.
     pub(crate) path: &'static str,
     pub(crate) need: Need,
+    /// Whether it can leave fewer questions to a person.
+    pub(crate) supervision: Supervision,
     /// One line for people.
     pub(crate) words: &'static str,
     pub(crate) query: Describe,
@@ -248,6 +254,7 @@ impl Route {
             method: Method::Post,
             path,
             need,
+            supervision: Supervision::Kept,
             words,
             query: describe::<Nothing>,
             takes: Takes::Text,
@@ -272,6 +279,7 @@ impl Route {
             method,
             path,
             need,
+            supervision: Supervision::Kept,
             words,
             query: describe::<Q>,
             takes: taken::<B>(),
@@ -301,12 +309,19 @@ impl Route {
             method,
             path,
             need,
+            supervision: Supervision::Kept,
             words,
             query: describe::<Q>,
             takes: taken::<B>(),
             answer,
             work: Does::Answers(Arc::new(does)),
         }
+    }
+
+    /// The same, which can leave fewer questions to a person.
+    pub(crate) fn supervision(mut self, supervision: Supervision) -> Self {
+        self.supervision = supervision;
+        self
     }
 
     /// The same, answered with another status.

@@ -18,9 +18,11 @@ use serde_json::json;
 
 use super::Format;
 use crate::enforce;
+use crate::engine;
 use crate::env::Environment;
 use crate::fault::Fault;
 use crate::host::Host;
+use crate::render::visible;
 
 #[derive(Args)]
 pub(crate) struct Options {
@@ -66,6 +68,7 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     let used = tried.iter().find(|one| one.level <= minimum && one.result.is_ok());
     let used = used.map(|one| one.level).filter(|_| !off);
     let machine = Machine::read();
+    let record = engine::ledger_troubles(host);
     let mut out = crate::output::stdout().lock();
     match options.format {
         Format::Json => {
@@ -78,12 +81,18 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
                     }),
                 })
                 .collect();
-            let value = json!({"used": used, "minimum": minimum, "off": off, "levels": levels});
+            let value = json!({"used": used, "minimum": minimum, "off": off, "levels": levels, "record": record});
             writeln!(out, "{}", serde_json::to_string_pretty(&value)?)?;
         }
         Format::Text => {
             let text = text(&tried, used, (minimum, off), &machine, options.verbose);
             write!(out, "{text}")?;
+            if !record.is_empty() {
+                writeln!(out, "\nRecord")?;
+            }
+            for trouble in record {
+                writeln!(out, "  {}", visible(&trouble))?;
+            }
         }
     }
     Ok(ExitCode::from(u8::from(used.is_none() && !off)))

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread;
+use std::time::Instant;
 
 use agentry_model::Delta;
 use agentry_protocol::CallId;
@@ -16,7 +17,7 @@ use agentry_runtime::channel::SystemClock;
 use agentry_runtime::chores::Chores;
 use agentry_runtime::desk::{Desk, DeskBell, Furniture, Scope};
 use agentry_runtime::reply::Replies;
-use agentry_store::Ledger;
+use agentry_store::{Error as Store, Ledger, SoleIntake, Taker};
 use clap::Args;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -28,7 +29,7 @@ use crate::host::Host;
 use crate::http::auth::Keys;
 use crate::http::listen::{Bound, ListenOptions, Place};
 use crate::http::{self, Audience, Hub, Site};
-use crate::limits::{STOP_TIME_MAX, STREAMS_END_TIME_MAX};
+use crate::limits::{INTAKE_LOOK_TIME, INTAKE_WAIT_TIME_MAX, STOP_TIME_MAX, STREAMS_END_TIME_MAX};
 use crate::reception::{Asked, Reception};
 use crate::render::visible;
 use crate::trust;
@@ -69,7 +70,7 @@ pub(crate) fn run(host: &Host, options: Options) -> Result<ExitCode, Fault> {
     let reception = Reception::new(host, engine, Asked { agent: options.agent, model })?;
     let reception = Arc::new(reception);
     // There is only one desk, so no channel is started twice.
-    let sole = parts.ledger.own_intake().map_err(engine::store_fault)?;
+    let sole = own_intake(&parts.ledger)?;
     allow_many_files();
     let bound = options.listen.bind(|name| host.environment.variable(name))?;
     let channels = channels::start(host, &parts, &settings, &project)?;
@@ -103,6 +104,33 @@ pub(crate) fn run(host: &Host, options: Options) -> Result<ExitCode, Fault> {
     worked?;
     say("stopped");
     Ok(ExitCode::SUCCESS)
+}
+
+/// Takes the way in. A process that answers one message is waited for; another server is not.
+fn own_intake(ledger: &Ledger) -> Result<SoleIntake, Fault> {
+    let until = Instant::now() + INTAKE_WAIT_TIME_MAX;
+    let mut is_told = false;
+    loop {
+        let busy = match ledger.take_intake(Taker::Server) {
+            Ok(sole) => return Ok(sole),
+            Err(error) => error,
+        };
+        let Store::IntakeBusy { pid, taker: Taker::Once, .. } = &busy else {
+            return Err(engine::store_fault(busy));
+        };
+        if Instant::now() >= until {
+            return Err(engine::store_fault(busy).hint("wait for it, or end it, and start again"));
+        }
+        if !is_told {
+            let who = pid.map_or_else(String::new, |pid| format!(" (process {pid})"));
+            let most = INTAKE_WAIT_TIME_MAX.as_secs();
+            say(&format!(
+                "waiting up to {most} s for `agentry send`{who}, which answers a message"
+            ));
+            is_told = true;
+        }
+        thread::sleep(INTAKE_LOOK_TIME);
+    }
 }
 
 fn site(

@@ -56,7 +56,7 @@ enum Found {
 }
 
 pub(crate) fn run(host: &Host, kind: Kind, options: &Options) -> Result<ExitCode, Fault> {
-    let ledger = engine::open_ledger(host)?;
+    let ledger = engine::open_ledger_to_read(host)?;
     let mut out = crate::output::stdout().lock();
     let Some(text) = &options.id else {
         match kind {

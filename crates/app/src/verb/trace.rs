@@ -31,7 +31,7 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
-    let ledger = engine::open_ledger(host)?;
+    let ledger = engine::open_ledger_to_read(host)?;
     let mut stdout = crate::output::stdout().lock();
     if options.stats {
         return stats(&ledger, options, &mut stdout);

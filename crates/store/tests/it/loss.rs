@@ -131,7 +131,8 @@ fn a_gap_that_no_accepted_loss_explains_is_found() {
     let scene = Scene { ledger: open(&home).unwrap(), directory };
     assert_eq!(scene.defects(), []);
     let scene = scene.tampered(|sql| {
-        sql.execute("UPDATE ledger SET body = replace(body, '\"last\":0', '\"last\":2')", []).unwrap();
+        sql.execute("UPDATE ledger SET body = replace(body, '\"last\":0', '\"last\":2')", [])
+            .unwrap();
     });
     assert_eq!(scene.defects()[0], (5, Defect::Gap { expected: 1 }));
 }

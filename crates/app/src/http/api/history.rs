@@ -19,6 +19,7 @@ use super::agents::{directory_of, named};
 use crate::host::is_of_home;
 use crate::http::refusal::{Code, Refusal};
 use crate::http::site::Site;
+use crate::http::supervision::Supervision;
 use crate::http::table::{Asked, Need, Nothing, Route, page_size};
 use crate::limits::{
     API_COMMITS_LOOKED_MAX, API_COMMITS_MAX, API_COMMITS_SHOWN, API_DIFF_BYTES_MAX, API_FILES_MAX,
@@ -40,7 +41,9 @@ pub(crate) fn routes() -> Vec<Route> {
             admin,
             "Take back what a commit changed there, with a commit",
             revert,
-        ),
+        )
+        // What is taken back may be a rule that has a person asked.
+        .supervision(Supervision::Reduced),
     ]
 }
 

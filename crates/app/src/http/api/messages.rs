@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use agentry_kernel::identity::{HTTP, holder};
 use agentry_kernel::route::{DELIVERY, RUN, TARGET};
 use agentry_protocol::TaskId;
-use agentry_protocol::event::Mode;
 use agentry_protocol::inbound::{Body, EventId, Inbound, PeerKind, Place, Sender};
 use agentry_protocol::token::Scope;
 use agentry_runtime::channel::Taken;
@@ -24,6 +23,7 @@ use crate::http::auth::Caller;
 use crate::http::refusal::{Code, Refusal};
 use crate::http::site::Site;
 use crate::http::stream::Kind;
+use crate::http::supervision::{AskedMode, Supervision};
 use crate::http::table::{Asked, Method, Need, Nothing, Route};
 use crate::limits::{REQUEST_WAIT_TIME_MAX, SERVER_LOOK_TIME};
 
@@ -37,7 +37,8 @@ pub(crate) fn routes() -> Vec<Route> {
             submit,
             "Run a prompt; with `Accept: text/event-stream` its events follow",
             Kind::Prompt,
-        ),
+        )
+        .supervision(BY_MODE),
         Route::stream::<Nothing, Nothing>(
             Method::Get,
             "/run/{message}",
@@ -46,12 +47,17 @@ pub(crate) fn routes() -> Vec<Route> {
             Kind::Message,
         ),
         Route::post("/api/sessions", submit, "Say something in a session of its own", begin)
+            .supervision(BY_MODE)
             .status(202),
         Route::post("/api/sessions/{id}/messages", submit, "Say something in a session", say)
+            .supervision(BY_MODE)
             .status(202),
         Route::get("/api/messages/{id}", read, "What became of a message", one),
     ]
 }
+
+/// A mode that asks nobody leaves fewer questions to a person.
+pub(super) const BY_MODE: Supervision = Supervision::ReducedBy(&["mode"]);
 
 /// A prompt, as seed 003 has it, and what else may be said about the run.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -65,20 +71,8 @@ pub(crate) struct Prompt {
     agent: Option<String>,
     /// The model. Only for the owner.
     model: Option<String>,
-    /// The mode. Only for the owner.
-    #[schemars(with = "Option<ModeWord>")]
-    mode: Option<Mode>,
-}
-
-/// How a mode is written.
-#[derive(JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[expect(dead_code, reason = "it only describes the words")]
-pub(crate) enum ModeWord {
-    /// A person is asked.
-    Structured,
-    /// Calls go ahead inside of the sandbox.
-    Wiggum,
+    /// The mode. Only for the owner; `wiggum` needs a key that opens `approve`.
+    mode: Option<AskedMode>,
 }
 
 impl Prompt {
@@ -97,7 +91,7 @@ pub(crate) struct Message {
     pub(crate) place: Where,
     pub(crate) agent: Option<String>,
     pub(crate) model: Option<String>,
-    pub(crate) mode: Option<Mode>,
+    pub(crate) mode: Option<AskedMode>,
     pub(crate) delivery: Option<String>,
     /// A task, and what it is given.
     pub(crate) task: Option<(TaskId, BTreeMap<String, String>)>,
@@ -125,9 +119,8 @@ struct Begin {
     agent: Option<String>,
     /// The model.
     model: Option<String>,
-    /// The mode.
-    #[schemars(with = "Option<ModeWord>")]
-    mode: Option<Mode>,
+    /// The mode; `wiggum` needs a key that opens `approve`.
+    mode: Option<AskedMode>,
     /// What the session is to be called.
     key: Option<String>,
 }
@@ -142,9 +135,8 @@ struct Say {
     delivery: Option<String>,
     /// The model, if it begins a run.
     model: Option<String>,
-    /// The mode, if it begins a run.
-    #[schemars(with = "Option<ModeWord>")]
-    mode: Option<Mode>,
+    /// The mode, if it begins a run; `wiggum` needs a key that opens `approve`.
+    mode: Option<AskedMode>,
 }
 
 /// Something that was taken in.
@@ -264,7 +256,9 @@ fn metadata(
     metadata.insert(TARGET.to_owned(), Value::Object(target));
     let mut run = Map::new();
     run.extend(model.iter().map(|model| ("model".to_owned(), json!(model))));
-    run.extend(mode.iter().map(|mode| ("mode".to_owned(), json!(mode))));
+    if let Some(mode) = mode {
+        run.insert("mode".to_owned(), json!(mode.allowed(caller)?));
+    }
     if let Some((task, inputs)) = task {
         run.insert("task".to_owned(), json!(task));
         run.insert("inputs".to_owned(), json!(inputs));

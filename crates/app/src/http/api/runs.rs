@@ -4,7 +4,7 @@
 
 use agentry_protocol::approval::{Answer, Reach};
 use agentry_protocol::envelope::{About, Draft};
-use agentry_protocol::event::{Ending, Event, Mode};
+use agentry_protocol::event::{Ending, Event};
 use agentry_protocol::token::Scope;
 use agentry_protocol::{ApprovalId, RunId};
 use agentry_runtime::replay::{Replayed, replay};
@@ -13,13 +13,13 @@ use agentry_store::{Filter, Payer, RunRow, RunStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::messages::ModeWord;
 use super::mine;
 use super::sessions::{self, Turn, Usage};
 use super::timeline::{self, Span};
 use crate::http::refusal::Refusal;
 use crate::http::site::Site;
 use crate::http::stream::Kind;
+use crate::http::supervision::{AskedLimit, AskedMode, Supervision};
 use crate::http::table::{Asked, Method, Need, Nothing, Route, page_size};
 use crate::limits::{PAGE_ROWS_MAX, RUN_ENTRIES_MAX};
 
@@ -46,6 +46,7 @@ pub(crate) fn routes() -> Vec<Route> {
             "Change the mode of a run under way",
             change_mode,
         )
+        .supervision(Supervision::ReducedBy(&["mode", "maxIterations"]))
         .status(202),
         Route::post(
             "/api/runs/{id}/replay",
@@ -284,16 +285,17 @@ fn cancel(site: &Site, asked: Asked<Nothing, Nothing>) -> Result<Told, Refusal> 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct WantedMode {
-    /// The mode.
-    #[schemars(with = "ModeWord")]
-    mode: Mode,
-    /// The most iterations from now on.
-    max_iterations: Option<u32>,
+    /// The mode; `wiggum` needs a key that opens `approve`.
+    mode: AskedMode,
+    /// The most iterations from now on; needs a key that opens `approve`.
+    max_iterations: Option<AskedLimit>,
 }
 
 fn change_mode(site: &Site, asked: Asked<Nothing, WantedMode>) -> Result<Told, Refusal> {
     let row = mine::run(site, &asked.caller, asked.part(0))?;
     let WantedMode { mode, max_iterations } = asked.body;
+    let mode = mode.allowed(&asked.caller)?;
+    let max_iterations = max_iterations.map(|limit| limit.allowed(&asked.caller)).transpose()?;
     tell(site, row, Event::ModeReceived { mode, max_iterations })
 }
 

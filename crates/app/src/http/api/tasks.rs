@@ -4,15 +4,15 @@
 
 use std::collections::BTreeMap;
 
-use agentry_protocol::event::Mode;
 use agentry_protocol::token::Scope;
 use agentry_runtime::plan;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::messages::{self, Message, ModeWord, Sent};
+use super::messages::{self, BY_MODE, Message, Sent};
 use crate::http::refusal::Refusal;
 use crate::http::site::Site;
+use crate::http::supervision::AskedMode;
 use crate::http::table::{Asked, Need, Nothing, Route};
 
 pub(crate) fn routes() -> Vec<Route> {
@@ -25,6 +25,7 @@ pub(crate) fn routes() -> Vec<Route> {
             "Have a task done, in a session of its own",
             run,
         )
+        .supervision(BY_MODE)
         .status(202),
     ]
 }
@@ -74,9 +75,8 @@ struct RunTask {
     agent: Option<String>,
     /// The model.
     model: Option<String>,
-    /// The mode.
-    #[schemars(with = "Option<ModeWord>")]
-    mode: Option<Mode>,
+    /// The mode; `wiggum` needs a key that opens `approve`.
+    mode: Option<AskedMode>,
 }
 
 fn tasks(site: &Site, _: Asked<Nothing>) -> Result<Tasks, Refusal> {

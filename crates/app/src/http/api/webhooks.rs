@@ -53,6 +53,8 @@ fn take(site: &Site, raw: &Raw) -> Result<Called, Refusal> {
     let ledger = &site.parts.ledger;
     let source = Source { name, secret };
     let inbound = webhook::inbound(&source, &headers(raw), &raw.body, ledger.now())?;
+    // Counted once it is known who calls, so that nobody else can use it up.
+    site.front.rates.request(&format!("webhook {name} {}", raw.from))?;
     let event_id = inbound.event_id.clone();
     let received = receive(ledger, &site.parts.redactor, inbound)?;
     Ok(Called { event_id, seq: received.seq, repeated: received.taken == Taken::Repeated })
@@ -79,8 +81,8 @@ fn unset(name: &str, secret: &str) -> Refusal {
 fn unknown() -> Refusal {
     let text = "the call is not signed with the secret of a webhook that is known here";
     Refusal::new(Code::Unauthenticated, text).hint(
-        "sign the body with HMAC-SHA256 in X-Hub-Signature-256 or X-Agentry-Signature; a webhook \
-         without a secret takes calls with a key of the owner that opens `submit`",
+        "sign the body with HMAC-SHA256 in X-Hub-Signature-256 or X-Agentry-Signature, or the id, the time \
+         and the body in Webhook-Signature; a webhook without a secret takes calls with a key of the owner that opens `submit`",
     )
 }
 
@@ -89,9 +91,10 @@ impl From<WebhookError> for Refusal {
         let code = match error {
             WebhookError::Unsigned | WebhookError::WrongSignature { .. } => return unknown(),
             WebhookError::TooLarge { .. } => Code::TooLarge,
-            WebhookError::Source { .. } | WebhookError::NotText | WebhookError::Delivery { .. } => {
-                Code::Invalid
-            }
+            WebhookError::Source { .. }
+            | WebhookError::NotText
+            | WebhookError::Stale { .. }
+            | WebhookError::Delivery { .. } => Code::Invalid,
         };
         Self::new(code, error.to_string())
     }

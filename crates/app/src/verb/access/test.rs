@@ -113,7 +113,7 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     }
     let access = access::policies(&loaded)?;
     let zone = zone::of(&loaded.library.settings)?;
-    let now = engine::now();
+    let now = engine::decisive_now(host)?;
     let (time, now) = match &options.at {
         Some(text) => zone.trial(text, now)?,
         None => (zone.local(now), now),

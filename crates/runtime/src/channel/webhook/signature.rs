@@ -101,7 +101,8 @@ fn must_be_one(
     right: impl Fn() -> Hmac<Sha256>,
 ) -> Result<(), WebhookError> {
     // Compares in constant time.
-    let is_right = |said: Option<Vec<u8>>| said.is_some_and(|said| right().verify_slice(&said).is_ok());
+    let is_right =
+        |said: Option<Vec<u8>>| said.is_some_and(|said| right().verify_slice(&said).is_ok());
     match said.into_iter().any(is_right) {
         true => Ok(()),
         false => Err(WebhookError::WrongSignature { name: call.name.to_owned() }),

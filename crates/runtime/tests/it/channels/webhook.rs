@@ -124,8 +124,7 @@ fn standard_webhooks_sign_the_id_and_the_time() {
     let source = Source { name: "std", secret: Some(&secret) };
     let at = 1_614_265_330_000;
     let call = |id: &str, time: &str, said: &str, now: u64| {
-        let given =
-            [("Webhook-Id", id), ("Webhook-Timestamp", time), ("Webhook-Signature", said)];
+        let given = [("Webhook-Id", id), ("Webhook-Timestamp", time), ("Webhook-Signature", said)];
         inbound(&source, &headers(&given), body, now).map(|event| event.event_id.to_string())
     };
     let (id, time) = ("msg_p5jXN8AQM9LWM0D4loKWxJek", "1614265330");
@@ -166,7 +165,9 @@ fn signed_times_of_slack_and_stripe_are_looked_at() {
     assert!(call(&format!("t=1531420618,v1=00,v1={right}"), at).is_ok());
     let stale = call(&format!("t=1531420618,v1={right}"), at + 600_000);
     assert!(matches!(stale, Err(WebhookError::Stale { .. })));
-    for said in [format!("t=1531420619,v1={right}"), format!("v1={right}"), "t=1531420618".to_owned()] {
+    for said in
+        [format!("t=1531420619,v1={right}"), format!("v1={right}"), "t=1531420618".to_owned()]
+    {
         assert!(matches!(call(&said, at), Err(WebhookError::WrongSignature { .. })), "{said}");
     }
     let two = format!("t=1531420618,t=1531429999,v1={right}");

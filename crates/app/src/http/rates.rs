@@ -1,0 +1,216 @@
+//! How often each may call, and how many wrong keys are borne.
+//!
+//! Wrong keys are counted by where they come from and by the key they claim to be. The counters decide only what a
+//! wrong key is answered: a right key, a right signature and a right code are never stopped by somebody else's wrong
+//! ones. The number of counters is bounded.
+//!
+//! Must never: refuse what is right because of what somebody else did, or grow without end.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use agentry_protocol::ContentHash;
+
+use super::refusal::{Code, Refusal};
+use crate::limits::{
+    COUNTED_CALLERS_MAX, REQUESTS_BURST, REQUESTS_PER_SECOND, WRONG_KEYS_PER_MINUTE,
+    WRONG_KEYS_TOLD_TIME_MIN,
+};
+use crate::verb::say;
+
+/// How often each may call.
+#[derive(Default)]
+pub(crate) struct Rates {
+    callers: Counters<String>,
+    wrong_addresses: Counters<IpAddr>,
+    /// By the hash of the id that the key claims.
+    wrong_ids: Counters<ContentHash>,
+    /// How many wrong keys there were since the server began.
+    wrong_count: AtomicU64,
+    /// When the operator was last told that somebody shows one wrong key after the other.
+    told: Mutex<Option<Instant>>,
+}
+
+impl Rates {
+    /// Counts a request of somebody who is known.
+    pub(crate) fn request(&self, name: &str) -> Result<(), Refusal> {
+        let size = (REQUESTS_BURST, f64::from(REQUESTS_PER_SECOND));
+        self.callers.take(name.to_owned(), size, Instant::now())
+    }
+
+    /// Counts a wrong key, code or signature. It is refused as one too many where there were many.
+    pub(crate) fn wrong_key(&self, from: IpAddr, id: Option<&str>) -> Result<(), Refusal> {
+        self.wrong_count.fetch_add(1, Ordering::Relaxed);
+        let now = Instant::now();
+        let by_address = self.wrong_addresses.take(counted(from), wrong_size(), now);
+        let by_id = id.map_or(Ok(()), |id| {
+            self.wrong_ids.take(ContentHash::of(id.as_bytes()), wrong_size(), now)
+        });
+        by_address.and(by_id).inspect_err(|_| self.tell(from))
+    }
+
+    /// How many wrong keys there were since the server began.
+    pub(crate) fn wrong_keys(&self) -> u64 {
+        self.wrong_count.load(Ordering::Relaxed)
+    }
+
+    fn tell(&self, from: IpAddr) {
+        let now = Instant::now();
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.is_none_or(|at| now.duration_since(at) >= WRONG_KEYS_TOLD_TIME_MIN) {
+            *told = Some(now);
+            let count = self.wrong_keys();
+            say(&format!(
+                "{from} shows one wrong key after the other and must wait ({count} so far)"
+            ));
+        }
+    }
+}
+
+/// Who has one address of a network of IPv6 has all of them.
+fn counted(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V4(v4) => IpAddr::V4(v4),
+        IpAddr::V6(v6) => {
+            let [a, b, c, d, ..] = v6.segments();
+            IpAddr::V6(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
+        }
+    }
+}
+
+/// A bucket for each that is counted.
+struct Counters<K> {
+    buckets: Mutex<HashMap<K, Bucket>>,
+}
+
+impl<K> Default for Counters<K> {
+    fn default() -> Self {
+        Self { buckets: Mutex::default() }
+    }
+}
+
+impl<K: Eq + Hash + Clone> Counters<K> {
+    fn take(&self, name: K, size: (u32, f64), now: Instant) -> Result<(), Refusal> {
+        let mut all = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= COUNTED_CALLERS_MAX && !all.contains_key(&name) {
+            make_room(&mut all, size, now);
+        }
+        let bucket = all.entry(name).or_insert_with(|| Bucket::full(size.0, now));
+        bucket.take(size, now).map_err(limited)
+    }
+}
+
+/// Forgets those who could call as often as anybody new; where that is nobody, the half that called longest ago.
+fn make_room<K: Eq + Hash + Clone>(all: &mut HashMap<K, Bucket>, size: (u32, f64), now: Instant) {
+    let is_full = |bucket: &Bucket| bucket.refilled(size, now).level >= f64::from(size.0);
+    all.retain(|_, bucket| !is_full(bucket));
+    if all.len() < COUNTED_CALLERS_MAX {
+        return;
+    }
+    let mut by_time: Vec<(Instant, K)> =
+        all.iter().map(|(name, bucket)| (bucket.at, name.clone())).collect();
+    by_time.sort_by_key(|(at, _)| *at);
+    for (_, name) in by_time.into_iter().take(COUNTED_CALLERS_MAX / 2) {
+        all.remove(&name);
+    }
+}
+
+/// Fills up with time, and is emptied by requests.
+#[derive(Clone, Copy)]
+struct Bucket {
+    level: f64,
+    at: Instant,
+}
+
+impl Bucket {
+    fn full(size: u32, now: Instant) -> Self {
+        Self { level: f64::from(size), at: now }
+    }
+
+    fn refilled(self, (size, per_second): (u32, f64), now: Instant) -> Self {
+        let since = now.saturating_duration_since(self.at).as_secs_f64();
+        let level = (self.level + since * per_second).min(f64::from(size));
+        Self { level, at: now }
+    }
+
+    /// Takes one, or says after how many seconds there is one.
+    fn take(&mut self, size: (u32, f64), now: Instant) -> Result<(), u64> {
+        *self = self.refilled(size, now);
+        if self.level >= 1.0 {
+            self.level -= 1.0;
+            return Ok(());
+        }
+        Err(((1.0 - self.level) / size.1).ceil().clamp(1.0, 3_600.0) as u64)
+    }
+}
+
+fn wrong_size() -> (u32, f64) {
+    (WRONG_KEYS_PER_MINUTE, f64::from(WRONG_KEYS_PER_MINUTE) / 60.0)
+}
+
+fn limited(seconds: u64) -> Refusal {
+    Refusal {
+        retry_after: Some(seconds),
+        ..Refusal::new(Code::RateLimited, "there were too many requests")
+            .hint(format!("try again in {seconds} s"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_bucket_is_emptied_by_requests_and_filled_by_time() {
+        let (size, begin) = ((2, 1.0), Instant::now());
+        let mut bucket = Bucket::full(2, begin);
+        assert_eq!([0; 3].map(|_| bucket.take(size, begin)), [Ok(()), Ok(()), Err(1)]);
+        assert_eq!(bucket.take(size, begin + Duration::from_secs(1)), Ok(()));
+        assert_eq!(bucket.take(size, begin + Duration::from_secs(1)), Err(1));
+    }
+
+    #[test]
+    fn the_counters_stay_few_however_many_come() {
+        let (counters, now) = (Counters::<usize>::default(), Instant::now());
+        for name in 0..3 * COUNTED_CALLERS_MAX {
+            counters.take(name, (2, 0.001), now + Duration::from_nanos(name as u64)).unwrap();
+            let len = counters.buckets.lock().unwrap().len();
+            assert!(len <= COUNTED_CALLERS_MAX, "{len}");
+        }
+        let last = 3 * COUNTED_CALLERS_MAX - 1;
+        assert!(counters.buckets.lock().unwrap().contains_key(&last), "the newest are kept");
+    }
+
+    #[test]
+    fn wrong_keys_are_counted_by_address_and_by_the_key_they_claim_to_be() {
+        let rates = Rates::default();
+        let from = |last: u32| IpAddr::V4(std::net::Ipv4Addr::from(0x0a00_0000 + last));
+        let wrongs = |from: IpAddr, id: Option<&str>| {
+            (0..WRONG_KEYS_PER_MINUTE).filter(|_| rates.wrong_key(from, id).is_ok()).count()
+        };
+        let all = WRONG_KEYS_PER_MINUTE as usize;
+        assert_eq!(wrongs(from(1), None), all);
+        assert!(rates.wrong_key(from(1), None).is_err());
+        assert!(rates.wrong_key(from(2), None).is_ok(), "somebody else is not concerned");
+        // From many addresses, about one key.
+        let about_one =
+            (0..all as u32).filter(|one| rates.wrong_key(from(100 + one), Some("a")).is_ok());
+        assert_eq!(about_one.count(), all);
+        assert!(rates.wrong_key(from(999), Some("a")).is_err());
+        assert!(rates.wrong_key(from(999), Some("b")).is_ok());
+    }
+
+    #[test]
+    fn a_network_of_ipv6_is_counted_as_one() {
+        let one = |text: &str| counted(text.parse().unwrap());
+        assert_eq!(one("2001:db8::1"), one("2001:db8::ffff:2"));
+        assert_ne!(one("2001:db8::1"), one("2001:db8:0:1::1"));
+        assert_eq!(one("::ffff:10.0.0.1"), one("10.0.0.1"));
+    }
+}
