@@ -112,7 +112,7 @@ export interface paths {
         put?: never;
         /**
          * Take back what a commit changed there, with a commit
-         * @description For the owner, with a key that opens `admin`.
+         * @description For the owner, with a key that opens `admin`. The key needs `approve` too.
          */
         post: operations["postApiAgentsIdHistoryCommitRevert"];
         delete?: never;
@@ -632,7 +632,7 @@ export interface paths {
         put?: never;
         /**
          * Change the mode of a run under way
-         * @description For the owner, with a key that opens `submit`.
+         * @description For the owner, with a key that opens `submit`. A key needs `approve` too for `mode`, `maxIterations` where it leaves fewer questions to a person.
          */
         post: operations["postApiRunsIdMode"];
         delete?: never;
@@ -696,7 +696,7 @@ export interface paths {
         put?: never;
         /**
          * Say something in a session of its own
-         * @description With a key that opens `submit`; each gets their own.
+         * @description With a key that opens `submit`; each gets their own. A key needs `approve` too for `mode` where it leaves fewer questions to a person.
          */
         post: operations["postApiSessions"];
         delete?: never;
@@ -756,7 +756,7 @@ export interface paths {
         put?: never;
         /**
          * Say something in a session
-         * @description With a key that opens `submit`; each gets their own.
+         * @description With a key that opens `submit`; each gets their own. A key needs `approve` too for `mode` where it leaves fewer questions to a person.
          */
         post: operations["postApiSessionsIdMessages"];
         delete?: never;
@@ -836,7 +836,7 @@ export interface paths {
         put?: never;
         /**
          * Have a task done, in a session of its own
-         * @description For the owner, with a key that opens `submit`.
+         * @description For the owner, with a key that opens `submit`. A key needs `approve` too for `mode` where it leaves fewer questions to a person.
          */
         post: operations["postApiTasksIdRuns"];
         delete?: never;
@@ -960,7 +960,7 @@ export interface paths {
         put?: never;
         /**
          * Run a prompt; with `Accept: text/event-stream` its events follow
-         * @description With a key that opens `submit`; each gets their own.
+         * @description With a key that opens `submit`; each gets their own. A key needs `approve` too for `mode` where it leaves fewer questions to a person.
          */
         post: operations["postRun"];
         delete?: never;
@@ -1351,7 +1351,7 @@ export interface components {
             agent?: string | null;
             /** @description What the session is to be called. */
             key?: string | null;
-            /** @description The mode. */
+            /** @description The mode; `wiggum` needs a key that opens `approve`. */
             mode?: components["schemas"]["ModeWord"] | null;
             /** @description The model. */
             model?: string | null;
@@ -2197,7 +2197,7 @@ export interface components {
         Prompt: {
             /** @description Who is to answer. Only for the owner. */
             agent?: string | null;
-            /** @description The mode. Only for the owner. */
+            /** @description The mode. Only for the owner; `wiggum` needs a key that opens `approve`. */
             mode?: components["schemas"]["ModeWord"] | null;
             /** @description The model. Only for the owner. */
             model?: string | null;
@@ -2396,7 +2396,7 @@ export interface components {
             inputs: {
                 [key: string]: string;
             };
-            /** @description The mode. */
+            /** @description The mode; `wiggum` needs a key that opens `approve`. */
             mode?: components["schemas"]["ModeWord"] | null;
             /** @description The model. */
             model?: string | null;
@@ -2428,7 +2428,7 @@ export interface components {
         Say: {
             /** @description How it reaches a busy session: steer, followup, collect or interrupt. */
             delivery?: string | null;
-            /** @description The mode, if it begins a run. */
+            /** @description The mode, if it begins a run; `wiggum` needs a key that opens `approve`. */
             mode?: components["schemas"]["ModeWord"] | null;
             /** @description The model, if it begins a run. */
             model?: string | null;
@@ -2843,10 +2843,10 @@ export interface components {
         WantedMode: {
             /**
              * Format: uint32
-             * @description The most iterations from now on.
+             * @description The most iterations from now on; needs a key that opens `approve`.
              */
             maxIterations?: number | null;
-            /** @description The mode. */
+            /** @description The mode; `wiggum` needs a key that opens `approve`. */
             mode: components["schemas"]["ModeWord"];
         };
         /** @description A message that nobody sent. */

@@ -5,24 +5,26 @@
 //!
 //! Must never: wait for a listener, or hand out an entry twice.
 
+mod frame;
+
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use agentry_protocol::envelope::{About, Envelope};
+use agentry_protocol::envelope::About;
 use agentry_protocol::event::Event;
 use agentry_protocol::inbound::EventId;
 use agentry_protocol::intake::{AccessChange, Intake};
 use agentry_protocol::token::Token;
-use agentry_protocol::{CallId, RunId, SessionId, TokenId};
+use agentry_protocol::{RunId, SessionId, TokenId};
 use agentry_store::{Error as Store, Filter, Ledger};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+pub(crate) use self::frame::{Bye, Frame, Piece, Recorded, Said};
 use super::refusal::{Code, Refusal};
-use super::shown;
 use crate::limits::{
     HUB_LOOK_TIME_MAX, PARTIAL_BYTES_MAX, STREAM_FRAMES_MAX, STREAM_WAITING_BYTES_MAX, STREAMS_MAX,
     STREAMS_PER_KEY_MAX,
@@ -40,100 +42,6 @@ pub(crate) enum Topic {
     Run(RunId),
     /// Something that came in; from when it has a run, that too.
     Inbound(EventId),
-}
-
-/// Something for a listener.
-#[derive(Clone)]
-pub(crate) enum Frame {
-    /// Something was recorded.
-    Entry(Arc<Recorded>),
-    /// A piece of what is being said.
-    Piece(Arc<Piece>),
-    /// There is no more.
-    Bye(Bye),
-}
-
-impl Frame {
-    /// Roughly how much memory it takes while it waits.
-    fn bytes(&self) -> usize {
-        match self {
-            Self::Entry(recorded) => recorded.bytes(),
-            Self::Piece(piece) => match &piece.said {
-                Said::Text(text) | Said::Thinking(text) | Said::Progress(text) => text.len(),
-                Said::Restart => 0,
-            },
-            Self::Bye(_) => 0,
-        }
-    }
-}
-
-/// Why a stream ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Bye {
-    /// The server stops.
-    Stopping,
-    /// The listener did not keep up.
-    Slow,
-    /// Its key opens nothing any more.
-    Revoked,
-}
-
-impl Bye {
-    /// The word.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Stopping => "stopping",
-            Self::Slow => "slow",
-            Self::Revoked => "revoked",
-        }
-    }
-}
-
-/// An entry, and its text once somebody needs it.
-pub(crate) struct Recorded {
-    pub(crate) envelope: Envelope,
-    text: OnceLock<String>,
-}
-
-impl Recorded {
-    pub(crate) fn new(envelope: Envelope) -> Self {
-        Self { envelope, text: OnceLock::new() }
-    }
-
-    /// Roughly how much memory it takes.
-    fn bytes(&self) -> usize {
-        2 * self.text().len()
-    }
-
-    /// As the API shows it; made once for all listeners.
-    pub(crate) fn text(&self) -> &str {
-        self.text.get_or_init(|| shown::brief(&self.envelope).to_string())
-    }
-}
-
-/// A piece of what is being said; never recorded, and safe to miss.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Piece {
-    pub(crate) about: About,
-    /// The entry that asked the model; none for what a tool says.
-    pub(crate) asked: Option<u64>,
-    pub(crate) call: Option<CallId>,
-    pub(crate) said: Said,
-    /// Whether it is all that was said so far.
-    pub(crate) whole: bool,
-}
-
-/// What a piece is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Said {
-    /// Of the answer.
-    Text(String),
-    /// Of the thinking before it.
-    Thinking(String),
-    /// What was said so far does not count.
-    Restart,
-    /// Of a tool that works.
-    Progress(String),
 }
 
 /// Hands what is recorded to all who listen.
@@ -584,9 +492,13 @@ mod tests {
     }
 
     fn seqs(listening: &mut Listening, count: usize) -> Vec<u64> {
-        let next = |listening: &mut Listening| match listening.frames.blocking_recv() {
-            Some(Frame::Entry(recorded)) => Some(recorded.envelope.seq),
-            Some(Frame::Piece(_) | Frame::Bye(_)) | None => None,
+        let next = |listening: &mut Listening| {
+            let frame = listening.frames.blocking_recv()?;
+            listening.waiting.fetch_sub(frame.bytes(), Ordering::Relaxed);
+            match frame {
+                Frame::Entry(recorded) => Some(recorded.envelope.seq),
+                Frame::Piece(_) | Frame::Bye(_) => None,
+            }
         };
         (0..count).map_while(|_| next(listening)).collect()
     }
@@ -608,6 +520,44 @@ mod tests {
         // What waited for the slow one is still whole up to where it was let go.
         let got = seqs(&mut slow, usize::MAX);
         assert_eq!(got, (1..=STREAM_FRAMES_MAX as u64).collect::<Vec<u64>>());
+    }
+
+    #[test]
+    fn what_waits_for_a_slow_listener_is_bounded_in_bytes() {
+        let Scene { ledger, hub, home: _home } = scene();
+        let slow = hub.listen(Topic::All, false, None).unwrap();
+        let mut quick = hub.listen(Topic::All, false, None).unwrap();
+        let about = About::default();
+        let event = Event::PromptReceived { content: "x".repeat(20_000) };
+        let draft = Draft { cause: None, about, event };
+        let count = STREAM_WAITING_BYTES_MAX / 20_000;
+        for _ in 0..count {
+            ledger.append(vec![draft.clone()]).expect("it is recorded");
+            assert_eq!(seqs(&mut quick, 1).len(), 1);
+        }
+        assert_eq!((hub.dropped(), hub.listeners()), (1, 1));
+        let waiting = slow.waiting.load(Ordering::Relaxed);
+        assert!(waiting <= STREAM_WAITING_BYTES_MAX + 100_000, "{waiting} bytes");
+        hub.close();
+    }
+
+    #[test]
+    fn a_key_has_so_many_streams_and_each_that_ends_gives_its_place_back() {
+        let Scene { hub, home: _home, .. } = scene();
+        let mut open: Vec<Listening> = (0..STREAMS_PER_KEY_MAX)
+            .map(|_| hub.listen(Topic::All, false, None).unwrap())
+            .collect();
+        let refusal = hub.listen(Topic::All, false, None).map(drop).unwrap_err();
+        assert_eq!(refusal.code, Code::RateLimited);
+        // One that was let go has its place until it is gone.
+        let first = open.remove(0);
+        hub.state().remove(first.number);
+        assert!(hub.listen(Topic::All, false, None).is_err());
+        drop(first);
+        assert!(hub.listen(Topic::All, false, None).is_ok());
+        drop(open);
+        assert!(hub.state().open.is_empty());
+        hub.close();
     }
 
     #[test]

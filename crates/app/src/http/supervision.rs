@@ -62,9 +62,9 @@ fn must_approve(caller: &Caller, what: &str) -> Result<(), Refusal> {
 }
 
 /// A mode that a request asks for.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct AskedMode(#[schemars(with = "ModeWord")] Mode);
+pub(crate) struct AskedMode(Mode);
 
 /// How a mode is written.
 #[derive(JsonSchema)]
@@ -88,7 +88,7 @@ impl AskedMode {
 }
 
 /// A limit that a request sets, in place of the configured one.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct AskedLimit(u32);
 

@@ -30,7 +30,7 @@ pub(crate) fn run(host: &Host, _options: &Options) -> Result<ExitCode, Fault> {
     )?;
     writeln!(out, "  head {}", verified.head_hash)?;
     if verified.losses > 0 {
-        writeln!(out, "  entries were lost and the loss accepted: {} times", verified.losses)?;
+        writeln!(out, "  accepted losses of entries: {}", verified.losses)?;
     }
     if verified.anchors_unreadable > 0 {
         writeln!(out, "  warning: {} anchors cannot be read", verified.anchors_unreadable)?;

@@ -14,6 +14,7 @@ use serde::Serialize;
 use super::metrics;
 use super::models::PLAYED;
 use crate::channels::limits;
+use crate::engine::clock_trouble;
 use crate::http::refusal::Refusal;
 use crate::http::site::Site;
 use crate::http::table::{Asked, Need, Nothing, Route};
@@ -176,7 +177,8 @@ pub(crate) struct HookHealth {
 fn health(site: &Site, _: Asked<Nothing>) -> Result<Health, Refusal> {
     let mut problems = Vec::new();
     let sandbox = sandbox(&site.parts.enforcer, &mut problems);
-    let warnings = soft_limits(&site.parts.enforcer);
+    let mut warnings = soft_limits(&site.parts.enforcer);
+    warnings.extend(clock_trouble(&site.parts.ledger));
     let definite = site.reception.read();
     let running_max = match &definite {
         Ok(definite) => limits(&definite.loaded.library.settings.config.queue).running,

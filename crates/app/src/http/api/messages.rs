@@ -23,7 +23,7 @@ use crate::http::auth::Caller;
 use crate::http::refusal::{Code, Refusal};
 use crate::http::site::Site;
 use crate::http::stream::Kind;
-use crate::http::supervision::{AskedMode, Supervision};
+use crate::http::supervision::{AskedMode, ModeWord, Supervision};
 use crate::http::table::{Asked, Method, Need, Nothing, Route};
 use crate::limits::{REQUEST_WAIT_TIME_MAX, SERVER_LOOK_TIME};
 
@@ -72,6 +72,7 @@ pub(crate) struct Prompt {
     /// The model. Only for the owner.
     model: Option<String>,
     /// The mode. Only for the owner; `wiggum` needs a key that opens `approve`.
+    #[schemars(with = "Option<ModeWord>")]
     mode: Option<AskedMode>,
 }
 
@@ -120,6 +121,7 @@ struct Begin {
     /// The model.
     model: Option<String>,
     /// The mode; `wiggum` needs a key that opens `approve`.
+    #[schemars(with = "Option<ModeWord>")]
     mode: Option<AskedMode>,
     /// What the session is to be called.
     key: Option<String>,
@@ -136,6 +138,7 @@ struct Say {
     /// The model, if it begins a run.
     model: Option<String>,
     /// The mode, if it begins a run; `wiggum` needs a key that opens `approve`.
+    #[schemars(with = "Option<ModeWord>")]
     mode: Option<AskedMode>,
 }
 

@@ -19,7 +19,7 @@ use super::timeline::{self, Span};
 use crate::http::refusal::Refusal;
 use crate::http::site::Site;
 use crate::http::stream::Kind;
-use crate::http::supervision::{AskedLimit, AskedMode, Supervision};
+use crate::http::supervision::{AskedLimit, AskedMode, ModeWord, Supervision};
 use crate::http::table::{Asked, Method, Need, Nothing, Route, page_size};
 use crate::limits::{PAGE_ROWS_MAX, RUN_ENTRIES_MAX};
 
@@ -286,8 +286,10 @@ fn cancel(site: &Site, asked: Asked<Nothing, Nothing>) -> Result<Told, Refusal> 
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct WantedMode {
     /// The mode; `wiggum` needs a key that opens `approve`.
+    #[schemars(with = "ModeWord")]
     mode: AskedMode,
     /// The most iterations from now on; needs a key that opens `approve`.
+    #[schemars(with = "Option<u32>")]
     max_iterations: Option<AskedLimit>,
 }
 

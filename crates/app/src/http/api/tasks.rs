@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::messages::{self, BY_MODE, Message, Sent};
 use crate::http::refusal::Refusal;
 use crate::http::site::Site;
-use crate::http::supervision::AskedMode;
+use crate::http::supervision::{AskedMode, ModeWord};
 use crate::http::table::{Asked, Need, Nothing, Route};
 
 pub(crate) fn routes() -> Vec<Route> {
@@ -76,6 +76,7 @@ struct RunTask {
     /// The model.
     model: Option<String>,
     /// The mode; `wiggum` needs a key that opens `approve`.
+    #[schemars(with = "Option<ModeWord>")]
     mode: Option<AskedMode>,
 }
 

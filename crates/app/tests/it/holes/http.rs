@@ -168,12 +168,12 @@ fn a_captured_webhook_under_another_delivery_id_is_a_repetition() {
 /// R6: one key does not take all streams.
 #[test]
 fn a_key_has_so_many_streams_and_no_more() {
-    const PER_KEY_MAX: usize = 200;
+    const PER_KEY: usize = 200;
     let story = story();
     script(&story, "s.jsonl", &[line("Hello.", &[])]);
     let (server, owner) = served(&story);
     let greedy = owner.with(&key(&story, "--scope read"));
-    let open: Vec<_> = (0..PER_KEY_MAX)
+    let open: Vec<_> = (0..PER_KEY)
         .map(|_| {
             let mut live = greedy.stream(("GET", "/api/stream"), &[], "");
             live.until("hello");
