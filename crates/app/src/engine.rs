@@ -97,7 +97,8 @@ pub(crate) fn open_ledger(host: &Host) -> Result<Ledger, Fault> {
 
 /// The ledger of this user, to look at it only: also one that lost entries, and one in a home that cannot be written.
 pub(crate) fn open_ledger_to_read(host: &Host) -> Result<Ledger, Fault> {
-    let Some(home) = &host.environment.state else { return open_ledger(host) };
+    let there = host.environment.state.as_ref().filter(|home| Home::is_there(home));
+    let Some(home) = there else { return open_ledger(host) };
     let ledger = match Ledger::open_to_read(home, Arc::new(now)) {
         Ok(ledger) => ledger,
         Err(agentry_store::Error::NeedsUpgrade { .. }) => return open_ledger(host),

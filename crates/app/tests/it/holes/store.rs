@@ -87,7 +87,10 @@ fn an_emptied_ledger_is_reported_and_gone_on_with_only_after_the_loss_is_accepte
     assert!(again.err.contains("nothing is lost"), "{}", again.err);
     story.out("run Hello --model scripted:s.jsonl");
     let whole = story.out("ledger verify");
-    assert!(whole.starts_with("whole: ") && whole.contains("accepted losses of entries: 1"), "{whole}");
+    assert!(
+        whole.starts_with("whole: ") && whole.contains("accepted losses of entries: 1"),
+        "{whole}"
+    );
 }
 
 /// R2: the last entries are missed too, though no line of the anchor is about them.
