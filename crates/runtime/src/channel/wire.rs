@@ -2,6 +2,7 @@
 //!
 //! Must never: take a part that the program has no say in, or pass over a part that nobody knows.
 
+use agentry_kernel::route::RUN;
 use agentry_protocol::inbound::{EventId, Inbound, PeerKind};
 use agentry_protocol::intake::DeliveryError;
 use serde::Deserialize;
@@ -35,8 +36,8 @@ const EVENT_FIELDS: [&str; 21] = [
     "hook_id",
 ];
 /// What only the runtime says of an event.
-const RUNTIME_METADATA: [&str; 7] =
-    ["turn_id", "run_id", "session", "session_id", "persona", "in_reply_to", "agentry"];
+const RUNTIME_METADATA: [&str; 8] =
+    ["turn_id", "run_id", "session", "session_id", "persona", "in_reply_to", "agentry", RUN];
 /// Kinds of events that no program makes.
 const RUNTIME_EVENT_TYPES: [&str; 5] = ["timer", "timer_tick", "webhook", "agent", "heartbeat"];
 
@@ -280,6 +281,10 @@ mod tests {
             (
                 r#""metadata":{"turn_id":"t"}"#,
                 "`metadata.turn_id` is not for programs; leave it out",
+            ),
+            (
+                r#""metadata":{"run":{"mode":"wiggum"}}"#,
+                "`metadata.run` is not for programs; leave it out",
             ),
             (
                 r#""event_id":"other:1""#,
