@@ -162,6 +162,7 @@ codes! {
     EnvironmentValue = "E0803", Error, "An environment variable has a value that cannot be used.";
     OverTheCap = "E0804", Warning, "A limit is above its cap and is lowered to it.";
     AccessForUnknownTool = "E0805", Warning, "tool-access.json names a tool that does not exist.";
+    TwoToolAccessFiles = "E0806", Error, "An agent has two tool-access files.";
 
     EmptyAllowlist = "E0901", Warning, "A provider with an empty allowlist serves nothing.";
     MissingRoot = "E0902", Warning, "A configured directory or file is not there.";

@@ -29,7 +29,7 @@ pub const FILES: [&str; 4] = [
     "context/system_prompt.md",
     "context/soul.json",
     "context/user_profile.json",
-    tool_access::FILE,
+    tool_access::FILES[0],
 ];
 
 /// Whether a directory is an agent in this form.

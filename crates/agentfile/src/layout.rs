@@ -23,11 +23,13 @@ pub enum Role {
 }
 
 const CONTEXT_FILES: [&str; 4] =
-    ["system_prompt.md", "soul.json", "user_profile.json", "tool-access.json"];
+    ["system_prompt.md", "soul.json", "user_profile.json", TOOL_ACCESS];
 /// Files that make a directory a definition.
 pub const MARKERS: [&str; 5] = ["agent.yml", "AGENT.md", "SKILL.md", "skill.md", "TASK.md"];
 const ROOT_FILES: [&str; 3] = ["agentry.toml", ".mcp.json", "AGENTS.md"];
-const PROGRAM_FILES: [&str; 4] = ["agent.yml", "AGENT.md", "SOUL.md", "USER.md"];
+const PROGRAM_FILES: [&str; 5] = ["agent.yml", "AGENT.md", "SOUL.md", "USER.md", TOOL_ACCESS];
+/// The file that switches tools on and off stands beside the agent's other files, or beside its context folder.
+const TOOL_ACCESS: &str = "tool-access.json";
 const PROGRAM_DIRECTORIES: [&str; 7] =
     ["prompts", "personas", "tools", "hooks", "skills", "data", "memory"];
 /// What the programs of an agent read or run. They are called so in many a project, so they count only beside
@@ -117,6 +119,7 @@ pub fn takes_file(role: &Role, name: &str, beside: &[&str]) -> bool {
             MARKERS.contains(&name)
                 || ROOT_FILES.contains(&name) && (*depth == 0 || here(&MARKERS[..2]))
                 || PROGRAM_FILES.contains(&name) && here(&MARKERS[..2])
+                || name == TOOL_ACCESS && here(&["context"])
                 || here(&MARKERS[2..])
         }
     }

@@ -1,7 +1,8 @@
 //! Which tools are switched on, and how the shell is bounded: `tool-access.json` and the environment.
 //!
-//! The file speaks first; a variable only where the file is silent or absent. A file that is there and
-//! does not parse denies everything.
+//! The file stands beside `AGENT.md` or in `context/`. It speaks first; a variable only where the file is
+//! silent or absent. A file that is there and does not parse denies everything, and so do two files: neither
+//! may be passed over in silence.
 //!
 //! Must never: widen anything because something is broken.
 
@@ -22,8 +23,8 @@ use crate::node::Kind;
 use crate::schema::{self, Doc, FileKind};
 use crate::source::{Origin, Source, Sourced, Span};
 
-/// Where the file stands below an agent's directory.
-pub const FILE: &str = "context/tool-access.json";
+/// The places of the file below an agent's directory. Only one of them may be used at a time.
+pub const FILES: [&str; 2] = ["context/tool-access.json", "tool-access.json"];
 const SHELL_NAMES: [&str; 4] = ["shell", "bash", "Bash", "exec"];
 
 /// What the file and the environment say together.
@@ -102,20 +103,24 @@ pub fn read(
     environment: &BTreeMap<String, String>,
     findings: &mut Findings,
 ) -> ToolAccess {
-    let present = tree.get(FILE).is_some();
-    let doc = tree.text(FILE, findings).and_then(|source| {
-        let node = json::parse(&source, findings)?;
-        schema::read::<ToolAccessJson>(FileKind::ToolAccess, &source, node, findings)
-    });
-    let shown = tree.shown(FILE);
-    report_unknown_knobs(environment, findings);
-    if let Some(doc) = &doc {
-        check_names(doc, custom, findings);
-        check_doubles(doc, findings);
+    let present: Vec<&str> = FILES.into_iter().filter(|file| tree.get(file).is_some()).collect();
+    let mut docs = Vec::new();
+    let mut broken = None;
+    for file in &present {
+        let doc = parsed(tree, file, custom, findings);
+        if doc.is_none() || findings.has_errors_in(&tree.shown(file)) {
+            broken = broken.or(Some(*file));
+        }
+        docs.extend(doc);
     }
-    let broken = present && (doc.is_none() || findings.has_errors_in(&shown));
+    if let [first, second] = present[..] {
+        report_both(tree, (first, second), findings);
+        broken = broken.or(Some(second));
+    }
+    let doc = docs.first();
+    report_unknown_knobs(environment, findings);
     let knobs = Knobs { environment };
-    let file = File { doc: doc.as_ref() };
+    let file = File { doc };
     ToolAccess {
         enabled: file
             .said("/global/enabled", |one| one.global.as_ref()?.enabled)
@@ -129,8 +134,31 @@ pub fn read(
         }),
         off: file.off(&knobs, findings),
         shell: shell(&file, &knobs, findings),
-        broken: broken.then(|| Origin { file: shown.into(), line: 1, column: 1 }),
+        broken: broken.map(|file| Origin { file: tree.shown(file).into(), line: 1, column: 1 }),
     }
+}
+
+/// Reads and checks one of the files.
+fn parsed(
+    tree: &FileTree,
+    file: &str,
+    custom: &[&str],
+    findings: &mut Findings,
+) -> Option<Doc<ToolAccessJson>> {
+    let source = tree.text(file, findings)?;
+    let node = json::parse(&source, findings)?;
+    let doc = schema::read::<ToolAccessJson>(FileKind::ToolAccess, &source, node, findings)?;
+    check_names(&doc, custom, findings);
+    check_doubles(&doc, findings);
+    Some(doc)
+}
+
+/// Reports that both places have a file: one of them would be passed over.
+fn report_both(tree: &FileTree, (first, second): (&str, &str), findings: &mut Findings) {
+    let (first, second) = (tree.shown(first), tree.shown(second));
+    let text = Text::new(format!("both {second} and {first} say which tools are on, so none is"))
+        .help("keep one of the two files and move what the other says into it");
+    findings.about(Code::TwoToolAccessFiles, second, text);
 }
 
 fn shell(file: &File<'_>, knobs: &Knobs<'_>, findings: &mut Findings) -> Shell {

@@ -144,7 +144,8 @@ pub fn manifest<'a>(
             directory => format!("{directory}/{path}"),
         };
         runs = runs_of(agent);
-        named.extend([program::FILE, config::FILE, tool_access::FILE].map(at));
+        named.extend([program::FILE, config::FILE].map(at));
+        named.extend(tool_access::FILES.map(at));
         let programs: Vec<String> = runs.iter().filter_map(Runs::program).map(at).collect();
         if let Some(path) = programs.iter().find(|path| tree.file(path).is_none()) {
             return Err(Unknown::NotRead { path: path.clone() });

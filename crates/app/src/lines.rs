@@ -145,6 +145,7 @@ impl Lines {
             | Event::ModelFailed { .. }
             | Event::CallStarted { .. }
             | Event::CallStopped { .. }
+            | Event::CallWithheld { .. }
             | Event::CheckStarted { .. }
             | Event::CheckFinished { .. } => Vec::new(),
         }

@@ -106,6 +106,11 @@ impl Progress {
             Event::CallProposed { call, .. } => self.note(&proposed(&call.tool, &call.input)),
             Event::CallFinished { outcome, .. } => self.note(&finished(outcome)),
             Event::CallRefused { why, .. } => self.note(&format!("  ✗ {why}")),
+            Event::CallWithheld { facts, .. } => {
+                for change in &facts.changes {
+                    self.note(&format!("  not made yet: {}", change.line()));
+                }
+            }
             Event::CheckStarted { command, .. } => self.note(&format!("check: {command}")),
             Event::CheckFinished { outcome, .. } => self.note(&finished(outcome)),
             Event::IterationCounted { count } => self.note(&format!("iteration {count}")),

@@ -208,6 +208,9 @@ impl Desk {
             let rule = finding.rule.as_deref().unwrap_or("built-in");
             writeln!(out, "  why: {} ({rule})", asked::shown(&finding.why))?;
         }
+        if let Some(changed) = approval.facts.changed() {
+            writeln!(out, "  changed since it was allowed:\n{}", escaped(&changed))?;
+        }
         if let Some(diff) = self.preview(approval) {
             writeln!(out, "{}", asked::shown(&diff))?;
         }

@@ -11,6 +11,7 @@ use std::sync::OnceLock;
 use agentry_agentfile::limits::REGEX_BYTES_MAX;
 use agentry_agentfile::manifest::approvals::Matcher;
 use agentry_agentfile::scope::{COMMAND, ExampleDefect, Expected, Rule, RuleKind, SHELL};
+use agentry_protocol::facts::CallFacts;
 use agentry_protocol::verdict::Verdict;
 use regex::{Regex, RegexBuilder};
 use serde_json::{Number, Value};
@@ -18,8 +19,10 @@ use serde_json::{Number, Value};
 use crate::limits::WHY_CHARS_MAX;
 
 mod parts;
+mod path;
 
 use parts::Part;
+pub use path::JudgedPath;
 
 /// What the rules say about one call.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,16 +47,27 @@ pub fn decide_with<'a>(
     tool: &str,
     args: &Value,
 ) -> Opinion<'a> {
+    let path = JudgedPath::of(tool, args, &CallFacts::default(), "");
+    decide_at(patterns, rules, (tool, args), path.as_ref())
+}
+
+/// The same, for a call whose path leads to a known place.
+pub fn decide_at<'a>(
+    patterns: &Patterns,
+    rules: &'a [Rule],
+    (tool, args): (&str, &Value),
+    path: Option<&JudgedPath>,
+) -> Opinion<'a> {
     let command = args.get(COMMAND).and_then(Value::as_str).filter(|_| tool == SHELL);
     match command {
-        Some(command) => Shell { patterns, rules, args, command }.decide(),
-        None => first(patterns, rules, tool, args),
+        Some(command) => Shell { patterns, rules, args, command, path }.decide(),
+        None => first(patterns, rules, (tool, args), path),
     }
 }
 
 /// What the rules say about an invocation of a task.
 pub fn decide_task<'a>(rules: &'a [Rule], task: &str, inputs: &Value) -> Opinion<'a> {
-    first(&Patterns::default(), rules, task, inputs)
+    first(&Patterns::default(), rules, (task, inputs), None)
 }
 
 /// Tries the examples of rules: all rules are evaluated, in order, with each of them.
@@ -61,7 +75,7 @@ pub fn try_examples(kind: RuleKind, rules: &[Rule]) -> Vec<ExampleDefect> {
     let patterns = Patterns::of(rules);
     let decide = |rule: &Rule, args: &Value| match kind {
         RuleKind::Tool => decide_with(&patterns, rules, &rule.subject, args),
-        RuleKind::Task => first(&patterns, rules, &rule.subject, args),
+        RuleKind::Task => first(&patterns, rules, (&rule.subject, args), None),
     };
     let mut defects = Vec::new();
     for (at, rule) in rules.iter().enumerate() {
@@ -95,9 +109,14 @@ fn otherwise(rule: &Rule, expected: Expected, came: &Opinion<'_>) -> Option<Stri
 }
 
 /// The first rule that matches.
-fn first<'a>(patterns: &Patterns, rules: &'a [Rule], subject: &str, args: &Value) -> Opinion<'a> {
+fn first<'a>(
+    patterns: &Patterns,
+    rules: &'a [Rule],
+    (subject, args): (&str, &Value),
+    path: Option<&JudgedPath>,
+) -> Opinion<'a> {
     let mut own = rules.iter().filter(|rule| rule.subject == subject);
-    match own.find(|rule| matches(patterns, rule, args)) {
+    match own.find(|rule| matches(patterns, rule, args, path)) {
         Some(rule) => by(rule),
         None => nobody(),
     }
@@ -152,9 +171,10 @@ fn shortened(text: &str) -> String {
     }
 }
 
-fn matches(patterns: &Patterns, rule: &Rule, args: &Value) -> bool {
-    rule.when.iter().all(|(argument, matcher)| {
-        args.get(argument).is_some_and(|value| holds(patterns, matcher, value))
+fn matches(patterns: &Patterns, rule: &Rule, args: &Value, path: Option<&JudgedPath>) -> bool {
+    rule.when.iter().all(|(argument, matcher)| match path {
+        Some(path) if path.is_argument(argument) => path.holds(patterns, matcher, rule.allow),
+        Some(_) | None => args.get(argument).is_some_and(|value| holds(patterns, matcher, value)),
     })
 }
 
@@ -265,6 +285,7 @@ struct Shell<'a, 'c> {
     rules: &'a [Rule],
     args: &'c Value,
     command: &'c str,
+    path: Option<&'c JudgedPath>,
 }
 
 impl<'a> Shell<'a, '_> {
@@ -277,7 +298,7 @@ impl<'a> Shell<'a, '_> {
         // The first rule that would allow the text if nobody looked into it.
         let mut nearly: Option<&Rule> = None;
         for rule in self.rules.iter().filter(|rule| rule.subject == SHELL) {
-            let fits = |args: &Value| matches(self.patterns, rule, args);
+            let fits = |args: &Value| matches(self.patterns, rule, args, self.path);
             let whole = fits(self.args);
             if !rule.allow {
                 if whole || open.iter().any(|(_, args)| fits(args)) {
@@ -313,8 +334,14 @@ impl<'a> Shell<'a, '_> {
     /// Whether a rule would fit if some hidden command did.
     fn may_fit(&self, rule: &Rule) -> bool {
         let mut others = rule.when.iter().filter(|(argument, _)| *argument != COMMAND);
-        others.all(|(argument, matcher)| {
-            self.args.get(argument).is_some_and(|value| holds(self.patterns, matcher, value))
+        others.all(|(argument, matcher)| match self.path {
+            Some(path) if path.is_argument(argument) => {
+                path.holds(self.patterns, matcher, rule.allow)
+            }
+            Some(_) | None => {
+                let value = self.args.get(argument);
+                value.is_some_and(|value| holds(self.patterns, matcher, value))
+            }
         })
     }
 

@@ -23,12 +23,13 @@ use agentry_protocol::SkillId;
 use agentry_protocol::access::Bounds;
 use agentry_protocol::call::{ToolCall, ToolSpec};
 use agentry_protocol::confinement::{Confinement, Level};
+use agentry_protocol::facts::CallFacts;
 use agentry_protocol::tool::ToolName;
 use agentry_protocol::verdict::{Finding, Ruling, Stage, Verdict};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::approval::{self, Patterns};
+use crate::approval::{self, JudgedPath, Patterns};
 use crate::danger;
 use crate::limits::INPUT_DEFECTS_MAX;
 use crate::shell::{self, Allowlist, Facts, Simple, Word};
@@ -176,27 +177,49 @@ impl NarrowScope {
 impl Authority {
     /// What all stages but the danger guard say about a call, up to the first that denies.
     pub fn rule(&self, call: &ToolCall, active: &[SkillId]) -> Ruling {
-        let findings = self.stages(call, active);
+        self.rule_at(call, &CallFacts::default(), active)
+    }
+
+    /// The same, for a call about which the host found something out.
+    pub fn rule_at(&self, call: &ToolCall, facts: &CallFacts, active: &[SkillId]) -> Ruling {
+        let findings = self.stages(call, facts, active);
         let verdict = findings.iter().map(|finding| finding.verdict).max();
         Ruling { verdict: verdict.unwrap_or(Verdict::Deny), findings }
     }
 
     /// What the danger guard says about a call, if it refuses it.
     pub fn danger(&self, call: &ToolCall) -> Option<Finding> {
+        self.danger_at(call, &CallFacts::default())
+    }
+
+    /// The same, for a call about which the host found something out.
+    pub fn danger_at(&self, call: &ToolCall, facts: &CallFacts) -> Option<Finding> {
         let Place { workspace, home } = &self.place;
         let place = danger::Place { workspace, home: home.as_deref() };
-        let danger = danger::of_call(&call.tool, &call.input, &place)?;
+        let path = self.path(call, facts);
+        let opens = path.as_ref().and_then(JudgedPath::inside);
+        let danger = danger::of_call(&call.tool, &call.input, opens, &place)?;
         let rule = Some(format!("built-in {}", danger.rule));
         Some(Finding { stage: Stage::Danger, verdict: Verdict::Deny, why: danger.why, rule })
     }
 
     /// What every stage says, the danger guard too: up to the first that denies.
     pub fn chain(&self, call: &ToolCall, active: &[SkillId]) -> Vec<Finding> {
-        let mut findings = self.stages(call, active);
+        self.chain_at(call, &CallFacts::default(), active)
+    }
+
+    /// The same, for a call about which the host found something out.
+    pub fn chain_at(
+        &self,
+        call: &ToolCall,
+        facts: &CallFacts,
+        active: &[SkillId],
+    ) -> Vec<Finding> {
+        let mut findings = self.stages(call, facts, active);
         if findings.iter().all(|finding| finding.verdict < Verdict::Deny) {
             let nothing =
                 || allow(Stage::Danger, "the guard against dangerous acts has no objection");
-            findings.push(self.danger(call).unwrap_or_else(nothing));
+            findings.push(self.danger_at(call, facts).unwrap_or_else(nothing));
         }
         findings
     }
@@ -206,7 +229,11 @@ impl Authority {
         self.access = access;
     }
 
-    fn stages(&self, call: &ToolCall, active: &[SkillId]) -> Vec<Finding> {
+    fn path(&self, call: &ToolCall, facts: &CallFacts) -> Option<JudgedPath> {
+        JudgedPath::of(call.tool.as_str(), &call.input, facts, &self.place.workspace)
+    }
+
+    fn stages(&self, call: &ToolCall, facts: &CallFacts, active: &[SkillId]) -> Vec<Finding> {
         let stages: [&dyn Fn() -> Option<Finding>; 7] = [
             &|| Some(self.registered(&call.tool)),
             &|| self.input(call),
@@ -214,7 +241,7 @@ impl Authority {
             &|| Some(self.scope(&call.tool, active)),
             &|| self.unconfined(),
             &|| Some(self.tool_access(call)),
-            &|| Some(self.rules(call, active)),
+            &|| Some(self.rules(call, facts, active)),
         ];
         let mut findings = Vec::with_capacity(stages.len());
         for finding in stages.into_iter().filter_map(|stage| stage()) {
@@ -384,18 +411,23 @@ impl Authority {
     }
 
     /// The innermost scope that has rules decides: the skill loaded last, the step, the agent.
-    fn rules(&self, call: &ToolCall, active: &[SkillId]) -> Finding {
+    fn rules(&self, call: &ToolCall, facts: &CallFacts, active: &[SkillId]) -> Finding {
         let skills = active.iter().rev().filter_map(|id| self.skills.get(id));
         let rules = skills
             .chain(&self.scope)
             .find_map(|scope| scope.rules.as_deref())
             .unwrap_or(&self.agent_rules);
         let patterns = &self.prepared.get(self).patterns;
-        let opinion = approval::decide_with(patterns, rules, call.tool.as_str(), &call.input);
+        let path = self.path(call, facts);
+        let named = (call.tool.as_str(), &call.input);
+        let opinion = approval::decide_at(patterns, rules, named, path.as_ref());
         Finding {
             stage: Stage::Rules,
             verdict: opinion.verdict,
-            why: opinion.why,
+            why: match path.and_then(|path| path.note()) {
+                Some(note) => format!("{} ({note})", opinion.why),
+                None => opinion.why,
+            },
             rule: opinion.rule.map(|rule| place_of(&rule.origin)),
         }
     }

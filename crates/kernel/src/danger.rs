@@ -51,14 +51,24 @@ pub fn of_facts(command: &str, facts: &shell::Facts, place: &Place<'_>) -> Optio
     })
 }
 
-/// Whether a call of a tool is refused.
-pub fn of_call(tool: &ToolName, input: &Value, place: &Place<'_>) -> Option<Danger> {
+/// Whether a call of a tool is refused. The path that it opens, if that is known, counts as well as the one that
+/// it names.
+pub fn of_call(
+    tool: &ToolName,
+    input: &Value,
+    opens: Option<&str>,
+    place: &Place<'_>,
+) -> Option<Danger> {
     let text = |names: &[&str]| names.iter().find_map(|name| input.get(name)?.as_str());
     match tool.as_str() {
         "bash" => of_command(text(&["command", "cmd"])?, place),
         "write_file" | "edit_file" => {
             let path = text(&["path", "file_path", "filePath"])?;
-            file::of_write(&target::from_workspace(path, place), place)
+            let opened = || {
+                let opened = target::from_workspace(opens?, place);
+                file::of_write(&opened, place)
+            };
+            file::of_write(&target::from_workspace(path, place), place).or_else(opened)
         }
         _ => None,
     }

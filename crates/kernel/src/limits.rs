@@ -29,10 +29,18 @@ pub const SHELL_CASES_MAX: usize = 6;
 pub const SHELL_EXPANSIONS_MAX: usize = 80;
 /// How many quoted texts are looked at in the code of another language.
 pub const SHELL_LITERALS_MAX: usize = 200;
+/// How many files that a command names are looked at.
+pub const EXECUTED_CANDIDATES_MAX: usize = 2_000;
+/// How many operands of an interpreter may be its script; those before it may be values of options.
+pub const INTERPRETER_OPERANDS_MAX: usize = 3;
 /// How many paths are tried for one word of a command whose variables have several values.
 pub const DANGER_CANDIDATES_MAX: usize = 8;
 /// The longest path that is tried.
 pub const DANGER_PATH_BYTES_MAX: usize = 4096;
+/// How many questions of one turn wait for a person at once; further calls that would be asked about are refused.
+pub const QUESTIONS_MAX: usize = 20;
+/// How often a call is judged again because what it depends on changed just before it was made; then it is refused.
+pub const WITHHELD_MAX: u32 = 3;
 /// The longest key of a session.
 pub const SESSION_KEY_BYTES_MAX: usize = 1024;
 /// What is estimated to have so many tokens at most is not counted with the tokenizer.

@@ -8,6 +8,7 @@ use agentry_protocol::approval::Approval;
 use agentry_protocol::call::{ToolCall, ToolOutcome};
 use agentry_protocol::context::Context;
 use agentry_protocol::event::{Edited, Ending, Event, Permit, Under};
+use agentry_protocol::facts::CallFacts;
 use agentry_protocol::hook::{HookChange, HookSpec};
 use agentry_protocol::message::{Message, Usage};
 use agentry_protocol::verdict::Ruling;
@@ -46,6 +47,8 @@ pub enum Move {
         under: Under,
         /// What a person or a hook put in the place of the proposed arguments; the call has them.
         edited: Option<Box<Edited>>,
+        /// What was found out about it when it was judged; if that has changed, it is not made.
+        expected: Box<CallFacts>,
     },
     /// Refuse a call.
     Refuse {
@@ -108,7 +111,7 @@ impl Move {
             }
             Self::Propose { call, ruling } => Event::CallProposed { call, ruling },
             Self::AskApproval(approval) => Event::ApprovalAsked(approval),
-            Self::RunCall { call, by, under, edited } => {
+            Self::RunCall { call, by, under, edited, expected: _ } => {
                 Event::CallStarted { call: call.id, by, under, edited }
             }
             Self::Refuse { call, why } => Event::CallRefused { call, why },
@@ -146,6 +149,7 @@ pub fn role(event: &Event) -> Role {
         Event::ModelReplied { .. }
         | Event::ModelFailed { .. }
         | Event::CallFinished { .. }
+        | Event::CallWithheld { .. }
         | Event::CheckFinished { .. } => Role::Told,
         Event::Hook(change) => role_of_hook(change),
         Event::InputTaken { input } => Role::Pointer(*input),

@@ -9,6 +9,7 @@
 
 mod code;
 mod escape;
+mod executes;
 pub(crate) mod git;
 mod lower;
 mod parse;
@@ -28,6 +29,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde::{Deserialize, Serialize};
 
+pub use executes::{Use, executes};
 pub(crate) use tag::{of as tags, runs_later};
 pub use within::{Allowlist, within};
 

@@ -28,6 +28,7 @@ mod standing;
 mod steering;
 pub mod talk;
 mod think_act;
+mod withheld;
 
 use std::collections::BTreeMap;
 
@@ -39,6 +40,7 @@ use agentry_protocol::approval::Answer;
 use agentry_protocol::call::{OutcomeStatus, ToolCall, ToolOutcome};
 use agentry_protocol::context::{CompactionPlan, Pruning};
 use agentry_protocol::event::{Edited, Ending, Event, Mode, TurnPlan, Under};
+use agentry_protocol::facts::CallFacts;
 use agentry_protocol::hook::HookChange;
 use agentry_protocol::message::{Message, ModelFailure, ModelReply, ModelRequest};
 use agentry_protocol::verdict::{Ruling, Verdict};
@@ -51,6 +53,7 @@ use crate::charter::Charter;
 use crate::moves::Move;
 use hooks::{Hooked, Hooks};
 use last::Spent;
+pub use ledger_form::{digest, standing_key};
 use ledger_form::{loaded_skill, said, says_done};
 use signal::{CheckResult, Signal, Why};
 use talk::Talk;
@@ -127,16 +130,29 @@ struct CallRecord {
     ruling: Ruling,
     danger: Option<String>,
     digest: ContentHash,
-    // A question that waits for its answer.
-    asked: Option<ApprovalId>,
-    answered: Option<ApprovalId>,
-    no: Option<Answer>,
+    // What was found out about it.
+    facts: CallFacts,
+    questions: Questions,
     // What a person or a hook put in the place of the model's arguments; the call has them.
     edited: Option<Box<Edited>>,
     running: bool,
     outcome: Option<ToolOutcome>,
     said: bool,
     hooked: Hooked,
+}
+
+/// The questions about one call.
+#[derive(Default)]
+struct Questions {
+    // How many there were.
+    count: u32,
+    // The one that waits for its answer.
+    open: Option<ApprovalId>,
+    // The one whose answer counts.
+    answered: Option<ApprovalId>,
+    no: Option<Answer>,
+    // How often the call was withheld.
+    withheld: u32,
 }
 
 /// The question of a check, when a model is asked.
@@ -198,9 +214,10 @@ impl Turn {
             return Ok(Vec::new());
         }
         match event {
-            Event::ModelReplied { step, reply } => self.hear_reply(*step, reply),
+            Event::ModelReplied { step, reply, facts } => self.hear_reply(*step, reply, facts),
             Event::ModelFailed { step, failure } => self.hear_failure(*step, failure),
             Event::CallFinished { call, outcome } => self.hear_outcome(call, outcome),
+            Event::CallWithheld { call, facts } => self.hear_withheld(call, facts),
             Event::CheckFinished { iteration, outcome } => self.hear_check(*iteration, outcome),
             Event::SteerReceived { content, .. } => {
                 self.steers.push(content.clone());
@@ -218,7 +235,7 @@ impl Turn {
                 self.program.offer(Lane::Normal, Signal::ModeWanted(*mode, *max_iterations));
             }
             Event::ApprovalAnswered { approval, answer } => {
-                let at = self.calls.iter().position(|one| one.asked.as_ref() == Some(approval));
+                let at = self.calls.iter().position(|one| one.questions.open.as_ref() == Some(approval));
                 if let Some(at) = at {
                     self.hear_answer(at, approval, answer);
                 }
@@ -285,7 +302,7 @@ impl Turn {
 
 /// What happens to a turn that is told something, and what its choices mean.
 impl Turn {
-    fn hear_reply(&mut self, step: u32, reply: &ModelReply) {
+    fn hear_reply(&mut self, step: u32, reply: &ModelReply, facts: &[CallFacts]) {
         self.spent.pay(reply.usage, self.open.asked.contains_key(&step));
         let tokens = reply.usage.input_tokens.saturating_add(reply.usage.output_tokens);
         // An answer that nobody waits for any more was paid for, and changes nothing.
@@ -294,8 +311,8 @@ impl Turn {
                 self.talk.say(said(reply));
                 self.end.said(reply);
                 let first = self.calls.len();
-                for call in &reply.calls {
-                    let judged = self.judged(call);
+                for (at, call) in reply.calls.iter().enumerate() {
+                    let judged = self.judged(call, facts.get(at).cloned().unwrap_or_default());
                     self.calls.push(judged);
                 }
                 let numbers = first..self.calls.len();
@@ -382,7 +399,7 @@ impl Turn {
             if record.running || record.outcome.is_some() {
                 continue;
             }
-            let ruling = self.ruled(&record.call);
+            let ruling = self.ruled(&record.call, &record.facts);
             if ruling.verdict == Verdict::Deny {
                 self.calls[at].ruling = ruling;
                 self.program.offer(Lane::Normal, Signal::Forbidden(at as u64));
@@ -439,6 +456,7 @@ impl Turn {
             | Signal::Replied(..)
             | Signal::Unanswered(_)
             | Signal::Finished(_)
+            | Signal::Withheld(_)
             | Signal::Decided(..)
             | Signal::Checked(..)
             | Signal::Forbidden(_)

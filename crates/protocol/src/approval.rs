@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::access::Resource;
 use crate::call::ToolCall;
+use crate::facts::CallFacts;
 use crate::hash::ContentHash;
 use crate::id::ApprovalId;
 use crate::principal::Principal;
@@ -30,6 +31,9 @@ pub struct Approval {
     /// What is asked.
     #[serde(default, skip_serializing_if = "ApprovalKind::is_tool_call")]
     pub kind: ApprovalKind,
+    /// What the call depends on as it was when the question was asked: an answer is for this content only.
+    #[serde(default, skip_serializing_if = "CallFacts::is_empty")]
+    pub facts: CallFacts,
 }
 
 impl Approval {

@@ -127,6 +127,7 @@ impl Event {
             | Self::ApprovalAsked(_)
             | Self::CallStarted { .. }
             | Self::CallFinished { .. }
+            | Self::CallWithheld { .. }
             | Self::CallRefused { .. }
             | Self::CallStopped { .. }
             | Self::CheckStarted { .. }

@@ -14,6 +14,7 @@ use crate::call::{ToolCall, ToolOutcome};
 use crate::confinement::{Attestation, Confinement, Connection, Level};
 use crate::context::Context;
 use crate::event_hook::EventHookChange;
+use crate::facts::CallFacts;
 use crate::hash::ContentHash;
 use crate::hook::HookChange;
 use crate::id::{AgentId, ApprovalId, CallId, SessionKey, TurnId};
@@ -160,6 +161,9 @@ pub enum Event {
         step: u32,
         /// The answer.
         reply: ModelReply,
+        /// What was found out about its calls, in their order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        facts: Vec<CallFacts>,
     },
     /// The model did not answer.
     ModelFailed {
@@ -218,6 +222,13 @@ pub enum Event {
         call: CallId,
         /// What came of it.
         outcome: ToolOutcome,
+    },
+    /// A call that was to be made was not: what it depends on changed since it was judged. It is judged again.
+    CallWithheld {
+        /// The call.
+        call: CallId,
+        /// What was found instead, and how it differs.
+        facts: CallFacts,
     },
     /// A connection of a call came to its end, or was refused.
     ConnectionEnded {

@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::facts::CallFacts;
 use crate::access::UnknownWord;
 use crate::hash::ContentHash;
 use crate::id::{CallId, JobId};
@@ -191,6 +192,9 @@ pub struct HookReport {
     /// What of its answer was left out, and why: a line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// What was found out about the call as the hook changed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub facts: Option<Box<CallFacts>>,
 }
 
 /// A hook's answer, or why there is none.

@@ -15,6 +15,7 @@ pub mod context;
 pub mod envelope;
 pub mod event;
 pub mod event_hook;
+pub mod facts;
 mod hash;
 pub mod hook;
 mod id;

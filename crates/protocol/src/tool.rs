@@ -120,6 +120,38 @@ pub fn known(written: &str) -> Option<&'static KnownTool> {
     KNOWN.iter().find(|tool| tool.name == written || tool.aliases.contains(&written))
 }
 
+/// An argument that is a path in the workspace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathArgument {
+    /// Its name.
+    pub name: &'static str,
+    /// What stands there.
+    pub kind: PathKind,
+}
+
+/// What a path among the arguments names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathKind {
+    /// A file.
+    File,
+    /// A directory.
+    Directory,
+    /// Everything below a directory; the whole workspace where none is given.
+    Tree,
+}
+
+/// The argument of a tool that is a path in the workspace, if it has one. Each tool has at most one.
+pub fn path_argument(tool: &ToolName) -> Option<PathArgument> {
+    match tool.as_str() {
+        "read_file" | "write_file" | "edit_file" => {
+            Some(PathArgument { name: "path", kind: PathKind::File })
+        }
+        "glob" | "grep" => Some(PathArgument { name: "path", kind: PathKind::Tree }),
+        "bash" => Some(PathArgument { name: "cwd", kind: PathKind::Directory }),
+        _ => None,
+    }
+}
+
 const fn tool(
     name: &'static str,
     aliases: &'static [&'static str],

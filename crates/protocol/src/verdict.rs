@@ -55,6 +55,8 @@ pub enum Stage {
     Danger,
     /// Does one of the agent's hooks want a person to be asked? Said only when one does.
     Hook,
+    /// Is what the call depends on as it was judged? Said only when it is not.
+    Content,
 }
 
 impl fmt::Display for Stage {
@@ -69,6 +71,7 @@ impl fmt::Display for Stage {
             Self::Rules => "rules",
             Self::Danger => "danger",
             Self::Hook => "hook",
+            Self::Content => "content",
         })
     }
 }

@@ -199,12 +199,13 @@ impl Definitions {
         };
         let directory = &agent.directory;
         let mut tree = FileTree::new(directory.as_str());
-        let path = Path::new(directory).join(tool_access::FILE);
-        match std::fs::read(&path) {
-            Ok(bytes) => tree.insert(tool_access::FILE, Entry::File(File::new(bytes, false))),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            // There and not readable: it must not pass for absent.
-            Err(_) => tree.insert(tool_access::FILE, Entry::File(File::new(Vec::new(), false))),
+        for file in tool_access::FILES {
+            match std::fs::read(Path::new(directory).join(file)) {
+                Ok(bytes) => tree.insert(file, Entry::File(File::new(bytes, false))),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                // There and not readable: it must not pass for absent.
+                Err(_) => tree.insert(file, Entry::File(File::new(Vec::new(), false))),
+            }
         }
         tool_access::read(&tree, &[], &self.environment, &mut Findings::default())
     }

@@ -118,6 +118,7 @@ impl Host {
             fetch: &self.fetch,
             env: &[],
             confines: confining.confines(),
+            judged: None,
         };
         self.tools.preview(call, &context)
     }
@@ -140,6 +141,7 @@ impl Host {
             fetch: &self.fetch,
             env: &env,
             confines: confining.confines(),
+            judged: None,
         };
         let input = serde_json::json!({ "command": command });
         let call = ToolCall { id: CallId::from_number((self.new_number)()), tool, input };

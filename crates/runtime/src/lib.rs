@@ -20,6 +20,7 @@ mod enforcer;
 mod error;
 pub mod event_hooks;
 pub mod executor;
+pub mod facts;
 pub mod fork;
 mod hidden;
 mod history;

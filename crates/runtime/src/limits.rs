@@ -24,6 +24,15 @@ pub const TEMPLATE_CPU_SECONDS_MAX: u64 = 2;
 /// How long one template may take by the clock on the wall, whatever the load.
 pub const TEMPLATE_TIME_MAX: Duration = Duration::from_secs(20);
 
+/// How many bytes of the files that a call executes are hashed; beyond that a file counts by its size and times.
+pub const BOUND_BYTES_MAX: u64 = 256 * 1024 * 1024;
+/// How many files that a call executes are looked at.
+pub const BOUND_FILES_MAX: usize = 200;
+/// The longest text of such a file that is kept, so that a difference can be shown, in bytes.
+pub const BOUND_TEXT_BYTES_MAX: u64 = 8 * 1024;
+/// The longest difference that is shown, in characters.
+pub const BOUND_DIFF_CHARS_MAX: usize = 4_000;
+
 /// What a model was shown of earlier turns before there were compactions, in bytes.
 pub const HISTORY_BYTES_MAX: usize = 512 * 1024;
 /// How many earlier turns are looked at for that.

@@ -28,6 +28,7 @@ use agentry_tools::{ToolBounds, Workspace, normalised};
 use crate::canonical::canonical;
 use crate::enforcer::Confining;
 use crate::error::Error;
+use crate::facts::{Allowed, Binding};
 use crate::hidden::{self, Hearing};
 use crate::hook_tools;
 use crate::host::{SharedHost, Witness};
@@ -68,6 +69,8 @@ struct Own {
     programs: Option<SharedPrograms>,
     /// The hooks that were asked in this turn whether it may end.
     asked_to_end: BTreeSet<String>,
+    /// Where the content that calls depend on is looked up.
+    binding: Arc<Binding>,
 }
 
 /// What the tools of a turn may do.
@@ -119,12 +122,13 @@ impl Workers {
     pub(crate) fn new(
         host: SharedHost,
         (model, workspace): (Arc<dyn Model>, Arc<Workspace>),
-        (skills, programs): (Skills, Option<Programs>),
+        (skills, programs, binding): (Skills, Option<Programs>, Binding),
         (witness, news): (Arc<dyn Witness>, Sender<News>),
         about: About,
     ) -> Self {
         let programs = programs.map(Arc::new);
-        let own = Own { skills: Arc::new(skills), programs, asked_to_end: BTreeSet::new() };
+        let (skills, binding) = (Arc::new(skills), Arc::new(binding));
+        let own = Own { skills, programs, asked_to_end: BTreeSet::new(), binding };
         let (under_way, held, fallbacks) = (HashMap::new(), HashMap::new(), Vec::new());
         let confining = Confining::Missing("the turn has not begun".into());
         let powers = Powers { confining, credentials: None };
@@ -142,6 +146,11 @@ impl Workers {
             under_way,
             held,
         }
+    }
+
+    /// Where the content that calls depend on is looked up.
+    pub(crate) fn binding(&self) -> &Binding {
+        &self.own.binding
     }
 
     /// From now on tools do their work within this.
@@ -197,7 +206,7 @@ impl Workers {
                     reply.cost_nano_usd = host.purse.cost(answered, &reply.usage);
                     // Who was asked is in the plan already.
                     reply.model = reply.model.filter(|model| model != asked);
-                    Event::ModelReplied { step: asking.step, reply }
+                    Event::ModelReplied { step: asking.step, reply, facts: Vec::new() }
                 }
                 Err(failure) => {
                     let failure = hidden::failure(&host.redactor, failure);
@@ -208,11 +217,16 @@ impl Workers {
         });
     }
 
-    pub(crate) fn run_call(&mut self, call: ToolCall, by: &Permit, bounds: ToolBounds) {
+    pub(crate) fn run_call(&mut self, call: ToolCall, allowed: Allowed, bounds: ToolBounds) {
         let stop = self.begin(Work::Call(call.id.clone()));
-        let worker = self.worker(stop, bounds, is_of_a_person(by));
+        let worker = self.worker(stop, bounds, is_of_a_person(&allowed.by));
         let (own, news) = (self.own.clone(), self.news.clone());
         self.spawn(format!("call {}", call.tool), move || {
+            // Nothing comes between this look and the act.
+            if let Some(facts) = worker.binding.withheld(&call, &allowed) {
+                return tell(&news, Event::CallWithheld { call: call.id, facts });
+            }
+            let judged = allowed.expected.paths.values().next();
             let tool = own.programs.as_ref().and_then(|own| own.tools.get(call.tool.as_str()));
             let outcome = match (call.tool.as_str(), &own.programs, tool) {
                 ("load_skill", _, _) => Ok(load_skill::run(&own.skills, &call.input)),
@@ -220,7 +234,7 @@ impl Workers {
                     hook_tools::run(&worker.host, (&worker.about, &programs.agent), &call)
                 }
                 (_, Some(programs), Some(tool)) => worker.run_own(programs, tool, &call),
-                (_, _, _) => Ok(worker.run(&call)),
+                (_, _, _) => Ok(worker.run(&call, judged)),
             };
             match outcome {
                 Ok(outcome) => {
@@ -276,7 +290,7 @@ impl Workers {
                 tool: ToolName::canonical("bash"),
                 input: serde_json::json!({ "command": command }),
             };
-            let outcome = worker.told(&call, worker.run(&call));
+            let outcome = worker.told(&call, worker.run(&call, None));
             tell(&news, Event::CheckFinished { iteration, outcome });
         });
     }
@@ -286,6 +300,7 @@ impl Workers {
             host: self.host.clone(),
             workspace: self.workspace.clone(),
             powers: self.powers.clone(),
+            binding: self.own.binding.clone(),
             news: self.news.clone(),
             witness: self.witness.clone(),
             about: self.about.clone(),

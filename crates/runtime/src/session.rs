@@ -10,17 +10,20 @@ use std::sync::mpsc::{Receiver, Sender};
 
 use agentry_agentfile::tool_access::Shell;
 use agentry_kernel::moves::Move;
-use agentry_kernel::turn::{Standing, Turn, Undone};
+use agentry_kernel::turn::{self, Standing, Turn, Undone};
 use agentry_protocol::ApprovalId;
-use agentry_protocol::call::{OutcomeStatus, Repeat, ToolOutcome};
+use agentry_protocol::approval::{Answer, Reach};
+use agentry_protocol::call::{OutcomeStatus, Repeat, ToolCall, ToolOutcome};
 use agentry_protocol::envelope::{Draft, Envelope};
 use agentry_protocol::event::{Ending, Event};
+use agentry_protocol::facts::{CallFacts, Change};
 use agentry_protocol::hook::{HookChange, HookReport, HookResult};
 use agentry_store::Ledger;
 use agentry_tools::ToolBounds;
 
 use crate::define::Definitions;
 use crate::error::Error;
+use crate::facts::{Allowed, difference};
 use crate::perform::{Asking, Consulted, Work, Workers};
 
 /// Something that the session must know.
@@ -104,6 +107,7 @@ impl Session<'_> {
     fn take(&mut self, turn: &mut Turn, news: News) -> Result<(), Error> {
         match news {
             News::Result(event) => {
+                let event = Box::new(self.with_facts(turn, *event)?);
                 let work = work_of(&event);
                 work.iter().for_each(|work| self.workers.over(work));
                 self.look_at_access(turn)?;
@@ -119,6 +123,38 @@ impl Session<'_> {
             }
             News::Broken(why) => Err(Error::Halted(why)),
         }
+    }
+
+    /// A reply with what is found out about its calls before they are judged.
+    fn with_facts(&self, turn: &Turn, event: Event) -> Result<Event, Error> {
+        let Event::ModelReplied { step, reply, .. } = event else { return Ok(event) };
+        let binding = self.workers.binding();
+        let mut facts = Vec::with_capacity(reply.calls.len());
+        for call in &reply.calls {
+            let paths = binding.paths(call);
+            let mut found = CallFacts { paths, ..CallFacts::default() };
+            if turn.may_ask(call, &found) {
+                found = binding.facts(call);
+                found.changes = self.since_allowed(call, &found)?;
+            }
+            facts.push(found);
+        }
+        if facts.iter().all(CallFacts::is_empty) {
+            facts.clear();
+        }
+        Ok(Event::ModelReplied { step, reply, facts })
+    }
+
+    /// What changed since a person allowed the same call for the rest of the session.
+    fn since_allowed(&self, call: &ToolCall, found: &CallFacts) -> Result<Vec<Change>, Error> {
+        let Some(session) = &self.workers.about.session else { return Ok(Vec::new()) };
+        let digest = turn::digest(call);
+        let rows = self.ledger.approvals_allowed(session)?;
+        let same = rows.iter().filter(|row| {
+            row.approval.digest == digest && row.answer.as_ref().is_some_and(is_lasting)
+        });
+        let changes = same.map(|row| difference(&row.approval.facts.bound, &found.bound));
+        Ok(changes.min_by_key(Vec::len).unwrap_or_default())
     }
 
     /// Tells the turn something that is recorded in the same breath.
@@ -176,7 +212,10 @@ impl Session<'_> {
     fn perform(&mut self, turn: &Turn, next: Move, seq: u64) {
         match next {
             Move::AskModel { step, bytes, .. } => self.ask_model(turn, step, seq, bytes),
-            Move::RunCall { call, by, .. } => self.workers.run_call(call, &by, bounds(turn)),
+            Move::RunCall { call, by, edited, expected, .. } => {
+                let by_edit = edited.is_some_and(|edited| edited.by.is_none());
+                self.workers.run_call(call, Allowed { by, expected, by_edit }, bounds(turn));
+            }
             Move::StopCall { call } => self.workers.stop(&Work::Call(call)),
             Move::RunCheck { iteration, command } => {
                 self.workers.run_check(iteration, command, bounds(turn));
@@ -262,6 +301,11 @@ pub(crate) fn is_for_turn(event: &Event) -> bool {
     )
 }
 
+/// Whether an answer holds for the same call again.
+pub(crate) fn is_lasting(answer: &Answer) -> bool {
+    answer.allow && answer.reach == Reach::Session && answer.edit.is_none()
+}
+
 pub(crate) fn halted(halt: agentry_bthread::Halt) -> Error {
     Error::Halted(halt.to_string())
 }
@@ -282,7 +326,7 @@ pub(crate) fn uncertain_hook() -> HookReport {
     let why = "the process stopped while it was under way, and nobody knows how far it came; it is not \
                run again";
     let result = HookResult::Failed { why: why.to_owned() };
-    HookReport { job: None, result, notes: Vec::new() }
+    HookReport { job: None, result, notes: Vec::new(), facts: None }
 }
 
 fn work_of(event: &Event) -> Option<Work> {
@@ -295,7 +339,10 @@ fn work_of(event: &Event) -> Option<Work> {
     if let Event::CheckFinished { iteration, .. } = event {
         return Some(Work::Check(*iteration));
     }
-    if let Event::CallFinished { call, .. } = event { Some(Work::Call(call.clone())) } else { None }
+    if let Event::CallFinished { call, .. } | Event::CallWithheld { call, .. } = event {
+        return Some(Work::Call(call.clone()));
+    }
+    None
 }
 
 fn work_undone(undone: &Undone) -> Work {

@@ -228,7 +228,7 @@ mod tests {
              is spent and $0.01875 set aside"
         );
         let reply = ModelReply { cost_nano_usd: Some(1_000_000), ..ModelReply::default() };
-        let event = Event::ModelReplied { step: 0, reply };
+        let event = Event::ModelReplied { step: 0, reply, facts: Vec::new() };
         ledger.append(vec![Draft { cause: None, about: about(), event }]).unwrap();
         held.settle();
         let held = purse.reserve(&ledger, &about(), &[SONNET], asked).unwrap().unwrap();

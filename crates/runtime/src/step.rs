@@ -9,8 +9,8 @@ use std::fmt::Write as _;
 use agentry_kernel::charter::Charter;
 use agentry_kernel::compaction::{Stuck, Trigger};
 use agentry_kernel::prompt::Moment;
-use agentry_kernel::turn::Turn;
-use agentry_protocol::approval::Reach;
+use agentry_kernel::turn::{Turn, standing_key};
+use agentry_protocol::approval::Approval;
 use agentry_protocol::envelope::{About, Envelope};
 use agentry_protocol::event::{Ending, Event, TurnPlan};
 use agentry_protocol::hook::Shaping;
@@ -19,6 +19,7 @@ use agentry_store::{CallStatus, Filter, TurnStatus};
 
 use crate::compact::Room;
 use crate::error::Error;
+use crate::facts::Binding;
 use crate::history;
 use crate::limits::{RETOLD_CALL_CHARS_MAX, RETOLD_CALLS_MAX, TURN_ENTRIES_MAX};
 use crate::perform::Workers;
@@ -27,7 +28,7 @@ use crate::programs::Programs;
 use crate::rebuild::{self, Rebuilt};
 use crate::request;
 use crate::run::{Runner, Underway};
-use crate::session::{Left, News, Session, halted, is_for_turn};
+use crate::session::{Left, News, Session, halted, is_for_turn, is_lasting};
 use crate::shaping::{self, Before};
 
 /// How a turn left the loop, and why in words.
@@ -298,10 +299,12 @@ impl Runner<'_> {
             Some(model) => self.host.models.open(&model, &underway.plan.asked.fallbacks)?,
             None => underway.model.clone(),
         };
+        let (host, workspace) = (self.host.clone(), underway.workspace.clone());
+        let binding = Binding::new(host, workspace, self.definitions, agent);
         let mut workers = Workers::new(
             self.host.clone(),
             (model, underway.workspace.clone()),
-            (skills, programs),
+            (skills, programs, binding),
             (self.witness.clone(), self.post.sender.clone()),
             about,
         );
@@ -320,10 +323,9 @@ impl Runner<'_> {
     /// What people allowed for the whole session.
     fn standing(&self, session: &SessionId) -> Result<BTreeMap<String, ApprovalId>, Error> {
         let rows = self.host.ledger.approvals_allowed(session)?;
-        let lasting = rows.into_iter().filter(|row| {
-            row.answer.as_ref().is_some_and(|one| one.allow && one.reach == Reach::Session)
-        });
-        Ok(lasting.map(|row| (row.approval.digest.to_string(), row.approval.id)).collect())
+        let lasting = rows.into_iter().filter(|row| row.answer.as_ref().is_some_and(is_lasting));
+        let key = |approval: &Approval| standing_key(&approval.digest, &approval.facts.bound);
+        Ok(lasting.map(|row| (key(&row.approval), row.approval.id)).collect())
     }
 }
 

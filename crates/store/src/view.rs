@@ -185,6 +185,7 @@ pub(crate) fn fold(sql: &Connection, entry: &Placed<'_>) -> rusqlite::Result<()>
         Event::CallStarted { call, by, under, .. } => calls::started(sql, entry, call, (by, under)),
         Event::CallFinished { call, outcome } => calls::finished(sql, entry, call, outcome.status),
         Event::CallRefused { call, .. } => calls::refused(sql, entry, call),
+        Event::CallWithheld { call, .. } => calls::withheld(sql, call),
         Event::CallStopped { call } => calls::stopped(sql, call),
     }
 }

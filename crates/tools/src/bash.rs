@@ -144,7 +144,8 @@ fn in_sandbox(
 fn cwd(given: Option<&str>, context: &ToolContext<'_>) -> Result<Cwd, ToolOutcome> {
     let given = given.unwrap_or(".");
     let workspace = context.workspace;
-    let opened = workspace.relative(given).and_then(|relative| workspace.open_dir(&relative));
+    let located = workspace.locate(given, context.judged);
+    let opened = located.and_then(|real| workspace.open_real_dir(&real.path));
     match opened {
         Ok(dir) => Ok(Cwd::Handle(OwnedFd::from(dir.into_std_file()))),
         Err(Error::Outside { .. }) if context.bounds.shell_any_cwd => {

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use agentry_protocol::call::{OutcomeStatus, ToolCall, ToolOutcome};
 use agentry_protocol::confinement::{Confinement, Connection};
+use agentry_protocol::facts::ResolvedPath;
 use agentry_sandbox::{NoAnswer, Sandbox, Served, Stop};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -55,7 +56,7 @@ struct Start {
 #[derive(Serialize, Deserialize)]
 enum Question {
     /// Run a call.
-    Run(ToolCall, ToolBounds),
+    Run(ToolCall, ToolBounds, Option<ResolvedPath>),
     /// Show what a call would change.
     Preview(ToolCall, ToolBounds),
 }
@@ -95,7 +96,7 @@ impl Confined {
     }
 
     pub(crate) fn run(&self, call: &ToolCall, context: &ToolContext<'_>) -> ToolOutcome {
-        let question = Question::Run(call.clone(), context.bounds);
+        let question = Question::Run(call.clone(), context.bounds, context.judged.cloned());
         let time = Duration::from_millis(FILE_TOOL_MS_MAX);
         match self.ask(&question, context.stop, time) {
             Ok(outcome) => outcome,
@@ -154,20 +155,22 @@ pub fn serve_files(arguments: &Value) -> i32 {
     for line in std::io::stdin().lock().lines() {
         let Ok(line) = line else { return 4 };
         let Ok(question) = serde_json::from_str(&line) else { return 5 };
-        let context = |bounds| ToolContext {
+        let context = ToolContext {
             workspace: &workspace,
             stop: &stop,
-            bounds,
+            bounds: ToolBounds::default(),
             fetch: &fetch,
             env: &[],
             confines: Confines::Off,
+            judged: None,
         };
         let answer = match question {
-            Question::Run(call, bounds) => {
-                serde_json::to_string(&tools.run(&call, &context(bounds)))
+            Question::Run(call, bounds, judged) => {
+                let context = ToolContext { bounds, judged: judged.as_ref(), ..context };
+                serde_json::to_string(&tools.run(&call, &context))
             }
             Question::Preview(call, bounds) => {
-                serde_json::to_string(&tools.preview(&call, &context(bounds)))
+                serde_json::to_string(&tools.preview(&call, &ToolContext { bounds, ..context }))
             }
         };
         let Ok(mut answer) = answer else { return 6 };

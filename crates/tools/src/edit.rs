@@ -59,7 +59,7 @@ impl Tool for EditFile {
 
     fn preview(&self, input: &Value, context: &ToolContext<'_>) -> Option<String> {
         let arguments: Arguments = parse(input).ok()?;
-        let relative = target(context.workspace, &arguments.path).ok()?.relative;
+        let relative = target(context, &arguments.path).ok()?.relative;
         let old = String::from_utf8(content(context, &relative).ok()?).ok()?;
         let edited = edited(&old, &arguments).ok()?;
         diff(&arguments.path, Some(old.as_bytes()), edited.text.as_bytes())
@@ -68,7 +68,7 @@ impl Tool for EditFile {
 
 fn edit(arguments: &Arguments, context: &ToolContext<'_>) -> Result<ToolOutcome, ToolOutcome> {
     let path = &arguments.path;
-    let target = target(context.workspace, path)?;
+    let target = target(context, path)?;
     let old = content(context, &target.relative)?;
     let old = String::from_utf8(old).map_err(|_| {
         ToolOutcome::failed(format!("`{path}` is a binary file; only text is edited."))

@@ -66,7 +66,8 @@ fn find(arguments: &Arguments, context: &ToolContext<'_>) -> Result<ToolOutcome,
         )));
     }
     let matcher = matcher(pattern.strip_prefix("./").unwrap_or(pattern))?;
-    let root = context.workspace.relative(arguments.path.as_deref().unwrap_or("."))?;
+    let given = arguments.path.as_deref().unwrap_or(".");
+    let root = context.workspace.locate(given, context.judged)?.path;
     let below = root.components().filter(|part| *part != Component::CurDir).count();
     let results_max = context.bounds.search_results;
     let mut found = Vec::new();

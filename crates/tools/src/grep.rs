@@ -99,7 +99,8 @@ fn search(arguments: &Arguments, context: &ToolContext<'_>) -> Result<ToolOutcom
         unreadable: 0,
     };
     let given = arguments.path.as_deref().unwrap_or(".");
-    let root = context.workspace.relative(given)?;
+    context.workspace.check_read(&context.workspace.relative(given)?)?;
+    let root = context.workspace.locate(given, context.judged)?.path;
     let walk = Walk { root: &root, hidden: arguments.glob.as_deref().is_some_and(names_hidden) };
     let walked = files(&walk, context, &mut |path| {
         if filter.as_ref().is_some_and(|filter| !filter.takes(path, &root)) {
@@ -110,7 +111,7 @@ fn search(arguments: &Arguments, context: &ToolContext<'_>) -> Result<ToolOutcom
     let end = match walked {
         Err(Error::NotDirectory { .. }) => {
             // A file is named: it is searched even if a walk would pass it by.
-            drop(context.workspace.open_file(&root)?);
+            drop(context.workspace.open_real(&root)?);
             let is_break = search.file(&root, &mut found).is_break();
             if is_break { WalkEnd::Enough } else { WalkEnd::Complete }
         }
@@ -172,7 +173,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn file(&mut self, path: &Path, found: &mut Found) -> ControlFlow<()> {
-        let Ok((file, metadata)) = self.workspace.open_file(path) else {
+        let Ok((file, metadata)) = self.workspace.open_real(path) else {
             self.unreadable += 1;
             return ControlFlow::Continue(());
         };

@@ -19,6 +19,7 @@ mod output;
 mod page;
 mod read;
 mod replace;
+mod resolve;
 mod toolset;
 mod walk;
 mod workspace;

@@ -4,6 +4,10 @@
 //!
 //! Must never: let a model spend memory or time that nobody bounded.
 
+/// How many links the way to a file may have.
+pub const LINKS_MAX: usize = 40;
+/// How many names of a directory are compared where upper and lower case are the same.
+pub const NAMES_COMPARED_MAX: usize = 100_000;
 /// The time a shell call gets when the host says nothing, in milliseconds.
 pub const SHELL_TIMEOUT_MS_MAX: u64 = 30_000;
 /// The output of a shell call that is kept when the host says nothing, in characters.

@@ -72,8 +72,9 @@ impl Tool for ReadFile {
 }
 
 fn read(path: &str, range: (u64, u64), context: &ToolContext<'_>) -> Result<ToolOutcome, Error> {
-    let relative = context.workspace.relative(path)?;
-    let (mut file, metadata) = context.workspace.open_file(&relative)?;
+    context.workspace.check_read(&context.workspace.relative(path)?)?;
+    let real = context.workspace.locate(path, context.judged)?;
+    let (mut file, metadata) = context.workspace.open_real(&real.path)?;
     let bytes = metadata.len();
     if bytes > READ_FILE_BYTES_MAX {
         let bytes_max = READ_FILE_BYTES_MAX;

@@ -28,24 +28,20 @@ impl Target {
 }
 
 /// The place a path means. A link inside is followed, so that it stays a link.
-pub(crate) fn target(workspace: &Workspace, path: &str) -> Result<Target, Error> {
+pub(crate) fn target(context: &ToolContext<'_>, path: &str) -> Result<Target, Error> {
+    let workspace = context.workspace;
     let given = workspace.relative(path)?;
     if given.file_name().is_none() || path.ends_with('/') {
         return Err(Error::IsDirectory { path: path.to_owned() });
     }
     workspace.check_write(&given)?;
-    let relative = match workspace.dir().canonicalize(&given) {
-        Ok(relative) => relative,
-        Err(reason) if reason.kind() == ErrorKind::NotFound => {
-            return match workspace.error(&given, reason) {
-                Error::NotFound { .. } => Ok(Target { relative: given, permissions: None }),
-                error => Err(error),
-            };
-        }
-        Err(reason) => return Err(workspace.error(&given, reason)),
-    };
-    workspace.check_write(&relative)?;
-    let metadata = workspace.dir().metadata(&relative);
+    let real = workspace.locate(path, context.judged)?;
+    workspace.check_write(&real.path)?;
+    if real.is_new {
+        return Ok(Target { relative: real.path, permissions: None });
+    }
+    let relative = real.path;
+    let metadata = workspace.dir().symlink_metadata(&relative);
     let metadata = metadata.map_err(|reason| workspace.error(&relative, reason))?;
     match kind(metadata.file_type()) {
         Some("directory") => Err(Error::IsDirectory { path: path.to_owned() }),
@@ -57,7 +53,7 @@ pub(crate) fn target(workspace: &Workspace, path: &str) -> Result<Target, Error>
 
 /// The whole content of a file that a tool may handle.
 pub(crate) fn content(context: &ToolContext<'_>, relative: &Path) -> Result<Vec<u8>, Error> {
-    let (file, metadata) = context.workspace.open_file(relative)?;
+    let (file, metadata) = context.workspace.open_real(relative)?;
     let bytes_max = context.bounds.write_bytes;
     let too_large = |bytes| Error::TooLarge { path: shown(relative), bytes, bytes_max };
     if metadata.len() > bytes_max {
@@ -79,7 +75,8 @@ pub(crate) fn content(context: &ToolContext<'_>, relative: &Path) -> Result<Vec<
 pub(crate) fn replace(workspace: &Workspace, target: &Target, content: &[u8]) -> Result<(), Error> {
     let failed = |reason| workspace.error(&target.relative, reason);
     let name = target.relative.file_name().expect("a target has a name");
-    let dir = workspace.dir().open_dir(parent(&target.relative)).map_err(failed)?;
+    let dir = workspace.descend(parent(&target.relative)).map_err(failed)?;
+    let dir = Dir::from_std_file(std::fs::File::from(dir));
     let (mut file, temporary) = create(&dir).map_err(failed)?;
     let written = fill(&mut file, target.permissions.clone(), content)
         .and_then(|()| dir.rename(&temporary, &dir, name));

@@ -5,6 +5,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use agentry_protocol::call::{Repeat, ToolCall, ToolOutcome, ToolSpec};
+use agentry_protocol::facts::ResolvedPath;
 use agentry_protocol::tool::{ToolName, known};
 use agentry_sandbox::Stop;
 use secrecy::SecretString;
@@ -37,6 +38,8 @@ pub struct ToolContext<'a> {
     pub env: &'a [(String, SecretString)],
     /// Where it does its work.
     pub confines: Confines<'a>,
+    /// Where the path among the arguments led when the call was judged; elsewhere nothing is done.
+    pub judged: Option<&'a ResolvedPath>,
 }
 
 /// How much a call may take. What a call asks for is cut to these.

@@ -66,7 +66,7 @@ pub(crate) fn files(
 ) -> Result<WalkEnd, Error> {
     let workspace = context.workspace;
     // The root must be there; what vanishes below it during the walk is no failure.
-    drop(workspace.open_dir(walk.root)?);
+    drop(workspace.open_real_dir(walk.root)?);
     let root = without_dot(walk.root);
     let deadline = Instant::now() + Duration::from_millis(context.bounds.search_ms);
     let mut left = context.bounds.search_entries;

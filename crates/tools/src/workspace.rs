@@ -12,8 +12,7 @@ use agentry_protocol::call::ToolOutcome;
 use agentry_protocol::confinement::{Confinement, denies};
 use agentry_sandbox::protect::is_protected_among;
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, File, FileType, FileTypeExt, Metadata, OpenOptions, OpenOptionsExt};
-use rustix::fs::OFlags;
+use cap_std::fs::{Dir, File, FileType, FileTypeExt, Metadata};
 use thiserror::Error;
 
 use crate::output::near;
@@ -87,6 +86,14 @@ pub enum Error {
         /// The path as it was given.
         path: String,
     },
+    /// It leads elsewhere than when the call was judged.
+    #[error(
+        "`{path}` leads to another place now than when the call was allowed. Nothing was done; make the call again."
+    )]
+    Changed {
+        /// The path as it was given.
+        path: String,
+    },
     /// The sandbox does not let it.
     #[error("denied by sandbox: `{path}` may not be {what}.")]
     Denied {
@@ -130,9 +137,10 @@ fn did_you_mean(near: &[String]) -> String {
 impl From<Error> for ToolOutcome {
     fn from(error: Error) -> Self {
         match error {
-            Error::Outside { .. } | Error::Denied { .. } | Error::Protected { .. } => {
-                Self::refused(error.to_string())
-            }
+            Error::Outside { .. }
+            | Error::Changed { .. }
+            | Error::Denied { .. }
+            | Error::Protected { .. } => Self::refused(error.to_string()),
             Error::NoWorkspace { .. }
             | Error::NotFound { .. }
             | Error::IsDirectory { .. }
@@ -218,26 +226,11 @@ impl Workspace {
         Ok(if relative.as_os_str().is_empty() { ".".into() } else { relative.to_owned() })
     }
 
-    /// Opens a regular file for reading. A pipe does not make us wait.
+    /// Opens a regular file for reading, at the place that a path leads to.
     pub(crate) fn open_file(&self, relative: &Path) -> Result<(File, Metadata), Error> {
         self.check_read(relative)?;
-        let nonblocking =
-            i32::try_from(OFlags::NONBLOCK.bits()).expect("the flag is far below the sign");
-        let mut options = OpenOptions::new();
-        options.read(true).custom_flags(nonblocking);
-        let failed = |error| self.error(relative, error);
-        let file = self.dir.open_with(relative, &options).map_err(failed)?;
-        let metadata = file.metadata().map_err(failed)?;
-        match kind(metadata.file_type()) {
-            None => Ok((file, metadata)),
-            Some("directory") => Err(Error::IsDirectory { path: shown(relative) }),
-            Some(kind) => Err(Error::NotRegular { path: shown(relative), kind }),
-        }
-    }
-
-    /// Opens a directory.
-    pub(crate) fn open_dir(&self, relative: &Path) -> Result<Dir, Error> {
-        self.dir.open_dir(relative).map_err(|error| self.error(relative, error))
+        let real = self.real(relative)?;
+        self.open_real(&real.path)
     }
 
     /// What the system's answer means.

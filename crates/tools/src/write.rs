@@ -58,7 +58,7 @@ impl Tool for WriteFile {
 
     fn preview(&self, input: &Value, context: &ToolContext<'_>) -> Option<String> {
         let arguments: Arguments = parse(input).ok()?;
-        let target = target(context.workspace, &arguments.path).ok()?;
+        let target = target(context, &arguments.path).ok()?;
         let old = if target.is_new() { None } else { content(context, &target.relative).ok() };
         diff(&arguments.path, old.as_deref(), arguments.content.as_bytes())
     }
@@ -71,7 +71,7 @@ fn write(arguments: &Arguments, context: &ToolContext<'_>) -> Result<ToolOutcome
         let bytes_max = context.bounds.write_bytes;
         return Err(Error::TooLarge { path: path.clone(), bytes, bytes_max });
     }
-    let target = target(context.workspace, path)?;
+    let target = target(context, path)?;
     if target.is_new() && arguments.create_dirs.unwrap_or(true) {
         let parent = parent(&target.relative);
         let made = context.workspace.dir().create_dir_all(parent);

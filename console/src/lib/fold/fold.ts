@@ -171,6 +171,10 @@ const handlers: Record<string, Handler> = {
     const call = fold.calls.get(event.call);
     if (call) call.status = 'stopped';
   },
+  call_withheld: (fold, event) => {
+    const call = fold.calls.get(event.call);
+    if (call) call.status = 'proposed';
+  },
   connection_ended: (fold, event) => {
     if (event.connection) fold.calls.get(event.call)?.connections.push(event.connection);
   },

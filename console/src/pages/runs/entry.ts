@@ -47,6 +47,7 @@ const TELL: Record<string, (event: Fields) => Told> = {
   call_finished: (event) => ({ title: 'Call finished', detail: line(event.outcome?.text), state: event.outcome?.status }),
   call_refused: (event) => ({ title: 'Call refused', detail: line(event.why), state: 'refused' }),
   call_stopped: () => ({ title: 'Call stopped', state: 'stopped' }),
+  call_withheld: () => ({ title: 'Not made: what it depends on changed', state: 'ask' }),
   connection_ended: (event) => ({ title: 'Connection', detail: `${event.connection?.host}:${event.connection?.port}${event.connection?.refused ? `, ${event.connection.refused}` : ''}`, state: event.connection?.refused ? 'refused' : undefined }),
   check_started: (event) => ({ title: `Check ${event.iteration} began`, detail: line(event.command) }),
   check_finished: (event) => ({ title: `Check ${event.iteration} finished`, detail: line(event.outcome?.text), state: event.outcome?.status }),

@@ -21,7 +21,7 @@ fn without() -> Given {
 fn access(json: Option<&str>, variables: &[(&str, &str)]) -> ToolAccess {
     let mut tree = FileTree::default();
     if let Some(json) = json {
-        let fixture = format!("--- {}\n{json}\n", tool_access::FILE);
+        let fixture = format!("--- {}\n{json}\n", tool_access::FILES[0]);
         tree = FileTree::from_fixture(&fixture);
     }
     let variables: BTreeMap<String, String> =
@@ -122,6 +122,31 @@ fn each_defect_is_found_at_its_place() {
         ",
     );
     check(r#"{"tools": {"bash": {}, "shell": {}}}"#, "E0204 error context/tool-access.json:1:24");
+}
+
+#[test]
+fn the_file_counts_beside_agent_md_too() {
+    let beside = |json: &str| {
+        given("--- AGENT.md\n---\nname: A\ntools: [Bash, Read]\n---\nWork.")
+            .bytes("tool-access.json", json)
+    };
+    assert_eq!(beside("{}").toolset(), "bash read_file");
+    assert_eq!(beside(r#"{"global": {"enabled": false}}"#).toolset(), "");
+    assert_eq!(beside(r#"{"tools": {"shell": {"enabled": false}}}"#).toolset(), "read_file");
+    beside("{\n\"global\": 1}").check("E0209 error tool-access.json:2:11");
+    let (library, _) = beside("{").read();
+    assert!(library.agents.is_empty(), "a broken file lets nothing load");
+}
+
+#[test]
+fn two_files_are_an_error_and_nothing_is_on() {
+    let both = with("{}").bytes("tool-access.json", "{}");
+    both.check("E0806 error tool-access.json:1:1");
+    let (library, _) = with("{}").bytes("tool-access.json", "{}").read();
+    assert!(library.agents.is_empty());
+    let tree = FileTree::from_fixture("--- tool-access.json\n{}\n--- context/tool-access.json\n{}\n");
+    let access = tool_access::read(&tree, &[], &BTreeMap::new(), &mut Findings::default());
+    assert!(access.why_off(&ToolName::canonical("read_file")).is_some());
 }
 
 #[test]

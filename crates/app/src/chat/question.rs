@@ -148,8 +148,12 @@ pub(crate) fn diff(
     confinement: Option<&Confinement>,
     workspace: Option<&Workspace>,
 ) -> Option<String> {
-    let preview = parts.preview(&approval.call, confinement?, workspace?)?;
-    Some(parts.redactor.text(&preview, Ends::Cut).text)
+    let preview = || {
+        let preview = parts.preview(&approval.call, confinement?, workspace?)?;
+        Some(parts.redactor.text(&preview, Ends::Cut).text)
+    };
+    let shown: Vec<String> = approval.facts.changed().into_iter().chain(preview()).collect();
+    Some(shown.join("\n")).filter(|text| !text.is_empty())
 }
 
 /// The exact payload; a command reads better as it is run than as JSON.

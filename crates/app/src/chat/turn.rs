@@ -238,6 +238,7 @@ impl Turn {
             | Event::StepStarted { .. }
             | Event::StepEnded { .. }
             | Event::ModelAsked { .. }
+            | Event::CallWithheld { .. }
             | Event::CallStopped { .. } => {}
         }
         news

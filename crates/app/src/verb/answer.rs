@@ -118,7 +118,7 @@ fn as_json(row: &ApprovalRow) -> Value {
         "id": row.approval.id, "status": row.status.as_str(), "runId": row.run,
         "sessionId": row.session, "turnId": row.turn, "call": row.approval.call,
         "ruling": row.approval.ruling, "digest": row.approval.digest, "answer": row.answer,
-        "asked": row.asked, "kind": row.approval.kind,
+        "asked": row.asked, "kind": row.approval.kind, "changes": row.approval.facts.changes,
     })
 }
 
@@ -133,6 +133,9 @@ fn write_one(out: &mut dyn Write, row: &ApprovalRow) -> std::io::Result<()> {
     if let Some(finding) = approval.ruling.deciding() {
         let rule = finding.rule.as_deref().unwrap_or("built-in");
         writeln!(out, "  why: {} ({rule})", asked::shown(&finding.why))?;
+    }
+    for line in approval.facts.changed().unwrap_or_default().lines() {
+        writeln!(out, "  {}", escaped(line))?;
     }
     Ok(())
 }

@@ -16,10 +16,12 @@ use agentry_agentfile::task::Task;
 use agentry_kernel::authority::{self, Authority};
 use agentry_protocol::call::ToolCall;
 use agentry_protocol::confinement::Confinement;
+use agentry_protocol::facts::CallFacts;
 use agentry_protocol::tool::ToolName;
 use agentry_protocol::verdict::{Finding, Ruling, Verdict};
 use agentry_protocol::{CallId, SkillId};
-use agentry_runtime::programs;
+use agentry_runtime::{facts, programs};
+use agentry_tools::Workspace;
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -69,7 +71,7 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     let mut authority = authority::of_agent(agent, &loaded.library, &specs, step, confinement);
     set_place(&mut authority, host, &options.which.dir);
     let active = active(&authority, options)?;
-    let findings = authority.chain(&call, &active);
+    let findings = authority.chain_at(&call, &facts(&options.which.dir, &call), &active);
     let verdict = findings.iter().map(|finding| finding.verdict).max().unwrap_or(Verdict::Deny);
     let ruling = Ruling { verdict, findings };
     let mut out = crate::output::stdout().lock();
@@ -127,6 +129,12 @@ fn set_place(authority: &mut Authority, host: &Host, directory: &Path) {
     authority.place.workspace = workspace.display().to_string();
     let home = host.environment.home.as_ref();
     authority.place.home = home.map(|home| home.display().to_string());
+}
+
+/// Where the path of the call leads now, found the way the tools find it.
+fn facts(directory: &Path, call: &ToolCall) -> CallFacts {
+    let paths = Workspace::open(directory).map(|workspace| facts::paths(&workspace, call));
+    CallFacts { paths: paths.unwrap_or_default(), ..CallFacts::default() }
 }
 
 fn as_json(agent: &Agent, call: &ToolCall, ruling: &Ruling) -> Value {

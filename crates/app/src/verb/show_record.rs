@@ -262,6 +262,10 @@ fn in_one_line(event: &Event) -> String {
         Event::CallFinished { call, outcome } => {
             format!("{call} {}: {}", status(outcome), outcome.text)
         }
+        Event::CallWithheld { call, facts } => {
+            let changes: Vec<String> = facts.changes.iter().map(|change| change.line()).collect();
+            format!("{call} is not made, and judged again: {}", changes.join("; "))
+        }
         Event::CallRefused { call, why } => format!("{call} refused: {why}"),
         Event::CallStopped { call } => format!("{call} is stopped"),
         Event::CheckStarted { iteration, command } => format!("check {iteration}: {command}"),

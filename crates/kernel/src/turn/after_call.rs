@@ -35,7 +35,9 @@ impl AfterCall {
         }
         for (call, state) in &self.calls {
             bid = match state {
-                State::Running => bid.wait(kind(Kind::Finished).key(*call)),
+                State::Running => bid
+                    .wait(kind(Kind::Finished).key(*call))
+                    .wait(kind(Kind::Withheld).key(*call)),
                 State::Wanted => bid.request(Signal::Watch(*call)),
                 State::Watching => bid.wait(kind(Kind::Watched).key(*call)),
             };
@@ -51,6 +53,9 @@ impl AfterCall {
             self.calls.insert(*call, State::Wanted);
         } else if let Signal::Watched(call, _) = signal {
             self.calls.remove(call);
+        }
+        if let Signal::Withheld(subject) = signal {
+            self.calls.remove(&subject.call);
         }
         if let Signal::Watch(call) = signal {
             self.calls.insert(*call, State::Watching);

@@ -10,12 +10,13 @@ use agentry_protocol::ApprovalId;
 use agentry_protocol::approval::{Answer, Approval, ApprovalKind, PermissionRequest, Reach};
 use agentry_protocol::call::ToolCall;
 use agentry_protocol::event::Edited;
+use agentry_protocol::facts::CallFacts;
 use agentry_protocol::verdict::Verdict;
 use serde_json::Value;
 
 use super::Turn;
 use super::hooks::ask_too;
-use super::ledger_form::{approval_id, digest};
+use super::ledger_form::{approval_id, digest, standing_key};
 use super::signal::Signal;
 use crate::limits::REQUEST_MESSAGE_CHARS_MAX;
 use crate::moves::Move;
@@ -26,11 +27,13 @@ impl Turn {
     pub(super) fn ask_person(&mut self, number: u64) -> Move {
         let kind = self.kind_of(number);
         let record = self.record(number);
-        let id = approval_id(&record.call);
-        record.asked = Some(id.clone());
+        let id = approval_id(&record.call, record.questions.count);
+        record.questions.count += 1;
+        record.questions.open = Some(id.clone());
         let (call, ruling) = (record.call.clone(), record.ruling.clone());
         let digest = record.digest.clone();
-        Move::AskApproval(Box::new(Approval { id, call, ruling, digest, kind }))
+        let facts = record.facts.clone();
+        Move::AskApproval(Box::new(Approval { id, call, ruling, digest, kind, facts }))
     }
 
     fn kind_of(&mut self, number: u64) -> ApprovalKind {
@@ -59,14 +62,15 @@ impl Turn {
             request::answered(room, answer);
         }
         let record = &mut self.calls[at];
-        record.asked = None;
-        record.answered = Some(approval.clone());
+        record.questions.open = None;
+        record.questions.answered = Some(approval.clone());
         if !answer.allow {
-            record.no = Some(answer.clone());
+            record.questions.no = Some(answer.clone());
         } else if let Some(input) = &answer.edit {
             return self.hear_edit(at, input);
         } else if answer.reach == Reach::Session && !permission {
-            self.plan.standing.insert(record.digest.as_str().to_owned(), approval.clone());
+            let key = standing_key(&record.digest, &record.facts.bound);
+            self.plan.standing.insert(key, approval.clone());
         }
         self.program.offer(Lane::Normal, Signal::Decided(at as u64, answer.allow));
     }
@@ -74,7 +78,10 @@ impl Turn {
     /// The call has these arguments from now on.
     fn hear_edit(&mut self, at: usize, input: &Value) {
         let call = ToolCall { input: input.clone(), ..self.calls[at].call.clone() };
-        let verdict = self.change(at, call, None);
+        // A person who writes a path means the place that it leads to; what it executes is bound to the question.
+        let bound = self.calls[at].facts.bound.clone();
+        let facts = CallFacts { bound, ..CallFacts::default() };
+        let verdict = self.change(at, (call, facts), None);
         let number = at as u64;
         self.program.offer(
             Lane::Normal,
@@ -84,11 +91,17 @@ impl Turn {
             },
         );
     }
+
     /// Changed arguments are judged again, whoever changed them.
-    pub(super) fn change(&mut self, at: usize, call: ToolCall, by: Option<String>) -> Verdict {
-        let mut ruling = self.ruled(&call);
+    pub(super) fn change(
+        &mut self,
+        at: usize,
+        (call, facts): (ToolCall, CallFacts),
+        by: Option<String>,
+    ) -> Verdict {
+        let mut ruling = self.ruled(&call, &facts);
         if ruling.verdict < Verdict::Deny
-            && let Some(danger) = self.charter.authority.danger(&call)
+            && let Some(danger) = self.charter.authority.danger_at(&call, &facts)
         {
             ruling.verdict = Verdict::Deny;
             ruling.findings.push(danger);
@@ -108,7 +121,7 @@ impl Turn {
             ruling: ruling.clone(),
             by,
         }));
-        (record.call, record.digest, record.ruling) = (call, digest, ruling);
+        (record.call, record.digest, record.ruling, record.facts) = (call, digest, ruling, facts);
         verdict
     }
 }

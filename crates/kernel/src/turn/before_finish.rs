@@ -86,6 +86,7 @@ impl BeforeFinish {
             Signal::Cancelled
             | Signal::Unanswered(_)
             | Signal::Finished(_)
+            | Signal::Withheld(_)
             | Signal::Decided(..)
             | Signal::Forbidden(_)
             | Signal::Consulted(..)

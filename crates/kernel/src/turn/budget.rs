@@ -95,6 +95,7 @@ impl Budget {
             | Signal::Steered
             | Signal::Unanswered(_)
             | Signal::Finished(_)
+            | Signal::Withheld(_)
             | Signal::Decided(..)
             | Signal::Checked(..)
             | Signal::Forbidden(_)

@@ -2,7 +2,7 @@
 //!
 //! Wants to be made; is refused, made, or stopped; and on every way it is settled exactly once.
 //!
-//! Must never: be made twice, or leave without being settled.
+//! Must never: take effect twice, or leave without being settled.
 
 use agentry_bthread::{Bid, Flow, Pattern};
 use serde::{Deserialize, Serialize};
@@ -46,9 +46,15 @@ impl Call {
                 .wait(own(Kind::Reject))
                 .wait(own(Kind::Consulted))
                 .wait(Pattern::kind(Kind::Stop)),
-            State::Running => bid.wait(own(Kind::Finished)).wait(Pattern::kind(Kind::Stop)),
-            State::Aborting => bid.request(Signal::Abort(call)).wait(own(Kind::Finished)),
-            State::Dying => bid.wait(own(Kind::Finished)),
+            State::Running => bid
+                .wait(own(Kind::Finished))
+                .wait(own(Kind::Withheld))
+                .wait(Pattern::kind(Kind::Stop)),
+            State::Aborting => bid
+                .request(Signal::Abort(call))
+                .wait(own(Kind::Finished))
+                .wait(own(Kind::Withheld)),
+            State::Dying => bid.wait(own(Kind::Finished)).wait(own(Kind::Withheld)),
             State::Over => bid.request(Signal::Settle(call)),
         }
     }
@@ -58,6 +64,11 @@ impl Call {
             (State::Wanted, Signal::Execute(_)) => State::Running,
             // A hook may have changed its arguments.
             (State::Wanted, Signal::Consulted(subject, _)) => {
+                self.subject = *subject;
+                State::Wanted
+            }
+            // Nothing was done; it wants to be made as it is now.
+            (State::Running, Signal::Withheld(subject)) => {
                 self.subject = *subject;
                 State::Wanted
             }

@@ -112,6 +112,7 @@ impl Check {
             Signal::Cancelled
             | Signal::Unanswered(_)
             | Signal::Finished(_)
+            | Signal::Withheld(_)
             | Signal::Decided(..)
             | Signal::Forbidden(_)
             | Signal::Propose(_)

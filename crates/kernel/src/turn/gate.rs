@@ -4,7 +4,8 @@
 //! autonomous mode a call that would be asked about goes on the list at once; a call that the rules deny
 //! never does, in either mode. Where no sandbox holds the calls, or the one who wrote lacks the permission, a
 //! person is asked about each, whatever the rules, earlier answers and the mode say. So it is where a hook wants
-//! a person to be asked; that a hook does not mind opens nothing.
+//! a person to be asked; that a hook does not mind opens nothing. A call that was withheld because what it
+//! depends on changed needs a new yes. Only so many questions wait at once; further calls are refused.
 //!
 //! Must never: open because it does not know a call.
 
@@ -17,6 +18,7 @@ use agentry_protocol::verdict::Verdict;
 use serde::{Deserialize, Serialize};
 
 use super::signal::{Kind, Opinion, Refusal, Signal, Subject};
+use crate::limits::QUESTIONS_MAX;
 
 /// The concern.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -50,6 +52,8 @@ enum Pass {
     Granted,
     // It may, because of the mode.
     Trusted,
+    // It is under way; what is said about it now changes nothing.
+    Made,
     Denied(Refusal),
 }
 
@@ -80,17 +84,21 @@ impl Gate {
         let mut bid = Bid::new()
             .block(kind(Kind::Execute).keys_not_in(open))
             .wait(kind(Kind::Propose))
+            .wait(kind(Kind::Execute))
             .wait(kind(Kind::Settle))
             .wait(kind(Kind::Reject))
             .wait(kind(Kind::Forbidden))
             .wait(kind(Kind::Consulted))
+            .wait(kind(Kind::Withheld))
             .wait(kind(Kind::ModeWanted))
             .wait(kind(Kind::Stop));
         for (call, pass) in &self.calls {
             bid = match pass {
                 Pass::Asking => bid.request(Signal::Ask(*call)),
                 // An answer may come when it is not needed any more; it must not be left lying.
-                Pass::Waiting | Pass::Waived => bid.wait(kind(Kind::Decided).key(*call)),
+                Pass::Waiting | Pass::Waived | Pass::Made => {
+                    bid.wait(kind(Kind::Decided).key(*call))
+                }
                 Pass::Denied(why) => bid.request(Signal::Reject(*call, *why)),
                 Pass::Granted | Pass::Trusted => bid,
             };
@@ -101,16 +109,19 @@ impl Gate {
     pub(super) fn on(&mut self, signal: &Signal) -> Flow {
         match signal {
             Signal::Propose(subject) => {
-                self.calls.insert(subject.call, self.first(subject));
+                let pass = self.within_limit(subject.call, self.first(subject));
+                self.calls.insert(subject.call, pass);
                 if subject.permission {
                     self.lacking.insert(subject.call);
                 }
             }
             Signal::Ask(call) => self.set(*call, Pass::Waiting),
+            Signal::Execute(subject) => self.set(subject.call, Pass::Made),
             Signal::Decided(call, true) => self.set(*call, Pass::Granted),
             Signal::Decided(call, false) => self.set(*call, Pass::Denied(Refusal::Person)),
             Signal::Forbidden(call) => self.set(*call, Pass::Denied(Refusal::Rules)),
             Signal::Consulted(subject, opinion) => self.consulted(subject, *opinion),
+            Signal::Withheld(subject) => self.withheld(subject),
             Signal::Settle(call) | Signal::Reject(call, _) => {
                 self.calls.remove(call);
                 self.lacking.remove(call);
@@ -129,7 +140,6 @@ impl Gate {
             | Signal::Checked(..)
             | Signal::Think(_)
             | Signal::Iterate(_)
-            | Signal::Execute(_)
             | Signal::Abort(_)
             | Signal::Pass(_)
             | Signal::Check(_)
@@ -157,6 +167,33 @@ impl Gate {
         }
     }
 
+    /// What was allowed is not what would be done now: nothing that was said before counts.
+    fn withheld(&mut self, subject: &Subject) {
+        let pass = match self.first(subject) {
+            Pass::Granted | Pass::Trusted if self.lacking.contains(&subject.call) => Pass::Asking,
+            pass => pass,
+        };
+        let limited = self.within_limit(subject.call, pass);
+        if let Some(pass) = self.calls.get_mut(&subject.call) {
+            *pass = limited;
+        }
+    }
+
+    /// How a call stands, given that only so many questions wait at once.
+    fn within_limit(&self, call: u64, pass: Pass) -> Pass {
+        let waits = |(one, pass): (&u64, &Pass)| {
+            *one != call && matches!(pass, Pass::Asking | Pass::Waiting | Pass::Waived)
+        };
+        let is_full = || {
+            let waiting = self.calls.iter().filter(|one| waits(*one)).count();
+            waiting >= QUESTIONS_MAX
+        };
+        match pass {
+            Pass::Asking if is_full() => Pass::Denied(Refusal::Questions),
+            pass => pass,
+        }
+    }
+
     /// A hook may have changed the call: it is judged again, and what was to be asked about still is.
     fn consulted(&mut self, subject: &Subject, opinion: Opinion) {
         let new = self.first(subject);
@@ -166,20 +203,25 @@ impl Gate {
             (Pass::Granted, new) => new,
             (Pass::Trusted, Pass::Granted) => Pass::Trusted,
             (Pass::Trusted, new) => new,
-            (old @ (Pass::Asking | Pass::Waiting | Pass::Waived), _) => old,
+            (old @ (Pass::Asking | Pass::Waiting | Pass::Waived | Pass::Made), _) => old,
         };
         if subject.permission || opinion == Opinion::Ask {
             self.lacking.insert(subject.call);
             *pass = match *pass {
                 Pass::Denied(why) => Pass::Denied(why),
+                Pass::Made => Pass::Made,
                 Pass::Waiting | Pass::Waived => Pass::Waiting,
                 Pass::Asking | Pass::Granted | Pass::Trusted => Pass::Asking,
             };
         }
+        if let Some(pass) = self.calls.get(&subject.call) {
+            let pass = self.within_limit(subject.call, *pass);
+            self.set(subject.call, pass);
+        }
     }
 
     fn set(&mut self, call: u64, to: Pass) {
-        if let Some(pass) = self.calls.get_mut(&call) {
+        if let Some(pass) = self.calls.get_mut(&call).filter(|pass| **pass != Pass::Made) {
             *pass = to;
         }
     }
@@ -199,6 +241,11 @@ impl Gate {
                 (Mode::Supervised, Pass::Waived) => Pass::Waiting,
                 (Mode::Autonomous | Mode::Supervised, same) => same,
             };
+        }
+        let asking: Vec<u64> = self.calls.keys().copied().collect();
+        for call in asking.into_iter().rev() {
+            let pass = self.within_limit(call, self.calls[&call]);
+            self.set(call, pass);
         }
     }
 }

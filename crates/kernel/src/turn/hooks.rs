@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use agentry_bthread::Lane;
 use agentry_protocol::call::ToolCall;
+use agentry_protocol::facts::CallFacts;
 use agentry_protocol::hook::{
     GateAnswer, HookReport, HookResult, HookSpec, Moment, OnError, Say, Shape,
 };
@@ -153,7 +154,8 @@ impl Turn {
         }
         let signal = match about {
             About::Before(at) => {
-                let opinion = self.heard_before(at, &hook, &heard);
+                let facts = report.facts.as_deref().cloned().unwrap_or_default();
+                let opinion = self.heard_before(at, &hook, &heard, facts);
                 Signal::Consulted(self.subject(at), opinion)
             }
             About::After(at) => Signal::Watched(at as u64, self.heard_after(at, &hook, &heard)),
@@ -162,7 +164,13 @@ impl Turn {
         self.program.offer(Lane::Normal, signal);
     }
 
-    fn heard_before(&mut self, at: usize, hook: &HookSpec, heard: &Heard<'_>) -> Opinion {
+    fn heard_before(
+        &mut self,
+        at: usize,
+        hook: &HookSpec,
+        heard: &Heard<'_>,
+        facts: CallFacts,
+    ) -> Opinion {
         let program = &hook.program;
         self.calls[at].hooked.before += 1;
         let (opinion, why) = heard.opinion(hook);
@@ -193,7 +201,7 @@ impl Turn {
         }
         if let Heard::Answer(GateAnswer { updated_input: Some(input), .. }) = heard {
             let call = ToolCall { input: input.clone(), ..self.calls[at].call.clone() };
-            self.change(at, call, Some(program.clone()));
+            self.change(at, (call, facts), Some(program.clone()));
         }
         let more = self.before_hooks(at).len() > self.calls[at].hooked.before;
         match (more, self.calls[at].hooked.asks.is_empty()) {
@@ -280,8 +288,8 @@ impl Turn {
     }
 
     /// What the authority says, and that a tool was taken away.
-    pub(super) fn ruled(&self, call: &ToolCall) -> Ruling {
-        let mut ruling = self.charter.authority.rule(call, &self.skills);
+    pub(super) fn ruled(&self, call: &ToolCall, facts: &CallFacts) -> Ruling {
+        let mut ruling = self.charter.authority.rule_at(call, facts, &self.skills);
         if let Some(program) = self.hooks.taken.get(&call.tool) {
             let tool = &call.tool;
             let why = format!("the hook {program} took `{tool}` away for this turn");

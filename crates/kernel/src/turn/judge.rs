@@ -3,20 +3,25 @@
 //! Must never: choose; it only says what is known of the call.
 
 use agentry_protocol::call::{Repeat, ToolCall};
+use agentry_protocol::facts::CallFacts;
 use agentry_protocol::hook::Moment;
 use agentry_protocol::verdict::{Finding, Ruling, Stage, Verdict};
 
 use super::hooks::Hooked;
-use super::ledger_form::digest;
+use super::ledger_form::{digest, standing_key};
 use super::signal::Subject;
-use super::{CallRecord, Turn};
+use super::{CallRecord, Questions, Turn, withheld};
 use crate::request;
 
 impl Turn {
     /// A call as it comes, with what the rules and the guard say about it.
-    pub(super) fn judged(&mut self, call: &ToolCall) -> CallRecord {
-        let ruling = self.ruled(call);
-        let danger = self.charter.authority.danger(call).map(|finding| finding.why);
+    pub(super) fn judged(&mut self, call: &ToolCall, facts: CallFacts) -> CallRecord {
+        let mut ruling = self.ruled(call, &facts);
+        let danger = self.charter.authority.danger_at(call, &facts).map(|finding| finding.why);
+        // An earlier yes was for other content; the question says what is new.
+        if ruling.verdict == Verdict::Ask {
+            withheld::ask_first(&mut ruling, &facts);
+        }
         // Nobody is asked about what is refused anyway.
         let ruling = if danger.is_some() { ruling } else { self.within_room(ruling) };
         CallRecord {
@@ -24,9 +29,8 @@ impl Turn {
             danger,
             digest: digest(call),
             call: call.clone(),
-            asked: None,
-            answered: None,
-            no: None,
+            facts,
+            questions: Questions::default(),
             edited: None,
             running: false,
             outcome: None,
@@ -64,13 +68,23 @@ impl Turn {
             verdict: record.ruling.verdict,
             permission: request::lacking(&record.ruling).is_some(),
             standing: !self.charter.authority.is_unconfined()
-                && self.plan.standing.contains_key(record.digest.as_str()),
+                && self
+                    .plan
+                    .standing
+                    .contains_key(&standing_key(&record.digest, &record.facts.bound)),
             dangerous: record.danger.is_some(),
             changes: self.changes(&record.call),
             hooked: self.has_hook(&[Moment::PreToolUse], &record.call.tool),
             watched: self
                 .has_hook(&[Moment::AfterToolCall, Moment::PostToolUse], &record.call.tool),
         }
+    }
+
+    /// Whether a person may be asked about a call, so that it must be known what it depends on.
+    pub fn may_ask(&self, call: &ToolCall, facts: &CallFacts) -> bool {
+        self.charter.authority.is_unconfined()
+            || self.ruled(call, facts).verdict == Verdict::Ask
+            || self.has_hook(&[Moment::PreToolUse], &call.tool)
     }
 
     /// What nobody knows may change something.

@@ -5,13 +5,14 @@
 use agentry_protocol::approval::Answer;
 use agentry_protocol::call::{OutcomeStatus, ToolCall, ToolOutcome};
 use agentry_protocol::event::{Edited, Permit};
+use agentry_protocol::facts::BoundItem;
 use agentry_protocol::message::{Message, ModelReply};
 use agentry_protocol::verdict::Verdict;
 use agentry_protocol::{ApprovalId, ContentHash, ContentHasher, SkillId};
 
 use super::signal::{Refusal, Subject};
 use super::{Asked, CHECK_QUESTION, CallRecord, Turn};
-use crate::limits::EDIT_CHARS_MAX;
+use crate::limits::{EDIT_CHARS_MAX, QUESTIONS_MAX};
 use crate::moves::Move;
 
 /// The tool by which a model loads a skill.
@@ -54,9 +55,9 @@ impl Turn {
         let (standing, under) = (self.plan.standing.clone(), self.plan.under.clone());
         let record = self.record(subject.call);
         record.running = true;
-        record.asked = None;
-        let earlier = standing.get(record.digest.as_str());
-        let by = match (record.ruling.verdict, &record.answered, earlier) {
+        record.questions.open = None;
+        let earlier = standing.get(&standing_key(&record.digest, &record.facts.bound));
+        let by = match (record.ruling.verdict, &record.questions.answered, earlier) {
             (_, Some(approval), _) if record.edited.is_some() => {
                 Permit::Approval { approval: approval.clone() }
             }
@@ -72,7 +73,9 @@ impl Turn {
             }
             (Verdict::Ask | Verdict::Deny, None, _) => Permit::Mode {},
         };
-        Move::RunCall { call: record.call.clone(), by, under, edited: record.edited.clone() }
+        let call = record.call.clone();
+        let (edited, expected) = (record.edited.clone(), Box::new(record.facts.clone()));
+        Move::RunCall { call, by, under, edited, expected }
     }
 
     pub(super) fn refuse(&mut self, number: u64, refusal: Refusal) -> Move {
@@ -84,7 +87,7 @@ impl Turn {
                 let why = why.unwrap_or("the rules do not allow it");
                 format!("{}Refused: {why}", edit_note(record.edited.as_deref()))
             }
-            Refusal::Person => match &record.no {
+            Refusal::Person => match &record.questions.no {
                 Some(answer) if answer.expired => {
                     "Refused: nobody answered the request for permission in time.".to_owned()
                 }
@@ -97,6 +100,10 @@ impl Turn {
                 let why = record.danger.as_deref().unwrap_or("the call is dangerous");
                 format!("Refused as dangerous, in every mode: {why}")
             }
+            Refusal::Questions => format!(
+                "Refused: {QUESTIONS_MAX} questions wait for an answer already, and no more are asked at once. \
+                 Make fewer calls that a person must approve, and make this one again later."
+            ),
             Refusal::Hook => {
                 let why = record.hooked.refusal.clone();
                 why.unwrap_or_else(|| "Refused by a hook.".to_owned())
@@ -109,7 +116,7 @@ impl Turn {
     pub(super) fn settle(&mut self, number: u64) -> Option<Move> {
         self.hooks.forget_before(number);
         let record = self.record(number);
-        record.asked = None;
+        record.questions.open = None;
         match record.outcome {
             Some(_) => None,
             None => Some(self.refused(number, "Not made: the turn was stopped.".to_owned())),
@@ -118,7 +125,7 @@ impl Turn {
 
     fn refused(&mut self, number: u64, why: String) -> Move {
         let record = self.record(number);
-        record.asked = None;
+        record.questions.open = None;
         record.outcome = Some(ToolOutcome::refused(why.clone()));
         Move::Refuse { call: record.call.id.clone(), why }
     }
@@ -182,14 +189,33 @@ pub(super) fn said(reply: &ModelReply) -> Message {
 }
 
 /// The hash of what exactly is to be done: an answer is for this and nothing else.
-pub(super) fn digest(call: &ToolCall) -> ContentHash {
+pub fn digest(call: &ToolCall) -> ContentHash {
     let input = serde_json::to_vec(&call.input).expect("a call's input is JSON");
     ContentHasher::default().part(call.tool.as_str().as_bytes()).part(&input).finish()
 }
 
-/// The same call gives the same question in every replay.
-pub(super) fn approval_id(call: &ToolCall) -> ApprovalId {
-    let hash = ContentHash::of(call.id.as_str().as_bytes());
+/// What a yes for the rest of the session is for: the same call with the same content.
+pub fn standing_key(digest: &ContentHash, bound: &[BoundItem]) -> String {
+    if bound.is_empty() {
+        return digest.to_string();
+    }
+    let mut hasher = ContentHasher::default();
+    hasher.part(digest.as_str().as_bytes());
+    for item in bound {
+        let found = item.digest.as_ref().map_or("", ContentHash::as_str);
+        for part in [item.kind.as_str(), &item.name, found] {
+            hasher.part(part.as_bytes());
+        }
+    }
+    hasher.finish().to_string()
+}
+
+/// The same call gives the same question in every replay; each further question about it has an id of its own.
+pub(super) fn approval_id(call: &ToolCall, questions: u32) -> ApprovalId {
+    let hash = match questions {
+        0 => ContentHash::of(call.id.as_str().as_bytes()),
+        count => ContentHash::of(format!("{}:{count}", call.id).as_bytes()),
+    };
     let hex = hash.as_str().trim_start_matches("blake3:").get(..32).unwrap_or_default();
     ApprovalId::from_number(u128::from_str_radix(hex, 16).unwrap_or_default())
 }

@@ -23,7 +23,8 @@ impl OneByOne {
             None => bid.wait(Pattern::kind(Kind::Execute).guarded(Condition::Changes)),
             Some(call) => bid
                 .block(Pattern::kind(Kind::Execute).guarded(Condition::Changes))
-                .wait(Pattern::kind(Kind::Settle).key(call)),
+                .wait(Pattern::kind(Kind::Settle).key(call))
+                .wait(Pattern::kind(Kind::Withheld).key(call)),
         }
     }
 

@@ -46,6 +46,8 @@ pub enum Signal {
     Unanswered(u64),
     /// Told: a call is over.
     Finished(u64),
+    /// Told: a call was not made, because what it depends on changed; this is the call now.
+    Withheld(Subject),
     /// Told: a person answered.
     Decided(u64, bool),
     /// Told: a check is over.
@@ -131,6 +133,8 @@ pub enum Refusal {
     Danger,
     /// A hook said no.
     Hook,
+    /// Too many questions wait already.
+    Questions,
 }
 
 /// Why a turn stops.
@@ -184,6 +188,7 @@ pub enum Kind {
     Replied,
     Unanswered,
     Finished,
+    Withheld,
     Decided,
     Checked,
     Forbidden,
@@ -236,6 +241,7 @@ impl Event for Signal {
             Self::Replied(..) => Kind::Replied,
             Self::Unanswered(_) => Kind::Unanswered,
             Self::Finished(_) => Kind::Finished,
+            Self::Withheld(_) => Kind::Withheld,
             Self::Decided(..) => Kind::Decided,
             Self::Checked(..) => Kind::Checked,
             Self::Forbidden(_) => Kind::Forbidden,
@@ -290,9 +296,10 @@ impl Event for Signal {
             | Self::Consult(key)
             | Self::Watch(key)
             | Self::Review(key) => *key,
-            Self::Propose(subject) | Self::Execute(subject) | Self::Consulted(subject, _) => {
-                subject.call
-            }
+            Self::Propose(subject)
+            | Self::Execute(subject)
+            | Self::Withheld(subject)
+            | Self::Consulted(subject, _) => subject.call,
         }
     }
 

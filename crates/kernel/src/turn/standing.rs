@@ -64,7 +64,7 @@ impl Turn {
             return Standing::Working;
         }
         let waiting: Vec<ApprovalId> =
-            self.calls.iter().filter_map(|one| one.asked.clone()).collect();
+            self.calls.iter().filter_map(|one| one.questions.open.clone()).collect();
         if waiting.is_empty() {
             Standing::Stuck(self.program.waiting().to_string())
         } else {

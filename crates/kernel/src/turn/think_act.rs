@@ -126,6 +126,7 @@ impl ThinkAct {
             | Signal::ModeWanted(..)
             | Signal::Steered
             | Signal::Finished(_)
+            | Signal::Withheld(_)
             | Signal::Decided(..)
             | Signal::Checked(..)
             | Signal::Forbidden(_)

@@ -320,7 +320,7 @@ impl Talk {
         };
         let calls = commands.iter().map(call).collect();
         let reply = ModelReply { calls, ..ModelReply::default() };
-        self.tell(&Event::ModelReplied { step: self.step, reply });
+        self.tell(&Event::ModelReplied { step: self.step, reply, facts: Vec::new() });
     }
 
     #[track_caller]

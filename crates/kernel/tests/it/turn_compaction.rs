@@ -68,7 +68,7 @@ fn end(turn: &mut Turn, event: &Event) -> (Ending, Vec<Message>, Context) {
 }
 
 fn replied(reply: ModelReply) -> Event {
-    Event::ModelReplied { step: 1, reply }
+    Event::ModelReplied { step: 1, reply, facts: Vec::new() }
 }
 
 #[test]

@@ -29,6 +29,7 @@ const CHECKED: &str = "autonomous work is done when a check says so";
 const COUNTED: &str = "every autonomous iteration is counted";
 const LIMIT: &str = "limits hold";
 const ALONE: &str = "what changes something is done one by one";
+const BOUND: &str = "what was withheld is not made before it was judged again";
 const OFF: &str = "without a sandbox no act without an approval of that call";
 const LACKING: &str = "who lacks the permission needs an approval of that call, in every mode";
 const HOOKS: &str = "no act and no question before the hooks have cleared it";
@@ -69,6 +70,8 @@ struct Plan {
     modes: u8,
     forbids: u8,
     unasked: u8,
+    /// How often a call is withheld because what it depends on changed.
+    withholds: u8,
     /// How many of the kinds of calls there are.
     kinds: usize,
     limits: (u32, u32, u32),
@@ -86,6 +89,7 @@ struct Seen {
     forbidden: bool,
     insisted: bool,
     made: bool,
+    withheld: bool,
     before: Hearing,
     after: Hearing,
     state: CallState,
@@ -104,6 +108,8 @@ enum Hearing {
 enum CallState {
     Proposed,
     Running,
+    /// It was not made, and is to be judged again.
+    Withheld,
     Finished,
     Settled,
 }
@@ -202,9 +208,12 @@ impl Outside {
         if subject.permission && seen.answer != Some(true) {
             return broken(LACKING, format!("call {} is made", subject.call));
         }
+        if seen.withheld && (subject.standing || subject.verdict == Verdict::Allow) {
+            return broken(BOUND, format!("call {} is made", subject.call));
+        }
         seen.state = CallState::Running;
         seen.made = true;
-        self.executed += 1;
+        self.executed += u32::from(!seen.withheld);
         if self.executed > self.plan.limits.1 {
             return broken(LIMIT, "one call more than the limit");
         }
@@ -239,6 +248,7 @@ impl Outside {
             forbidden: false,
             insisted: false,
             made: false,
+            withheld: false,
             before: Hearing::Due,
             after: Hearing::Due,
             state: CallState::Proposed,
@@ -323,6 +333,12 @@ impl World<Concern> for Outside {
         for (call, seen) in &self.calls {
             if seen.state == CallState::Running {
                 owed(Signal::Finished(*call));
+                if self.plan.withholds > 0 {
+                    for verdict in [Verdict::Ask, Verdict::Deny] {
+                        let standing = false;
+                        owed(Signal::Withheld(Subject { verdict, standing, ..seen.subject }));
+                    }
+                }
             }
             if seen.asked && seen.answer.is_none() && seen.state == CallState::Proposed {
                 owed(Signal::Decided(*call, true));
@@ -362,6 +378,10 @@ impl World<Concern> for Outside {
             Signal::Unanswered(_) => self.thinking = None,
             Signal::Checked(..) => self.checking = None,
             Signal::Finished(call) => self.set(*call, CallState::Finished),
+            Signal::Withheld(subject) => {
+                self.plan.withholds -= 1;
+                self.set(subject.call, CallState::Withheld);
+            }
             Signal::Decided(call, _) => {
                 let Some(seen) = self.calls.get_mut(call) else { return };
                 match seen.asked {
@@ -430,6 +450,14 @@ impl World<Concern> for Outside {
                 }
             }
             Signal::Execute(subject) => self.execute(subject)?,
+            // Whatever was answered was an answer about something else.
+            Signal::Withheld(subject) => {
+                if let Some(seen) = self.calls.get_mut(&subject.call) {
+                    seen.subject = *subject;
+                    (seen.asked, seen.answer, seen.withheld) = (false, None, true);
+                    (seen.made, seen.state) = (false, CallState::Proposed);
+                }
+            }
             Signal::Settle(call) => {
                 if self.calls.get(call).is_none_or(|seen| seen.state == CallState::Settled) {
                     return broken(SETTLED, format!("call {call} is settled twice"));
@@ -527,6 +555,7 @@ const NOTHING: Plan = Plan {
     modes: 0,
     forbids: 0,
     unasked: 0,
+    withholds: 0,
     kinds: 5,
     limits: (3, 3, 2),
     moments: NO_MOMENTS,
@@ -586,6 +615,23 @@ fn walk_all(walks: &[(&str, Plan, &[Mode])]) {
         }
     }
     println!("explored states: {states}");
+}
+
+/// Calls that are withheld just before they are made, at any moment, and everything that can be said meanwhile.
+const WITHHELD: Plan =
+    Plan { replies: 1, calls: 2, cancels: 1, withholds: 2, kinds: 6, limits: (2, 2, 1), ..NOTHING };
+
+#[test]
+fn what_was_withheld_is_judged_again_in_every_state_and_every_order() {
+    let both = [Mode::Supervised, Mode::Autonomous];
+    let one = Plan { calls: 1, kinds: KINDS.len(), ..WITHHELD };
+    let walks = [
+        ("withheld", WITHHELD, &both[..]),
+        ("withheld, switched", Plan { modes: 2, cancels: 0, ..one.clone() }, &both),
+        ("withheld, forbidden", Plan { forbids: 1, unasked: 1, ..one.clone() }, &both),
+        ("withheld, watched", Plan { moments: EVERYWHERE, edits: 1, ..one }, &both),
+    ];
+    walk_all(&walks);
 }
 
 #[test]

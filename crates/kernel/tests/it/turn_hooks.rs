@@ -101,14 +101,14 @@ impl Dialogue {
             calls.push(ToolCall { id, tool: ToolName::canonical("bash"), input });
         }
         let reply = ModelReply { text: "So.".to_owned(), calls, ..ModelReply::default() };
-        self.tell(&Event::ModelReplied { step: self.steps, reply })
+        self.tell(&Event::ModelReplied { step: self.steps, reply, facts: Vec::new() })
     }
 
     /// The model answers a check.
     fn done(&mut self) -> &mut Self {
         self.steps += 1;
         let reply = ModelReply { text: r#"{"done": true}"#.to_owned(), ..ModelReply::default() };
-        self.tell(&Event::ModelReplied { step: self.steps, reply })
+        self.tell(&Event::ModelReplied { step: self.steps, reply, facts: Vec::new() })
     }
 
     /// The hook under way answers.
@@ -119,7 +119,7 @@ impl Dialogue {
             Undone::Model { .. } | Undone::Call(_) | Undone::Check { .. } => None,
         });
         let (number, moment, program) = hooks.next().expect("a hook is under way");
-        let report = Box::new(HookReport { job: None, result, notes: Vec::new() });
+        let report = Box::new(HookReport { job: None, result, notes: Vec::new(), facts: None });
         let finished = HookChange::Finished { number, moment, program, report };
         self.tell(&Event::Hook(finished))
     }
@@ -459,7 +459,7 @@ fn only_hooks_with_a_number_are_the_turns_own() {
         number,
         moment: Moment::Stop,
         program: "stay".to_owned(),
-        report: Box::new(HookReport { job: None, result: fine(), notes: Vec::new() }),
+        report: Box::new(HookReport { job: None, result: fine(), notes: Vec::new(), facts: None }),
     };
     for (change, expected) in [
         (change(0), Role::Other),

@@ -113,6 +113,7 @@ impl World {
         Event::ModelReplied {
             step,
             reply: ModelReply { text, thinking, calls, ..ModelReply::default() },
+            facts: Vec::new(),
         }
     }
 

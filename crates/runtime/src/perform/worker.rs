@@ -9,6 +9,7 @@ use std::time::Instant;
 use agentry_protocol::CallId;
 use agentry_protocol::call::{Measured, OutcomeStatus, ToolCall, ToolOutcome, ToolSpec};
 use agentry_protocol::envelope::About;
+use agentry_protocol::facts::{CallFacts, ResolvedPath};
 use agentry_protocol::event::{Event, Mode};
 use agentry_protocol::hook::{HookReport, HookResult};
 use agentry_protocol::message::Message;
@@ -18,6 +19,7 @@ use agentry_tools::{ToolBounds, ToolContext, Workspace};
 use super::{Consulted, Powers};
 use crate::enforcer::Confining;
 use crate::error::Error;
+use crate::facts::Binding;
 use crate::hidden;
 use crate::host::{SharedHost, Witness};
 use crate::programs::input::{self, Facts, Subject};
@@ -29,6 +31,7 @@ pub(super) struct Worker {
     pub(super) host: SharedHost,
     pub(super) workspace: Arc<Workspace>,
     pub(super) powers: Powers,
+    pub(super) binding: Arc<Binding>,
     pub(super) news: Sender<News>,
     pub(super) witness: Arc<dyn Witness>,
     pub(super) about: About,
@@ -127,10 +130,22 @@ impl Worker {
             hear: &|_| {},
         };
         let given = input::input(consulted.hook.moment, &facts, &subject);
-        programs.hook(&ground, &consulted.hook, given)
+        let report = programs.hook(&ground, &consulted.hook, given)?;
+        Ok(HookReport { facts: self.facts_of_changed(consulted, &report.result), ..report })
     }
 
-    pub(super) fn run(&self, call: &ToolCall) -> ToolOutcome {
+    /// What is found out about a call whose arguments a hook changed.
+    fn facts_of_changed(
+        &self,
+        consulted: &Consulted,
+        result: &HookResult,
+    ) -> Option<Box<CallFacts>> {
+        let HookResult::Gated { answer } = result else { return None };
+        let (call, input) = (consulted.call.clone()?, answer.updated_input.clone()?);
+        Some(Box::new(self.binding.facts(&ToolCall { input, ..call })))
+    }
+
+    pub(super) fn run(&self, call: &ToolCall, judged: Option<&ResolvedPath>) -> ToolOutcome {
         let confining = self.confining(&call.id);
         let fetch = match (confining.network(), self.any_host) {
             (Some(network), false) => self.host.fetch.clone().within(network),
@@ -144,6 +159,7 @@ impl Worker {
             fetch: &fetch,
             env: &env,
             confines: confining.confines(),
+            judged,
         };
         run(&self.host, &context, call)
     }
@@ -152,7 +168,7 @@ impl Worker {
 /// The definition of the agent is gone, and its hooks with it.
 pub(super) fn gone() -> HookReport {
     let why = "the agent does not load any more, so its hooks cannot run".to_owned();
-    HookReport { job: None, result: HookResult::Failed { why }, notes: Vec::new() }
+    HookReport { job: None, result: HookResult::Failed { why }, notes: Vec::new(), facts: None }
 }
 
 fn run(host: &SharedHost, context: &ToolContext<'_>, call: &ToolCall) -> ToolOutcome {

@@ -35,7 +35,7 @@ impl Programs {
         let performed =
             jobs::run(ground.host, ground.about, &assignment, ground.hear, ground.stop)?;
         let (result, notes) = answered(ground.host, spec, &performed);
-        Ok(HookReport { job: Some(assignment.job.id), result, notes })
+        Ok(HookReport { job: Some(assignment.job.id), result, notes, facts: None })
     }
 }
 

@@ -2,3 +2,4 @@
 
 mod agents;
 mod channels;
+mod paths;

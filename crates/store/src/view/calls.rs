@@ -187,6 +187,17 @@ pub(super) fn refused(sql: &Connection, entry: &Placed<'_>, call: &CallId) -> ru
     finished(sql, entry, call, OutcomeStatus::Refused)
 }
 
+/// A call that was not made after all is on the table again.
+pub(super) fn withheld(sql: &Connection, call: &CallId) -> rusqlite::Result<()> {
+    run(
+        sql,
+        "UPDATE calls SET status = ?2, permit = NULL, under = NULL, started_seq = NULL
+         WHERE id = ?1 AND finished_seq IS NULL",
+        params![call.as_str(), CallStatus::Proposed.as_str()],
+    )?;
+    Ok(())
+}
+
 pub(super) fn stopped(sql: &Connection, call: &CallId) -> rusqlite::Result<()> {
     run(
         sql,

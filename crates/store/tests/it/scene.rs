@@ -204,6 +204,7 @@ pub(crate) fn asks(approval: u128, about_call: u128) -> Event {
         ruling: Ruling { verdict: Verdict::Ask, findings: Vec::new() },
         digest: ContentHash::of(b"ls"),
         kind: ApprovalKind::ToolCall,
+        facts: Default::default(),
     }))
 }
 

@@ -26,6 +26,7 @@ pub(crate) fn replied(cost: Option<u64>, input: u64) -> Event {
     Event::ModelReplied {
         step: 0,
         reply: ModelReply { usage, cost_nano_usd: cost, ..ModelReply::default() },
+        facts: Vec::new(),
     }
 }
 

@@ -76,6 +76,7 @@ fn calls() -> impl Strategy<Value = Event> {
         }),
         number().prop_map(|id| Event::CallRefused { call: call(id), why: String::new() }),
         number().prop_map(|id| Event::CallStopped { call: call(id) }),
+        number().prop_map(|id| Event::CallWithheld { call: call(id), facts: Default::default() }),
     ]
 }
 

@@ -49,6 +49,7 @@ pub(crate) fn measure(rounds: usize) {
         fetch: &fetch,
         env: &[],
         confines,
+        judged: None,
     };
     let call = ToolCall {
         id: CallId::from_number(1),

@@ -63,6 +63,7 @@ impl Bench {
             fetch: &self.fetch,
             env: &self.env,
             confines: Confines::Off,
+            judged: None,
         }
     }
 

@@ -376,8 +376,10 @@ fn diff(site: &Site, row: &ApprovalRow) -> Option<String> {
     let run = ledger.run(row.run.as_ref()?).ok().flatten()?;
     let workspace = Workspace::open(std::path::Path::new(&run.workspace)).ok()?;
     let confinement = confinement(ledger, row.turn.as_ref()?)?;
-    let preview = site.parts.preview(&row.approval.call, &confinement, &workspace)?;
-    let mut text = site.parts.redactor.text(&preview, Ends::Cut).text;
+    let preview = site.parts.preview(&row.approval.call, &confinement, &workspace);
+    let preview = preview.map(|preview| site.parts.redactor.text(&preview, Ends::Cut).text);
+    let parts: Vec<String> = row.approval.facts.changed().into_iter().chain(preview).collect();
+    let mut text = Some(parts.join("\n")).filter(|text| !text.is_empty())?;
     text.truncate(text.floor_char_boundary(API_DIFF_BYTES_MAX));
     Some(text)
 }

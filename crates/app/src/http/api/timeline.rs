@@ -68,7 +68,7 @@ impl Making {
         if let Event::ModelAsked { step, check, .. } = event {
             let label = if *check { "is it done?" } else { "model" };
             self.begin(entry, Open::Model(turn, *step), ("model", label.to_owned()));
-        } else if let Event::ModelReplied { step, reply } = event {
+        } else if let Event::ModelReplied { step, reply, .. } = event {
             if let Some(span) = self.end(entry, &Open::Model(turn, *step), "done") {
                 span.input_tokens = Some(reply.usage.input_tokens);
                 span.output_tokens = Some(reply.usage.output_tokens);

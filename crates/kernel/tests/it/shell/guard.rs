@@ -74,7 +74,7 @@ fn a_start_up_file_is_guarded_when_home_is_the_workspace() {
 
 #[track_caller]
 fn call(tool: &str, input: serde_json::Value) -> Option<&'static str> {
-    of_call(&ToolName::canonical(tool), &input, &PLACE).map(|danger| danger.rule)
+    of_call(&ToolName::canonical(tool), &input, None, &PLACE).map(|danger| danger.rule)
 }
 
 #[test]

@@ -30,6 +30,7 @@ pub(super) fn meant_by(ledger: &Ledger, entry: &Envelope) -> Result<Option<CallR
         Event::CallStarted { call, .. }
         | Event::CallFinished { call, .. }
         | Event::CallRefused { call, .. }
+        | Event::CallWithheld { call, .. }
         | Event::CallStopped { call }
         | Event::ConnectionEnded { call, .. }
         | Event::Hook(HookChange::Started { call: Some(call), .. }) => call.clone(),
@@ -121,6 +122,11 @@ impl Chain<'_> {
                 let link = Link::new(seq, Stage::Result, "it is refused, and nothing was done");
                 self.add(link.detail(why.clone()).verdict(Verdict::Deny));
             }
+            Event::CallWithheld { call, facts } if call == id => {
+                let title = "it is not made, because what it depends on changed";
+                let link = Link::new(seq, Stage::Result, title);
+                self.add(link.detail(facts.changed().unwrap_or_default()).verdict(Verdict::Ask));
+            }
             Event::CallStopped { call } if call == id => {
                 self.add(Link::new(seq, Stage::Result, "it is asked to stop"));
             }
@@ -140,7 +146,7 @@ impl Chain<'_> {
             Spoke::Sandbox => Stage::Confinement,
             Spoke::Danger => Stage::Guard,
             Spoke::Hook => Stage::Hook,
-            Spoke::Registered | Spoke::Input | Spoke::Scope | Spoke::ToolAccess | Spoke::Rules => {
+            Spoke::Content | Spoke::Registered | Spoke::Input | Spoke::Scope | Spoke::ToolAccess | Spoke::Rules => {
                 Stage::Rule
             }
         };

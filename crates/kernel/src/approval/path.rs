@@ -1,0 +1,214 @@
+//! The path of a call as rules see it: the place that will be opened, not the text that the model wrote.
+//!
+//! A rule that allows looks at the one true spelling: relative to the workspace, without links, `.` and `..`. A
+//! rule that asks looks at every spelling of the same place, and applies where the place is not clear.
+//!
+//! Must never: let a rule allow a path whose place is not known, or let a rule that asks be passed by another
+//! spelling.
+
+use agentry_agentfile::manifest::approvals::Matcher;
+use agentry_protocol::facts::{CallFacts, ResolvedPath};
+use agentry_protocol::tool::{PathArgument, PathKind, ToolName, path_argument};
+use serde_json::Value;
+
+use super::{Patterns, holds};
+
+/// The path of one call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JudgedPath {
+    argument: PathArgument,
+    // As the model wrote it; none where it left the argument out.
+    given: Option<String>,
+    place: ResolvedPath,
+    workspace: String,
+}
+
+impl JudgedPath {
+    /// The path of a call, if its tool has one: the place that the host found, or else what the text alone says.
+    pub fn of(tool: &str, args: &Value, facts: &CallFacts, workspace: &str) -> Option<Self> {
+        let argument = path_argument(&ToolName::canonical(tool))?;
+        let given = match args.get(argument.name) {
+            Some(Value::String(given)) => Some(given.clone()),
+            // Something else than text never matches; the schema refuses it.
+            Some(_) => return None,
+            None if argument.kind == PathKind::Tree => None,
+            None => return None,
+        };
+        let text = given.as_deref().unwrap_or(".");
+        let place = match facts.paths.get(argument.name) {
+            Some(place) => place.clone(),
+            None => of_text(text, workspace),
+        };
+        let workspace = workspace.trim_end_matches('/').to_owned();
+        Some(Self { argument, given, place, workspace })
+    }
+
+    /// The place in the workspace, if it is known.
+    pub fn inside(&self) -> Option<&str> {
+        match &self.place {
+            ResolvedPath::Inside { path, .. } => Some(path),
+            ResolvedPath::Unclear { .. } => None,
+        }
+    }
+
+    /// What a person should know about the place, where it is not what the model wrote.
+    pub fn note(&self) -> Option<String> {
+        match &self.place {
+            ResolvedPath::Unclear { why } => Some(format!("the path is not clear: {why}")),
+            ResolvedPath::Inside { path, .. } => match &self.given {
+                Some(given) if given != path => Some(format!("the path is `{path}`")),
+                Some(_) | None => None,
+            },
+        }
+    }
+
+    pub(super) fn is_argument(&self, name: &str) -> bool {
+        self.argument.name == name
+    }
+
+    /// Whether a condition of a rule holds for the path.
+    pub(super) fn holds(&self, patterns: &Patterns, matcher: &Matcher, allows: bool) -> bool {
+        match (&self.place, allows) {
+            (ResolvedPath::Inside { path, .. }, true) => {
+                self.given.is_some() && self.allows(patterns, matcher, path)
+            }
+            (ResolvedPath::Inside { path, folds_case }, false) => {
+                let matcher = if *folds_case { lower(matcher) } else { matcher.clone() };
+                let fold = |text: String| if *folds_case { text.to_lowercase() } else { text };
+                let spellings = self.spellings(path).into_iter().map(fold);
+                let mut spellings = spellings.map(Value::from);
+                spellings.any(|spelling| holds(patterns, &matcher, &spelling))
+                    || self.argument.kind == PathKind::Tree && self.reaches(&matcher, &fold(path.clone()))
+            }
+            (ResolvedPath::Unclear { .. }, true) => false,
+            (ResolvedPath::Unclear { .. }, false) => true,
+        }
+    }
+
+    /// Whether a condition holds for the true spelling. Its own texts may be written with `./` or in full.
+    fn allows(&self, patterns: &Patterns, matcher: &Matcher, path: &str) -> bool {
+        let matcher = self.plain(matcher);
+        let directory = format!("{path}/");
+        let is = |text: &str| holds(patterns, &matcher, &Value::from(text));
+        is(path) || self.argument.kind != PathKind::File && is(&directory)
+    }
+
+    /// All the ways to write the place, and what the model wrote.
+    fn spellings(&self, path: &str) -> Vec<String> {
+        let mut spellings = match path {
+            "." => vec![".".to_owned(), "./".to_owned(), self.workspace.clone()],
+            path => vec![
+                path.to_owned(),
+                format!("./{path}"),
+                format!("{}/{path}", self.workspace),
+            ],
+        };
+        spellings.extend(self.given.clone());
+        if self.argument.kind != PathKind::File {
+            let directories: Vec<String> =
+                spellings.iter().map(|one| format!("{}/", one.trim_end_matches('/'))).collect();
+            spellings.extend(directories);
+        }
+        spellings
+    }
+
+    /// Whether a tool that works on everything below a path comes to what a condition names.
+    fn reaches(&self, matcher: &Matcher, path: &str) -> bool {
+        let below = |text: &str| {
+            let text = self.stripped(text);
+            path == "." || text.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'))
+        };
+        match matcher {
+            Matcher::StartsWith(text) => below(text),
+            Matcher::Equals(value) => value.as_str().is_some_and(below),
+            Matcher::In(values) => values.iter().filter_map(Value::as_str).any(below),
+            Matcher::AnyOf(nested) => nested.iter().any(|one| self.reaches(one, path)),
+            Matcher::AllOf(nested) => nested.iter().all(|one| self.reaches(one, path)),
+            // Where in a path such a text stands is not known; a whole workspace surely has it.
+            Matcher::Contains(_) | Matcher::ContainsAll(_) | Matcher::Matches(_) => path == ".",
+        }
+    }
+
+    /// A condition with its literal texts as the true spelling has them.
+    fn plain(&self, matcher: &Matcher) -> Matcher {
+        let value = |value: &Value| match value {
+            Value::String(text) => Value::from(self.stripped(text)),
+            other => other.clone(),
+        };
+        match matcher {
+            Matcher::StartsWith(text) => Matcher::StartsWith(self.stripped(text).to_owned()),
+            Matcher::Equals(wanted) => Matcher::Equals(value(wanted)),
+            Matcher::In(wanted) => Matcher::In(wanted.iter().map(value).collect()),
+            Matcher::AnyOf(nested) => {
+                Matcher::AnyOf(nested.iter().map(|one| self.plain(one)).collect())
+            }
+            Matcher::AllOf(nested) => {
+                Matcher::AllOf(nested.iter().map(|one| self.plain(one)).collect())
+            }
+            Matcher::Matches(_) | Matcher::Contains(_) | Matcher::ContainsAll(_) => matcher.clone(),
+        }
+    }
+
+    /// A text of a rule without the workspace or `./` before it.
+    fn stripped<'a>(&self, text: &'a str) -> &'a str {
+        let inside = match self.workspace.as_str() {
+            "" => None,
+            workspace => text.strip_prefix(workspace).and_then(|rest| rest.strip_prefix('/')),
+        };
+        let mut text = inside.unwrap_or(text);
+        while let Some(rest) = text.strip_prefix("./") {
+            text = rest;
+        }
+        text
+    }
+}
+
+/// Where a path leads if nothing on its way is a link.
+fn of_text(given: &str, workspace: &str) -> ResolvedPath {
+    let unclear = |why: &str| ResolvedPath::Unclear { why: format!("`{given}` {why}") };
+    if given.contains('\0') {
+        return unclear("is no path");
+    }
+    let workspace = workspace.trim_end_matches('/');
+    let relative = match given.strip_prefix('/') {
+        None => given,
+        Some(_) if workspace.is_empty() => return unclear("is absolute"),
+        Some(_) => match given.strip_prefix(workspace) {
+            Some(rest) if rest.is_empty() || rest.starts_with('/') => rest,
+            Some(_) | None => return unclear("leads out of the workspace"),
+        },
+    };
+    let mut parts: Vec<&str> = Vec::new();
+    for part in relative.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                if parts.pop().is_none() {
+                    return unclear("leads out of the workspace");
+                }
+            }
+            part => parts.push(part),
+        }
+    }
+    let path = if parts.is_empty() { ".".to_owned() } else { parts.join("/") };
+    ResolvedPath::Inside { path, folds_case: false }
+}
+
+/// A condition that takes upper and lower case for the same.
+fn lower(matcher: &Matcher) -> Matcher {
+    let value = |value: &Value| match value {
+        Value::String(text) => Value::from(text.to_lowercase()),
+        other => other.clone(),
+    };
+    let all = |nested: &[Matcher]| nested.iter().map(lower).collect();
+    match matcher {
+        Matcher::StartsWith(text) => Matcher::StartsWith(text.to_lowercase()),
+        Matcher::Matches(text) => Matcher::Matches(format!("(?i){text}")),
+        Matcher::Equals(wanted) => Matcher::Equals(value(wanted)),
+        Matcher::Contains(wanted) => Matcher::Contains(value(wanted)),
+        Matcher::In(wanted) => Matcher::In(wanted.iter().map(value).collect()),
+        Matcher::ContainsAll(wanted) => Matcher::ContainsAll(wanted.iter().map(value).collect()),
+        Matcher::AnyOf(nested) => Matcher::AnyOf(all(nested)),
+        Matcher::AllOf(nested) => Matcher::AllOf(all(nested)),
+    }
+}

@@ -1,0 +1,130 @@
+//! What rules say about a path: the place that it leads to counts, not how it is written.
+
+use agentry_agentfile::scope::Rule;
+use agentry_kernel::approval::{JudgedPath, Patterns, decide_at};
+use agentry_protocol::facts::{CallFacts, ResolvedPath};
+use agentry_protocol::verdict::Verdict;
+use serde_json::{Value, json};
+
+use crate::approval::rules;
+
+const WORKSPACE: &str = "/home/me/work";
+
+fn inside(path: &str) -> ResolvedPath {
+    ResolvedPath::Inside { path: path.to_owned(), folds_case: false }
+}
+
+/// What the rules say about a call whose path the host followed to a place, or not.
+fn judge(rules: &[Rule], tool: &str, args: &Value, place: Option<ResolvedPath>) -> Verdict {
+    let paths = place.map(|place| ("path".to_owned(), place)).into_iter().collect();
+    let facts = CallFacts { paths, ..CallFacts::default() };
+    let path = JudgedPath::of(tool, args, &facts, WORKSPACE);
+    decide_at(&Patterns::default(), rules, (tool, args), path.as_ref()).verdict
+}
+
+fn write(list: &Value, path: &str, place: Option<ResolvedPath>) -> Verdict {
+    judge(&rules(list.clone()), "write_file", &json!({"path": path, "content": ""}), place)
+}
+
+fn allow(matcher: Value) -> Value {
+    json!([{"subject": "write_file", "allow": true, "when": {"path": matcher}}])
+}
+
+/// Asks about what matches, and lets everything else be written.
+fn ask(matcher: Value) -> Value {
+    json!([
+        {"subject": "write_file", "allow": false, "when": {"path": matcher}},
+        {"subject": "write_file", "allow": true},
+    ])
+}
+
+#[test]
+fn a_rule_that_allows_looks_at_the_place_however_the_path_is_written() {
+    let docs = allow(json!({"startsWith": "docs/"}));
+    for (path, expected) in [
+        ("docs/a", Verdict::Allow),
+        ("./docs//a", Verdict::Allow),
+        ("x/../docs/a", Verdict::Allow),
+        ("/home/me/work/docs/a", Verdict::Allow),
+        ("docs/../package.json", Verdict::Ask),
+        ("docs/../../work/docs/a", Verdict::Ask),
+        ("/home/me/work2/docs/a", Verdict::Ask),
+        ("/docs/a", Verdict::Ask),
+        ("docs/a\0", Verdict::Ask),
+        ("DOCS/a", Verdict::Ask),
+    ] {
+        assert_eq!(write(&docs, path, None), expected, "{path}");
+    }
+    // What the host found counts, whatever the text says.
+    assert_eq!(write(&docs, "docs/up/a", Some(inside("a"))), Verdict::Ask);
+    assert_eq!(write(&docs, "link/a", Some(inside("docs/a"))), Verdict::Allow);
+    let unclear = ResolvedPath::Unclear { why: "it leads out".to_owned() };
+    assert_eq!(write(&docs, "docs/a", Some(unclear)), Verdict::Ask);
+}
+
+#[test]
+fn a_rule_that_asks_is_not_passed_by_another_spelling() {
+    for rule in ["src/", "./src/", "/home/me/work/src/"] {
+        let src = ask(json!({"startsWith": rule}));
+        for path in ["src/a", "./src/a", "x/../src/a", "/home/me/work/src/a", "src/./a"] {
+            assert_eq!(write(&src, path, None), Verdict::Ask, "{rule} {path}");
+        }
+        assert_eq!(write(&src, "link/a", Some(inside("src/a"))), Verdict::Ask, "{rule}");
+        assert_eq!(write(&src, "docs/a", Some(inside("docs/a"))), Verdict::Allow, "{rule}");
+        let unclear = ResolvedPath::Unclear { why: "it leads out".to_owned() };
+        assert_eq!(write(&src, "docs/a", Some(unclear)), Verdict::Ask, "{rule}");
+    }
+    for matcher in [
+        json!({"equals": "src/a"}),
+        json!({"in": ["x", "./src/a"]}),
+        json!({"matches": "^src/"}),
+        json!({"contains": "work/src"}),
+        json!({"anyOf": [{"equals": "y"}, {"startsWith": "src"}]}),
+    ] {
+        assert_eq!(write(&ask(matcher.clone()), "l", Some(inside("src/a"))), Verdict::Ask, "{matcher}");
+    }
+}
+
+#[test]
+fn the_texts_of_a_rule_may_be_written_in_full_or_with_a_dot() {
+    for matcher in [
+        json!({"startsWith": "./docs/"}),
+        json!({"startsWith": "/home/me/work/docs/"}),
+        json!({"equals": "././docs/a"}),
+        json!({"in": ["/home/me/work/docs/a"]}),
+        json!({"allOf": [{"startsWith": "./"}, {"matches": "^docs/"}]}),
+    ] {
+        assert_eq!(write(&allow(matcher.clone()), "docs/a", None), Verdict::Allow, "{matcher}");
+        assert_eq!(write(&allow(matcher.clone()), "src/a", None), Verdict::Ask, "{matcher}");
+    }
+}
+
+#[test]
+fn where_case_does_not_count_a_rule_that_asks_does_not_look_at_it() {
+    let folds = |path: &str| ResolvedPath::Inside { path: path.to_owned(), folds_case: true };
+    assert_eq!(write(&ask(json!({"startsWith": "Src/"})), "x", Some(folds("src/a"))), Verdict::Ask);
+    assert_eq!(write(&ask(json!({"matches": "^SRC/"})), "x", Some(folds("src/a"))), Verdict::Ask);
+    assert_eq!(write(&ask(json!({"startsWith": "Src/"})), "x", Some(inside("src/a"))), Verdict::Allow);
+    assert_eq!(write(&allow(json!({"startsWith": "Docs/"})), "x", Some(folds("docs/a"))), Verdict::Ask);
+}
+
+#[test]
+fn a_search_from_above_comes_to_what_a_rule_asks_about() {
+    let list = rules(json!([
+        {"subject": "grep", "allow": false, "when": {"path": {"startsWith": "src/secret/"}}},
+        {"subject": "grep", "allow": true},
+    ]));
+    for (args, expected) in [
+        (json!({"pattern": "x"}), Verdict::Ask),
+        (json!({"pattern": "x", "path": "."}), Verdict::Ask),
+        (json!({"pattern": "x", "path": "src"}), Verdict::Ask),
+        (json!({"pattern": "x", "path": "src/secret"}), Verdict::Ask),
+        (json!({"pattern": "x", "path": "docs"}), Verdict::Allow),
+    ] {
+        assert_eq!(judge(&list, "grep", &args, None), expected, "{args}");
+    }
+    // A rule that allows wants the path to be said.
+    let list = rules(json!([{"subject": "grep", "allow": true, "when": {"path": {"startsWith": "docs/"}}}]));
+    assert_eq!(judge(&list, "grep", &json!({"pattern": "x"}), None), Verdict::Ask);
+    assert_eq!(judge(&list, "grep", &json!({"pattern": "x", "path": "docs/"}), None), Verdict::Allow);
+}

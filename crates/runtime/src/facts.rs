@@ -1,0 +1,263 @@
+//! Finds out what a call depends on: where its path leads, and the content that an approval of it is bound to.
+//!
+//! Looked at when a call is proposed and again right before it is made. Whatever differs then means that the call is
+//! not made and is judged again.
+//!
+//! Must never: take something for unchanged that it did not look at.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use agentry_kernel::shell::{self, Use};
+use agentry_protocol::ContentHash;
+use agentry_protocol::call::ToolCall;
+use agentry_protocol::event::Permit;
+use agentry_protocol::facts::{BoundItem, BoundKind, CallFacts, Change, ResolvedPath};
+use agentry_protocol::tool::{ToolName, path_argument};
+use agentry_tools::{Workspace, unified_diff};
+use serde_json::Value;
+
+use crate::confine;
+use crate::define::Definitions;
+use crate::host::SharedHost;
+use crate::limits::{
+    BOUND_BYTES_MAX, BOUND_DIFF_CHARS_MAX, BOUND_FILES_MAX, BOUND_TEXT_BYTES_MAX,
+};
+use agentry_protocol::AgentId;
+
+/// The files of an agent that say what it may do.
+const DEFINITIONS: [&str; 3] = ["agent.yml", "AGENT.md", "context/system_prompt.md"];
+const SHELL: &str = "bash";
+
+/// Finds out where the path among the arguments of a call leads.
+pub fn paths(workspace: &Workspace, call: &ToolCall) -> BTreeMap<String, ResolvedPath> {
+    let argument = path_argument(&call.tool).map(|argument| argument.name);
+    let given = argument.and_then(|name| Some((name, call.input.get(name)?.as_str()?)));
+    given.map(|(name, given)| (name.to_owned(), workspace.resolve(given))).into_iter().collect()
+}
+
+/// What allows a call, and what was known when it was allowed.
+pub(crate) struct Allowed {
+    pub(crate) by: Permit,
+    pub(crate) expected: Box<CallFacts>,
+    /// Whether a person put other arguments in the place of those that were asked about.
+    pub(crate) by_edit: bool,
+}
+
+/// Where the content that calls depend on is looked up.
+pub(crate) struct Binding {
+    host: SharedHost,
+    workspace: Arc<Workspace>,
+    // The agent's directory; none if it does not load.
+    directory: Option<PathBuf>,
+    tools: BTreeSet<ToolName>,
+}
+
+impl Binding {
+    pub(crate) fn new(
+        host: SharedHost,
+        workspace: Arc<Workspace>,
+        definitions: &Definitions,
+        agent: &AgentId,
+    ) -> Self {
+        let agent = definitions.agent(agent).ok();
+        let tools = agent.iter().flat_map(|agent| &agent.powers.toolset);
+        Self {
+            host,
+            workspace,
+            directory: agent.map(|agent| confine::directory(definitions, agent)),
+            tools: tools.map(|tool| tool.name.clone()).collect(),
+        }
+    }
+
+    /// Finds out where the path of a call leads.
+    pub(crate) fn paths(&self, call: &ToolCall) -> BTreeMap<String, ResolvedPath> {
+        paths(&self.workspace, call)
+    }
+
+    /// Finds out everything about a call.
+    pub(crate) fn facts(&self, call: &ToolCall) -> CallFacts {
+        CallFacts { paths: self.paths(call), bound: self.bound(call), changes: Vec::new() }
+    }
+
+    /// Looks at a call right before it is made: what was found, if it is not what was expected.
+    pub(crate) fn withheld(&self, call: &ToolCall, allowed: &Allowed) -> Option<CallFacts> {
+        let Allowed { by, expected, by_edit } = allowed;
+        let mut changes = self.moved(call, &expected.paths);
+        let is_bound = match by {
+            Permit::Approval { .. } | Permit::Earlier { .. } => true,
+            Permit::Rule { .. } | Permit::Mode {} => false,
+        };
+        if is_bound {
+            let bound = self.bound(call);
+            changes.extend(match by_edit {
+                true => added(&expected.bound, &bound),
+                false => difference(&expected.bound, &bound),
+            });
+        }
+        (!changes.is_empty()).then(|| CallFacts { changes, ..self.facts(call) })
+    }
+
+    /// Paths that lead elsewhere now.
+    fn moved(&self, call: &ToolCall, expected: &BTreeMap<String, ResolvedPath>) -> Vec<Change> {
+        let found = self.paths(call);
+        let is_same = |was: &ResolvedPath, is: &ResolvedPath| match (was, is) {
+            (ResolvedPath::Inside { path: was, .. }, ResolvedPath::Inside { path: is, .. }) => was == is,
+            (ResolvedPath::Unclear { .. }, ResolvedPath::Unclear { .. }) => true,
+            (_, _) => false,
+        };
+        let pairs = expected.iter().filter_map(|(name, was)| Some((name, was, found.get(name)?)));
+        let moved = pairs.filter(|(_, was, is)| !is_same(was, is)).map(|(name, was, is)| Change {
+            kind: BoundKind::Path,
+            name: call.input.get(name).and_then(Value::as_str).unwrap_or(name).to_owned(),
+            was: Some(was.shown().to_owned()),
+            is: Some(is.shown().to_owned()),
+            diff: None,
+        });
+        moved.collect()
+    }
+
+    /// What a call depends on beside its arguments, as it is now.
+    fn bound(&self, call: &ToolCall) -> Vec<BoundItem> {
+        let has_tool = self.tools.contains(&call.tool) || call.tool.as_str() == "load_skill";
+        let tool = BoundItem {
+            kind: BoundKind::Tool,
+            name: call.tool.to_string(),
+            digest: has_tool.then(|| ContentHash::of(call.tool.as_str().as_bytes())),
+            text: None,
+        };
+        let mut items = vec![tool];
+        items.extend(self.definition());
+        if call.tool.as_str() == SHELL {
+            let cwd = call.input.get("cwd").and_then(Value::as_str).unwrap_or(".");
+            let identity = self.workspace.identity(cwd);
+            items.push(BoundItem {
+                kind: BoundKind::Directory,
+                name: cwd.to_owned(),
+                digest: identity.map(|identity| ContentHash::of(identity.as_bytes())),
+                text: None,
+            });
+            let command = call.input.get("command").and_then(Value::as_str).unwrap_or_default();
+            items.extend(self.executed(command, cwd));
+        }
+        items
+    }
+
+    /// The files that say what the agent may do.
+    fn definition(&self) -> Vec<BoundItem> {
+        let Some(directory) = &self.directory else { return Vec::new() };
+        let item = |name: &str| {
+            let mut file = std::fs::File::open(directory.join(name)).ok()?;
+            let (digest, text) = self.content(&mut file, &mut BOUND_BYTES_MAX.clone());
+            Some(BoundItem {
+                kind: BoundKind::Definition,
+                name: name.to_owned(),
+                digest: Some(digest),
+                text,
+            })
+        };
+        DEFINITIONS.into_iter().filter_map(item).collect()
+    }
+
+    /// The files of the workspace that a command executes.
+    fn executed(&self, command: &str, cwd: &str) -> Vec<BoundItem> {
+        let mut found: BTreeMap<String, BoundItem> = BTreeMap::new();
+        let mut left = BOUND_BYTES_MAX;
+        for (path, uses) in shell::executes(command) {
+            if found.len() == BOUND_FILES_MAX {
+                break;
+            }
+            let given = if Path::new(&path).is_absolute() { path } else { format!("{cwd}/{path}") };
+            let Some((name, mut file)) = self.workspace.open_regular(&given) else { continue };
+            if found.contains_key(&name) || uses == Use::Named && !is_program(&mut file) {
+                continue;
+            }
+            let (digest, text) = self.content(&mut file, &mut left);
+            let item =
+                BoundItem { kind: BoundKind::File, name: name.clone(), digest: Some(digest), text };
+            found.insert(name, item);
+        }
+        found.into_values().collect()
+    }
+
+    /// The hash of a file, and its text if that is short. What is too long to be read counts by its size and times.
+    fn content(&self, file: &mut std::fs::File, left: &mut u64) -> (ContentHash, Option<String>) {
+        let Ok(metadata) = file.metadata() else {
+            return (ContentHash::of(b"unreadable"), None);
+        };
+        let mut content = Vec::new();
+        let read = match metadata.len() <= *left {
+            true => file.take(*left).read_to_end(&mut content).is_ok(),
+            false => false,
+        };
+        if !read {
+            let stamp = format!(
+                "{}:{}:{}:{}.{}:{}.{}",
+                metadata.dev(),
+                metadata.ino(),
+                metadata.len(),
+                metadata.mtime(),
+                metadata.mtime_nsec(),
+                metadata.ctime(),
+                metadata.ctime_nsec()
+            );
+            return (ContentHash::of(stamp.as_bytes()), None);
+        }
+        *left -= metadata.len().min(*left);
+        let digest = ContentHash::of(&content);
+        let is_short = metadata.len() <= BOUND_TEXT_BYTES_MAX && !content.contains(&0);
+        let text = String::from_utf8(content).ok().filter(|_| is_short);
+        (digest, text.map(|text| self.host.redactor.hide(&text)))
+    }
+}
+
+/// Whether a file can be run by its name: it may be executed, or it begins with `#!`.
+fn is_program(file: &mut std::fs::File) -> bool {
+    use std::io::{Seek, SeekFrom};
+    let executable = file.metadata().is_ok_and(|one| one.permissions().mode() & 0o111 != 0);
+    let mut beginning = [0; 2];
+    let begins = file.read_exact(&mut beginning).is_ok() && beginning == *b"#!";
+    let rewound = file.seek(SeekFrom::Start(0)).is_ok();
+    executable || begins || !rewound
+}
+
+/// What differs between what was approved and what there is.
+pub(crate) fn difference(was: &[BoundItem], is: &[BoundItem]) -> Vec<Change> {
+    let is_there = |one: &&BoundItem| is.iter().any(|is| is.kind == one.kind && is.name == one.name);
+    let gone = was.iter().filter(|one| !is_there(one)).map(|was| change(Some(was), None));
+    let mut changes = compared(was, is);
+    changes.extend(gone);
+    changes
+}
+
+/// What a call with other arguments depends on beside what was approved.
+fn added(was: &[BoundItem], is: &[BoundItem]) -> Vec<Change> {
+    // A person who names another directory means it.
+    compared(was, is).into_iter().filter(|one| one.kind != BoundKind::Directory).collect()
+}
+
+fn compared(was: &[BoundItem], is: &[BoundItem]) -> Vec<Change> {
+    let pairs = is.iter().map(|is| {
+        (was.iter().find(|was| was.kind == is.kind && was.name == is.name), is)
+    });
+    let differ = pairs.filter(|(was, is)| was.is_none_or(|was| was.digest != is.digest));
+    differ.map(|(was, is)| change(was, Some(is))).collect()
+}
+
+fn change(was: Option<&BoundItem>, is: Option<&BoundItem>) -> Change {
+    let item = is.or(was).expect("a change is about something");
+    let digest = |item: Option<&BoundItem>| {
+        item.and_then(|item| item.digest.as_ref()).map(ContentHash::to_string)
+    };
+    let text = |item: Option<&BoundItem>| item.and_then(|item| item.text.clone());
+    let diff = match (text(was), text(is)) {
+        (Some(was), Some(is)) => unified_diff(&item.name, Some(was.as_bytes()), is.as_bytes()),
+        (None, Some(is)) if was.is_none() => unified_diff(&item.name, None, is.as_bytes()),
+        (_, _) => None,
+    };
+    let diff = diff.map(|diff| diff.chars().take(BOUND_DIFF_CHARS_MAX).collect());
+    Change { kind: item.kind, name: item.name.clone(), was: digest(was), is: digest(is), diff }
+}

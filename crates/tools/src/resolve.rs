@@ -1,0 +1,253 @@
+//! Where a path leads: the one function by which rules are judged and files are opened.
+//!
+//! Every link on the way is followed by hand below the handle of the workspace, so that the place is known by its
+//! one true name before anything is opened. Opening then follows no link at all: what was judged is what is
+//! opened, or nothing is.
+//!
+//! Must never: open another place than the one that was found.
+
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::io::{self, ErrorKind};
+use std::os::fd::OwnedFd;
+use std::path::{Component, Path, PathBuf};
+
+use agentry_protocol::facts::ResolvedPath;
+use cap_std::fs::{Dir, File, Metadata, MetadataExt};
+use rustix::fs::{Mode, OFlags};
+
+use crate::limits::{LINKS_MAX, NAMES_COMPARED_MAX};
+use crate::workspace::{Error, Workspace, kind, parent, shown};
+
+/// A place in the workspace.
+#[derive(Debug)]
+pub(crate) struct Real {
+    /// Relative to the workspace, without links, `.` and `..`; `.` for the workspace itself.
+    pub(crate) path: PathBuf,
+    /// Whether nothing is there yet.
+    pub(crate) is_new: bool,
+    folds_case: bool,
+}
+
+/// A part of a path that is still to be followed.
+enum Part {
+    Up,
+    // The name, and whether a link brought it.
+    Name(OsString, bool),
+}
+
+impl Workspace {
+    /// The place that a path of a call means, as rules are told.
+    pub fn resolve(&self, given: &str) -> ResolvedPath {
+        let found = self.relative(given).and_then(|relative| self.real(&relative));
+        match found {
+            Ok(real) => match real.path.to_str() {
+                Some(path) => ResolvedPath::Inside {
+                    path: path.to_owned(),
+                    folds_case: real.folds_case,
+                },
+                None => ResolvedPath::Unclear { why: format!("`{given}` is not text") },
+            },
+            Err(error) => ResolvedPath::Unclear { why: error.to_string() },
+        }
+    }
+
+    /// Opens the regular file that a path leads to, with its place; none if there is no such file inside.
+    pub fn open_regular(&self, given: &str) -> Option<(String, std::fs::File)> {
+        let real = self.real(&self.relative(given).ok()?).ok()?;
+        let (file, _) = self.open_real(&real.path).ok()?;
+        Some((real.path.to_str()?.to_owned(), file.into_std()))
+    }
+
+    /// Which directory a path leads to: its device and its number there, as one text.
+    pub fn identity(&self, given: &str) -> Option<String> {
+        let real = self.real(&self.relative(given).ok()?).ok()?;
+        let metadata = self.open_real_dir(&real.path).ok()?.dir_metadata().ok()?;
+        Some(format!("{}:{}", metadata.dev(), metadata.ino()))
+    }
+
+    /// The place that a path of a call means, which must be the one that was judged.
+    pub(crate) fn locate(&self, given: &str, judged: Option<&ResolvedPath>) -> Result<Real, Error> {
+        let real = self.real(&self.relative(given)?)?;
+        match judged {
+            None => Ok(real),
+            Some(ResolvedPath::Inside { path, .. }) if real.path == Path::new(path) => Ok(real),
+            Some(ResolvedPath::Inside { .. } | ResolvedPath::Unclear { .. }) => {
+                Err(Error::Changed { path: given.to_owned() })
+            }
+        }
+    }
+
+    /// Follows a path to its place. A file that is not there yet has one too, if its directory could be made.
+    pub(crate) fn real(&self, relative: &Path) -> Result<Real, Error> {
+        let mut rest = parts(relative, false);
+        let mut real = Real { path: PathBuf::new(), is_new: false, folds_case: false };
+        let mut links = 0;
+        while let Some(part) = rest.pop_front() {
+            let (name, linked) = match part {
+                Part::Up if real.path.pop() => continue,
+                Part::Up => return Err(Error::Outside { path: shown(relative) }),
+                Part::Name(name, linked) => (name, linked),
+            };
+            let here = real.path.join(&name);
+            let metadata = match self.dir().symlink_metadata(&here) {
+                Ok(metadata) => metadata,
+                Err(reason) if reason.kind() == ErrorKind::NotFound => {
+                    if linked {
+                        return Err(Error::Dangling { path: shown(relative) });
+                    }
+                    real.path = with_rest(here, rest).ok_or_else(|| self.error(relative, reason))?;
+                    real.is_new = true;
+                    return Ok(real);
+                }
+                Err(reason) => return Err(self.error(relative, reason)),
+            };
+            if metadata.is_symlink() {
+                links += 1;
+                let target = self.target_of(relative, &here, links)?;
+                parts(&target, true).into_iter().rev().for_each(|part| rest.push_front(part));
+                continue;
+            }
+            if !metadata.is_dir() && !rest.is_empty() {
+                return Err(Error::NotDirectory { path: shown(relative) });
+            }
+            let (name, folds) = self.stored_name(&real.path, name, &metadata);
+            real.path.push(name);
+            real.folds_case |= folds;
+        }
+        if real.path.as_os_str().is_empty() {
+            real.path.push(".");
+        }
+        Ok(real)
+    }
+
+    /// Where a link leads. One that names a place from the root is taken for one that leads out.
+    fn target_of(&self, relative: &Path, link: &Path, links: usize) -> Result<PathBuf, Error> {
+        if links > LINKS_MAX {
+            let reason = io::Error::other("it leads through too many links");
+            return Err(Error::Unusable { path: shown(relative), reason });
+        }
+        let target = self.dir().read_link_contents(link);
+        let target = target.map_err(|reason| self.error(relative, reason))?;
+        match target.is_absolute() {
+            true => Err(Error::Outside { path: shown(relative) }),
+            false => Ok(target),
+        }
+    }
+
+    /// The name as the directory has it, and whether the directory takes another case for the same name.
+    fn stored_name(
+        &self,
+        directory: &Path,
+        name: OsString,
+        metadata: &Metadata,
+    ) -> (OsString, bool) {
+        let is_it = |other: &Metadata| (other.dev(), other.ino()) == (metadata.dev(), metadata.ino());
+        let folds = other_case(&name).is_some_and(|other| {
+            self.dir().symlink_metadata(directory.join(other)).is_ok_and(|other| is_it(&other))
+        });
+        if !folds {
+            return (name, false);
+        }
+        let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
+        let Ok(entries) = self.dir().read_dir(directory) else { return (name, true) };
+        let names: Vec<OsString> = entries
+            .take(NAMES_COMPARED_MAX)
+            .filter_map(|entry| Some(entry.ok()?.file_name()))
+            .filter(|other| same_but_for_case(other, &name))
+            .collect();
+        let stored = names.iter().find(|other| **other == name).or(names.first()).cloned();
+        (stored.unwrap_or(name), true)
+    }
+
+    /// Opens a regular file for reading at a place that has no links. A pipe does not make us wait.
+    pub(crate) fn open_real(&self, real: &Path) -> Result<(File, Metadata), Error> {
+        self.check_read(real)?;
+        let failed = |error| self.error(real, error);
+        let Some(name) = real.file_name() else {
+            return Err(Error::IsDirectory { path: shown(real) });
+        };
+        let directory = self.descend(parent(real)).map_err(failed)?;
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let opened = rustix::fs::openat(&directory, name, flags, Mode::empty());
+        let opened = opened.map_err(|error| failed(io::Error::from(error)))?;
+        let file = File::from_std(std::fs::File::from(opened));
+        let metadata = file.metadata().map_err(failed)?;
+        match kind(metadata.file_type()) {
+            None => Ok((file, metadata)),
+            Some("directory") => Err(Error::IsDirectory { path: shown(real) }),
+            Some(kind) => Err(Error::NotRegular { path: shown(real), kind }),
+        }
+    }
+
+    /// Opens a directory at a place that has no links.
+    pub(crate) fn open_real_dir(&self, real: &Path) -> Result<Dir, Error> {
+        let failed = |error| self.error(real, error);
+        let place = self.descend(real).map_err(failed)?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let opened = rustix::fs::openat(&place, ".", flags, Mode::empty());
+        let opened = opened.map_err(|error| failed(io::Error::from(error)))?;
+        Ok(Dir::from_std_file(std::fs::File::from(opened)))
+    }
+
+    /// The directory at a place, reached without following any link.
+    pub(crate) fn descend(&self, real: &Path) -> io::Result<OwnedFd> {
+        #[cfg(target_os = "linux")]
+        const LOOK: OFlags = OFlags::PATH;
+        #[cfg(not(target_os = "linux"))]
+        const LOOK: OFlags = OFlags::RDONLY;
+        let flags = LOOK | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mut place = rustix::fs::openat(self.dir(), ".", flags, Mode::empty())?;
+        for part in real.components() {
+            match part {
+                Component::Normal(name) => {
+                    place = rustix::fs::openat(&place, name, flags, Mode::empty())?;
+                }
+                Component::CurDir => {}
+                Component::ParentDir | Component::RootDir | Component::Prefix(_) => {
+                    return Err(io::Error::other("the place was not followed to its end"));
+                }
+            }
+        }
+        Ok(place)
+    }
+}
+
+/// The parts of a path that is relative.
+fn parts(path: &Path, linked: bool) -> VecDeque<Part> {
+    let part = |part: Component<'_>| match part {
+        Component::Normal(name) => Some(Part::Name(name.to_owned(), linked)),
+        Component::ParentDir => Some(Part::Up),
+        Component::CurDir | Component::RootDir | Component::Prefix(_) => None,
+    };
+    path.components().filter_map(part).collect()
+}
+
+/// A place that is not there yet; none if the rest leads up again from what is not there.
+fn with_rest(mut here: PathBuf, rest: VecDeque<Part>) -> Option<PathBuf> {
+    for part in rest {
+        match part {
+            Part::Name(name, _) => here.push(name),
+            Part::Up => return None,
+        }
+    }
+    Some(here)
+}
+
+/// The name in another case, if it has letters.
+fn other_case(name: &OsStr) -> Option<String> {
+    let name = name.to_str()?;
+    let swap = |letter: char| match letter.is_lowercase() {
+        true => letter.to_uppercase().collect::<String>(),
+        false => letter.to_lowercase().collect(),
+    };
+    let other: String = name.chars().map(swap).collect();
+    (other != name).then_some(other)
+}
+
+fn same_but_for_case(a: &OsStr, b: &OsStr) -> bool {
+    match (a.to_str(), b.to_str()) {
+        (Some(a), Some(b)) => a.to_lowercase() == b.to_lowercase(),
+        (_, _) => false,
+    }
+}
