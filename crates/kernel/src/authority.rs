@@ -209,12 +209,7 @@ impl Authority {
     }
 
     /// The same, for a call about which the host found something out.
-    pub fn chain_at(
-        &self,
-        call: &ToolCall,
-        facts: &CallFacts,
-        active: &[SkillId],
-    ) -> Vec<Finding> {
+    pub fn chain_at(&self, call: &ToolCall, facts: &CallFacts, active: &[SkillId]) -> Vec<Finding> {
         let mut findings = self.stages(call, facts, active);
         if findings.iter().all(|finding| finding.verdict < Verdict::Deny) {
             let nothing =

@@ -117,6 +117,8 @@ struct Plan {
     compaction: Option<Box<CompactionPlan>>,
     // What was written, where a request to the owner may have to show it.
     message: String,
+    // The mode that was wanted last.
+    mode: Mode,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,6 +186,7 @@ impl Turn {
                 pruned: plan.pruned.clone(),
                 compaction: plan.compaction.clone(),
                 message,
+                mode: charter.first_mode(),
             },
             charter,
             talk,
@@ -232,10 +235,12 @@ impl Turn {
             Event::ModeReceived { mode, max_iterations } => {
                 self.open.forget_checks();
                 self.hooks.forget_stops();
+                self.plan.mode = *mode;
                 self.program.offer(Lane::Normal, Signal::ModeWanted(*mode, *max_iterations));
             }
             Event::ApprovalAnswered { approval, answer } => {
-                let at = self.calls.iter().position(|one| one.questions.open.as_ref() == Some(approval));
+                let at =
+                    self.calls.iter().position(|one| one.questions.open.as_ref() == Some(approval));
                 if let Some(at) = at {
                     self.hear_answer(at, approval, answer);
                 }

@@ -12,8 +12,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::facts::CallFacts;
 use crate::access::UnknownWord;
+use crate::facts::CallFacts;
 use crate::hash::ContentHash;
 use crate::id::{CallId, JobId};
 use crate::tool::ToolName;

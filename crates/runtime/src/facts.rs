@@ -5,28 +5,26 @@
 //!
 //! Must never: take something for unchanged that it did not look at.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use agentry_agentfile::agent::{OfferedTool, ToolKind};
 use agentry_kernel::shell::{self, Use};
-use agentry_protocol::ContentHash;
 use agentry_protocol::call::ToolCall;
 use agentry_protocol::event::Permit;
 use agentry_protocol::facts::{BoundItem, BoundKind, CallFacts, Change, ResolvedPath};
 use agentry_protocol::tool::{ToolName, path_argument};
+use agentry_protocol::{AgentId, ContentHash, ContentHasher};
 use agentry_tools::{Workspace, unified_diff};
 use serde_json::Value;
 
 use crate::confine;
 use crate::define::Definitions;
 use crate::host::SharedHost;
-use crate::limits::{
-    BOUND_BYTES_MAX, BOUND_DIFF_CHARS_MAX, BOUND_FILES_MAX, BOUND_TEXT_BYTES_MAX,
-};
-use agentry_protocol::AgentId;
+use crate::limits::{BOUND_BYTES_MAX, BOUND_DIFF_CHARS_MAX, BOUND_FILES_MAX, BOUND_TEXT_BYTES_MAX};
 
 /// The files of an agent that say what it may do.
 const DEFINITIONS: [&str; 3] = ["agent.yml", "AGENT.md", "context/system_prompt.md"];
@@ -53,7 +51,7 @@ pub(crate) struct Binding {
     workspace: Arc<Workspace>,
     // The agent's directory; none if it does not load.
     directory: Option<PathBuf>,
-    tools: BTreeSet<ToolName>,
+    tools: BTreeMap<ToolName, OfferedTool>,
 }
 
 impl Binding {
@@ -69,7 +67,7 @@ impl Binding {
             host,
             workspace,
             directory: agent.map(|agent| confine::directory(definitions, agent)),
-            tools: tools.map(|tool| tool.name.clone()).collect(),
+            tools: tools.map(|tool| (tool.name.clone(), tool.clone())).collect(),
         }
     }
 
@@ -105,7 +103,9 @@ impl Binding {
     fn moved(&self, call: &ToolCall, expected: &BTreeMap<String, ResolvedPath>) -> Vec<Change> {
         let found = self.paths(call);
         let is_same = |was: &ResolvedPath, is: &ResolvedPath| match (was, is) {
-            (ResolvedPath::Inside { path: was, .. }, ResolvedPath::Inside { path: is, .. }) => was == is,
+            (ResolvedPath::Inside { path: was, .. }, ResolvedPath::Inside { path: is, .. }) => {
+                was == is
+            }
             (ResolvedPath::Unclear { .. }, ResolvedPath::Unclear { .. }) => true,
             (_, _) => false,
         };
@@ -122,14 +122,9 @@ impl Binding {
 
     /// What a call depends on beside its arguments, as it is now.
     fn bound(&self, call: &ToolCall) -> Vec<BoundItem> {
-        let has_tool = self.tools.contains(&call.tool) || call.tool.as_str() == "load_skill";
-        let tool = BoundItem {
-            kind: BoundKind::Tool,
-            name: call.tool.to_string(),
-            digest: has_tool.then(|| ContentHash::of(call.tool.as_str().as_bytes())),
-            text: None,
-        };
-        let mut items = vec![tool];
+        let digest = self.tool(&call.tool);
+        let name = call.tool.to_string();
+        let mut items = vec![BoundItem { kind: BoundKind::Tool, name, digest, text: None }];
         items.extend(self.definition());
         if call.tool.as_str() == SHELL {
             let cwd = call.input.get("cwd").and_then(Value::as_str).unwrap_or(".");
@@ -144,6 +139,27 @@ impl Binding {
             items.extend(self.executed(command, cwd));
         }
         items
+    }
+
+    /// The hash of a tool: its name, and for one that the agent brings its program and what it says about itself.
+    fn tool(&self, name: &ToolName) -> Option<ContentHash> {
+        let plain = || ContentHash::of(name.as_str().as_bytes());
+        if name.as_str() == "load_skill" {
+            return Some(plain());
+        }
+        let tool = self.tools.get(name)?;
+        match &tool.kind {
+            ToolKind::Host | ToolKind::Mcp { .. } => Some(plain()),
+            ToolKind::Custom(custom) => {
+                let program = self.directory.as_ref()?.join(&custom.program);
+                let (program, _) = self
+                    .content(&mut std::fs::File::open(program).ok()?, &mut BOUND_BYTES_MAX.clone());
+                let said = serde_json::to_vec(tool).expect("a tool is plain JSON");
+                let mut hasher = ContentHasher::default();
+                hasher.part(&said).part(program.as_str().as_bytes());
+                Some(hasher.finish())
+            }
+        }
     }
 
     /// The files that say what the agent may do.
@@ -226,7 +242,8 @@ fn is_program(file: &mut std::fs::File) -> bool {
 
 /// What differs between what was approved and what there is.
 pub(crate) fn difference(was: &[BoundItem], is: &[BoundItem]) -> Vec<Change> {
-    let is_there = |one: &&BoundItem| is.iter().any(|is| is.kind == one.kind && is.name == one.name);
+    let is_there =
+        |one: &&BoundItem| is.iter().any(|is| is.kind == one.kind && is.name == one.name);
     let gone = was.iter().filter(|one| !is_there(one)).map(|was| change(Some(was), None));
     let mut changes = compared(was, is);
     changes.extend(gone);
@@ -240,9 +257,8 @@ fn added(was: &[BoundItem], is: &[BoundItem]) -> Vec<Change> {
 }
 
 fn compared(was: &[BoundItem], is: &[BoundItem]) -> Vec<Change> {
-    let pairs = is.iter().map(|is| {
-        (was.iter().find(|was| was.kind == is.kind && was.name == is.name), is)
-    });
+    let pairs =
+        is.iter().map(|is| (was.iter().find(|was| was.kind == is.kind && was.name == is.name), is));
     let differ = pairs.filter(|(was, is)| was.is_none_or(|was| was.digest != is.digest));
     differ.map(|(was, is)| change(was, Some(is))).collect()
 }

@@ -42,10 +42,9 @@ impl Workspace {
         let found = self.relative(given).and_then(|relative| self.real(&relative));
         match found {
             Ok(real) => match real.path.to_str() {
-                Some(path) => ResolvedPath::Inside {
-                    path: path.to_owned(),
-                    folds_case: real.folds_case,
-                },
+                Some(path) => {
+                    ResolvedPath::Inside { path: path.to_owned(), folds_case: real.folds_case }
+                }
                 None => ResolvedPath::Unclear { why: format!("`{given}` is not text") },
             },
             Err(error) => ResolvedPath::Unclear { why: error.to_string() },
@@ -96,7 +95,8 @@ impl Workspace {
                     if linked {
                         return Err(Error::Dangling { path: shown(relative) });
                     }
-                    real.path = with_rest(here, rest).ok_or_else(|| self.error(relative, reason))?;
+                    real.path =
+                        with_rest(here, rest).ok_or_else(|| self.error(relative, reason))?;
                     real.is_new = true;
                     return Ok(real);
                 }
@@ -142,7 +142,8 @@ impl Workspace {
         name: OsString,
         metadata: &Metadata,
     ) -> (OsString, bool) {
-        let is_it = |other: &Metadata| (other.dev(), other.ino()) == (metadata.dev(), metadata.ino());
+        let is_it =
+            |other: &Metadata| (other.dev(), other.ino()) == (metadata.dev(), metadata.ino());
         let folds = other_case(&name).is_some_and(|other| {
             self.dir().symlink_metadata(directory.join(other)).is_ok_and(|other| is_it(&other))
         });

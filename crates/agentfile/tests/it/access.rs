@@ -144,7 +144,8 @@ fn two_files_are_an_error_and_nothing_is_on() {
     both.check("E0806 error tool-access.json:1:1");
     let (library, _) = with("{}").bytes("tool-access.json", "{}").read();
     assert!(library.agents.is_empty());
-    let tree = FileTree::from_fixture("--- tool-access.json\n{}\n--- context/tool-access.json\n{}\n");
+    let tree =
+        FileTree::from_fixture("--- tool-access.json\n{}\n--- context/tool-access.json\n{}\n");
     let access = tool_access::read(&tree, &[], &BTreeMap::new(), &mut Findings::default());
     assert!(access.why_off(&ToolName::canonical("read_file")).is_some());
 }

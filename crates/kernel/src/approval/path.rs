@@ -78,7 +78,8 @@ impl JudgedPath {
                 let spellings = self.spellings(path).into_iter().map(fold);
                 let mut spellings = spellings.map(Value::from);
                 spellings.any(|spelling| holds(patterns, &matcher, &spelling))
-                    || self.argument.kind == PathKind::Tree && self.reaches(&matcher, &fold(path.clone()))
+                    || self.argument.kind == PathKind::Tree
+                        && self.reaches(&matcher, &fold(path.clone()))
             }
             (ResolvedPath::Unclear { .. }, true) => false,
             (ResolvedPath::Unclear { .. }, false) => true,
@@ -97,11 +98,9 @@ impl JudgedPath {
     fn spellings(&self, path: &str) -> Vec<String> {
         let mut spellings = match path {
             "." => vec![".".to_owned(), "./".to_owned(), self.workspace.clone()],
-            path => vec![
-                path.to_owned(),
-                format!("./{path}"),
-                format!("{}/{path}", self.workspace),
-            ],
+            path => {
+                vec![path.to_owned(), format!("./{path}"), format!("{}/{path}", self.workspace)]
+            }
         };
         spellings.extend(self.given.clone());
         if self.argument.kind != PathKind::File {

@@ -146,7 +146,19 @@ impl Found {
         }
         let words = simple.arguments();
         for (option, value) in words.iter().zip(words.iter().skip(1)) {
-            if matches!(option.text(), "-f" | "--file" | "--makefile" | "--config" | "-c" | "--init-file" | "--rcfile" | "-r" | "--require" | "--import" | "--script") {
+            if matches!(
+                option.text(),
+                "-f" | "--file"
+                    | "--makefile"
+                    | "--config"
+                    | "-c"
+                    | "--init-file"
+                    | "--rcfile"
+                    | "-r"
+                    | "--require"
+                    | "--import"
+                    | "--script"
+            ) {
                 self.add(Some(simple), value.text(), Use::Executed);
             }
         }
@@ -166,7 +178,10 @@ impl Found {
             // A file that a shell or an interpreter reads from its standard input.
             let program = simple.program().unwrap_or_default();
             if is_shell(program) || interpreter(program).is_some() {
-                simple.reads.iter().for_each(|file| self.add(Some(simple), file.text(), Use::Executed));
+                simple
+                    .reads
+                    .iter()
+                    .for_each(|file| self.add(Some(simple), file.text(), Use::Executed));
             }
         }
     }

@@ -35,9 +35,9 @@ impl AfterCall {
         }
         for (call, state) in &self.calls {
             bid = match state {
-                State::Running => bid
-                    .wait(kind(Kind::Finished).key(*call))
-                    .wait(kind(Kind::Withheld).key(*call)),
+                State::Running => {
+                    bid.wait(kind(Kind::Finished).key(*call)).wait(kind(Kind::Withheld).key(*call))
+                }
                 State::Wanted => bid.request(Signal::Watch(*call)),
                 State::Watching => bid.wait(kind(Kind::Watched).key(*call)),
             };

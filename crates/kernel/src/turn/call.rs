@@ -50,10 +50,9 @@ impl Call {
                 .wait(own(Kind::Finished))
                 .wait(own(Kind::Withheld))
                 .wait(Pattern::kind(Kind::Stop)),
-            State::Aborting => bid
-                .request(Signal::Abort(call))
-                .wait(own(Kind::Finished))
-                .wait(own(Kind::Withheld)),
+            State::Aborting => {
+                bid.request(Signal::Abort(call)).wait(own(Kind::Finished)).wait(own(Kind::Withheld))
+            }
             State::Dying => bid.wait(own(Kind::Finished)).wait(own(Kind::Withheld)),
             State::Over => bid.request(Signal::Settle(call)),
         }

@@ -3,6 +3,7 @@
 //! Must never: choose; it only says what is known of the call.
 
 use agentry_protocol::call::{Repeat, ToolCall};
+use agentry_protocol::event::Mode;
 use agentry_protocol::facts::CallFacts;
 use agentry_protocol::hook::Moment;
 use agentry_protocol::verdict::{Finding, Ruling, Stage, Verdict};
@@ -82,8 +83,13 @@ impl Turn {
 
     /// Whether a person may be asked about a call, so that it must be known what it depends on.
     pub fn may_ask(&self, call: &ToolCall, facts: &CallFacts) -> bool {
+        let ruling = self.ruled(call, facts);
+        let is_asked = match self.plan.mode {
+            Mode::Supervised => true,
+            Mode::Autonomous => request::lacking(&ruling).is_some(),
+        };
         self.charter.authority.is_unconfined()
-            || self.ruled(call, facts).verdict == Verdict::Ask
+            || ruling.verdict == Verdict::Ask && is_asked
             || self.has_hook(&[Moment::PreToolUse], &call.tool)
     }
 

@@ -26,9 +26,8 @@ impl Turn {
         record.running = false;
         record.questions.answered = None;
         record.questions.withheld += 1;
-        let refusal = danger
-            .or_else(|| gone(facts))
-            .or_else(|| too_often(record.questions.withheld, facts));
+        let refusal =
+            danger.or_else(|| gone(facts)).or_else(|| too_often(record.questions.withheld, facts));
         if ruling.verdict < Verdict::Deny {
             ask_too(&mut ruling, record.hooked.asks.iter().cloned());
             ask_first(&mut ruling, facts);

@@ -81,7 +81,11 @@ fn a_rule_that_asks_is_not_passed_by_another_spelling() {
         json!({"contains": "work/src"}),
         json!({"anyOf": [{"equals": "y"}, {"startsWith": "src"}]}),
     ] {
-        assert_eq!(write(&ask(matcher.clone()), "l", Some(inside("src/a"))), Verdict::Ask, "{matcher}");
+        assert_eq!(
+            write(&ask(matcher.clone()), "l", Some(inside("src/a"))),
+            Verdict::Ask,
+            "{matcher}"
+        );
     }
 }
 
@@ -104,8 +108,14 @@ fn where_case_does_not_count_a_rule_that_asks_does_not_look_at_it() {
     let folds = |path: &str| ResolvedPath::Inside { path: path.to_owned(), folds_case: true };
     assert_eq!(write(&ask(json!({"startsWith": "Src/"})), "x", Some(folds("src/a"))), Verdict::Ask);
     assert_eq!(write(&ask(json!({"matches": "^SRC/"})), "x", Some(folds("src/a"))), Verdict::Ask);
-    assert_eq!(write(&ask(json!({"startsWith": "Src/"})), "x", Some(inside("src/a"))), Verdict::Allow);
-    assert_eq!(write(&allow(json!({"startsWith": "Docs/"})), "x", Some(folds("docs/a"))), Verdict::Ask);
+    assert_eq!(
+        write(&ask(json!({"startsWith": "Src/"})), "x", Some(inside("src/a"))),
+        Verdict::Allow
+    );
+    assert_eq!(
+        write(&allow(json!({"startsWith": "Docs/"})), "x", Some(folds("docs/a"))),
+        Verdict::Ask
+    );
 }
 
 #[test]
@@ -124,7 +134,12 @@ fn a_search_from_above_comes_to_what_a_rule_asks_about() {
         assert_eq!(judge(&list, "grep", &args, None), expected, "{args}");
     }
     // A rule that allows wants the path to be said.
-    let list = rules(json!([{"subject": "grep", "allow": true, "when": {"path": {"startsWith": "docs/"}}}]));
+    let list = rules(
+        json!([{"subject": "grep", "allow": true, "when": {"path": {"startsWith": "docs/"}}}]),
+    );
     assert_eq!(judge(&list, "grep", &json!({"pattern": "x"}), None), Verdict::Ask);
-    assert_eq!(judge(&list, "grep", &json!({"pattern": "x", "path": "docs/"}), None), Verdict::Allow);
+    assert_eq!(
+        judge(&list, "grep", &json!({"pattern": "x", "path": "docs/"}), None),
+        Verdict::Allow
+    );
 }

@@ -22,7 +22,18 @@ use tempfile::TempDir;
 
 const DIRECTORIES: [&str; 6] = ["docs", "docs/in", "src", "src/in", "x", "x/in"];
 const TARGETS: [&str; 12] = [
-    ".", "..", "../..", "docs", "src", "../docs", "../src", "in", "../src/in", "../x/l0", "nowhere", "/tmp",
+    ".",
+    "..",
+    "../..",
+    "docs",
+    "src",
+    "../docs",
+    "../src",
+    "in",
+    "../src/in",
+    "../x/l0",
+    "nowhere",
+    "/tmp",
 ];
 const PARTS: [&str; 12] =
     ["docs", "src", "x", "in", "l0", "l1", "l2", "..", ".", "", "new", "DOCS"];

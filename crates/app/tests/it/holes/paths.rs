@@ -97,7 +97,10 @@ fn x12_two_tool_access_files_are_an_error_that_names_both() {
     project(&story, "k", "    - { tool: Bash, allow: true }\n");
     story.file("k/.agentry/agents/b/tool-access.json", br#"{"global":{"enabled":false}}"#);
     let findings = story.findings("check k");
-    assert!(findings.contains("E0806") && findings.contains("context/tool-access.json"), "{findings}");
+    assert!(
+        findings.contains("E0806") && findings.contains("context/tool-access.json"),
+        "{findings}"
+    );
     script(&story, &[bash("touch RAN")]);
     assert_ne!(run(&story, "k", "").code, Some(0));
     assert!(!story.path("k/RAN").exists());

@@ -146,9 +146,12 @@ impl Chain<'_> {
             Spoke::Sandbox => Stage::Confinement,
             Spoke::Danger => Stage::Guard,
             Spoke::Hook => Stage::Hook,
-            Spoke::Content | Spoke::Registered | Spoke::Input | Spoke::Scope | Spoke::ToolAccess | Spoke::Rules => {
-                Stage::Rule
-            }
+            Spoke::Content
+            | Spoke::Registered
+            | Spoke::Input
+            | Spoke::Scope
+            | Spoke::ToolAccess
+            | Spoke::Rules => Stage::Rule,
         };
         let link = Link::new(seq, stage, format!("{}: {}", finding.stage, finding.verdict));
         let mut link = link.detail(finding.why.clone()).verdict(finding.verdict);
