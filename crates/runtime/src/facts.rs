@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agentry_agentfile::agent::{OfferedTool, ToolKind};
+use agentry_kernel::limits::EXECUTED_CANDIDATES_MAX;
 use agentry_kernel::shell::{self, Use};
 use agentry_protocol::call::ToolCall;
 use agentry_protocol::event::Permit;
@@ -182,8 +183,11 @@ impl Binding {
     fn executed(&self, command: &str, cwd: &str) -> Vec<BoundItem> {
         let mut found: BTreeMap<String, BoundItem> = BTreeMap::new();
         let mut left = BOUND_BYTES_MAX;
-        for (path, uses) in shell::executes(command) {
+        let named = shell::executes(command);
+        let mut is_all = named.len() < EXECUTED_CANDIDATES_MAX;
+        for (path, uses) in named {
             if found.len() == BOUND_FILES_MAX {
+                is_all = false;
                 break;
             }
             let given = if Path::new(&path).is_absolute() { path } else { format!("{cwd}/{path}") };
@@ -196,7 +200,14 @@ impl Binding {
                 BoundItem { kind: BoundKind::File, name: name.clone(), digest: Some(digest), text };
             found.insert(name, item);
         }
-        found.into_values().collect()
+        // What was not looked at is never taken for unchanged.
+        let rest = (!is_all).then(|| BoundItem {
+            kind: BoundKind::File,
+            name: "more files than are looked at".to_owned(),
+            digest: None,
+            text: None,
+        });
+        found.into_values().chain(rest).collect()
     }
 
     /// The hash of a file, and its text if that is short. What is too long to be read counts by its size and times.
@@ -259,7 +270,9 @@ fn added(was: &[BoundItem], is: &[BoundItem]) -> Vec<Change> {
 fn compared(was: &[BoundItem], is: &[BoundItem]) -> Vec<Change> {
     let pairs =
         is.iter().map(|is| (was.iter().find(|was| was.kind == is.kind && was.name == is.name), is));
-    let differ = pairs.filter(|(was, is)| was.is_none_or(|was| was.digest != is.digest));
+    let is_unknown = |item: &BoundItem| item.kind == BoundKind::File && item.digest.is_none();
+    let differ =
+        pairs.filter(|(was, is)| is_unknown(is) || was.is_none_or(|was| was.digest != is.digest));
     differ.map(|(was, is)| change(was, Some(is))).collect()
 }
 
@@ -276,4 +289,47 @@ fn change(was: Option<&BoundItem>, is: Option<&BoundItem>) -> Change {
     };
     let diff = diff.map(|diff| diff.chars().take(BOUND_DIFF_CHARS_MAX).collect());
     Change { kind: item.kind, name: item.name.clone(), was: digest(was), is: digest(is), diff }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(name: &str, content: Option<&str>) -> BoundItem {
+        BoundItem {
+            kind: BoundKind::File,
+            name: name.to_owned(),
+            digest: content.map(|content| ContentHash::of(content.as_bytes())),
+            text: content.map(str::to_owned),
+        }
+    }
+
+    fn names(changes: &[Change]) -> Vec<&str> {
+        changes.iter().map(|change| change.name.as_str()).collect()
+    }
+
+    #[test]
+    fn what_changed_came_or_went_is_a_difference() {
+        let was = [file("a", Some("1")), file("b", Some("1")), file("c", Some("1"))];
+        let is = [file("a", Some("1")), file("b", Some("2")), file("d", Some("1"))];
+        assert_eq!(names(&difference(&was, &was)), [""; 0]);
+        assert_eq!(names(&difference(&was, &is)), ["b", "d", "c"]);
+        assert_eq!(names(&difference(&[], &is)), ["a", "b", "d"]);
+        let diff = difference(&was, &is)[0].diff.clone();
+        assert!(diff.is_some_and(|diff| diff.contains("-1") && diff.contains("+2")));
+    }
+
+    #[test]
+    fn what_was_not_looked_at_is_never_the_same() {
+        let unknown = [file("more files than are looked at", None)];
+        assert_eq!(difference(&unknown, &unknown).len(), 1);
+    }
+
+    #[test]
+    fn other_arguments_may_execute_less_and_nothing_else() {
+        let was = [file("a", Some("1")), file("b", Some("1"))];
+        assert_eq!(names(&added(&was, &was[..1])), [""; 0]);
+        assert_eq!(names(&added(&was, &[file("c", Some("1"))])), ["c"]);
+        assert_eq!(names(&added(&was, &[file("b", Some("2"))])), ["b"]);
+    }
 }
