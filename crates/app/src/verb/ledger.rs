@@ -99,7 +99,7 @@ pub(crate) fn accept_loss(host: &Host, _options: &AcceptOptions) -> Result<ExitC
     };
     let accepted = Ledger::accept_loss(home, Arc::new(engine::now)).map_err(engine::store_fault)?;
     let (last, known, seq) = (accepted.loss.last, accepted.loss.known, accepted.seq);
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout().lock();
     match last < known {
         true => writeln!(out, "entries {} to {known} are lost; entry {seq} says so", last + 1)?,
         false => {
