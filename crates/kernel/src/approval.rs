@@ -18,9 +18,11 @@ use serde_json::{Number, Value};
 
 use crate::limits::WHY_CHARS_MAX;
 
+mod cover;
 mod parts;
 mod path;
 
+use cover::Cover;
 use parts::Part;
 pub use path::JudgedPath;
 
@@ -273,6 +275,18 @@ impl Patterns {
             None => matches(&compile(pattern)),
         }
     }
+
+    /// Where the first match ends, if it begins with the text.
+    fn end(&self, pattern: &str, text: &str) -> Option<usize> {
+        let end = |regex: &Option<Regex>| {
+            let found = regex.as_ref().and_then(|one| one.find(text));
+            found.filter(|found| found.start() == 0).map(|found| found.end())
+        };
+        match self.compiled.get(pattern) {
+            Some(once) => end(once.get_or_init(|| compile(pattern))),
+            None => end(&compile(pattern)),
+        }
+    }
 }
 
 fn compile(pattern: &str) -> Option<Regex> {
@@ -316,8 +330,7 @@ impl<'a> Shell<'a, '_> {
             if whole && !looks_into(rule) {
                 return by(rule);
             }
-            let named = texts_of(rule);
-            open.retain(|(part, args)| part.bar(&named).is_some() || !fits(args));
+            open.retain(|(part, args)| !fits(args) || self.bar(rule, part).is_some());
             if parts.as_ref().is_ok_and(|parts| !parts.is_empty()) && open.is_empty() {
                 return by(rule);
             }
@@ -325,7 +338,7 @@ impl<'a> Shell<'a, '_> {
         }
         match nearly {
             Some(rule) => {
-                Opinion { why: Self::but(rule, &parts, &open), rule: Some(rule), ..nobody() }
+                Opinion { why: self.but(rule, &parts, &open), rule: Some(rule), ..nobody() }
             }
             None => nobody(),
         }
@@ -352,11 +365,16 @@ impl<'a> Shell<'a, '_> {
         args
     }
 
+    /// Why a rule that fits a command does not speak for it.
+    fn bar(&self, rule: &Rule, part: &Part) -> Option<String> {
+        part.bar(&Cover::of(self.patterns, rule, &part.text))
+    }
+
     /// Why a rule that fits the text does not allow it.
-    fn but(rule: &Rule, parts: &Result<Vec<Part>, String>, open: &[(&Part, Value)]) -> String {
+    fn but(&self, rule: &Rule, parts: &Result<Vec<Part>, String>, open: &[(&Part, Value)]) -> String {
         let why = match (parts, open.first()) {
             (Err(why), _) => format!("the command is not fully understood ({why})"),
-            (Ok(_), Some((part, _))) => part.bar(&texts_of(rule)).unwrap_or_else(|| {
+            (Ok(_), Some((part, _))) => self.bar(rule, part).unwrap_or_else(|| {
                 format!("no rule lets its part `{}` go ahead by itself", part.text)
             }),
             (Ok(_), None) => "it runs no command".to_owned(),
@@ -374,23 +392,6 @@ fn cannot_tell<'a>(rule: &'a Rule, why: &str) -> Opinion<'a> {
 /// does not look at it, means just what it says.
 fn looks_into(rule: &Rule) -> bool {
     rule.when.get(COMMAND).is_some_and(|matcher| !is_exact(matcher))
-}
-
-/// The pieces of text by which a rule tells commands apart.
-fn texts_of(rule: &Rule) -> Vec<&str> {
-    let mut texts = Vec::new();
-    let mut open: Vec<&Matcher> = rule.when.get(COMMAND).into_iter().collect();
-    while let Some(matcher) = open.pop() {
-        match matcher {
-            Matcher::StartsWith(text) | Matcher::Matches(text) => texts.push(text.as_str()),
-            Matcher::Equals(value) | Matcher::Contains(value) => texts.extend(value.as_str()),
-            Matcher::In(values) | Matcher::ContainsAll(values) => {
-                texts.extend(values.iter().filter_map(Value::as_str));
-            }
-            Matcher::AnyOf(nested) | Matcher::AllOf(nested) => open.extend(nested),
-        }
-    }
-    texts
 }
 
 fn is_exact(matcher: &Matcher) -> bool {

@@ -393,9 +393,15 @@ impl Authority {
                 let why = format!("the command `{command}` is not let by allowedPrefixes: {why}");
                 finding(Verdict::Deny, why)
             }
-            (Allowlist::Inside, Allowlist::Outside { why, .. }) => {
+            (_, Allowlist::Outside { why, .. }) => {
                 let why =
                     format!("the command is not fully understood ({why}), so a person is asked");
+                finding(Verdict::Ask, why)
+            }
+            (Allowlist::Beyond { command, why }, _) | (_, Allowlist::Beyond { command, why }) => {
+                let why = format!(
+                    "the command `{command}` begins with an allowed prefix, but {why}, so a person is asked"
+                );
                 finding(Verdict::Ask, why)
             }
             (Allowlist::Inside, Allowlist::Inside) => {

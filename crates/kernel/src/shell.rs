@@ -11,6 +11,7 @@ mod code;
 mod escape;
 mod executes;
 pub(crate) mod git;
+pub mod harmless;
 mod lower;
 mod parse;
 pub(crate) mod path;
@@ -32,6 +33,7 @@ use serde::{Deserialize, Serialize};
 pub use executes::{Use, executes};
 pub(crate) use tag::{of as tags, runs_later};
 pub use within::{Allowlist, within};
+pub(crate) use within::{refused_variable, steering, writes_file};
 
 /// What a command would do, as far as its text says.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,35 +5,47 @@
 //!
 //! Must never: leave out a command that runs, or call a text understood that is not.
 
-use crate::shell::path::is_stream;
-use crate::shell::{self, Allowlist, Facts, Simple, Word};
+use super::cover::Cover;
+use crate::shell::{self, Facts, Simple, Word};
 
 /// One command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Part {
-    /// Its words.
+    /// Its words, after what is set for it and what runs it.
     pub(super) text: String,
     /// What of it the text does not say.
     pub(super) hidden: Option<&'static str>,
     /// Whether a redirection of it writes to a file.
-    pub(super) writes: bool,
-    /// The word that makes more of the program than its name says, as `-c` does for `git`.
-    pub(super) steered_by: Option<String>,
+    writes: bool,
+    /// A variable it sets that may decide what a program does.
+    sets: Option<String>,
+    /// The command itself; nothing if something stands before it, as it is then a part of its own too.
+    bare: Option<Simple>,
+    /// Where each word of the bare command begins and ends in the text.
+    places: Vec<(usize, usize)>,
 }
 
 impl Part {
-    /// Why a rule that names these texts cannot speak for it, whatever its words are.
-    pub(super) fn bar(&self, named: &[&str]) -> Option<String> {
+    /// Why a rule that names this much of it cannot speak for it, whatever its words are.
+    pub(super) fn bar(&self, cover: &Cover<'_>) -> Option<String> {
         if let Some(hidden) = self.hidden {
             return Some(format!("`{}` {hidden}", self.text));
         }
         if self.writes {
             return Some(format!("`{}` writes to a file through a redirection", self.text));
         }
-        let word = self.steered_by.as_deref()?;
-        let option = word.split('=').next().unwrap_or(word);
-        let is_named = !option.is_empty() && named.iter().any(|text| text.contains(option));
-        (!is_named).then(|| format!("`{word}` makes more of `{}` than the rule names", self.text))
+        if let Some(name) = self.sets.as_deref().filter(|name| !cover.has_text(&format!("{name}=")))
+        {
+            return Some(format!("`{}` sets the variable `{name}`", self.text));
+        }
+        let simple = self.bare.as_ref()?;
+        if let Some(word) = self.places.iter().find(|place| cover.leaves(&self.text, **place)) {
+            let word = &self.text[word.0..word.1];
+            return Some(format!("`{word}` goes on to another place than the rule names"));
+        }
+        let is_named = |at: usize| self.places.get(at).is_some_and(|place| cover.names(&self.text, *place));
+        let word = simple.words.get(shell::steering(simple, &is_named)?)?.text();
+        Some(format!("`{word}` makes more of `{}` than the rule names", self.text))
     }
 }
 
@@ -42,41 +54,46 @@ pub(super) fn of(command: &str) -> Result<Vec<Part>, String> {
     let facts = shell::read(command);
     match facts.opaque {
         Some(why) => Err(why),
-        None => Ok(facts.commands.iter().flat_map(parts).collect()),
+        None => Ok(facts.commands.iter().flat_map(|simple| parts(simple, &facts)).collect()),
     }
 }
 
 /// The command by itself, and the command with all that stands before it.
-fn parts(simple: &Simple) -> Vec<Part> {
+fn parts(simple: &Simple, facts: &Facts) -> Vec<Part> {
     let words: Vec<String> = simple.words.iter().map(written).collect();
     let sets = simple.assigns.iter().map(|(name, value)| format!("{name}={}", written(value)));
     let before: Vec<String> = sets.chain(simple.wrappers.iter().cloned()).collect();
     let all: Vec<&str> = before.iter().chain(&words).map(String::as_str).collect();
-    let mut texts = vec![all.join(" ")];
-    if !before.is_empty() && !words.is_empty() {
-        texts.push(words.join(" "));
+    let whole = Part {
+        text: all.join(" "),
+        hidden: hidden(simple),
+        writes: shell::writes_file(simple, facts).is_some(),
+        sets: shell::refused_variable(simple).map(str::to_owned),
+        bare: None,
+        places: Vec::new(),
+    };
+    let bare = Part {
+        text: words.join(" "),
+        bare: Some(simple.clone()),
+        places: places(&words),
+        ..whole.clone()
+    };
+    match (before.is_empty(), words.is_empty()) {
+        (true, _) => vec![bare],
+        (false, true) => vec![whole],
+        (false, false) => vec![whole, bare],
     }
-    let writes = simple.writes.iter().any(|word| !is_stream(word.text()));
-    let (hidden, steered_by) = (hidden(simple), steered_by(simple));
-    let part = |text| Part { text, hidden, writes, steered_by: steered_by.clone() };
-    texts.into_iter().map(part).collect()
 }
 
-/// The last word that must be allowed by name so that the command alone stays within what it names.
-fn steered_by(simple: &Simple) -> Option<String> {
-    let bare = Simple { words: simple.words.clone(), ..Simple::default() };
-    let facts = Facts { commands: vec![bare], ..Facts::default() };
-    let words: Vec<&str> = simple.words.iter().map(Word::text).collect();
-    let is_inside = |count: &usize| {
-        let prefix = words[..*count].join(" ");
-        shell::within(&facts, &[prefix.as_str()]) == Allowlist::Inside
+/// Where words that are joined by one space begin and end.
+fn places(words: &[String]) -> Vec<(usize, usize)> {
+    let mut from = 0;
+    let place = |word: &String| {
+        let place = (from, from + word.len());
+        from = place.1 + 1;
+        place
     };
-    match (1..=words.len()).find(is_inside) {
-        Some(1) => None,
-        Some(count) => words.get(count - 1).map(|word| (*word).to_owned()),
-        None if words.is_empty() => None,
-        None => Some(String::new()),
-    }
+    words.iter().map(place).collect()
 }
 
 fn hidden(simple: &Simple) -> Option<&'static str> {

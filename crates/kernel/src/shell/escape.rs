@@ -3,6 +3,7 @@
 //! Must never: let a word pass that might turn out to be such an option.
 
 use super::git::{Git, runs_something};
+use super::harmless::may_be_option;
 use super::program::{tests_of_find, valued};
 use super::{Simple, Tag, Word, code, sed::sed};
 
@@ -17,9 +18,17 @@ pub(super) struct Escape {
     pub(super) why: &'static str,
 }
 
-/// The first such argument.
-pub(super) fn of(simple: &Simple) -> Option<Escape> {
-    let name = simple.program()?;
+/// Such arguments: all that a script of `sed` has, the first of any other program.
+pub(super) fn of(simple: &Simple) -> Vec<Escape> {
+    let is_made = simple.words.iter().skip(1).any(may_be_option);
+    match simple.program() {
+        Some("sed") if !is_made => sed(simple),
+        Some(name) => first(simple, name).into_iter().collect(),
+        None => Vec::new(),
+    }
+}
+
+fn first(simple: &Simple, name: &str) -> Option<Escape> {
     let at = |at: usize, tag: Tag, why: &'static str| Some(Escape { at, tag, why });
     if let Some(git) = Git::of(simple) {
         if let Some(place) = git.steered {
@@ -51,7 +60,6 @@ pub(super) fn of(simple: &Simple) -> Option<Escape> {
     }
     let program = simple.words.iter().enumerate().skip(1);
     match name {
-        "sed" => sed(simple),
         "curl" => curl(simple),
         name if code::is_awk(name) => awk(simple),
         "uniq" | "xxd" => {
@@ -104,14 +112,6 @@ fn carries_options(name: &str) -> bool {
             | "git"
             | "shopt"
     ) || code::is_awk(name)
-}
-
-/// Whether a word that is not known could come out as an option: it has no text of its own in front.
-fn may_be_option(word: &Word) -> bool {
-    let text = word.text();
-    word.literal().is_none()
-        && (text.contains(['$', '`']) && !text.starts_with(['/', '.'])
-            || text.starts_with(['*', '?', '[', '{', '-', '<']))
 }
 
 fn option(name: &str, text: &str) -> Option<(Tag, &'static str)> {

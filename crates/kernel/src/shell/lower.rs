@@ -6,7 +6,7 @@
 
 use brush_parser::ast;
 use brush_parser::ast::{
-    AndOr, AssignmentName, AssignmentValue, Command, CommandPrefixOrSuffixItem as Item,
+    AndOr, AssignmentName, AssignmentValue, BinaryPredicate, Command, CommandPrefixOrSuffixItem as Item,
     CompoundCommand, CompoundList, ExtendedTestExpr, SourceLocation,
 };
 
@@ -21,6 +21,17 @@ pub(super) fn whole(text: &str) -> Facts {
     lowering.code(text, &Around::default());
     lowering.check_sums(text);
     Facts { commands: lowering.commands, opaque: lowering.opaque, ..Facts::default() }
+}
+
+/// Whether something in a text may be read as a sum: brackets, comparisons, the index of an array, a piece of a value.
+fn has_sum(text: &str) -> bool {
+    let sums = ["((", "$[", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "let ", "-v ", "]=", "]+="];
+    let is_piece = |inside: &str| {
+        let after = inside.split_once(':').and_then(|(_, after)| after.chars().next());
+        inside.contains('[') || after.is_some_and(|c| !"-=?+".contains(c))
+    };
+    sums.iter().any(|sum| text.contains(sum))
+        || text.split("${").skip(1).any(|rest| is_piece(rest.split('}').next().unwrap_or(rest)))
 }
 
 /// Byte offsets of characters; empty when they are the same.
@@ -68,14 +79,22 @@ impl Lowering {
 
     /// A sum executes substitutions in the values of its variables, so values must not come from elsewhere.
     fn check_sums(&mut self, text: &str) {
-        let sums = ["((", "$[", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "let ", "-v "];
-        let reads = self.commands.iter().any(|simple| simple.program() == Some("read"));
+        let reads = ["read", "readarray", "mapfile", "printf", "getopts"];
+        let fills = |simple: &Simple| match simple.program() {
+            Some("printf") => simple.arguments().iter().any(|word| word.text().starts_with("-v")),
+            name => name.is_some_and(|name| reads.contains(&name)),
+        };
         let executable = |word: &Word| word.text().contains("$(") || word.text().contains('`');
-        let mut values = self.commands.iter().flat_map(|simple| &simple.assigns);
-        if values.any(|(_, value)| value.literal().is_some() && executable(value)) {
+        let values: Vec<&Word> =
+            self.commands.iter().flat_map(|simple| &simple.assigns).map(|(_, value)| value).collect();
+        let holds = values.iter().any(|value| value.literal().is_some() && executable(value));
+        // What a substitution prints may be such a text too.
+        let made = values.iter().any(|value| value.literal().is_none() && executable(value));
+        let filled = self.commands.iter().any(fills);
+        if holds {
             self.opaque("a variable holds text that may be executed");
         }
-        if reads && sums.iter().any(|sum| text.contains(sum)) {
+        if (filled || made) && has_sum(text) {
             self.opaque("a sum or test over what was read");
         }
     }
@@ -262,9 +281,22 @@ impl Lowering {
                 self.test(parsed, inner, around);
             }
             ExtendedTestExpr::UnaryTest(_, word) => self.operand(parsed, &word.value, around),
-            ExtendedTestExpr::BinaryTest(_, left, right) => {
+            ExtendedTestExpr::BinaryTest(kind, left, right) => {
                 self.operand(parsed, &left.value, around);
                 self.operand(parsed, &right.value, around);
+                let is_sum = matches!(
+                    kind,
+                    BinaryPredicate::ArithmeticEqualTo
+                        | BinaryPredicate::ArithmeticNotEqualTo
+                        | BinaryPredicate::ArithmeticLessThan
+                        | BinaryPredicate::ArithmeticLessThanOrEqualTo
+                        | BinaryPredicate::ArithmeticGreaterThan
+                        | BinaryPredicate::ArithmeticGreaterThanOrEqualTo
+                );
+                let sides = [&left.value, &right.value].map(|side| parsed.written(side));
+                if is_sum && sides.iter().any(|side| side.contains("$(") || side.contains('`')) {
+                    self.opaque("a sum over what a command prints");
+                }
             }
         }
     }
@@ -280,6 +312,7 @@ impl Lowering {
     fn sum(&mut self, parsed: &Parsed, written: &str, around: &Around) {
         let scanned = scan(&parsed.written(written), Kind::Body);
         for code in &scanned.code {
+            self.opaque("a sum over what a command prints");
             self.inner(code, around);
         }
         scanned.opaque.into_iter().for_each(|why| self.opaque(why));

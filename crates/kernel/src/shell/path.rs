@@ -51,12 +51,16 @@ pub(super) fn place(word: &Word, dir: Option<&Word>) -> Where {
     }
 }
 
-/// A descriptor or a place that swallows what it is given.
+/// A descriptor or a place that swallows what it is given. A path that only begins like one leads elsewhere.
 pub(crate) fn is_stream(text: &str) -> bool {
-    matches!(
-        text,
-        "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/stdin" | "/dev/tty" | "/dev/zero"
-    ) || text.starts_with("/dev/fd/")
+    is_descriptor(text) || matches!(text, "/dev/null" | "/dev/tty" | "/dev/zero")
+}
+
+/// A name for a descriptor that is open. If that is a file, writing to the name writes the file.
+pub(super) fn is_descriptor(text: &str) -> bool {
+    let number = text.strip_prefix("/dev/fd/");
+    matches!(text, "/dev/stdin" | "/dev/stdout" | "/dev/stderr")
+        || number.is_some_and(|n| !n.is_empty() && n.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Whether nothing but patterns is expanded in it.

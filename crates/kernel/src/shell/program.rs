@@ -193,7 +193,7 @@ pub(crate) fn tests_of_find(simple: &Simple) -> Vec<(usize, &str)> {
     let mut tests = Vec::new();
     for (at, word) in simple.words.iter().enumerate().skip(1) {
         match word.text() {
-            ";" | "+" if inside => inside = false,
+            _ if inside && ends_command(&simple.words, at) => inside = false,
             text if !inside => {
                 inside = matches!(text, "-exec" | "-execdir" | "-ok" | "-okdir");
                 tests.push((at, text));
@@ -202,6 +202,12 @@ pub(crate) fn tests_of_find(simple: &Simple) -> Vec<(usize, &str)> {
         }
     }
     tests
+}
+
+/// Whether the word here ends the command of an `-exec`: `;`, or `+` after `{}`.
+pub(super) fn ends_command(words: &[Word], at: usize) -> bool {
+    let text = |at: usize| words.get(at).map(Word::text);
+    text(at) == Some(";") || (text(at) == Some("+") && at > 0 && text(at - 1) == Some("{}"))
 }
 
 /// Variables that decide what programs run, or what they load.

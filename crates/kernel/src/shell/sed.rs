@@ -3,11 +3,12 @@
 //! Must never: call a script plain when some sed would write or execute by it.
 
 use super::escape::Escape;
-use super::{Simple, Tag};
+use super::{Simple, Tag, Word};
 
 /// Only scripts of the plainest kind are known not to write or execute.
-pub(super) fn sed(simple: &Simple) -> Option<Escape> {
-    let escape = |at: usize, tag, why| Some(Escape { at, tag, why });
+pub(super) fn sed(simple: &Simple) -> Vec<Escape> {
+    let escape = |at: usize, tag, why| Escape { at, tag, why };
+    let mut found = Vec::new();
     let mut given = Vec::new();
     let mut first = None;
     let mut words = simple.words.iter().enumerate().skip(1);
@@ -18,10 +19,10 @@ pub(super) fn sed(simple: &Simple) -> Option<Escape> {
             }
             "--expression" => given.extend(words.next()),
             text if text.starts_with("--in-p") => {
-                return escape(at, Tag::WorkspaceWrite, "it changes files");
+                found.push(escape(at, Tag::WorkspaceWrite, "it changes files"));
             }
             text if text.starts_with("--") => {
-                return escape(at, Tag::Opaque, "an option that is not known");
+                found.push(escape(at, Tag::Opaque, "an option that is not known"));
             }
             text if text.starts_with('-') && text.len() > 1 => {
                 let row = text[1..].strip_suffix('e');
@@ -29,19 +30,29 @@ pub(super) fn sed(simple: &Simple) -> Option<Escape> {
                     given.extend(words.next());
                 }
                 let letters = row.unwrap_or(&text[1..]);
-                if letters.contains('i') {
-                    return escape(at, Tag::WorkspaceWrite, "it changes files");
+                // What follows `i` is the ending of a copy.
+                let (letters, changes) = match letters.split_once('i') {
+                    Some((before, _)) => (before, true),
+                    None => (letters, false),
+                };
+                if changes {
+                    found.push(escape(at, Tag::WorkspaceWrite, "it changes files"));
                 }
                 if !letters.chars().all(|letter| "nErsuz".contains(letter)) {
-                    return escape(at, Tag::Opaque, "a script that is not seen");
+                    found.push(escape(at, Tag::Opaque, "a script that is not seen"));
                 }
             }
-            _ => first = first.or(Some((at, word))),
+            // An empty word after `-i` is a script for one sed and the ending of a copy for another.
+            _ => first = first.filter(|(_, word): &(usize, &Word)| !word.text().is_empty()).or(Some((at, word))),
         }
     }
     let scripts = if given.is_empty() { first.into_iter().collect() } else { given };
-    let strange = scripts.into_iter().find(|(_, word)| !word.literal().is_some_and(is_plain_sed));
-    strange.and_then(|(at, _)| escape(at, Tag::Opaque, "a script that may write or execute"))
+    let scripts: Vec<(usize, &Word)> = scripts;
+    let strange = scripts.into_iter().filter(|(_, word)| !word.literal().is_some_and(is_plain_sed));
+    found.extend(
+        strange.map(|(at, _)| escape(at, Tag::Opaque, "a script that may write or execute")),
+    );
+    found
 }
 
 fn is_plain_sed(script: &str) -> bool {

@@ -68,9 +68,7 @@ fn program(simple: &Simple, before: &[Simple], tags: &mut BTreeSet<Tag>) {
     {
         tags.insert(Tag::Interactive);
     }
-    if let Some(escape) = escape::of(simple) {
-        tags.insert(escape.tag);
-    }
+    tags.extend(escape::of(simple).into_iter().map(|escape| escape.tag));
     changed(name, simple, tags);
 }
 
@@ -187,7 +185,8 @@ fn asks_for_help(simple: &Simple) -> bool {
     matches!(simple.arguments(), [word] if matches!(word.text(), "--help" | "--version"))
 }
 
-fn is_system_folder(path: &str) -> bool {
+/// Whether a path names a program where systems keep theirs.
+pub(super) fn is_system_folder(path: &str) -> bool {
     let folder = path.rsplit_once('/').map(|(folder, _)| folder);
     matches!(
         folder,

@@ -5,7 +5,8 @@
 //! Must never: take off a wrapper and lose what it would execute.
 
 use super::lower::{Around, Input, Lowering};
-use super::program::{interpreter, is_shell};
+use super::program::{ends_command, interpreter, is_shell};
+use super::tag::is_system_folder;
 use super::{Simple, Word, code};
 use crate::limits::SHELL_CODE_DEPTH_MAX;
 
@@ -28,7 +29,13 @@ pub(super) fn settle(lowering: &mut Lowering, mut simple: Simple, input: Option<
         if simple.words.first().is_some_and(|name| name.literal().is_none()) {
             lowering.opaque("the name of a program is not known");
         }
-        match step(lowering, simple, input) {
+        let name = simple.words.first().map_or("", Word::text);
+        let is_foreign = name.contains('/') && !is_system_folder(name);
+        let step = step(lowering, simple, input);
+        if is_foreign && !matches!(step, Step::Plain(_)) {
+            lowering.opaque("a program in a folder of its own runs another");
+        }
+        match step {
             Step::Again(inner) => simple = inner,
             Step::Plain(simple) => return lowering.push(simple),
             Step::Done => return,
@@ -270,8 +277,9 @@ fn shell(lowering: &mut Lowering, simple: Simple, input: Option<&Input>) -> Step
         let mut options = simple.words[1..at.min(simple.words.len())].iter().map(Word::text);
         options.any(|text| text.starts_with('-') && !text.starts_with("--") && text.contains(flag))
     };
-    if simple.words.iter().any(|word| matches!(word.text(), "--rcfile" | "--init-file")) {
-        lowering.opaque("a shell that reads a file first");
+    let options = simple.words[1..at.min(simple.words.len())].iter().map(Word::text);
+    if let Some(strange) = options.into_iter().find(|text| !is_shell_option(text)) {
+        lowering.opaque(format!("an option of a shell that is not known: `{strange}`"));
     }
     if has('c') {
         let code = simple.words.get(at).cloned();
@@ -298,6 +306,20 @@ fn shell(lowering: &mut Lowering, simple: Simple, input: Option<&Input>) -> Step
             fed_shell(lowering, &simple, &name);
             Step::Plain(simple)
         }
+    }
+}
+
+/// Options of a shell that change neither which code it runs nor where that code begins.
+fn is_shell_option(text: &str) -> bool {
+    let is_setting = text.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+    match text.strip_prefix(['-', '+']) {
+        Some("-login" | "-norc" | "-noprofile" | "-posix" | "-") => true,
+        Some(row) => {
+            let letters = row.strip_suffix(['o', 'O']).unwrap_or(row);
+            letters.chars().all(|letter| "abcefhilmnpsuvxBCEH".contains(letter))
+        }
+        // The value of `-o`.
+        None => is_setting,
     }
 }
 
@@ -360,8 +382,7 @@ fn search(lowering: &mut Lowering, simple: Simple, input: Option<&Input>) -> Ste
             continue;
         }
         let rest = &simple.words[at..];
-        let end =
-            rest.iter().position(|word| matches!(word.text(), ";" | "+")).unwrap_or(rest.len());
+        let end = (0..rest.len()).find(|at| ends_command(rest, *at)).unwrap_or(rest.len());
         let words: Vec<Word> = rest[..end].iter().map(|word| replaced(word, FROM_INPUT)).collect();
         at += end;
         let mut inner = Simple { words, ..simple.clone() };

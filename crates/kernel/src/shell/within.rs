@@ -5,15 +5,22 @@
 //!
 //! Must never: allow from partial knowledge.
 
-use super::path::is_stream;
+use super::path::{is_descriptor, is_stream};
 use super::program::{is_dangerous_variable, is_harmless_variable};
-use super::{Facts, Simple, Word, escape};
+use super::{Facts, Simple, Word, escape, harmless};
 
 /// Whether a command stays within an allowlist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Allowlist {
     /// Every command of it is allowed.
     Inside,
+    /// Every command begins with an allowed prefix, but one goes on with more than is known to be harmless.
+    Beyond {
+        /// The first such command.
+        command: String,
+        /// Which word goes beyond.
+        why: String,
+    },
     /// One is not.
     Outside {
         /// The first command that is not allowed, as far as it is known.
@@ -27,20 +34,61 @@ pub enum Allowlist {
 pub fn within(facts: &Facts, allowed_prefixes: &[&str]) -> Allowlist {
     let prefixes: Vec<Vec<&str>> =
         allowed_prefixes.iter().map(|prefix| prefix.split_whitespace().collect()).collect();
+    let mut commands = facts.commands.iter();
     let refused =
-        facts.commands.iter().find_map(|simple| Some((simple, refusal(simple, &prefixes)?)));
-    match (refused, &facts.opaque) {
-        (Some((simple, why)), _) => Allowlist::Outside { command: simple.to_string(), why },
-        (None, Some(why)) => Allowlist::Outside { command: String::new(), why: why.clone() },
-        (None, None) => Allowlist::Inside,
+        commands.find_map(|simple| Some((simple, refusal(simple, facts, &prefixes)?)));
+    if let Some((simple, why)) = refused {
+        return Allowlist::Outside { command: simple.to_string(), why };
+    }
+    if let Some(why) = &facts.opaque {
+        return Allowlist::Outside { command: String::new(), why: why.clone() };
+    }
+    let beyond = facts.commands.iter().find_map(|simple| {
+        let longest = longest(simple, &prefixes)?;
+        Some((simple, harmless::beyond(simple, &|at| at < longest)?))
+    });
+    match beyond {
+        Some((simple, at)) => {
+            let why = format!("`{}` is not known to be harmless", simple.words[at].text());
+            Allowlist::Beyond { command: simple.to_string(), why }
+        }
+        None => Allowlist::Inside,
     }
 }
 
-fn refusal(simple: &Simple, prefixes: &[Vec<&str>]) -> Option<String> {
-    if let Some(file) = simple.writes.iter().find(|word| !is_stream(word.text())) {
+/// The place of the first word that makes more of a command than its name says and that nobody names.
+pub(crate) fn steering(simple: &Simple, is_named: &dyn Fn(usize) -> bool) -> Option<usize> {
+    let escapes = escape::of(simple).into_iter().map(|escape| escape.at);
+    let first = escapes.filter(|at| !is_named(*at)).min();
+    first.or_else(|| harmless::beyond(simple, is_named))
+}
+
+/// The first file that a redirection writes. The name of a descriptor counts as a file if anything in the text
+/// opens a file for reading: the descriptor may be that file.
+pub(crate) fn writes_file<'a>(simple: &'a Simple, facts: &Facts) -> Option<&'a Word> {
+    let reads = facts.commands.iter().any(|simple| !simple.reads.is_empty());
+    let is_file = |text: &str| !is_stream(text) || (reads && is_descriptor(text));
+    simple.writes.iter().find(|word| is_file(word.text()))
+}
+
+/// The first variable that a command may not set unnamed.
+pub(crate) fn refused_variable(simple: &Simple) -> Option<&str> {
+    let mut names = simple.assigns.iter().map(|(name, _)| name.as_str());
+    names.find(|name| is_refused(name, simple))
+}
+
+/// How many words of a command the longest prefix that fits it has.
+fn longest(simple: &Simple, prefixes: &[Vec<&str>]) -> Option<usize> {
+    let matching =
+        prefixes.iter().filter(|prefix| !prefix.is_empty() && begins(&simple.words, prefix));
+    matching.map(Vec::len).max()
+}
+
+fn refusal(simple: &Simple, facts: &Facts, prefixes: &[Vec<&str>]) -> Option<String> {
+    if let Some(file) = writes_file(simple, facts) {
         return Some(format!("it writes the file `{}`", file.text()));
     }
-    if let Some((name, _)) = simple.assigns.iter().find(|(name, _)| is_refused(name, simple)) {
+    if let Some(name) = refused_variable(simple) {
         return Some(format!("it sets the variable `{name}`"));
     }
     let rights = simple.wrappers.iter().find(|wrapper| !is_transparent(wrapper));
@@ -52,12 +100,10 @@ fn refusal(simple: &Simple, prefixes: &[Vec<&str>]) -> Option<String> {
     if simple.words.is_empty() {
         return None;
     }
-    let matching =
-        prefixes.iter().filter(|prefix| !prefix.is_empty() && begins(&simple.words, prefix));
-    let Some(longest) = matching.map(Vec::len).max() else {
+    let Some(longest) = longest(simple, prefixes) else {
         return Some("it is not in the list of allowed commands".to_owned());
     };
-    let escape = escape::of(simple).filter(|escape| escape.at >= longest);
+    let escape = escape::of(simple).into_iter().find(|escape| escape.at >= longest);
     escape.map(|escape| format!("`{}`: {}", simple.words[escape.at].text(), escape.why))
 }
 

@@ -174,9 +174,15 @@ impl<'a> Scanner<'a> {
         self.out.text.push('$');
         self.out.text.push_str(&self.rest[..=end]);
         self.rest = &self.rest[end + 1..];
-        match inside.strip_prefix('(').and_then(|inside| inside.strip_suffix(')')) {
+        let sum = inside.strip_prefix('(').and_then(|inside| inside.strip_suffix(')'));
+        match sum.filter(|sum| is_balanced(sum)) {
             // A sum can hold substitutions, in the index of an array even unseen ones.
-            Some(sum) => self.collect(sum),
+            Some(sum) => {
+                self.collect(sum);
+                if sum.contains("$(") || sum.contains('`') {
+                    self.out.opaque = Some("a sum over what a command prints");
+                }
+            }
             None => self.out.code.push(inside.to_owned()),
         }
     }
@@ -275,6 +281,20 @@ impl<'a> Scanner<'a> {
             _ => self.out.dynamic = true,
         }
     }
+}
+
+/// Whether no parenthesis closes before it opens: `$((a); (b))` is no sum but two commands.
+fn is_balanced(text: &str) -> bool {
+    let mut depth = 0_usize;
+    for c in text.chars() {
+        match c {
+            '(' => depth += 1,
+            ')' if depth == 0 => return false,
+            ')' => depth -= 1,
+            _ => {}
+        }
+    }
+    depth == 0
 }
 
 /// Where the bracket that opens at the start is closed. Quotes, nested brackets and heredocs are skipped.

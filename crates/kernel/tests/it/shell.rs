@@ -5,6 +5,8 @@
 mod allowlist;
 mod facts;
 mod guard;
+mod harmless;
+mod prefixes;
 mod properties;
 
 use agentry_kernel::danger::{self, Place};

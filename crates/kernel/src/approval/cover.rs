@@ -1,0 +1,118 @@
+//! How much of one command a rule names: what it covers beyond the name of a program.
+//!
+//! A rule for a beginning names the words that it writes out. An expression names the words that stand in it as they
+//! are. What is not named must be harmless.
+//!
+//! Must never: call a word named of which a rule has only a part.
+
+use agentry_agentfile::manifest::approvals::Matcher;
+use agentry_agentfile::scope::{COMMAND, Rule};
+use serde_json::Value;
+
+use super::{Patterns, holds};
+
+/// What a rule says about the words of one command.
+pub(super) struct Cover<'a> {
+    /// How many bytes of the text a rule for a beginning writes out.
+    start: usize,
+    /// How many bytes of the text an expression that has a slash fits, from the first on.
+    fits: usize,
+    /// Texts that the command contains, or expressions for it.
+    pieces: Vec<Piece<'a>>,
+}
+
+enum Piece<'a> {
+    Start(&'a str),
+    Text(&'a str),
+    Expression(&'a str),
+}
+
+impl<'a> Cover<'a> {
+    /// What a rule covers of a command that it fits.
+    pub(super) fn of(patterns: &Patterns, rule: &'a Rule, text: &str) -> Self {
+        let mut cover = Self { start: 0, fits: 0, pieces: Vec::new() };
+        let value = Value::from(text);
+        let mut open: Vec<&Matcher> = rule.when.get(COMMAND).into_iter().collect();
+        while let Some(matcher) = open.pop() {
+            match matcher {
+                matcher if !holds(patterns, matcher, &value) => {}
+                Matcher::StartsWith(start) => {
+                    cover.start = cover.start.max(start.len());
+                    cover.pieces.push(Piece::Start(start));
+                }
+                Matcher::Equals(_) | Matcher::In(_) => cover.start = text.len(),
+                Matcher::Matches(pattern) => {
+                    if pattern.contains('/') {
+                        cover.fits = cover.fits.max(patterns.end(pattern, text).unwrap_or(0));
+                    }
+                    cover.pieces.push(Piece::Expression(pattern));
+                }
+                Matcher::Contains(part) => cover.pieces.extend(part.as_str().map(Piece::Text)),
+                Matcher::ContainsAll(parts) => {
+                    cover.pieces.extend(parts.iter().filter_map(Value::as_str).map(Piece::Text));
+                }
+                Matcher::AnyOf(nested) | Matcher::AllOf(nested) => open.extend(nested),
+            }
+        }
+        cover
+    }
+
+    /// Whether the rule has this text anywhere.
+    pub(super) fn has_text(&self, text: &str) -> bool {
+        self.pieces.iter().any(|piece| match piece {
+            Piece::Start(piece) | Piece::Text(piece) | Piece::Expression(piece) => {
+                piece.contains(text)
+            }
+        })
+    }
+
+    /// Whether the rule names a word: all of it, or an option up to its value.
+    pub(super) fn names(&self, text: &str, (from, to): (usize, usize)) -> bool {
+        let word = &text[from..to];
+        let option = word.split_once('=').filter(|_| word.starts_with('-'));
+        let name = option.map_or(word, |(name, _)| name);
+        let value = from + name.len();
+        let has_name = option.is_some() && (self.start == value || self.start == value + 1);
+        let stands = |piece: &Piece<'_>| match piece {
+            // What it names stands where the command begins.
+            Piece::Start(_) => false,
+            Piece::Text(piece) => stands_in(piece, name),
+            Piece::Expression(pattern) => stands_in(pattern, &escaped(name)),
+        };
+        to <= self.start || has_name || self.pieces.iter().any(stands)
+    }
+
+    /// Whether a word leads to another place than the part of it that the rule has: the name of a program with a
+    /// slash that the rule does not have, or a path that goes up again.
+    pub(super) fn leaves(&self, text: &str, (from, to): (usize, usize)) -> bool {
+        let covered = if from == 0 { self.start.max(self.fits) } else { self.start };
+        if covered >= to || (covered <= from && from > 0) {
+            return false;
+        }
+        let goes_up = text[from..to].split('/').any(|part| part.trim_matches('\'') == "..");
+        goes_up || (from == 0 && text.get(covered..to).is_none_or(|rest| rest.contains('/')))
+    }
+}
+
+/// Whether a piece has a word by itself, not as a part of another.
+fn stands_in(piece: &str, word: &str) -> bool {
+    let is_edge = |c: char| c.is_whitespace() || "|()^$=:".contains(c);
+    !word.is_empty()
+        && piece.match_indices(word).any(|(at, _)| {
+            let before = piece[..at].chars().next_back();
+            let after = piece[at + word.len()..].chars().next();
+            before.is_none_or(is_edge) && after.is_none_or(is_edge)
+        })
+}
+
+/// A word as an expression has it when it means just that word.
+fn escaped(word: &str) -> String {
+    let mut text = String::with_capacity(word.len());
+    for c in word.chars() {
+        if r".*+?()[]{}|^$\".contains(c) {
+            text.push('\\');
+        }
+        text.push(c);
+    }
+    text
+}

@@ -1,0 +1,276 @@
+//! What a prefix rule covers of a command that can execute other programs or write files: a table of its
+//! harmless options, subcommands and operands.
+//!
+//! An option is harmless if it neither executes a program, nor writes a file, nor reads options from elsewhere.
+//! Only complete names count: a shortened long option is not in the table, so a person is asked.
+//!
+//! Must never: call a word harmless that the row of its command does not list.
+
+mod build;
+mod files;
+mod git;
+mod network;
+mod programs;
+mod row;
+
+use super::path::{Where, place};
+use super::program::tests_of_find;
+use super::{Simple, Word};
+
+pub use row::{Dashes, Operands, Row, Style};
+
+/// The whole table.
+pub fn rows() -> impl Iterator<Item = &'static Row> {
+    [files::ROWS, git::ROWS, network::ROWS, build::ROWS, programs::ROWS].into_iter().flatten()
+}
+
+/// The place of the first word that goes beyond what is harmless and that the rule does not name itself.
+/// Nothing for a command that is not in the table.
+pub(crate) fn beyond(simple: &Simple, is_named: &dyn Fn(usize) -> bool) -> Option<usize> {
+    let (key, row) = row_of(simple.program()?)?;
+    if matches!(simple.arguments(), [word] if matches!(word.literal(), Some("--help" | "--version")))
+    {
+        return None;
+    }
+    let words = match key {
+        "find" => tests_of_find(simple).into_iter().map(|(at, _)| at).collect(),
+        _ => (1..simple.words.len()).collect(),
+    };
+    let key = key.to_owned();
+    let walk =
+        Walk { simple, is_named, words, at: 0, key, row, operands: 0, met: false, ended: false };
+    walk.through()
+}
+
+/// The row of a program: by its name, without its version, or without the `g` of the GNU programs on macOS.
+fn row_of(name: &str) -> Option<(&'static str, &'static Row)> {
+    let bare = name.split('.').next().unwrap_or(name);
+    let bare = bare.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-');
+    let gnu = bare.strip_prefix('g').unwrap_or(bare);
+    [name, bare, gnu].into_iter().find_map(exact)
+}
+
+fn exact(name: &str) -> Option<(&'static str, &'static Row)> {
+    rows().find_map(|row| {
+        let known = row.names.iter().find(|known| **known == name)?;
+        Some((*known, row))
+    })
+}
+
+/// What is to be done with the word at hand.
+enum Step {
+    /// It and the words that belong to it are harmless.
+    Next(usize),
+    /// The rest belongs to a program that the rule names, or that is judged by itself.
+    Over,
+    /// The table does not know it.
+    Unknown,
+}
+
+/// The words of one command, read from left to right.
+struct Walk<'a> {
+    simple: &'a Simple,
+    is_named: &'a dyn Fn(usize) -> bool,
+    /// The places of the words that are looked at.
+    words: Vec<usize>,
+    at: usize,
+    /// The command and its subcommands so far.
+    key: String,
+    row: &'static Row,
+    /// How many operands the row has had.
+    operands: usize,
+    /// Whether one of the words that the row needs was there.
+    met: bool,
+    /// Whether `--` ended the options.
+    ended: bool,
+}
+
+impl<'a> Walk<'a> {
+    fn through(mut self) -> Option<usize> {
+        while let Some(place) = self.words.get(self.at).copied() {
+            match self.step(place) {
+                Step::Next(count) => self.at += count,
+                Step::Over => return None,
+                Step::Unknown if (self.is_named)(place) => self.at += 1,
+                Step::Unknown => return Some(place),
+            }
+        }
+        let lacks = !self.row.needs.is_empty() && !self.met;
+        let mut unnamed = self.words.iter().rev().filter(|place| !(self.is_named)(**place));
+        unnamed.next().copied().filter(|_| lacks)
+    }
+
+    fn step(&mut self, place: usize) -> Step {
+        let simple = self.simple;
+        let word = &simple.words[place];
+        let text = word.text();
+        let is_option = text.len() > 1 && text.starts_with('-');
+        match self.ended {
+            false if may_be_option(word) => Step::Unknown,
+            false if text == "--" => {
+                self.ended = true;
+                match self.row.dashes {
+                    Dashes::Operands => Step::Next(1),
+                    Dashes::Program => Step::Over,
+                }
+            }
+            false if is_option => self.option(text).map_or(Step::Unknown, Step::Next),
+            false if self.is_bundle() => self.bundle(text).map_or(Step::Unknown, Step::Next),
+            _ => self.operand(word, place),
+        }
+    }
+
+    /// How many words a harmless option takes.
+    fn option(&mut self, text: &str) -> Option<usize> {
+        if let Some(count) = self.phrase(self.row.needs) {
+            self.met = true;
+            return Some(count);
+        }
+        let known = self.phrase(self.row.phrases).or_else(|| self.long(text));
+        known.or_else(|| match self.row.style {
+            Style::Getopt | Style::Bundle if !text.starts_with("--") => self.letters(&text[1..]),
+            Style::Words if !text.starts_with("--") => self.joined(&text[1..]),
+            Style::Getopt | Style::Bundle | Style::Words => None,
+        })
+    }
+
+    /// Exact words that stand here.
+    fn phrase(&self, phrases: &[&str]) -> Option<usize> {
+        phrases.iter().find_map(|phrase| {
+            let wanted: Vec<&str> = phrase.split(' ').collect();
+            let places = self.words.get(self.at..self.at + wanted.len())?;
+            let fits = places.iter().zip(&wanted).all(|(place, wanted)| {
+                self.simple.words[*place].literal() == Some(*wanted)
+            });
+            fits.then_some(wanted.len())
+        })
+    }
+
+    /// A whole word: `--name`, `--name=value`, `--name value`.
+    fn long(&self, text: &str) -> Option<usize> {
+        let (name, value) = match text.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (text, None),
+        };
+        let mut listed = self.row.long.split_whitespace();
+        let takes = listed.find_map(|entry| {
+            entry.strip_prefix(name).filter(|takes| matches!(*takes, "" | "=" | "[=]"))
+        })?;
+        match (takes, value) {
+            ("" | "[=]", None) => Some(1),
+            ("=" | "[=]", Some(value)) => self.is_value(value).then_some(1),
+            ("=", None) => self.next_value(),
+            _ => None,
+        }
+    }
+
+    /// A row of letters after one dash; one that takes a value ends the row.
+    fn letters(&self, text: &str) -> Option<usize> {
+        let mut rest = text.chars();
+        while let Some(letter) = rest.next() {
+            match takes(self.row.short, letter)? {
+                Takes::Nothing => {}
+                Takes::Value if rest.as_str().is_empty() => return self.next_value(),
+                Takes::Value | Takes::Joined => return self.is_value(rest.as_str()).then_some(1),
+            }
+        }
+        Some(1)
+    }
+
+    /// One letter with a value, where a dash begins a whole word: `-O2`, `-I include`.
+    fn joined(&self, text: &str) -> Option<usize> {
+        let letter = text.chars().next()?;
+        match takes(self.row.short, letter)? {
+            Takes::Nothing => None,
+            Takes::Value if text.len() == letter.len_utf8() => self.next_value(),
+            Takes::Value | Takes::Joined => self.is_value(&text[letter.len_utf8()..]).then_some(1),
+        }
+    }
+
+    /// Whether the first word is a row of letters without a dash, as `tar` takes it.
+    fn is_bundle(&self) -> bool {
+        self.row.style == Style::Bundle && self.at == 0
+    }
+
+    /// Letters without a dash; the values follow one after the other, so only the last may have one.
+    fn bundle(&self, text: &str) -> Option<usize> {
+        let last = text.chars().next_back()?;
+        let before = &text[..text.len() - last.len_utf8()];
+        let is_flag = |letter| matches!(takes(self.row.short, letter), Some(Takes::Nothing));
+        before.chars().all(is_flag).then(|| self.letters(&text[before.len()..]))?
+    }
+
+    /// The value in the next word: it must be there, and be known.
+    fn next_value(&self) -> Option<usize> {
+        let place = *self.words.get(self.at + 1)?;
+        self.simple.words[place].literal().filter(|value| self.is_value(value)).map(|_| 2)
+    }
+
+    fn is_value(&self, value: &str) -> bool {
+        !self.row.values_without.iter().any(|part| value.contains(part))
+    }
+
+    fn operand(&mut self, word: &'a Word, at: usize) -> Step {
+        self.operands += 1;
+        let next = |fits: bool| if fits { Step::Next(1) } else { Step::Unknown };
+        match self.row.operands {
+            Operands::Any => Step::Next(1),
+            // A pattern may come to several words.
+            Operands::UpTo(max) => next(self.operands <= max && word.literal().is_some()),
+            Operands::Without(parts) => {
+                next(word.literal().is_some_and(|text| !parts.iter().any(|part| text.contains(part))))
+            }
+            Operands::Starting(start) => {
+                next(word.literal().is_some_and(|text| text.starts_with(start)))
+            }
+            Operands::Below => next(
+                word.literal().is_some()
+                    && place(word, self.simple.dir.as_ref()) != Where::Elsewhere,
+            ),
+            Operands::Followed => Step::Over,
+            Operands::Program if (self.is_named)(at) => Step::Over,
+            Operands::Program => Step::Unknown,
+            Operands::Subcommand => self.enter(word, at),
+        }
+    }
+
+    /// Goes on with the row of a subcommand. One without a row has nothing harmless.
+    fn enter(&mut self, word: &Word, at: usize) -> Step {
+        self.key = format!("{} {}", self.key, word.text());
+        let known = exact(&self.key).map(|(_, row)| row).filter(|_| word.literal().is_some());
+        self.row = known.unwrap_or(&Row::NOTHING);
+        self.operands = 0;
+        if known.is_some() || (self.is_named)(at) { Step::Next(1) } else { Step::Unknown }
+    }
+}
+
+/// Whether a word that is not known could come out as an option: it has no text of its own in front.
+pub(super) fn may_be_option(word: &Word) -> bool {
+    let text = word.text();
+    word.literal().is_none()
+        && (text.contains(['$', '`']) && !text.starts_with(['/', '.'])
+            || text.starts_with(['*', '?', '[', '{', '-', '<', '+', '@', '!']))
+}
+
+/// What an option of one letter takes.
+#[derive(Clone, Copy)]
+enum Takes {
+    Nothing,
+    /// A value, joined or in the next word.
+    Value,
+    /// A value only if it is joined.
+    Joined,
+}
+
+/// Reads letters as `getopt` writes them; `#` stands for every digit.
+fn takes(letters: &str, letter: char) -> Option<Takes> {
+    let listed = if letter.is_ascii_digit() { '#' } else { letter };
+    let listed = if letters.contains(letter) { letter } else { listed };
+    let at = letters.find(listed).filter(|_| !matches!(letter, ':' | ' ' | '#'))?;
+    let after = &letters[at + listed.len_utf8()..];
+    Some(match (after.starts_with("::"), after.starts_with(':')) {
+        (true, _) => Takes::Joined,
+        (false, true) => Takes::Value,
+        (false, false) => Takes::Nothing,
+    })
+}
