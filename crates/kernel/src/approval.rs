@@ -371,7 +371,12 @@ impl<'a> Shell<'a, '_> {
     }
 
     /// Why a rule that fits the text does not allow it.
-    fn but(&self, rule: &Rule, parts: &Result<Vec<Part>, String>, open: &[(&Part, Value)]) -> String {
+    fn but(
+        &self,
+        rule: &Rule,
+        parts: &Result<Vec<Part>, String>,
+        open: &[(&Part, Value)],
+    ) -> String {
         let why = match (parts, open.first()) {
             (Err(why), _) => format!("the command is not fully understood ({why})"),
             (Ok(_), Some((part, _))) => self.bar(rule, part).unwrap_or_else(|| {

@@ -90,7 +90,10 @@ impl<'a> Cover<'a> {
             return false;
         }
         let goes_up = text[from..to].split('/').any(|part| part.trim_matches('\'') == "..");
-        goes_up || (from == 0 && text.get(covered..to).is_none_or(|rest| rest.contains('/')))
+        // A rule that ends with a slash is for a folder, and what is below it.
+        let is_folder = text.get(..covered).is_some_and(|start| start.ends_with('/'));
+        let rest = text.get(covered..to).unwrap_or("/");
+        goes_up || (from == 0 && !is_folder && rest.contains('/'))
     }
 }
 

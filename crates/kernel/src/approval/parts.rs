@@ -43,7 +43,8 @@ impl Part {
             let word = &self.text[word.0..word.1];
             return Some(format!("`{word}` goes on to another place than the rule names"));
         }
-        let is_named = |at: usize| self.places.get(at).is_some_and(|place| cover.names(&self.text, *place));
+        let is_named =
+            |at: usize| self.places.get(at).is_some_and(|place| cover.names(&self.text, *place));
         let word = simple.words.get(shell::steering(simple, &is_named)?)?.text();
         Some(format!("`{word}` makes more of `{}` than the rule names", self.text))
     }

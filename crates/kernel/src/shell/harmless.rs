@@ -24,8 +24,13 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
     [files::ROWS, git::ROWS, network::ROWS, build::ROWS, programs::ROWS].into_iter().flatten()
 }
 
-/// The place of the first word that goes beyond what is harmless and that the rule does not name itself.
-/// Nothing for a command that is not in the table.
+/// Whether the table has a program.
+pub(super) fn is_listed(simple: &Simple) -> bool {
+    simple.program().and_then(row_of).is_some()
+}
+
+/// The place of the first word that goes beyond what is harmless and that the rule does not name itself; the place of
+/// the name if the command takes its commands from its input. Nothing for a command that is not in the table.
 pub(crate) fn beyond(simple: &Simple, is_named: &dyn Fn(usize) -> bool) -> Option<usize> {
     let (key, row) = row_of(simple.program()?)?;
     if matches!(simple.arguments(), [word] if matches!(word.literal(), Some("--help" | "--version")))
@@ -95,6 +100,14 @@ impl<'a> Walk<'a> {
                 Step::Unknown => return Some(place),
             }
         }
+        let is_bare = match self.row.operands {
+            Operands::Program => !self.met,
+            Operands::Nothing => self.words.is_empty(),
+            _ => false,
+        };
+        if is_bare {
+            return Some(0);
+        }
         let lacks = !self.row.needs.is_empty() && !self.met;
         let mut unnamed = self.words.iter().rev().filter(|place| !(self.is_named)(**place));
         unnamed.next().copied().filter(|_| lacks)
@@ -107,16 +120,21 @@ impl<'a> Walk<'a> {
         let is_option = text.len() > 1 && text.starts_with('-');
         match self.ended {
             false if may_be_option(word) => Step::Unknown,
-            false if text == "--" => {
-                self.ended = true;
-                match self.row.dashes {
-                    Dashes::Operands => Step::Next(1),
-                    Dashes::Program => Step::Over,
-                }
-            }
+            false if text == "--" => self.dashes(),
             false if is_option => self.option(text).map_or(Step::Unknown, Step::Next),
             false if self.is_bundle() => self.bundle(text).map_or(Step::Unknown, Step::Next),
             _ => self.operand(word, place),
+        }
+    }
+
+    fn dashes(&mut self) -> Step {
+        if let Some(count) = self.phrase(self.row.phrases) {
+            return Step::Next(count);
+        }
+        self.ended = true;
+        match self.row.dashes {
+            Dashes::Operands => Step::Next(1),
+            Dashes::Program => Step::Over,
         }
     }
 
@@ -139,9 +157,10 @@ impl<'a> Walk<'a> {
         phrases.iter().find_map(|phrase| {
             let wanted: Vec<&str> = phrase.split(' ').collect();
             let places = self.words.get(self.at..self.at + wanted.len())?;
-            let fits = places.iter().zip(&wanted).all(|(place, wanted)| {
-                self.simple.words[*place].literal() == Some(*wanted)
-            });
+            let fits = places
+                .iter()
+                .zip(&wanted)
+                .all(|(place, wanted)| self.simple.words[*place].literal() == Some(*wanted));
             fits.then_some(wanted.len())
         })
     }
@@ -215,11 +234,12 @@ impl<'a> Walk<'a> {
         let next = |fits: bool| if fits { Step::Next(1) } else { Step::Unknown };
         match self.row.operands {
             Operands::Any => Step::Next(1),
+            Operands::Nothing => Step::Unknown,
             // A pattern may come to several words.
             Operands::UpTo(max) => next(self.operands <= max && word.literal().is_some()),
-            Operands::Without(parts) => {
-                next(word.literal().is_some_and(|text| !parts.iter().any(|part| text.contains(part))))
-            }
+            Operands::Without(parts) => next(
+                word.literal().is_some_and(|text| !parts.iter().any(|part| text.contains(part))),
+            ),
             Operands::Starting(start) => {
                 next(word.literal().is_some_and(|text| text.starts_with(start)))
             }

@@ -6,8 +6,9 @@
 
 use brush_parser::ast;
 use brush_parser::ast::{
-    AndOr, AssignmentName, AssignmentValue, BinaryPredicate, Command, CommandPrefixOrSuffixItem as Item,
-    CompoundCommand, CompoundList, ExtendedTestExpr, SourceLocation,
+    AndOr, AssignmentName, AssignmentValue, BinaryPredicate, Command,
+    CommandPrefixOrSuffixItem as Item, CompoundCommand, CompoundList, ExtendedTestExpr,
+    SourceLocation,
 };
 
 use super::parse::{Parsed, parse};
@@ -85,8 +86,12 @@ impl Lowering {
             name => name.is_some_and(|name| reads.contains(&name)),
         };
         let executable = |word: &Word| word.text().contains("$(") || word.text().contains('`');
-        let values: Vec<&Word> =
-            self.commands.iter().flat_map(|simple| &simple.assigns).map(|(_, value)| value).collect();
+        let values: Vec<&Word> = self
+            .commands
+            .iter()
+            .flat_map(|simple| &simple.assigns)
+            .map(|(_, value)| value)
+            .collect();
         let holds = values.iter().any(|value| value.literal().is_some() && executable(value));
         // What a substitution prints may be such a text too.
         let made = values.iter().any(|value| value.literal().is_none() && executable(value));

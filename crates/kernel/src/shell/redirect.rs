@@ -71,7 +71,9 @@ impl Lowering {
             !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || c == '-');
         match kind {
             // Such a name is no file: the shell connects to a host.
-            IoFileRedirectKind::Read if text.starts_with("/dev/tcp/") || text.starts_with("/dev/udp/") => {
+            IoFileRedirectKind::Read
+                if text.starts_with("/dev/tcp/") || text.starts_with("/dev/udp/") =>
+            {
                 simple.writes.push(word);
             }
             IoFileRedirectKind::Read => simple.reads.push(word),

@@ -43,7 +43,11 @@ pub(super) fn sed(simple: &Simple) -> Vec<Escape> {
                 }
             }
             // An empty word after `-i` is a script for one sed and the ending of a copy for another.
-            _ => first = first.filter(|(_, word): &(usize, &Word)| !word.text().is_empty()).or(Some((at, word))),
+            _ => {
+                first = first
+                    .filter(|(_, word): &(usize, &Word)| !word.text().is_empty())
+                    .or(Some((at, word)))
+            }
         }
     }
     let scripts = if given.is_empty() { first.into_iter().collect() } else { given };

@@ -313,7 +313,7 @@ fn shell(lowering: &mut Lowering, simple: Simple, input: Option<&Input>) -> Step
 fn is_shell_option(text: &str) -> bool {
     let is_setting = text.chars().all(|c| c.is_ascii_lowercase() || c == '_');
     match text.strip_prefix(['-', '+']) {
-        Some("-login" | "-norc" | "-noprofile" | "-posix" | "-") => true,
+        Some("-login" | "-norc" | "-noprofile" | "-posix" | "-version" | "-help" | "-") => true,
         Some(row) => {
             let letters = row.strip_suffix(['o', 'O']).unwrap_or(row);
             letters.chars().all(|letter| "abcefhilmnpsuvxBCEH".contains(letter))

@@ -35,8 +35,7 @@ pub fn within(facts: &Facts, allowed_prefixes: &[&str]) -> Allowlist {
     let prefixes: Vec<Vec<&str>> =
         allowed_prefixes.iter().map(|prefix| prefix.split_whitespace().collect()).collect();
     let mut commands = facts.commands.iter();
-    let refused =
-        commands.find_map(|simple| Some((simple, refusal(simple, facts, &prefixes)?)));
+    let refused = commands.find_map(|simple| Some((simple, refusal(simple, facts, &prefixes)?)));
     if let Some((simple, why)) = refused {
         return Allowlist::Outside { command: simple.to_string(), why };
     }
@@ -58,9 +57,10 @@ pub fn within(facts: &Facts, allowed_prefixes: &[&str]) -> Allowlist {
 
 /// The place of the first word that makes more of a command than its name says and that nobody names.
 pub(crate) fn steering(simple: &Simple, is_named: &dyn Fn(usize) -> bool) -> Option<usize> {
-    let escapes = escape::of(simple).into_iter().map(|escape| escape.at);
-    let first = escapes.filter(|at| !is_named(*at)).min();
-    first.or_else(|| harmless::beyond(simple, is_named))
+    match harmless::is_listed(simple) {
+        true => harmless::beyond(simple, is_named),
+        false => escape::of(simple).into_iter().map(|escape| escape.at).find(|at| !is_named(*at)),
+    }
 }
 
 /// The first file that a redirection writes. The name of a descriptor counts as a file if anything in the text
@@ -103,6 +103,8 @@ fn refusal(simple: &Simple, facts: &Facts, prefixes: &[Vec<&str>]) -> Option<Str
     let Some(longest) = longest(simple, prefixes) else {
         return Some("it is not in the list of allowed commands".to_owned());
     };
+    // What the table knows to be harmless is no escape.
+    steering(simple, &|at| at < longest)?;
     let escape = escape::of(simple).into_iter().find(|escape| escape.at >= longest);
     escape.map(|escape| format!("`{}`: {}", simple.words[escape.at].text(), escape.why))
 }

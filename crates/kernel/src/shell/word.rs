@@ -200,6 +200,9 @@ impl<'a> Scanner<'a> {
         if inside.starts_with('!') || inside.ends_with("@P") {
             self.out.opaque = Some("a variable that names or holds another expansion");
         }
+        if open == '[' && (inside.contains("$(") || inside.contains('`')) {
+            self.out.opaque = Some("a sum over what a command prints");
+        }
         self.collect(inside);
     }
 

@@ -119,14 +119,14 @@ pub(super) const ROWS: &[Row] = &[
         ..Row::NOTHING
     },
     Row {
-        names: &["npm test", "npm t", "npm run", "npm run-script", "npm ls", "npm list", "npm view", "npm outdated", "npm audit", "npm why", "pnpm test", "pnpm run", "pnpm ls", "pnpm list",
+        names: &["npm test", "npm t", "npm run", "npm run-script", "npm ls", "npm list", "npm view", "npm outdated", "npm why", "pnpm test", "pnpm run", "pnpm ls", "pnpm list",
             "pnpm outdated", "yarn test", "yarn run", "yarn list", "yarn outdated"],
         short: "sag",
         long: "--silent --json --all --long --parseable --if-present --workspaces --workspace= --global --depth=",
         operands: Operands::Any,
         dashes: Dashes::Program,
         allowed: &["npm test", "npm run build", "npm run test -- --watch", "npm ls --depth=0", "yarn test"],
-        asked: &["npm run build --script-shell=x", "npm run build --script-shell x", "npm test --node-options=x", "npm test --prefix=d", "npm run x --shell=x", "npm audit --fix", "npm test -C d",
+        asked: &["npm run build --script-shell=x", "npm run build --script-shell x", "npm test --node-options=x", "npm test --prefix=d", "npm run x --shell=x", "npm audit fix", "npm audit", "npm test -C d",
             "npm ls --userconfig=x", "npm test --ignore-scripts=false", "npm view --viewer x a", "npm run --scripts-prepend-node-path=x a"],
         ..Row::NOTHING
     },
@@ -134,7 +134,7 @@ pub(super) const ROWS: &[Row] = &[
         names: &["pip"],
         short: "V",
         operands: Operands::Subcommand,
-        allowed: &["pip3 --version", "pip -V"],
+        allowed: &["pip3 --version", "pip -V", "pip --version"],
         asked: &["pip install a", "pip install -r x", "pip3 install .", "pip download a", "pip --python x list", "pip --log F list", "pip config set a b", "pip --config=x list", "pip wheel a",
             "pip config edit --editor x", "pip --proxy x list", "pip uninstall a", "pip cache purge"],
         ..Row::NOTHING
@@ -162,7 +162,7 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         names: &["eslint", "prettier", "tsc", "mypy", "ruff", "black", "flake8", "jest", "vitest"],
         short: "hq",
-        long: "--check --noEmit --quiet --pretty --strict --list-different --color --no-color --version --silent --verbose --ci --coverage=false",
+        long: "--check --noEmit --quiet --pretty --strict --list-different --color --no-color --version --silent --verbose --ci",
         operands: Operands::Any,
         allowed: &["eslint src", "tsc --noEmit", "black --check .", "ruff check src"],
         asked: &["eslint --fix src", "eslint -c x src", "eslint --config x src", "eslint --rulesdir d src", "eslint -o F src", "eslint --resolve-plugins-relative-to d src", "eslint -f ./x src",

@@ -16,7 +16,7 @@ pub(super) const ROWS: &[Row] = &[
                --month-sort --numeric-sort --random-sort --reverse --version-sort --check[=] --merge --stable --unique --zero-terminated \
                --key= --field-separator= --parallel= --buffer-size= --batch-size= --debug",
         operands: Operands::Any,
-        allowed: &["sort a", "sort -u -k2,2n a b", "sort -rn", "sort -t: -k 3 a", "sort --key=2 --reverse a", "sort -- -o"],
+        allowed: &["sort a", "sort -u -k2,2n a b", "sort -rn", "sort -t: -k 3 a", "sort --key=2 --reverse a", "sort -- -x"],
         asked: &["sort -o a b", "sort -uo a b", "sort -oF a", "sort --output=F a", "sort --o=F a", "sort --out F", "sort --compress-program=x a",
             "sort --comp x a", "sort -T /x a", "sort --files0-from=x", "sort *", "sort -k $X a"],
         ..Row::NOTHING
@@ -349,7 +349,7 @@ pub(super) const ROWS: &[Row] = &[
         long: "-a -b -c -d -e -f -g -h -k -p -r -s -t -u -w -x -G -L -N -O -S -z -n -o -eq -ne -lt -le -gt -ge -nt -ot -ef",
         style: Style::Words,
         operands: Operands::Without(&["[$", "[`", "$(", "`"]),
-        allowed: &["test -f a", "[ a = b ]", "test 1 -lt 2", "[ -n x -a -d y ]"],
+        allowed: &["test -f a", "test a = b", "test 1 -lt 2", "test -n x -a -d y"],
         asked: &["test -v 'a[$(x)]'", "[ -v 'a[$(x)]' ]", "test -R 'a[$(x)]'", "[ 'a[$(x)]' -eq 1 ]", "test -v x"],
         ..Row::NOTHING
     },

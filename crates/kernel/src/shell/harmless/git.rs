@@ -274,7 +274,7 @@ pub(super) const ROWS: &[Row] = &[
         short: "q",
         long: "--quiet --cached",
         operands: Operands::Subcommand,
-        allowed: &["git submodule", "git submodule -q", "git worktree --help"],
+        allowed: &["git submodule", "git submodule -q"],
         asked: &["git submodule foreach x", "git submodule -q foreach x", "git submodule --quiet foreach x", "git submodule foreach --recursive x", "git submodule add ext::x", "git submodule update --init",
             "git submodule update --remote", "git bisect run x", "git bisect view", "git bisect visualize", "git bisect start --term-new=x", "git bundle create F HEAD", "git worktree add ../x", "git worktree remove x",
             "git submodule set-url a b", "git submodule deinit x", "git submodule absorbgitdirs"],

@@ -63,6 +63,8 @@ pub enum Style {
 pub enum Operands {
     /// All: they are read.
     Any,
+    /// None, and without any argument it takes commands from its input.
+    Nothing,
     /// So many; one more would be written.
     UpTo(usize),
     /// Those that contain none of these texts.

@@ -15,7 +15,7 @@ fn rules(starts: &[&str]) -> Vec<Rule> {
     let one = |(at, start): (usize, &&str)| {
         json!({
             "subject": "bash", "allow": true, "when": {"command": {"startsWith": start}},
-            "origin": {"file": "AGENT.md", "line": at + 1, "column": 1},
+            "origin": format!("AGENT.md:{}:1", at + 1),
         })
     };
     let list: Vec<_> = starts.iter().enumerate().map(one).collect();
@@ -48,7 +48,8 @@ fn every_row_has_examples_that_come_out_as_written() {
             // Subcommands are tried under the rule for the whole program.
             let program = example.split(' ').next().expect("a program");
             let named = name_of(row, example);
-            for start in [program, named].into_iter().filter(|start| example.starts_with(start)) {
+            let is_start = |start: &&str| format!("{example} ").starts_with(&format!("{start} "));
+            for start in [program, named].into_iter().filter(is_start) {
                 if is_allowed(&[start], example) != (expected, expected) {
                     wrong.push(format!("{start}: {example}: {:?}", is_allowed(&[start], example)));
                 }
@@ -92,7 +93,9 @@ fn nothing_shortened_is_in_the_table() {
 #[test]
 fn an_option_or_subcommand_that_nobody_knows_is_asked_under_every_name() {
     for name in rows().flat_map(|row| row.names) {
-        for unknown in ["--frobnicate", "--frobnicate=x", "-\u{e4}", "--help --frobnicate", "$X", "*"] {
+        for unknown in
+            ["--frobnicate", "--frobnicate=x", "-\u{e4}", "--help --frobnicate", "$X", "*"]
+        {
             let command = format!("{name} {unknown}");
             assert_ne!(is_allowed(&[name], &command).0, true, "{command}");
             assert_ne!(is_allowed(&[name], &command).1, true, "{command}");
@@ -131,7 +134,18 @@ fn options(row: &Row) -> Vec<(String, String)> {
 }
 
 /// Words that no row has as an option.
-const STRANGE: &[&str] = &["--frob", "--frob=x", "--o=F", "-\u{e4}", "-\u{fc}x", "--exec-frob", "-$X", "$X", "*", "--=x"];
+const STRANGE: &[&str] = &[
+    "--frob",
+    "--frob=x",
+    "--o=F",
+    "-\u{e4}",
+    "-\u{fc}x",
+    "--exec-frob",
+    "-$X",
+    "$X",
+    "*",
+    "--=x",
+];
 
 fn table() -> Vec<&'static Row> {
     let has_options = |row: &&'static Row| !row.long.is_empty() && row.needs.is_empty();
