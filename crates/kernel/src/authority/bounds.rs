@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::Authority;
 use crate::access::{ToolAnswer, bounds_allow, pattern_matches};
 use crate::request;
-use crate::shell;
+use crate::shell::{self, Simple, Word};
 
 /// The pattern that every name fits.
 const EVERYTHING: &str = "*";
@@ -126,8 +126,22 @@ fn granted_command<'a>(bounds: &'a Bounds, call: &ToolCall) -> Option<&'a Traced
             && simple.reads.is_empty()
             && simple.words.iter().all(|word| word.literal().is_some());
         let text = simple.to_string();
-        let found = bounds.exec.iter().find(|one| plain && pattern_matches(&one.name, &text))?;
+        let fits = |pattern: &str| pattern_matches(pattern, &text) && covers(pattern, simple);
+        let found = bounds.exec.iter().find(|one| plain && fits(&one.name))?;
         first = first.or(Some(found));
     }
     first
+}
+
+/// Whether a pattern speaks for a command that it fits: what stands before its first `*` or `?` is named, and the
+/// rest is harmless.
+fn covers(pattern: &str, simple: &Simple) -> bool {
+    let start = pattern.find(['*', '?']).unwrap_or(pattern.len());
+    let end = |at: usize| {
+        let words = simple.words.iter().take(at + 1).map(|word| word.text().len() + 1);
+        words.sum::<usize>().saturating_sub(1)
+    };
+    let name = simple.words.first().map_or("", Word::text);
+    let is_named = |at: usize| end(at) <= start;
+    (is_named(0) || !name.contains('/')) && shell::steering(simple, &is_named).is_none()
 }

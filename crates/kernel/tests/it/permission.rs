@@ -161,6 +161,9 @@ fn a_granted_command_carries_nothing_beside_it() {
         (&["git *"][..], "git status"),
         (&["git *"], "git status && git log"),
         (&["git *", "ls"], "ls; git log"),
+        (&["git rebase -x *"], "git rebase -x ls"),
+        (&["./run*"], "./run"),
+        (&["python3 a.py*"], "python3 a.py -c x"),
         (&["git status; rm x"], " git status; rm x "),
         (&["cat a > b"], "cat a > b"),
     ] {
@@ -175,6 +178,15 @@ fn a_granted_command_carries_nothing_beside_it() {
         (&["git *"], "git $x"),
         (&["ls"], "ls -la"),
         (&["ls*"], "ls (("),
+        (&["ls*"], "ls/../run.sh"),
+        (&["ls*"], "ls/evil.sh"),
+        (&["git *"], "git rebase -x ls HEAD~1"),
+        (&["git *"], "git rebase -xls HEAD~1"),
+        (&["git rebase *"], "git rebase -qx ls HEAD~1"),
+        (&["sort *"], "sort --o=F a"),
+        (&["python3 *"], "python3 a.py"),
+        (&["git rebase -x*"], "git rebase -xls"),
+        (&["*"], "> F"),
     ] {
         assert_eq!(verdict(patterns, command), Verdict::Ask, "{patterns:?} {command}");
     }
