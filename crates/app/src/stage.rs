@@ -209,7 +209,10 @@ impl Desk {
             writeln!(out, "  why: {} ({rule})", asked::shown(&finding.why))?;
         }
         if let Some(changed) = approval.facts.changed() {
-            writeln!(out, "  changed since it was allowed:\n{}", escaped(&changed))?;
+            writeln!(out, "  changed since it was allowed:")?;
+            for line in changed.lines() {
+                writeln!(out, "  {}", asked::shown(line))?;
+            }
         }
         if let Some(diff) = self.preview(approval) {
             writeln!(out, "{}", asked::shown(&diff))?;

@@ -135,7 +135,7 @@ fn write_one(out: &mut dyn Write, row: &ApprovalRow) -> std::io::Result<()> {
         writeln!(out, "  why: {} ({rule})", asked::shown(&finding.why))?;
     }
     for line in approval.facts.changed().unwrap_or_default().lines() {
-        writeln!(out, "  {}", escaped(line))?;
+        writeln!(out, "  {}", asked::shown(line))?;
     }
     Ok(())
 }

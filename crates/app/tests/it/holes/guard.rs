@@ -25,9 +25,9 @@ fn planted_repository(story: &Story, directory: &str) -> String {
 fn visit(story: &Story, directory: &str) {
     let directory = story.path(directory);
     if directory.is_dir() {
-        let status =
-            Command::new("git").args(["-c", "safe.directory=*", "status"]).current_dir(directory);
-        drop(status.env("HOME", story.home("")).output().expect("git runs"));
+        let mut git = Command::new("git");
+        git.args(["-c", "safe.directory=*", "status"]).current_dir(directory);
+        drop(git.env("HOME", story.home("")).output().expect("git runs"));
     }
     assert!(!story.path("OUT").exists(), "a planted program ran on the host");
 }
