@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::config::Settings;
 use crate::config::said::Said;
 use crate::diagnostic::{Code, Findings, Text};
-use crate::manifest::config::{Sandbox, SandboxLevel, SandboxProfile, Security};
+use crate::manifest::config::{HomePersistence, Sandbox, SandboxLevel, SandboxProfile, Security};
 use crate::node::{Kind, Node};
 use crate::source::{Origin, Source};
 
@@ -202,6 +202,11 @@ fn wider(asked: &Sandbox, operator: &Sandbox) -> Vec<(&'static str, &'static str
         (
             asked.git == Some(Git::Write) && operator.git != Some(Git::Write),
             ("/git", "let repositories be written"),
+        ),
+        (
+            asked.home.persist == Some(HomePersistence::Project)
+                && operator.home.persist != Some(HomePersistence::Project),
+            ("/home/persist", "let the home of commands persist"), // tidy-allow: a key of settings
         ),
         (
             security.read == Some(Reading::Broad) && reading(operator) == Reading::Strict,

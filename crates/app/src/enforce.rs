@@ -2,6 +2,9 @@
 //!
 //! Must never: go on with less than the settings ask for.
 
+use std::fs::DirBuilder;
+use std::io::Write;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 
 use agentry_agentfile::sandbox::{Layer, Layers};
@@ -9,11 +12,12 @@ use agentry_kernel::confine;
 use agentry_protocol::confinement::Level;
 use agentry_runtime::Enforcer;
 use agentry_sandbox::helper::Role;
-use agentry_sandbox::{Sandbox, Setup, egress};
+use agentry_sandbox::{Sandbox, Setup, egress, private_directory};
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 
 use crate::env::Environment;
+use crate::render::visible;
 
 /// The parts of this program that run in a sandbox.
 pub(crate) static ROLES: [(&str, Role); 1] =
@@ -31,9 +35,13 @@ pub(crate) fn close_ourselves() {
 
 /// The sandbox for runs.
 pub(crate) fn open(environment: &Environment, layers: &Layers) -> Enforcer {
+    remove_leftovers(environment);
     if layers.operator.sandbox.enabled == Some(false) {
         return Enforcer::Off;
     }
+    // What cannot be made is told by the first call that needs it.
+    let quarantine = setup(environment).quarantine;
+    DirBuilder::new().recursive(true).mode(0o700).create(quarantine).unwrap_or_default();
     let opened = Sandbox::open(&setup(environment), minimum(layers));
     let (sandbox, attestation) = match opened {
         Ok(opened) => opened,
@@ -48,7 +56,23 @@ pub(crate) fn open(environment: &Environment, layers: &Layers) -> Enforcer {
             soft.join(", ")
         ));
     }
-    Enforcer::sandbox(sandbox, attestation)
+    Enforcer::sandbox(sandbox, attestation, run_homes(environment))
+}
+
+/// Removes temporary directories of processes that were killed, and tells of those that do not go.
+fn remove_leftovers(environment: &Environment) {
+    let mut stderr = anstream::stderr().lock();
+    for parent in [std::env::temp_dir(), run_homes(environment)] {
+        for line in private_directory::remove_leftovers(&parent) {
+            // With nowhere left to write to, the next start tells again.
+            writeln!(stderr, "warning: {}", visible(&line)).unwrap_or_default();
+        }
+    }
+}
+
+/// Where the homes of runs are made. Without a state nothing is run; they would be temporary files then.
+fn run_homes(environment: &Environment) -> PathBuf {
+    environment.state.as_ref().map_or_else(std::env::temp_dir, |state| state.join("run-homes"))
 }
 
 /// What stands in for a sandbox where nothing is run.
@@ -67,11 +91,17 @@ pub(crate) fn minimum(layers: &Layers) -> Level {
 
 /// What a sandbox needs of this machine. The helper is this very program, whatever its file is by now.
 pub(crate) fn setup(environment: &Environment) -> Setup {
-    let state = environment.state.clone().unwrap_or_else(std::env::temp_dir);
+    let quarantine = match &environment.state {
+        Some(state) => state.join("quarantine"),
+        None => {
+            let user = rustix::process::geteuid().as_raw();
+            std::env::temp_dir().join(format!("agentry-quarantine-{user}"))
+        }
+    };
     Setup {
         binary: binary(),
         path: environment.path.clone(),
-        quarantine: state.join("quarantine"),
+        quarantine,
         resolve: egress::system(),
     }
 }

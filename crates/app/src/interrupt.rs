@@ -29,6 +29,7 @@ pub(crate) fn cancels(parts: &Arc<Parts>, about: &About) {
                 let now = current.lock().unwrap_or_else(|one| one.into_inner()).clone();
                 let asked = now.map(|(parts, about)| record_cancel(&parts, &about));
                 if count > 0 || !matches!(asked, Some(Ok(()))) {
+                    agentry_sandbox::private_directory::remove_own();
                     std::process::exit(128 + signal);
                 }
             }

@@ -225,3 +225,5 @@ pub(crate) const RUN_ENTRIES_MAX: usize = 20_000;
 pub(crate) const STYLE_BYTES_MAX: usize = 24;
 /// How much of a call's hash is shown with the question about it, in characters.
 pub(crate) const ASKED_HASH_CHARS: usize = 12;
+/// How deep a directory of somebody else may nest to be copied, in directories.
+pub(crate) const FOREIGN_TREE_DEPTH_MAX: usize = 16;

@@ -11,6 +11,7 @@ mod enforce;
 mod engine;
 mod env;
 mod fault;
+mod foreign_tree;
 mod host;
 mod http;
 mod image;
@@ -54,7 +55,9 @@ fn main() -> ExitCode {
     enforce::close_ourselves();
     let cli = Cli::parse();
     cli.color.apply();
-    match verb::run(cli) {
+    let done = verb::run(cli);
+    agentry_sandbox::private_directory::remove_own();
+    match done {
         Ok(code) => code,
         Err(fault) => {
             if fault.is_worth_saying() {

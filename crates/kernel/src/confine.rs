@@ -12,10 +12,12 @@ use agentry_agentfile::manifest::config::{SandboxLevel, SandboxLimits, SandboxPr
 use agentry_agentfile::sandbox::{self, Layer};
 use agentry_agentfile::source::Origin;
 use agentry_protocol::AgentId;
+use agentry_protocol::access::Bounds;
 use agentry_protocol::confinement::{
     ANY_DEPTH, Confinement, Git, Level, Limits, Network, Profile, Reading,
 };
 
+mod authority;
 mod deny;
 mod domain;
 mod path;
@@ -45,6 +47,10 @@ pub struct Place {
     pub real: BTreeMap<String, String>,
     /// The operator's own settings file.
     pub settings: String,
+    /// What access decided about the sender; none for the owner at the machine.
+    pub sender: Option<Bounds>,
+    /// The secrets and variables that the operator's settings hand to programs, by name and receiver.
+    pub credentials: Vec<String>,
 }
 
 /// Something that was asked for and is left out.
@@ -110,7 +116,8 @@ pub fn resolve(
         deny_read,
         deny_write,
         git: cut.git(),
-        home: cut.home(profile),
+        home: authority::persistent_home(ceiling, requests, place, profile),
+        authority: Some(authority::digest(place)),
         network: cut.network()?,
         limits: cut.limits(),
     };
@@ -215,18 +222,6 @@ impl Cut<'_> {
         let asked = self.requests.iter().filter_map(|layer| layer.sandbox.git);
         let mut all = asked.chain([self.ceiling.sandbox.git.unwrap_or_default()]);
         if all.all(|git| git == Git::Write) { Git::Write } else { Git::Read }
-    }
-
-    /// A home of its own that is kept, for agents that are trusted.
-    fn home(&self, profile: Profile) -> Option<String> {
-        let (state, agent) = (self.place.state.as_ref()?, self.place.agent.as_ref()?);
-        // An agent of a folder has a `/` in its name; its home must not lie in another's.
-        let agent = agent.as_str().replace('%', "%25").replace('/', "%2F");
-        let is_name = !["", ".", ".."].contains(&agent.as_str());
-        match profile {
-            Profile::Untrusted => None,
-            Profile::Trusted | Profile::Host => is_name.then(|| format!("{state}/homes/{agent}")),
-        }
     }
 
     /// The directories that the operator lets be written.

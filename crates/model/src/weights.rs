@@ -17,7 +17,7 @@ mod unpack;
 
 use std::borrow::Cow;
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -27,7 +27,7 @@ pub use self::failure::PullError;
 use self::failure::disk;
 pub use self::known::{Kind, Known, KnownFile, Part, Repository, Wheel, known, parse};
 pub use self::origin::{Hub, Index, Source};
-use self::piece::{digest, forget, length, tell};
+use self::piece::{digest, forget, length, open_regular, tell};
 use self::unpack::Making;
 use crate::limits::{MODEL_NAME_CHARS_MAX, MODEL_RECORD_BYTES_MAX};
 
@@ -246,8 +246,8 @@ impl Store {
         if self.known.iter().any(|model| model.id == name) {
             return Err(refuse("this is the name of a model that can be pulled"));
         }
-        let mut file = File::open(path).map_err(disk(path))?;
-        let bytes = length(path).ok_or_else(|| refuse("it is no file"))?;
+        let mut file = open_regular(path)?;
+        let bytes = file.metadata().map_err(disk(path))?.len();
         let mut magic = [0; GGUF.len()];
         if file.read_exact(&mut magic).is_err() || magic != GGUF {
             return Err(refuse("it is not in the GGUF format"));
@@ -260,7 +260,7 @@ impl Store {
         let file_name = format!("{name}.gguf");
         let scratch = directory.join(UNDER_WAY).join(&file_name);
         let mut making = Making::begin(&directory.join(&file_name), &scratch, bytes, watch)?;
-        let mut file = File::open(path).map_err(disk(path))?;
+        file.rewind().map_err(disk(path))?;
         making.add(&source, &mut file, bytes)?;
         let sha256 = making.end(&file_name, None)?;
         let files = vec![InstalledFile { name: file_name, bytes, sha256: sha256.clone() }];

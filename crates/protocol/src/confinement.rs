@@ -34,6 +34,10 @@ pub struct Confinement {
     /// The directory that is the process's own home; none means one that is thrown away.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub home: Option<String>,
+    /// A digest of the project, the agent, the sender and the credentials that the process acts with. Processes with
+    /// different digests share no sandbox and no home.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authority: Option<ContentHash>,
     /// What may be reached.
     pub network: Network,
     /// What may be spent.
@@ -188,6 +192,7 @@ impl Confinement {
             deny_write: Vec::new(),
             git: Git::Read,
             home: None,
+            authority: None,
             network: Network::None,
             limits: Limits::default(),
         }

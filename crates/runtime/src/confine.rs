@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 
 use agentry_agentfile::agent::{Agent, Form};
 use agentry_agentfile::layout::PACKS;
+use agentry_agentfile::manifest::config::Config;
 use agentry_agentfile::sandbox::Layer;
 use agentry_kernel::confine::{self, Note, Place, TOOLCHAINS};
+use agentry_protocol::access::Bounds;
 use agentry_protocol::confinement::{Confinement, Level};
 
 use crate::define::Definitions;
@@ -36,13 +38,14 @@ const PROJECT_FILES: [&str; 2] = ["agentry.toml", ".mcp.json"];
 pub(crate) fn of_agent(
     definitions: &Definitions,
     agent: &Agent,
+    sender: Option<&Bounds>,
 ) -> Result<(Confinement, Vec<Note>), Error> {
     if definitions.level == Level::Off {
         return Ok((Confinement::off(), Vec::new()));
     }
     let layers = definitions.library.settings.sandbox();
     let requests: Vec<&Layer> = layers.requests.iter().chain(&agent.powers.confinement).collect();
-    let mut place = place(definitions, agent);
+    let mut place = Place { sender: sender.cloned(), ..place(definitions, agent) };
     let named = confine::listed(&layers.operator, &requests, &place);
     place.real =
         named.into_iter().filter_map(|path| Some((path.clone(), leads_to(&path)?))).collect();
@@ -75,7 +78,21 @@ fn place(definitions: &Definitions, agent: &Agent) -> Place {
         agent_directory: directory,
         real: BTreeMap::new(),
         settings: definitions.settings_file.clone(),
+        sender: None,
+        credentials: credentials(&definitions.library.settings.config),
     }
+}
+
+/// What the operator's settings hand to programs: each secret with those who get it, and each variable.
+fn credentials(config: &Config) -> Vec<String> {
+    let secrets = config.secrets.named.iter().flat_map(|(name, secret)| {
+        let variable = secret.variable.as_deref().unwrap_or(name);
+        secret.receivers.iter().map(move |one| format!("secret {name} for {one} as {variable}"))
+    });
+    let variables = config.sandbox.env.iter().flatten().map(|name| format!("variable {name}"));
+    let mut all: Vec<String> = secrets.chain(variables).collect();
+    all.sort();
+    all
 }
 
 /// The files and directories that say what the agent is and may do.

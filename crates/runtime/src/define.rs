@@ -108,7 +108,7 @@ impl Definitions {
     ) -> Result<Charter, Error> {
         let agent = self.agent(id)?;
         let skills = self.skills(agent, step);
-        let (confinement, _) = self.confinement(agent)?;
+        let (confinement, _) = confine::of_agent(self, agent, terms.bounds.as_ref())?;
         let mut authority = self.authority(agent, step, &skills, confinement);
         authority.bounds.clone_from(&terms.bounds);
         self.shape(&mut authority, &terms.shaping);
@@ -173,9 +173,9 @@ impl Definitions {
         }
     }
 
-    /// What an agent's processes may do, and what of its and the project's requests was left out.
+    /// What an agent's processes may do for the owner, and what of its and the project's requests was left out.
     pub fn confinement(&self, agent: &Agent) -> Result<(Confinement, Vec<Note>), Error> {
-        confine::of_agent(self, agent)
+        confine::of_agent(self, agent, None)
     }
 
     /// The skills that can be loaded on request, with their texts.

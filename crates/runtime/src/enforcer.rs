@@ -3,13 +3,16 @@
 //! Must never: let a call run that should be confined and is not.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::collections::hash_map::Entry;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agentry_protocol::ContentHash;
-use agentry_protocol::confinement::{Attestation, Confinement, Connection, Level, Network};
+use agentry_protocol::confinement::{
+    Attestation, Confinement, Connection, Level, Network, Profile,
+};
 use agentry_protocol::event::Event;
-use agentry_sandbox::Sandbox;
+use agentry_sandbox::{PrivateDirectory, Sandbox};
 use agentry_tools::{Confined, Confines};
 
 /// What confines.
@@ -26,6 +29,8 @@ pub enum Enforcer {
 pub struct Opened {
     sandbox: Arc<Sandbox>,
     attestation: Attestation,
+    /// Where the homes of runs are made.
+    run_homes: PathBuf,
     /// One for each confinement and workspace, so that their helpers live on from turn to turn.
     confined: Mutex<HashMap<ContentHash, Arc<Confined>>>,
 }
@@ -39,10 +44,35 @@ pub(crate) enum Confining {
 }
 
 impl Enforcer {
-    /// A sandbox, with what it was found to be worth.
-    pub fn sandbox(sandbox: Sandbox, attestation: Attestation) -> Self {
+    /// A sandbox, with what it was found to be worth, and where the homes of runs are made.
+    pub fn sandbox(sandbox: Sandbox, attestation: Attestation, run_homes: PathBuf) -> Self {
         let (sandbox, confined) = (Arc::new(sandbox), Mutex::default());
-        Self::Sandbox(Box::new(Opened { sandbox, attestation, confined }))
+        Self::Sandbox(Box::new(Opened { sandbox, attestation, run_homes, confined }))
+    }
+
+    /// Where the tools of a turn of a run do their work: as `confining`, with the home that the run has for this
+    /// authority. A home that cannot be made means that nothing runs.
+    pub(crate) fn confining_in_run(
+        &self,
+        confinement: &Confinement,
+        workspace: &Path,
+        homes: &RunHomes,
+    ) -> Confining {
+        let confining = self.confining(confinement, workspace);
+        let (Self::Sandbox(opened), Confining::In(confined)) = (self, &confining) else {
+            return confining;
+        };
+        if confinement.home.is_some() || !opened.gives_run_home(confinement) {
+            return confining;
+        }
+        match homes.home(&opened.run_homes, confinement) {
+            Ok(home) => Confining::In(Arc::new(confined.with_home(home))),
+            Err(error) => {
+                let place = opened.run_homes.display();
+                let why = format!("the home of the run cannot be made in {place}: {error}");
+                Confining::Missing(why.into())
+            }
+        }
     }
 
     /// What a confinement that is made now is enforced by. Without a sandbox it is the one that is missing.
@@ -97,7 +127,32 @@ impl Enforcer {
     }
 }
 
+/// The homes of one run, removed with it: one for each authority, since the steps of a task may have several agents.
+#[derive(Debug, Default)]
+pub(crate) struct RunHomes(Mutex<HashMap<Option<ContentHash>, PrivateDirectory>>);
+
+impl RunHomes {
+    fn home(&self, parent: &Path, confinement: &Confinement) -> std::io::Result<String> {
+        let mut homes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let home = match homes.entry(confinement.authority.clone()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(PrivateDirectory::new_in(parent)?),
+        };
+        Ok(home.path().display().to_string())
+    }
+}
+
 impl Opened {
+    /// Whether commands keep a home within a run. Agents from elsewhere do not; nor does the user that root's commands
+    /// run as where files cannot be lent to it, since it could not reach the home.
+    fn gives_run_home(&self, confinement: &Confinement) -> bool {
+        let cannot_lend = self.attestation.level == Level::Landlock && self.attestation.own_user;
+        match confinement.profile {
+            Profile::Untrusted => false,
+            Profile::Trusted | Profile::Host => !cannot_lend,
+        }
+    }
+
     fn confined(&self, confinement: &Confinement, workspace: &Path) -> Arc<Confined> {
         let key = format!("{} {}", confinement.hash(), workspace.display());
         let mut known = self.confined.lock().unwrap_or_else(PoisonError::into_inner);
@@ -113,7 +168,7 @@ impl Opened {
     }
 }
 
-/// A directory that is the agent's own.
+/// A home that persists, which only we enter.
 fn make_home(home: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(home)
@@ -147,5 +202,27 @@ impl Confining {
             Self::Off => Confines::Off,
             Self::Missing(why) => Confines::Missing(why),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_authorities_of_one_run_have_two_homes_that_go_with_it() {
+        let parent = tempfile::tempdir().unwrap();
+        let of = |name: &str| Confinement {
+            authority: Some(ContentHash::of(name.as_bytes())),
+            ..Confinement::nothing()
+        };
+        let (one, other) = (RunHomes::default(), RunHomes::default());
+        let first = one.home(parent.path(), &of("coder")).unwrap();
+        assert_eq!(one.home(parent.path(), &of("coder")).unwrap(), first);
+        let second = one.home(parent.path(), &of("writer")).unwrap();
+        let of_another_run = other.home(parent.path(), &of("coder")).unwrap();
+        assert!(first != second && first != of_another_run);
+        drop((one, other));
+        assert_eq!(std::fs::read_dir(parent.path()).unwrap().count(), 0);
     }
 }

@@ -26,7 +26,7 @@ use agentry_sandbox::Stop;
 use agentry_tools::{ToolBounds, Workspace, normalised};
 
 use crate::canonical::canonical;
-use crate::enforcer::Confining;
+use crate::enforcer::{Confining, RunHomes};
 use crate::error::Error;
 use crate::facts::{Allowed, Binding};
 use crate::hidden::{self, Hearing};
@@ -154,9 +154,9 @@ impl Workers {
     }
 
     /// From now on tools do their work within this.
-    pub(crate) fn confine(&mut self, authority: &Authority) {
-        let workspace = self.workspace.path();
-        let confining = self.host.enforcer.confining(&authority.confinement, workspace);
+    pub(crate) fn confine(&mut self, authority: &Authority, homes: &RunHomes) {
+        let (enforcer, workspace) = (&self.host.enforcer, self.workspace.path());
+        let confining = enforcer.confining_in_run(&authority.confinement, workspace, homes);
         let credentials = authority.bounds.as_ref().map(|bounds| bounds.credentials.clone());
         self.powers = Powers { confining, credentials };
     }

@@ -19,6 +19,7 @@ use agentry_tools::Workspace;
 
 use crate::define::{Definitions, Terms};
 use crate::door::{Said, unplaced};
+use crate::enforcer::RunHomes;
 use crate::error::Error;
 use crate::hidden;
 use crate::host::{SharedHost, Witness};
@@ -132,8 +133,21 @@ pub(crate) struct Underway {
     pub(crate) left_hooks: VecDeque<LeftHook>,
     /// Whether the session is this run's alone, and over with it.
     pub(crate) alone: bool,
+    pub(crate) held: Held,
+}
+
+/// What a run holds as long as it is under way here.
+pub(crate) struct Held {
+    /// The homes of its commands.
+    pub(crate) homes: RunHomes,
     _ownership: Ownership,
     _following: Following,
+}
+
+impl Held {
+    fn new(ownership: Ownership, following: Following) -> Self {
+        Self { homes: RunHomes::default(), _ownership: ownership, _following: following }
+    }
 }
 
 impl Runner<'_> {
@@ -203,8 +217,7 @@ impl Runner<'_> {
             shaped: None,
             left_hooks: VecDeque::new(),
             alone,
-            _ownership: ownership,
-            _following: following,
+            held: Held::new(ownership, following),
         };
         self.steps(underway, 0)
     }
@@ -274,8 +287,7 @@ impl Runner<'_> {
             shaped: None,
             left_hooks: left_hooks(&entries),
             alone: false,
-            _ownership: ownership,
-            _following: following,
+            held: Held::new(ownership, following),
         };
         let cancelled = || entries.iter().any(|one| one.event == Event::CancelReceived {});
         if open.is_none() && cancelled() {

@@ -9,22 +9,22 @@ use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::Path;
 
 use agentry_protocol::confinement::{Attestation, Enforced, Escape, Level};
-use tempfile::TempDir;
 
 use crate::escape::Targets;
 use crate::linux::landlock;
+use crate::private_directory::PrivateDirectory;
 
 /// Things outside of the sandbox that must not be reached; they go when this goes.
 pub(crate) struct Bait {
     pub(crate) targets: Targets,
-    _directory: TempDir,
+    _directory: PrivateDirectory,
     _listener: TcpListener,
     _sockets: [UnixListener; 2],
 }
 
 impl Bait {
     pub(crate) fn lay(level: Level) -> io::Result<Self> {
-        let directory = tempfile::tempdir()?;
+        let directory = PrivateDirectory::new()?;
         let (file, socket) = (directory.path().join("bait"), directory.path().join("socket"));
         std::fs::File::create(&file)?.write_all(b"not for you")?;
         let listener = TcpListener::bind("127.0.0.1:0")?;

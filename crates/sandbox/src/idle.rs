@@ -7,6 +7,7 @@
 //! Must never: give one sandbox to two commands; give one whose mounts, or what they show, are not as they were built.
 
 use std::collections::VecDeque;
+use std::ffi::OsString;
 use std::fs::File;
 use std::net::TcpListener;
 use std::os::fd::{AsFd, OwnedFd};
@@ -15,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use agentry_protocol::ContentHash;
 use agentry_protocol::confinement::{Level, Limits};
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::{CWD, Dev, FileType, Mode, OFlags, ResolveFlags, openat2};
@@ -29,6 +31,9 @@ use crate::streams::{Ends, poll_until};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Key {
     level: Level,
+    authority: Option<ContentHash>,
+    /// The names of the variables that the program gets: secrets are among them.
+    variables: Vec<OsString>,
     user: Option<u32>,
     view: View,
     fence: Fence,
@@ -56,14 +61,16 @@ impl Key {
     /// What a spec means just now; nothing if it cannot be told.
     fn of(spec: &Spec, mount_changes: u64) -> Option<Self> {
         // Every field by its name: whoever adds one has to decide here.
-        let Spec { level, user, view, fence, unix_sockets, listen, limits, stays, program: _ } =
-            spec;
+        let Spec { level, authority, user, view, fence, .. } = spec;
+        let Spec { unix_sockets, listen, limits, stays, program, .. } = spec;
         if !stays {
             return None;
         }
         let places = view.binds.iter().map(|bind| &bind.from).chain(&view.masks);
         Some(Self {
             level: *level,
+            authority: authority.clone(),
+            variables: variables(program),
             user: *user,
             view: view.clone(),
             fence: fence.clone(),
@@ -75,6 +82,17 @@ impl Key {
             mount_changes,
         })
     }
+}
+
+fn variables(program: &Program) -> Vec<OsString> {
+    let env = match program {
+        Program::Command { env, .. } => env.as_slice(),
+        Program::Role { .. } => &[],
+    };
+    let mut names: Vec<OsString> = env.iter().map(|(name, _)| name.clone()).collect();
+    names.sort();
+    names.dedup();
+    names
 }
 
 fn part(path: &Path) -> Option<Part> {
@@ -240,6 +258,8 @@ mod tests {
     fn key(user: u32) -> Key {
         Key {
             level: Level::Ns,
+            authority: None,
+            variables: Vec::new(),
             user: Some(user),
             view: View::default(),
             fence: Fence::default(),

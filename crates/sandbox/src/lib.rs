@@ -46,6 +46,7 @@ mod linux;
     )
 )]
 mod macos;
+pub mod private_directory;
 pub mod protect;
 mod role;
 #[cfg(target_os = "linux")]
@@ -77,6 +78,7 @@ pub use elsewhere::inside as helper;
 pub use kept::Kept;
 #[cfg(target_os = "macos")]
 pub use macos::inside as helper;
+pub use private_directory::PrivateDirectory;
 pub use stop::Stop;
 pub use streams::{Hear, Source};
 pub use system::{Job, LEVELS, Sandbox, Setup, Unavailable};

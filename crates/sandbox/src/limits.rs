@@ -156,3 +156,5 @@ const _: () =
 pub const READY_MS_MAX: u64 = 1_000;
 /// How many entries of temporary directories are removed before another command; more go with the sandbox.
 pub const EMPTIED_ENTRIES_MAX: usize = 2_000;
+/// How often a private directory is made anew because somebody removed it at once.
+pub const PRIVATE_DIRECTORY_TRIES_MAX: usize = 16;

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use agentry_protocol::ContentHash;
 use agentry_protocol::confinement::{Attestation, Confinement, Escape, Level, Reading};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde_json::Value;
@@ -100,6 +101,10 @@ impl Backend for OnLinux {
         confinement: &Confinement,
     ) -> Result<Served, Error> {
         self.serve(role, arguments, confinement)
+    }
+
+    fn owner_of_files(&self, confinement: &Confinement) -> Option<u32> {
+        own_user(confinement).filter(|_| self.level == Level::Landlock)
     }
 }
 
@@ -346,6 +351,7 @@ impl OnLinux {
         let is_command = matches!(program, Program::Command { .. });
         Ok(Spec {
             level: self.level,
+            authority: confinement.authority.clone(),
             user,
             view: view::view(confinement, user, found),
             fence: view::fence(confinement, scratch),
@@ -439,10 +445,11 @@ fn is_mapped(map: &str) -> bool {
     })
 }
 
-/// Root runs nothing as root: every home has a user of its own, far from those of the machine.
+/// Root runs nothing as root: every authority has a user of its own, far from those of the machine.
 fn own_user(confinement: &Confinement) -> Option<u32> {
     has_own_users().then(|| {
-        let name = confinement.home.as_deref().unwrap_or_default();
+        let authority = confinement.authority.as_ref().map(ContentHash::as_str);
+        let name = authority.or(confinement.home.as_deref()).unwrap_or_default();
         let sum = name
             .bytes()
             .fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)));

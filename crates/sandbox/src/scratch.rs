@@ -10,18 +10,19 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, Dev, Dir, FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, Dev, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
-use tempfile::TempDir;
+
+use crate::private_directory::PrivateDirectory;
 
 /// A temporary directory; it is removed when this goes.
 #[derive(Debug)]
-pub(crate) struct Scratch(TempDir);
+pub(crate) struct Scratch(PrivateDirectory);
 
 impl Scratch {
     /// A new one.
     pub(crate) fn new() -> io::Result<Self> {
-        tempfile::tempdir().map(Self)
+        PrivateDirectory::new().map(Self)
     }
 
     /// Where it is.
@@ -30,22 +31,9 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // What cannot be emptied stays for whoever cleans the machine's temporary files.
-        empty(self.0.path()).unwrap_or_default();
-    }
-}
-
 /// How a directory is opened that whoever was confined could have made a link.
 pub(crate) const DIRECTORY: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-
-fn empty(path: &Path) -> io::Result<()> {
-    rustix::fs::chmod(path, Mode::RWXU)?;
-    let top = rustix::fs::openat(CWD, path, DIRECTORY, Mode::empty())?;
-    Emptying::of(&top, usize::MAX)?.all_but(&|_| false)
-}
 
 /// A directory that is being emptied.
 pub(crate) struct Emptying<'a> {
@@ -144,6 +132,8 @@ impl<'a> Emptying<'a> {
 mod tests {
     use std::fs;
     use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use rustix::fs::CWD;
 
     use super::*;
 

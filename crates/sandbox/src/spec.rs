@@ -5,6 +5,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use agentry_protocol::ContentHash;
 use agentry_protocol::confinement::{Level, Limits};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -16,6 +17,8 @@ use crate::limits::TROUBLE_CHARS_MAX;
 pub(crate) struct Spec {
     /// What enforces.
     pub(crate) level: Level,
+    /// The authority that the program acts with; a sandbox is never used for another one.
+    pub(crate) authority: Option<ContentHash>,
     /// The user and group to run as, when we are root.
     pub(crate) user: Option<u32>,
     /// The files there are.

@@ -76,6 +76,11 @@ pub(crate) trait Backend: Sized {
         arguments: Value,
         confinement: &Confinement,
     ) -> Result<Served, Error>;
+
+    /// Who must own files that a process reads or writes; nothing where it has them as we do.
+    fn owner_of_files(&self, _confinement: &Confinement) -> Option<u32> {
+        None
+    }
 }
 
 /// Runs processes, each alone in a sandbox.
@@ -145,6 +150,12 @@ impl Sandbox {
     /// What enforces.
     pub fn level(&self) -> Level {
         self.0.level()
+    }
+
+    /// The user that must own files which a process reads or writes. Nothing where it has them as we do: it runs as
+    /// us, or files are lent to it by mounts.
+    pub fn owner_of_files(&self, confinement: &Confinement) -> Option<u32> {
+        self.0.owner_of_files(confinement)
     }
 
     /// Runs a command to its end, or ends it.

@@ -39,7 +39,10 @@ pub enum Confines<'a> {
 /// A sandbox with what may be done in it, for one session.
 pub struct Confined {
     sandbox: Arc<Sandbox>,
+    /// For commands.
     confinement: Confinement,
+    /// For the file tools: they need no home.
+    without_home: Confinement,
     workspace: PathBuf,
     connected: Arc<dyn Fn(Connection) + Send + Sync>,
     files: Arc<Mutex<Option<Served>>>,
@@ -65,7 +68,8 @@ impl Confined {
     /// For a workspace.
     pub fn new(sandbox: Arc<Sandbox>, confinement: Confinement, workspace: PathBuf) -> Self {
         let connected = Arc::new(drop);
-        Self { sandbox, confinement, workspace, connected, files: Arc::default() }
+        let without_home = Confinement { home: None, ..confinement.clone() };
+        Self { sandbox, confinement, without_home, workspace, connected, files: Arc::default() }
     }
 
     /// The same, telling of connections; the helper stays the same one.
@@ -74,10 +78,18 @@ impl Confined {
         Self {
             sandbox: self.sandbox.clone(),
             confinement: self.confinement.clone(),
+            without_home: self.without_home.clone(),
             workspace: self.workspace.clone(),
             connected,
             files: self.files.clone(),
         }
+    }
+
+    /// The same with a home for commands; the helper stays the same one.
+    #[must_use]
+    pub fn with_home(&self, home: String) -> Self {
+        let confinement = Confinement { home: Some(home), ..self.confinement.clone() };
+        Self { confinement, ..self.telling(self.connected.clone()) }
     }
 
     /// What may be done.
@@ -136,10 +148,10 @@ impl Confined {
 
     fn start(&self) -> Result<Served, ToolOutcome> {
         let start =
-            Start { workspace: self.workspace.clone(), confinement: self.confinement.clone() };
+            Start { workspace: self.workspace.clone(), confinement: self.without_home.clone() };
         let start = serde_json::to_value(start).expect("a confinement is plain JSON");
         self.sandbox
-            .serve(FILE_TOOLS, start, &self.confinement)
+            .serve(FILE_TOOLS, start, &self.without_home)
             .map_err(|error| ToolOutcome::refused(format!("Nothing was done: {error}.")))
     }
 }

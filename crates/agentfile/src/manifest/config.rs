@@ -200,10 +200,31 @@ pub struct Sandbox {
     pub git: Option<Git>,
     /// Names of variables that commands may see beside the usual ones. Only in your own settings.
     pub env: Option<Vec<String>>,
+    /// The home directory of commands.
+    pub home: SandboxHome,
     /// What may be read, written and reached.
     pub security: Security,
     /// What may be spent.
     pub limits: SandboxLimits,
+}
+
+/// `[sandbox.home]`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SandboxHome {
+    /// Whether the home of commands outlives a run; `none` when absent. Only your own settings can say `project`.
+    pub persist: Option<HomePersistence>,
+}
+
+/// How long the home of commands lasts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HomePersistence {
+    /// Every run has a new one.
+    #[default]
+    None,
+    /// One for each project, agent, sender and set of credentials.
+    Project,
 }
 
 /// A level of confinement.

@@ -4,7 +4,9 @@
 //!
 //! Must never: put a code anywhere but into the part of a link that browsers keep to themselves.
 
+use std::fs::OpenOptions;
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 
@@ -30,7 +32,9 @@ impl Sign {
     /// Puts it up.
     pub(super) fn put(ledger: &Ledger, url: &str) -> Result<Self, Fault> {
         let path = path(ledger);
-        std::fs::write(&path, url).map_err(|error| {
+        let mut options = OpenOptions::new();
+        let opened = options.write(true).create(true).truncate(true).mode(0o600).open(&path);
+        opened.and_then(|mut file| file.write_all(url.as_bytes())).map_err(|error| {
             Fault::new(Blame::Machine, format!("cannot write {}: {error}", path.display()))
         })?;
         Ok(Self(path))

@@ -5,7 +5,9 @@
 //! Must never: change anything.
 
 use std::fmt::Write as _;
+use std::fs::DirEntry;
 use std::io::Write;
+use std::os::unix::fs::MetadataExt;
 use std::process::ExitCode;
 
 use agentry_agentfile::diagnostic::Findings;
@@ -34,6 +36,9 @@ pub(crate) struct Options {
     format: Format,
 }
 
+/// What the names of the directories began with in which earlier versions gave programs their input.
+const OLD_JOBS: &str = "agentry-job-";
+
 /// What came of trying a level.
 struct Tried {
     level: Level,
@@ -47,7 +52,37 @@ pub(crate) fn report(environment: &Environment, wanted: &Layers) -> String {
     let off = wanted.operator.sandbox.enabled == Some(false);
     let used = tried.iter().find(|one| one.level <= minimum && one.result.is_ok());
     let used = used.map(|one| one.level).filter(|_| !off);
-    text(&tried, used, (minimum, off), &Machine::read(), false)
+    let text = text(&tried, used, (minimum, off), &Machine::read(), false);
+    text + &old_directories_text(&old_directories(environment))
+}
+
+/// Directories that earlier versions made and that are not used any more. Their content is the owner's to remove.
+fn old_directories(environment: &Environment) -> Vec<String> {
+    let homes = environment.state.iter().map(|state| state.join("homes"));
+    let temporary = std::env::temp_dir();
+    let mut entries = std::fs::read_dir(&temporary).into_iter().flatten().flatten();
+    let is_job = |entry: &DirEntry| {
+        let own = rustix::process::geteuid().as_raw();
+        entry.file_name().to_string_lossy().starts_with(OLD_JOBS)
+            && entry.metadata().is_ok_and(|facts| facts.is_dir() && facts.uid() == own)
+    };
+    // There may be hundreds of them.
+    let jobs = entries.any(|entry| is_job(&entry)).then(|| temporary.join(format!("{OLD_JOBS}*")));
+    let all = homes.filter(|path| path.is_dir()).chain(jobs);
+    all.map(|path| path.display().to_string()).collect()
+}
+
+fn old_directories_text(old: &[String]) -> String {
+    if old.is_empty() {
+        return String::new();
+    }
+    let mut text = String::from(
+        "\nOld directories\n  Earlier versions made these, and nothing uses them any more. Look at them, then remove them.\n",
+    );
+    for path in old {
+        writeln!(text, "  {}", visible(path)).expect("a string takes all");
+    }
+    text
 }
 
 fn try_all(setup: &Setup) -> Vec<Tried> {
@@ -81,7 +116,10 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
                     }),
                 })
                 .collect();
-            let value = json!({"used": used, "minimum": minimum, "off": off, "levels": levels, "record": record});
+            let value = json!({
+                "used": used, "minimum": minimum, "off": off, "levels": levels, "record": record,
+                "old_directories": old_directories(&host.environment),
+            });
             writeln!(out, "{}", serde_json::to_string_pretty(&value)?)?;
         }
         Format::Text => {
@@ -93,6 +131,7 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
             for trouble in record {
                 writeln!(out, "  {}", visible(&trouble))?;
             }
+            write!(out, "{}", old_directories_text(&old_directories(&host.environment)))?;
         }
     }
     Ok(ExitCode::from(u8::from(used.is_none() && !off)))

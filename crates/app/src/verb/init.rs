@@ -19,8 +19,9 @@ use rust_embed::RustEmbed;
 
 use crate::engine;
 use crate::fault::{Blame, Fault};
+use crate::foreign_tree::{self, LeftOut};
 use crate::host::{Host, is_of_home};
-use crate::render;
+use crate::render::{self, visible};
 use crate::trust::{self, Looking};
 
 #[derive(RustEmbed)]
@@ -283,9 +284,9 @@ fn write_settings(dir: &Path, origin: &str, args: &[(String, String)]) -> Result
 /// Clones a repository or copies a directory.
 fn bring(from: &str, dir: &Path) -> Result<(), Fault> {
     let path = Path::new(from);
-    if path.is_dir() && !path.join(".git").exists() {
+    if path.is_dir() && !foreign_tree::is_repository(path) {
         refuse_if_inside(dir, path)?;
-        return copy(path, dir, 0);
+        return tell_left_out(&foreign_tree::copy(path, dir)?);
     }
     if !path.exists() && !looks_like_address(from) {
         return Err(Fault::new(
@@ -294,7 +295,8 @@ fn bring(from: &str, dir: &Path) -> Result<(), Fault> {
         )
         .hint("name a directory that exists, or an address such as https://host/name.git"));
     }
-    clone(from, dir)
+    clone(from, dir)?;
+    tell_left_out(&foreign_tree::clean(dir)?)
 }
 
 /// An address as it may be written into files: without a name and password before the host.
@@ -339,7 +341,7 @@ fn clone(from: &str, dir: &Path) -> Result<(), Fault> {
             "-c",
             "protocol.ext.allow=never",
         ])
-        .args(["clone", "--quiet", "--no-hardlinks", "--template=", "--"])
+        .args(["clone", "--quiet", "--no-local", "--no-recurse-submodules", "--template=", "--"])
         .arg(from)
         .arg(dir)
         .env("GIT_CONFIG_NOSYSTEM", "1")
@@ -360,35 +362,12 @@ fn clone(from: &str, dir: &Path) -> Result<(), Fault> {
     }
 }
 
-/// Copies regular files and directories; links and anything else are left behind, loudly.
-fn copy(from: &Path, to: &Path, depth: usize) -> Result<(), Fault> {
-    const DEPTH: usize = 16;
-    let unreadable = |path: &Path, error: io::Error| {
-        Fault::new(Blame::Caller, format!("cannot read {}: {error}", path.display()))
-    };
-    if depth > DEPTH {
-        return Err(Fault::new(
-            Blame::Caller,
-            format!("{} nests too deep to be copied", from.display()),
-        ));
-    }
-    fs::create_dir_all(to).map_err(|error| cannot_write(to, &error))?;
-    for entry in fs::read_dir(from).map_err(|error| unreadable(from, error))? {
-        let entry = entry.map_err(|error| unreadable(from, error))?;
-        let kind = entry.file_type().map_err(|error| unreadable(&entry.path(), error))?;
-        let target = to.join(entry.file_name());
-        if kind.is_dir() {
-            copy(&entry.path(), &target, depth + 1)?;
-        } else if kind.is_file() {
-            fs::copy(entry.path(), &target).map_err(|error| cannot_write(&target, &error))?;
-        } else {
-            let mut err = crate::output::stderr().lock();
-            writeln!(
-                err,
-                "warning: {} is not a regular file and was not copied",
-                entry.path().display()
-            )?;
-        }
+/// Names what of somebody else's directory was not taken over.
+fn tell_left_out(left_out: &[LeftOut]) -> Result<(), Fault> {
+    let mut err = crate::output::stderr().lock();
+    for LeftOut { path, what } in left_out {
+        let path = visible(&path.display().to_string());
+        writeln!(err, "warning: {path} was left out: it is {what}")?;
     }
     Ok(())
 }

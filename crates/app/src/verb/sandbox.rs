@@ -281,7 +281,10 @@ fn explained(confinement: &Confinement) -> String {
     list("", &[], &confinement.deny_read);
     let home = match &confinement.home {
         Some(home) => format!("its own home, kept in {home}"),
-        None => "its own home, thrown away after each call".to_owned(),
+        None if confinement.profile == Profile::Untrusted => {
+            "its own home, removed after each call".to_owned()
+        }
+        None => "its own home, removed with the run".to_owned(),
     };
     list("writes", &["its own /tmp and /dev/shm", &home], &confinement.allow_write);
     let git = match confinement.git {

@@ -17,6 +17,7 @@ use agentry_runtime::channel::SystemClock;
 use agentry_runtime::chores::Chores;
 use agentry_runtime::desk::{Desk, DeskBell, Furniture, Scope};
 use agentry_runtime::reply::Replies;
+use agentry_sandbox::private_directory;
 use agentry_store::{Error as Store, Ledger, SoleIntake, Taker};
 use clap::Args;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -198,6 +199,7 @@ fn stop_on_signal(bell: DeskBell, hub: Arc<Hub>) -> Result<(), Fault> {
     thread::spawn(move || {
         for (count, signal) in signals.forever().enumerate() {
             if count > 0 {
+                private_directory::remove_own();
                 std::process::exit(128 + signal);
             }
             say("stopping; what runs may come to its end");
@@ -208,6 +210,7 @@ fn stop_on_signal(bell: DeskBell, hub: Arc<Hub>) -> Result<(), Fault> {
                 say("what did not come to its end goes on with the next `agentry serve`");
                 hub.close();
                 thread::sleep(STREAMS_END_TIME_MAX);
+                private_directory::remove_own();
                 std::process::exit(0);
             });
         }

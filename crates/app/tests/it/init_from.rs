@@ -50,7 +50,7 @@ fn a_link_in_a_directory_is_left_behind_loudly() {
     made copy from source
     next: edit copy/AGENT.md, then `agentry check copy` and `agentry show prompt copy`
     --- stderr
-    warning: source/link.txt is not a regular file and was not copied
+    warning: source/link.txt was left out: it is a link
     ");
     assert!(!story.path("copy/link.txt").exists());
 }

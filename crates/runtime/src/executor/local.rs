@@ -49,17 +49,17 @@ pub struct Local {
 }
 
 impl Local {
-    fn slot(&self, key: &ContentHash) -> std::io::Result<Slot> {
+    fn slot(&self, key: &ContentHash, user: Option<u32>) -> std::io::Result<Slot> {
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         match slots.get_mut(key).and_then(Vec::pop) {
             Some(slot) => Ok(slot),
-            None => Slot::new(),
+            None => Slot::new(user),
         }
     }
 
     fn put_back(&self, key: ContentHash, slot: Slot) {
         if slot.clear().is_err() {
-            return slot.remove();
+            return;
         }
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         let kept: usize = slots.values().map(Vec::len).sum();
@@ -181,7 +181,8 @@ impl Local {
 
     /// What the agent's commands may do, with the job's own files.
     fn confinement(agents: &Confinement, assignment: &Assignment, slot: &Slot) -> Confinement {
-        let mut confinement = agents.clone();
+        // A program of the agent has a home of its own: what a command left in another one must not reach its secrets.
+        let mut confinement = Confinement { home: None, ..agents.clone() };
         let shown = |path: &Path| path.display().to_string();
         let add = |list: &mut Vec<String>, path: String| {
             if !list.contains(&path) {
@@ -204,11 +205,14 @@ impl Executor for Local {
 
     fn perform(&self, assignment: &Assignment, hear: &dyn Fn(&str), stop: &Stop) -> Performed {
         // Whoever finds what another left must be allowed the same.
-        let key = match &assignment.confining {
-            Confining::In(confined) => confined.confinement().hash(),
-            Confining::Off | Confining::Missing(_) => Confinement::off().hash(),
+        let (key, user) = match &assignment.confining {
+            Confining::In(confined) => {
+                let confinement = Confinement { home: None, ..confined.confinement().clone() };
+                (confinement.hash(), confined.sandbox().owner_of_files(&confinement))
+            }
+            Confining::Off | Confining::Missing(_) => (Confinement::off().hash(), None),
         };
-        let slot = match self.slot(&key) {
+        let slot = match self.slot(&key, user) {
             Ok(slot) => slot,
             Err(error) => return Performed::refused(format!("its files cannot be made: {error}")),
         };

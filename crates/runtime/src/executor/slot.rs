@@ -6,13 +6,14 @@
 //! Must never: follow a link, open anything but a regular file, or read more than it was told.
 
 use std::ffi::OsStr;
-use std::io::{self, Read};
+use std::fs::OpenOptions;
+use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use agentry_sandbox::PrivateDirectory;
 use rustix::fs::{CWD, FileType, Mode, OFlags};
-use tempfile::TempDir;
 
 use super::Artifact;
 use crate::limits::{
@@ -39,33 +40,54 @@ const PLAIN: OFlags = OFlags::RDONLY
     .union(OFlags::NOCTTY)
     .union(OFlags::CLOEXEC);
 
-/// A shared directory; it goes when this does.
+/// The mode of directories and programs, and of files: nobody but their owner has them.
+const DIRECTORY_MODE: u32 = 0o700;
+const FILE_MODE: u32 = 0o600;
+
+/// A shared directory; it goes when this does. Only we enter it, and the user that the program runs as: files are
+/// lent to it by mounts, or given to it where there are none.
 pub(super) struct Slot {
-    directory: TempDir,
-    path: PathBuf,
+    directory: PrivateDirectory,
+    user: Option<u32>,
 }
 
 impl Slot {
-    /// A new one.
-    pub(super) fn new() -> io::Result<Self> {
-        let directory = tempfile::Builder::new().prefix("agentry-job-").tempdir()?;
-        // The way through it must be open for whoever is not us; its name is not to be guessed.
-        std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o711))?;
-        let path = directory.path().canonicalize()?;
-        std::fs::DirBuilder::new().mode(0o755).create(path.join("in"))?;
-        std::fs::DirBuilder::new().mode(0o700).create(path.join("out"))?;
-        for (name, text) in LIBRARIES {
-            let file = path.join("in").join(LIBRARY).join(name);
-            let folder = file.parent().unwrap_or(&path);
-            std::fs::DirBuilder::new().recursive(true).mode(0o755).create(folder)?;
-            write(&file, text.as_bytes(), 0o644)?;
+    /// A new one. `user` is who must own the files, if it is not us.
+    pub(super) fn new(user: Option<u32>) -> io::Result<Self> {
+        let slot = Self { directory: PrivateDirectory::new()?, user };
+        slot.own_it(slot.directory.path())?;
+        for folder in [slot.given(), slot.own(), slot.libraries()] {
+            slot.make_directory(&folder)?;
         }
-        Ok(Self { directory, path })
+        for (name, text) in LIBRARIES {
+            let file = slot.libraries().join(name);
+            slot.make_directory(file.parent().unwrap_or(&file))?;
+            slot.write(&file, text.as_bytes(), FILE_MODE)?;
+        }
+        Ok(slot)
+    }
+
+    fn make_directory(&self, path: &Path) -> io::Result<()> {
+        std::fs::DirBuilder::new().mode(DIRECTORY_MODE).create(path)?;
+        self.own_it(path)
+    }
+
+    fn write(&self, path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
+        file.write_all(bytes)?;
+        self.own_it(path)
+    }
+
+    fn own_it(&self, path: &Path) -> io::Result<()> {
+        match self.user {
+            Some(user) => std::os::unix::fs::lchown(path, Some(user), Some(user)),
+            None => Ok(()),
+        }
     }
 
     /// What the program only reads.
     pub(super) fn given(&self) -> PathBuf {
-        self.path.join("in")
+        self.directory.path().join("in")
     }
 
     /// Where the helper libraries lie.
@@ -75,7 +97,7 @@ impl Slot {
 
     /// What is the program's own.
     pub(super) fn own(&self) -> PathBuf {
-        self.path.join("out")
+        self.directory.path().join("out")
     }
 
     pub(super) fn input(&self) -> PathBuf {
@@ -88,15 +110,18 @@ impl Slot {
 
     /// Writes what the program is given. The path of its text, if that is given too.
     pub(super) fn fill(&self, input: &[u8], program: Option<&[u8]>) -> io::Result<Option<PathBuf>> {
-        write(&self.input(), input, 0o644)?;
+        self.write(&self.input(), input, FILE_MODE)?;
         let path = self.given().join(PROGRAM);
-        program.map(|text| write(&path, text, 0o755).map(|()| path)).transpose()
+        program.map(|text| self.write(&path, text, DIRECTORY_MODE).map(|()| path)).transpose()
     }
 
     /// Makes a folder in what is the program's own.
     pub(super) fn make_folder(&self, name: &str) -> io::Result<PathBuf> {
-        let path = self.own().join(name);
-        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&path)?;
+        let mut path = self.own();
+        for part in Path::new(name) {
+            path.push(part);
+            self.make_directory(&path)?;
+        }
         Ok(path)
     }
 
@@ -141,16 +166,6 @@ impl Slot {
         }
         Ok(())
     }
-
-    /// Takes it away; what does not go stays for whoever cleans the machine's temporary files.
-    pub(super) fn remove(self) {
-        self.directory.close().unwrap_or_default();
-    }
-}
-
-fn write(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
-    std::fs::write(path, bytes)?;
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
 }
 
 /// Why something is not read.
@@ -244,7 +259,7 @@ mod tests {
 
     #[test]
     fn only_a_regular_file_of_bounded_size_is_read() {
-        let slot = Slot::new().unwrap();
+        let slot = Slot::new(None).unwrap();
         let why = || slot.read_output().unwrap().unwrap_err();
         assert!(slot.read_output().is_none());
         symlink("/etc/passwd", slot.output()).unwrap();
@@ -267,8 +282,30 @@ mod tests {
     }
 
     #[test]
+    fn nobody_else_reads_what_a_program_is_given() {
+        use std::os::unix::fs::MetadataExt;
+        let slot = Slot::new(None).unwrap();
+        slot.fill(b"{}", Some(b"#!/bin/sh\n")).unwrap();
+        slot.make_folder("charts").unwrap();
+        let mut open = vec![slot.directory.path().to_owned()];
+        let mut seen = 0;
+        while let Some(path) = open.pop() {
+            let facts = std::fs::symlink_metadata(&path).unwrap();
+            assert_eq!(facts.mode() & 0o077, 0, "{}", path.display());
+            seen += 1;
+            if facts.is_dir() {
+                open.extend(std::fs::read_dir(path).unwrap().map(|one| one.unwrap().path()));
+            }
+        }
+        assert!(seen > 10);
+        let path = slot.directory.path().to_owned();
+        drop(slot);
+        assert!(!path.exists());
+    }
+
+    #[test]
     fn what_lies_in_the_folder_is_collected_and_what_is_odd_is_named() {
-        let slot = Slot::new().unwrap();
+        let slot = Slot::new(None).unwrap();
         let folder = slot.make_folder("charts").unwrap();
         std::fs::create_dir(folder.join("deep")).unwrap();
         std::fs::write(folder.join("deep/b.txt"), "b").unwrap();

@@ -11,7 +11,9 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Dev, Dir, Mode, OFlags, ResolveFlags, Stat, openat2};
+use rustix::fs::{
+    AtFlags, Dev, Dir, Mode, OFlags, ResolveFlags, Stat, Timespec, Timestamps, openat2,
+};
 use rustix::io::Errno;
 use rustix::mount::MountAttrFlags;
 use rustix::process::{Resource, Rlimit, getrlimit};
@@ -53,6 +55,8 @@ impl Afresh {
         self.scratch.empty()?;
         self.scratch.make_home()?;
         self.shared.empty()?;
+        self.scratch.restore_times()?;
+        self.shared.restore_times()?;
         let is_same = terminal_modes(&self.terminals)? == self.terminal_modes
             && no_queue_is_left(self.queues.as_ref())?
             && connections()? == self.connections
@@ -182,14 +186,29 @@ struct Place {
 /// A directory that is emptied, held open, and what was noted beside it.
 struct Inside {
     directory: OwnedFd,
-    attributes: Vec<u8>,
+    attributes: Attributes,
+    times: Timestamps,
 }
 
 impl Inside {
     /// By its handle: by its name it may be something that is mounted over it.
     fn of(found: &OwnedFd) -> io::Result<Self> {
         let directory = rustix::fs::openat(found, ".", DIRECTORY, Mode::empty())?;
-        Ok(Self { attributes: attributes(&directory)?, directory })
+        let status = rustix::fs::fstat(&directory)?;
+        let seconds = |seconds: i64, nanoseconds: u64| Timespec {
+            tv_sec: seconds,
+            tv_nsec: i64::try_from(nanoseconds).unwrap_or_default(),
+        };
+        let times = Timestamps {
+            last_access: seconds(status.st_atime, status.st_atime_nsec),
+            last_modification: seconds(status.st_mtime, status.st_mtime_nsec),
+        };
+        Ok(Self { attributes: Attributes::of(&directory)?, directory, times })
+    }
+
+    /// Sets the times back: a program can choose them.
+    fn restore_times(&self) -> io::Result<()> {
+        Ok(rustix::fs::futimens(&self.directory, &self.times)?)
     }
 }
 
@@ -258,15 +277,21 @@ impl Place {
         let mut emptying = Emptying::of(root, EMPTIED_ENTRIES_MAX)?;
         for kept in &self.kept {
             let Some(inside) = &kept.inside else { continue };
-            if attributes(&inside.directory)? != inside.attributes {
+            if Attributes::of(&inside.directory)? != inside.attributes {
                 return differs();
             }
             emptying.lift(&inside.directory, &|name| self.keeps(&kept.path, name))?;
         }
-        if attributes(root)? != self.root.attributes {
+        if Attributes::of(root)? != self.root.attributes {
             return differs();
         }
         emptying.all_but(&|name| self.keeps(Path::new(""), name))
+    }
+
+    /// The last thing to do: whatever is made or read in a directory changes its times.
+    fn restore_times(&self) -> io::Result<()> {
+        let inner = self.kept.iter().filter_map(|kept| kept.inside.as_ref());
+        inner.chain([&self.root]).try_for_each(Inside::restore_times)
     }
 
     fn keeps(&self, directory: &Path, name: &CStr) -> bool {
@@ -296,12 +321,27 @@ fn find(root: impl AsFd, path: &Path) -> io::Result<Option<OwnedFd>> {
     }
 }
 
-/// The names of what is noted beside a directory, lists of who may enter among it.
-fn attributes(directory: &OwnedFd) -> io::Result<Vec<u8>> {
-    let mut names = vec![0; rustix::fs::flistxattr_query(directory)?];
-    if !names.is_empty() {
-        let length = rustix::fs::flistxattr(directory, &mut *names)?;
-        names.truncate(length);
+/// What is noted beside a directory.
+#[derive(Debug, PartialEq, Eq)]
+struct Attributes {
+    /// The names of further attributes, lists of who may enter among them.
+    names: Vec<u8>,
+    /// The flags that `chattr` sets; nothing where the file system has none.
+    flags: Option<u32>,
+}
+
+impl Attributes {
+    fn of(directory: &OwnedFd) -> io::Result<Self> {
+        let mut names = vec![0; rustix::fs::flistxattr_query(directory)?];
+        if !names.is_empty() {
+            let length = rustix::fs::flistxattr(directory, &mut *names)?;
+            names.truncate(length);
+        }
+        let flags = match rustix::fs::ioctl_getflags(directory) {
+            Ok(flags) => Some(flags.bits()),
+            Err(Errno::NOTTY | Errno::OPNOTSUPP | Errno::NOSYS) => None,
+            Err(error) => return Err(error.into()),
+        };
+        Ok(Self { names, flags })
     }
-    Ok(names)
 }

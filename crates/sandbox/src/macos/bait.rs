@@ -6,21 +6,20 @@ use std::io;
 use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
 
-use tempfile::TempDir;
-
 use super::escape::Targets;
+use crate::private_directory::PrivateDirectory;
 
 /// They go when this goes.
 pub(super) struct Bait {
     pub(super) targets: Targets,
-    _directory: TempDir,
+    _directory: PrivateDirectory,
     _listener: TcpListener,
     _socket: UnixListener,
 }
 
 impl Bait {
     pub(super) fn lay() -> io::Result<Self> {
-        let directory = tempfile::tempdir()?;
+        let directory = PrivateDirectory::new()?;
         let at = directory.path().canonicalize()?;
         let (file, socket) = (at.join("bait"), at.join("socket"));
         std::fs::write(&file, "not for you")?;

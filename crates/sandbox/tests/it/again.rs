@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use agentry_protocol::ContentHash;
 use agentry_protocol::confinement::{Confinement, Level, Limits, Network};
 use agentry_sandbox::{
     Bounds, Command, Cwd, Ending, Error, Finished, Job, Sandbox, Setup, Stop, Streams, limits,
@@ -65,13 +66,34 @@ impl Bench {
         &self,
         confinement: &Confinement,
         script: &str,
+        bounds: (Duration, &Stop),
+    ) -> Result<Finished, Error> {
+        self.run_in(confinement, &[], script, bounds)
+    }
+
+    fn run_with_env(
+        &self,
+        confinement: &Confinement,
+        env: &[(&str, &str)],
+        script: &str,
+    ) -> Finished {
+        self.run_in(confinement, env, script, (LONG, &Stop::new())).unwrap()
+    }
+
+    fn run_in(
+        &self,
+        confinement: &Confinement,
+        more: &[(&str, &str)],
+        script: &str,
         (time, stop): (Duration, &Stop),
     ) -> Result<Finished, Error> {
+        let mut env = vec![("PROBE".into(), self.stage.probe().into())];
+        env.extend(more.iter().map(|(name, value)| ((*name).into(), (*value).into())));
         let command = Command {
             program: "/bin/sh".into(),
             args: vec!["-c".into(), format!("echo $$; {script}").into()],
             cwd: Cwd::Path(self.workspace()),
-            env: vec![("PROBE".into(), self.stage.probe().into())],
+            env,
             stdin: None,
             streams: Streams::Together,
         };
@@ -191,6 +213,40 @@ fn what_a_program_leaves_behind_beside_files_does_not_reach_the_next() {
 }
 
 #[test]
+fn inode_flags_and_times_of_the_temporary_directories_do_not_reach_the_next_command() {
+    let bench = Bench::open();
+    let look = "lsattr -d /tmp /dev/shm 2>/dev/null; stat -c '%X %Y' /tmp /dev/shm";
+    let (_, at_first) = bench.said(look);
+    assert!(!bench.said("touch -ad @1 /tmp /dev/shm; touch -md @2 /tmp; touch /dev/shm/x").0);
+    assert_eq!(bench.said(look), (false, at_first.clone()), "times reached the next command");
+    for flags in ["+d", "+A", "+dA"] {
+        let (_, said) = bench.said(&format!("chattr {flags} /tmp 2>&1 && echo set"));
+        // The temporary file system of an older kernel has no flags.
+        if said == "set\n" {
+            assert!(bench.is_new(), "{flags} reached the next command");
+            assert_eq!(bench.said(look).1.lines().next(), at_first.lines().next());
+        }
+    }
+}
+
+#[test]
+fn a_sandbox_is_not_used_again_for_another_authority_or_with_other_variables() {
+    let bench = Bench::open();
+    let of = |name: &str| Confinement {
+        authority: Some(ContentHash::of(name.as_bytes())),
+        ..bench.confinement.clone()
+    };
+    assert!(bench.said_with(&of("friend"), "true").0);
+    assert!(!bench.said_with(&of("friend"), "true").0);
+    assert!(bench.said_with(&of("owner"), "true").0, "the sandbox of a friend was used again");
+    assert!(bench.said("true").0, "the sandbox of somebody was used for nobody");
+    assert!(!bench.said_with(&of("owner"), "true").0);
+    let said = bench.run_with_env(&of("owner"), &[("TOKEN", "x")], "true");
+    assert!(crate::stdout(&said).starts_with("2\n"), "a secret came into a used sandbox");
+    assert!(!bench.said_with(&of("owner"), "true").0);
+}
+
+#[test]
 fn a_protected_file_that_was_replaced_is_protected_anew() {
     let bench = Bench::open();
     let look = "cat .git/config; (echo x >> .git/config) 2>/dev/null || echo refused";
@@ -292,7 +348,8 @@ fn a_command_that_was_ended_takes_its_sandbox_along() {
         program: "/bin/true".into(),
         args: Vec::new(),
         cwd: Cwd::Path(gone.into()),
-        env: Vec::new(),
+        // As the others have it, so that it gets the same sandbox.
+        env: vec![("PROBE".into(), bench.stage.probe().into())],
         stdin: None,
         streams: Streams::Apart,
     };

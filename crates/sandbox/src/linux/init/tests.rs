@@ -46,6 +46,7 @@ fn goes_before_it_is_told() {
 
 fn spec(script: &str) -> Spec {
     Spec {
+        authority: None,
         level: Level::Landlock,
         user: None,
         view: View::default(),

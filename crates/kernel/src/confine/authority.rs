@@ -1,0 +1,79 @@
+//! Which processes may share a home and a sandbox: those that act for the same sender, with the same powers, for the
+//! same agent in the same project.
+//!
+//! Must never: give two senders the same digest, or a home that persists to somebody who cannot be told from others.
+
+use agentry_agentfile::manifest::config::HomePersistence;
+use agentry_agentfile::sandbox::Layer;
+use agentry_protocol::ContentHash;
+use agentry_protocol::access::Bounds;
+use agentry_protocol::confinement::Profile;
+use agentry_protocol::principal::{Principal, PrincipalKind};
+use serde_json::json;
+
+use super::Place;
+
+/// The folder of homes that persist, below the state of the runtime.
+const PERSISTENT_HOMES: &str = "persistent-homes";
+
+/// A digest of all that must be the same for two processes to share anything that lasts.
+pub(super) fn digest(place: &Place) -> ContentHash {
+    let sender = place.sender.as_ref().map(|bounds| {
+        // Every field by its name: whoever adds one has to decide here. One decision is not another, but two that
+        // give the same powers to the same sender are of one authority; where it was said does not matter.
+        let Bounds {
+            access: _,
+            principal,
+            channel: _,
+            tools,
+            credentials,
+            data,
+            exec,
+            requests: _,
+        } = bounds;
+        json!([principal, tools, credentials, data, exec])
+    });
+    let parts = json!({
+        "project": place.project,
+        "workspace": place.workspace,
+        "agent": place.agent,
+        "sender": sender,
+        "credentials": place.credentials,
+    });
+    ContentHash::of(parts.to_string().as_bytes())
+}
+
+/// Where the home is kept, if the operator wants it kept and nobody wants less.
+pub(super) fn persistent_home(
+    ceiling: &Layer,
+    requests: &[&Layer],
+    place: &Place,
+    profile: Profile,
+) -> Option<String> {
+    let wanted = ceiling.sandbox.home.persist.unwrap_or_default();
+    let asked = requests.iter().filter_map(|layer| layer.sandbox.home.persist);
+    let mut all = asked.chain([wanted]);
+    let is_wanted = all.all(|persist| persist == HomePersistence::Project);
+    let is_known = place.sender.as_ref().is_none_or(|bounds| is_one_person(&bounds.principal));
+    let state = place.state.as_ref()?;
+    place.agent.as_ref()?;
+    match profile {
+        Profile::Trusted | Profile::Host if is_wanted && is_known => {
+            let digest = digest(place);
+            let name = digest.as_str().rsplit(':').next().unwrap_or_default().to_owned();
+            Some(format!("{state}/{PERSISTENT_HOMES}/{name}"))
+        }
+        Profile::Untrusted | Profile::Trusted | Profile::Host => None,
+    }
+}
+
+/// Whether a principal stands for one sender only. Strangers all look the same.
+fn is_one_person(principal: &Principal) -> bool {
+    match principal.kind {
+        PrincipalKind::Owner | PrincipalKind::System => true,
+        PrincipalKind::Known => principal.entity_id.is_some(),
+        PrincipalKind::Webhook => principal.source.is_some(),
+        PrincipalKind::Agent => principal.agent_id.is_some(),
+        PrincipalKind::Unknown => false,
+    }
+}
