@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::diagnostic::{Code, Findings, Text, suggestion};
-use crate::manifest::config::Config;
+use crate::manifest::config::{Config, Provider};
 use crate::node::{Kind, Node, pointer_part};
 use crate::sandbox::{self, Layer, Speaker};
 use crate::schema::{self, FileKind};
@@ -58,6 +58,8 @@ pub struct Settings {
     spending: Vec<spending::Request>,
     // What they were made of, so that an agent's own can be put between.
     layers: Layers,
+    // The providers as the operator alone defines them.
+    own_providers: BTreeMap<String, Provider>,
 }
 
 /// Whoever shares a file with others does not say who gets their secrets.
@@ -125,6 +127,13 @@ pub fn layered(layers: &Layers, findings: &mut Findings) -> Settings {
         }
     }
     settings.finish(findings);
+    settings.own_providers = match (&layers.project, &layers.agent) {
+        (None, None) => settings.config.providers.clone(),
+        (Some(_), _) | (_, Some(_)) => {
+            let own = Layers { project: None, agent: None, ..layers.clone() };
+            layered(&own, &mut Findings::default()).own_providers
+        }
+    };
     settings
 }
 
@@ -206,6 +215,11 @@ impl Settings {
     /// Where a value was said; `built-in` if nowhere.
     pub fn origin(&self, pointer: &str) -> Origin {
         self.said.origin(pointer)
+    }
+
+    /// The providers as the operator alone defines them. What a project adds or changes is in `config` only.
+    pub fn own_providers(&self) -> &BTreeMap<String, Provider> {
+        &self.own_providers
     }
 
     /// Whether a value was said by a project or an agent, which others may have written.

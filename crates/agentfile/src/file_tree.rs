@@ -6,6 +6,7 @@
 //! Must never: touch the file system.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use agentry_protocol::{ContentHash, ContentHasher};
@@ -290,6 +291,20 @@ impl Refusal {
                 Text::new("reading did not end in time").help("check the disk or network mount"),
             ),
         }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&match self {
+            Self::LinkLeavesRoot => "a link that leads out of the directory".to_owned(),
+            Self::NotARegularFile => "a pipe, a socket or a device".to_owned(),
+            Self::Unreadable(why) => why.clone(),
+            Self::TooMuch(what) => format!("there is more than may be read: {what}"),
+            Self::Timeout => "reading did not end in time".to_owned(),
+            Self::WrongKind(expected) => format!("{expected} is expected here"),
+            Self::Misnamed(meant) => format!("did you mean `{meant}`?"),
+        })
     }
 }
 

@@ -16,6 +16,8 @@ pub enum Role {
     },
     /// Everything in it is read.
     Whole,
+    /// Everything in it is read, with the packages that programs load from it.
+    Code,
     /// Only its `skills` directory is read.
     SkillsOnly,
     /// Only the files of a context folder are read.
@@ -40,7 +42,11 @@ pub const PACK_DIRECTORIES: [&str; 4] = ["access", "agents", "skills", "tasks"];
 /// The directories of packs.
 pub const PACKS: [&str; 2] = [".agentry", ".nanobot"];
 const SKILL_HOMES: [&str; 2] = [".agents", ".claude"];
-const NEVER: [&str; 6] = [".git", "node_modules", "target", "__pycache__", ".venv", "venv"];
+const NEVER: [&str; 6] = [".git", PACKAGES, "target", "__pycache__", ".venv", "venv"];
+/// Packages of Node.js; read only where the programs of an agent lie.
+const PACKAGES: &str = "node_modules";
+/// Folders of an agent that hold programs and what they load.
+const PROGRAM_FOLDERS: [&str; 4] = ["bin", "hooks", "lib", "tools"];
 /// Definitions are looked for this many directories below the root that was asked for.
 const PLACES_BELOW: usize = 3;
 
@@ -50,7 +56,7 @@ pub fn probably_meant(role: &Role, name: &str, beside: &[&str]) -> Option<&'stat
     let depth = match role {
         Role::Place { depth } => depth,
         Role::Context => return nearly(name, CONTEXT_FILES.into_iter()),
-        Role::Whole | Role::SkillsOnly => return None,
+        Role::Whole | Role::Code | Role::SkillsOnly => return None,
     };
     let program = beside.iter().any(|name| MARKERS[..2].contains(name));
     let parts = PROGRAM_FILES.iter().chain(&PROGRAM_DIRECTORIES).chain(&ROOT_FILES);
@@ -105,13 +111,18 @@ pub fn root() -> Role {
     Role::Place { depth: 0 }
 }
 
+/// How to read a folder of an agent that its trust covers.
+pub fn trusted_folder(name: &str) -> Role {
+    if PROGRAM_FOLDERS.contains(&name) { Role::Code } else { Role::Whole }
+}
+
 /// How to read a user's home: only the packs and the skills.
 pub const HOME_ENTRIES: [&str; 4] = [PACKS[0], PACKS[1], SKILL_HOMES[0], SKILL_HOMES[1]];
 
 /// Whether to read a file, given its directory's role and what stands beside it.
 pub fn takes_file(role: &Role, name: &str, beside: &[&str]) -> bool {
     match role {
-        Role::Whole => true,
+        Role::Whole | Role::Code => true,
         Role::SkillsOnly => false,
         Role::Context => CONTEXT_FILES.contains(&name),
         Role::Place { depth } => {
@@ -127,11 +138,12 @@ pub fn takes_file(role: &Role, name: &str, beside: &[&str]) -> bool {
 
 /// How to read a directory below, or `None` to pass it over.
 pub fn takes_directory(role: &Role, name: &str, beside: &[&str]) -> Option<Role> {
-    if NEVER.contains(&name) {
+    if NEVER.contains(&name) && (*role != Role::Code || name != PACKAGES) {
         return None;
     }
     match role {
         Role::Whole => Some(Role::Whole),
+        Role::Code => Some(Role::Code),
         Role::SkillsOnly => (name == "skills").then_some(Role::Whole),
         Role::Context => None,
         Role::Place { depth } => {

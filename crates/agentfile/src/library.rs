@@ -107,7 +107,7 @@ pub struct Library {
     pub access: access::Rules,
     /// The settings that hold.
     pub settings: Settings,
-    /// What of each agent would run, by id; or why that cannot be said.
+    /// What of each agent would run, by id; or why that cannot be said. Whoever reads the agents' directories fills it.
     pub programs: BTreeMap<String, Result<trust::Manifest, trust::Unknown>>,
 }
 
@@ -117,6 +117,11 @@ impl Library {
         let own = self.own_skills.get(agent.id.as_str());
         own.and_then(|skills| skills.iter().find(|skill| skill.id.as_str() == id))
             .or_else(|| self.skills.get(id))
+    }
+
+    /// The MCP servers that the project's own files define, one line each.
+    pub fn project_servers(&self) -> Vec<String> {
+        trust::servers(self.mcp.values())
     }
 
     /// Whether nothing was found.
@@ -150,7 +155,6 @@ pub fn read(input: Input<'_>, findings: &mut Findings) -> Library {
     reading.report_rest(&found, findings);
     let Reading { mut library, .. } = reading;
     library.settings = input.settings.clone();
-    library.programs = trust::of_all((input.project, input.home), &library.agents, &library.mcp);
     library
 }
 

@@ -29,6 +29,9 @@ pub struct McpServer {
     pub reach: Reach,
     /// What said so.
     pub origin: Origin,
+    /// Whether a file of the project said so, which others may have written.
+    #[serde(skip)]
+    pub is_of_project: bool,
 }
 
 /// How a server is reached.
@@ -63,7 +66,9 @@ pub fn read(
             settings.report(Code::DuplicateId, &pointer, text, findings);
             continue;
         }
-        let origin = settings.origin(&format!("/mcp/servers/{at}"));
+        let pointer = format!("/mcp/servers/{at}");
+        let said =
+            Said { origin: settings.origin(&pointer), is_of_project: settings.is_shared(&pointer) };
         let command = server.command.as_ref().map(|words| match words {
             Words::One(word) => vec![word.clone()],
             Words::Several(words) => words.clone(),
@@ -71,10 +76,10 @@ pub fn read(
         let command = command.map(|words| [words, server.args.clone()].concat());
         match (command, server.url.clone(), server.transport) {
             (Some(command), None, None | Some(McpTransport::Stdio)) => {
-                add(&mut servers, &server.id, Reach::Command(command), origin)
+                add(&mut servers, &server.id, Reach::Command(command), said)
             }
             (None, Some(url), None | Some(McpTransport::Http)) => {
-                add(&mut servers, &server.id, Reach::Url(url), origin)
+                add(&mut servers, &server.id, Reach::Url(url), said)
             }
             (Some(_), None, Some(McpTransport::Http))
             | (None, Some(_), Some(McpTransport::Stdio))
@@ -126,13 +131,13 @@ fn from_json(
                 }
             }
         };
-        let origin = source.origin(pair.key_span);
+        let said = Said { origin: source.origin(pair.key_span), is_of_project: true };
         let (command, url) = (words("command"), words("url"));
         match (command.is_empty(), url.first()) {
             (false, None) => {
-                add(servers, &pair.key, Reach::Command([command, words("args")].concat()), origin)
+                add(servers, &pair.key, Reach::Command([command, words("args")].concat()), said)
             }
-            (true, Some(url)) => add(servers, &pair.key, Reach::Url(url.clone()), origin),
+            (true, Some(url)) => add(servers, &pair.key, Reach::Url(url.clone()), said),
             (false, Some(_)) | (true, None) => {
                 let (code, text) = form(&pair.key);
                 findings.at(code, source, Span::new(pair.key_span.start, pair.key_span.end), text);
@@ -149,6 +154,13 @@ fn form(id: &str) -> (Code, Text) {
     )
 }
 
-fn add(servers: &mut BTreeMap<String, McpServer>, id: &str, reach: Reach, origin: Origin) {
-    servers.insert(id.to_owned(), McpServer { id: id.to_owned(), reach, origin });
+/// Who defines a server.
+struct Said {
+    origin: Origin,
+    is_of_project: bool,
+}
+
+fn add(servers: &mut BTreeMap<String, McpServer>, id: &str, reach: Reach, said: Said) {
+    let Said { origin, is_of_project } = said;
+    servers.insert(id.to_owned(), McpServer { id: id.to_owned(), reach, origin, is_of_project });
 }

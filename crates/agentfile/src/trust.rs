@@ -1,11 +1,11 @@
-//! What of a directory would run, and what says so: the part that a person looks at before trusting it.
+//! The programs of an agent and every file that they can load: the part that a person looks at before trusting it.
 //!
-//! Text for the prompt is not in it; it can ask for much and do nothing. What the files could start is, with one
-//! hash over all of it, so that a change after the person looked is seen.
+//! Text for the prompt is not in it; it can ask for much and do nothing. One hash covers all of it, so that a change
+//! after the person looked is seen.
 //!
 //! Must never: leave out a file because it was not read, or decide whether something is trusted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use agentry_protocol::hook::Moment;
@@ -14,16 +14,60 @@ use serde::Serialize;
 
 use crate::agent::{Agent, HookSwitch, ToolKind};
 use crate::file_tree::{Entry, File, FileTree, lies_in};
-use crate::mcp::{self, McpServer, Reach};
+use crate::mcp::{McpServer, Reach};
 use crate::{config, program, tool_access};
 
-/// What lies in these folders beside the agent is run, or read by what is run.
-const CODE: [&str; 4] = ["hooks", "tools", "lib", "bin"];
+/// Folders of an agent's directory that are part of its trust as a whole: programs, and what programs load.
+const FOLDERS: [&str; 5] = ["bin", "data", "hooks", "lib", "tools"];
+/// Files of an agent's directory that say what runs, and with what rights.
+const FILES: [&str; 4] =
+    [program::FILE, config::FILE, tool_access::FILES[0], tool_access::FILES[1]];
 
-/// What of a directory would run, and what says so.
+/// Which part of an agent's directory is covered by its trust. Paths are relative to that directory.
+///
+/// A program of the agent sees these files and nothing else of the directory, so what is not listed here cannot be
+/// loaded by it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Parts {
+    /// Single files.
+    pub files: BTreeSet<String>,
+    /// Folders with everything below them.
+    pub folders: BTreeSet<String>,
+}
+
+impl Parts {
+    /// Lists the parts for an agent: the usual folders, its programs, and the folder that each program lies in.
+    pub fn of(agent: &Agent) -> Self {
+        let files = FILES.map(str::to_owned).into_iter().collect();
+        let mut parts = Self { files, folders: FOLDERS.map(str::to_owned).into_iter().collect() };
+        for program in runs_of(agent).into_iter().map(|runs| runs.program) {
+            if let Some((folder, _)) = program.rsplit_once('/')
+                && !parts.folders.iter().any(|one| lies_in(folder, one))
+            {
+                parts.folders.insert(folder.to_owned());
+            }
+            parts.files.insert(program);
+        }
+        parts
+    }
+
+    /// Tells whether a file belongs to the parts.
+    pub fn hold(&self, path: &str) -> bool {
+        self.files.contains(path) || self.folders.iter().any(|folder| lies_in(path, folder))
+    }
+
+    /// Gives all paths, files and folders.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.files.iter().chain(&self.folders).map(String::as_str)
+    }
+}
+
+/// The programs of an agent, and every file that they can load from its directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Manifest {
-    /// The hash of each file, by path below the tree.
+    /// Which part of the agent's directory it covers.
+    pub parts: Parts,
+    /// The hash of each file, by path below the agent's directory.
     pub files: BTreeMap<String, ContentHash>,
     /// One hash for all of them: their paths, their content, whether they are executable.
     pub hash: ContentHash,
@@ -38,48 +82,56 @@ impl Manifest {
     }
 }
 
-/// Something that would run. Printed, it is a line for people.
+/// A program that would run. Printed, it is a line for people.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Runs {
+    /// What starts it.
+    #[serde(flatten)]
+    pub occasion: Occasion,
+    /// Its file, a path below the agent's directory.
+    pub program: String,
+}
+
+/// What starts a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Runs {
-    /// A hook of the agent.
+pub enum Occasion {
+    /// It is a hook of the agent.
     Hook {
         /// When it runs.
         moment: Moment,
-        /// Its program, a path in the agent's directory.
-        program: String,
         /// What the program is given.
         args: Vec<String>,
     },
-    /// A tool that the agent brings.
+    /// It is a tool that the agent brings.
     Tool {
         /// Its name.
         name: String,
-        /// Its program, a path in the agent's directory.
-        program: String,
-    },
-    /// An MCP server.
-    Server {
-        /// Its name.
-        name: String,
-        /// The command that starts it, or where it is.
-        reach: Reach,
     },
 }
 
 impl fmt::Display for Runs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Hook { moment, program, args } => {
-                write!(f, "hook {moment}: {}", words([program].into_iter().chain(args)))
+        match &self.occasion {
+            Occasion::Hook { moment, args } => {
+                write!(f, "hook {moment}: {}", words([&self.program].into_iter().chain(args)))
             }
-            Self::Tool { name, program } => write!(f, "tool {name}: {program}"),
-            Self::Server { name, reach: Reach::Command(command) } => {
-                write!(f, "MCP server {name}: {}", words(command))
-            }
-            Self::Server { name, reach: Reach::Url(url) } => write!(f, "MCP server {name}: {url}"),
+            Occasion::Tool { name } => write!(f, "tool {name}: {}", self.program),
         }
     }
+}
+
+/// Describes the MCP servers that the project's own files define, one line each.
+///
+/// Servers that the operator's settings define are the operator's own. The environment and the headers of a server
+/// are not read yet; whoever starts servers must add them to the line.
+pub fn servers<'a>(servers: impl IntoIterator<Item = &'a McpServer>) -> Vec<String> {
+    let own = servers.into_iter().filter(|server| server.is_of_project);
+    own.map(|server| match &server.reach {
+        Reach::Command(command) => format!("MCP server {}: {}", server.id, words(command)),
+        Reach::Url(url) => format!("MCP server {}: {url}", server.id),
+    })
+    .collect()
 }
 
 /// A command line; a word that would not be seen as one is quoted.
@@ -92,17 +144,26 @@ fn words<'a>(words: impl IntoIterator<Item = &'a String>) -> String {
     words.into_iter().map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// Why it cannot be said what would run. Then nothing may.
+/// Why it cannot be said what a program could load. Then no program runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unknown {
-    /// The agent does not lie in this tree.
-    Elsewhere {
-        /// The agent's directory.
-        directory: String,
-    },
     /// Something is there and was not read.
     NotRead {
-        /// Its path below the tree.
+        /// Its path below the agent's directory.
+        path: String,
+        /// The reason.
+        why: String,
+    },
+    /// The directory cannot be read.
+    Unreadable {
+        /// The agent's directory.
+        directory: String,
+        /// The reason.
+        why: String,
+    },
+    /// A file changed between two looks at it.
+    Changed {
+        /// Its path below the agent's directory.
         path: String,
     },
 }
@@ -110,138 +171,81 @@ pub enum Unknown {
 impl fmt::Display for Unknown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Elsewhere { directory } => write!(f, "{directory} is not in what was read"),
-            Self::NotRead { path } => write!(f, "{path} is there but was not read"),
+            Self::NotRead { path, why } => write!(f, "{path} is there but was not read: {why}"),
+            Self::Unreadable { directory, why } => write!(f, "{directory} cannot be read: {why}"),
+            Self::Changed { path } => write!(f, "{path} changed while it was read"),
         }
     }
 }
 
 impl std::error::Error for Unknown {}
 
-/// What would run for an agent; without one, what a directory brings for every agent: its MCP servers.
+/// Lists what would run for an agent, and every file that could be loaded by it.
 ///
-/// The tree is the one that the agent was read from, as `library::Input` has it: the whole project, not only the
-/// agent's directory, because `.mcp.json` and `agentry.toml` stand at its root; or the user's home, for an agent that
-/// lies there. The servers are those of `Library::mcp`; of them only what the tree's own files define counts, and those
-/// that the operator's settings define are trusted already.
-///
-/// A file too large to be kept has its hash all the same, since `File::hash` is over all of its content. Something that
-/// was refused (a link out of the tree, a pipe, too much of it) has none, so it is an error. What `layout` passes over,
-/// such as `node_modules` and `__pycache__`, is in no tree and so not in here.
-pub fn manifest<'a>(
-    tree: &FileTree,
-    agent: Option<&Agent>,
-    servers: impl IntoIterator<Item = &'a McpServer>,
-) -> Result<Manifest, Unknown> {
-    let mut named = vec![mcp::FILE.to_owned(), config::FILE.to_owned()];
-    let servers = servers.into_iter().filter(|one| is_from(tree, one)).map(Runs::server);
-    let mut runs: Vec<Runs> = Vec::new();
-    let mut folders = Vec::new();
-    if let Some(agent) = agent {
-        let directory = directory_in(tree, agent)?;
-        let at = |path: &str| match directory {
-            "" => path.to_owned(),
-            directory => format!("{directory}/{path}"),
-        };
-        runs = runs_of(agent);
-        named.extend([program::FILE, config::FILE].map(at));
-        named.extend(tool_access::FILES.map(at));
-        let programs: Vec<String> = runs.iter().filter_map(Runs::program).map(at).collect();
-        if let Some(path) = programs.iter().find(|path| tree.file(path).is_none()) {
-            return Err(Unknown::NotRead { path: path.clone() });
-        }
-        named.extend(programs);
-        folders = CODE.map(at).to_vec();
+/// The tree is the agent's own directory, read without leaving it, so that the result is the same from wherever the
+/// agent is reached. A link counts by the content that it leads to. A file too large to be kept has its hash all the
+/// same, since `File::hash` is over all of its content. Something that was refused (a link out of the directory, a
+/// pipe, too many files) has none, so it is an error. What `layout` passes over, such as `__pycache__`, is in no tree;
+/// programs do not see it either.
+pub fn manifest(tree: &FileTree, agent: &Agent) -> Result<Manifest, Unknown> {
+    let parts = Parts::of(agent);
+    let runs = runs_of(agent);
+    let (files, hash) = match covered(tree, &parts) {
+        // Where nothing runs, nothing can be loaded.
+        Err(_) if runs.is_empty() => (BTreeMap::new(), ContentHasher::default().finish()),
+        covered => covered?,
+    };
+    if let Some(missing) = runs.iter().find(|runs| !files.contains_key(&runs.program)) {
+        let (path, why) = (missing.program.clone(), "it is not a regular file".to_owned());
+        return Err(Unknown::NotRead { path, why });
     }
-    runs.extend(servers);
+    Ok(Manifest { parts, files, hash, runs })
+}
+
+/// Gives the hash of each file of an agent's directory that the parts hold, and one hash over all of them.
+///
+/// # Errors
+/// When something is there that was not read.
+pub fn covered(
+    tree: &FileTree,
+    parts: &Parts,
+) -> Result<(BTreeMap<String, ContentHash>, ContentHash), Unknown> {
     let mut found = Found::default();
     for (path, entry) in tree.below("") {
-        let is_code = folders.iter().any(|folder| lies_in(path, folder));
-        let named = named.iter().any(|one| one == path);
         match entry {
-            // Where nothing runs, it cannot be part of what does.
-            Entry::Refused(_) if (named || is_code) && !runs.is_empty() => {
-                return Err(Unknown::NotRead { path: path.to_owned() });
+            Entry::Refused(why) if path == "." || parts.hold(path) => {
+                let (path, why) = (path.to_owned(), why.to_string());
+                return Err(Unknown::NotRead { path, why });
             }
-            Entry::File(file) if named || is_code && !is_prose(path, file) => found.add(path, file),
+            Entry::File(file) if parts.hold(path) => found.add(path, file),
             Entry::Refused(_) | Entry::File(_) => {}
         }
     }
-    Ok(Manifest { files: found.files, hash: found.hasher.finish(), runs })
+    Ok((found.files, found.hasher.finish()))
 }
 
-/// What of each agent would run; an agent lies in the project or in the user's home.
-pub(crate) fn of_all(
-    (project, home): (&FileTree, Option<&FileTree>),
-    agents: &BTreeMap<String, Agent>,
-    servers: &BTreeMap<String, McpServer>,
-) -> BTreeMap<String, Result<Manifest, Unknown>> {
-    let of = |agent: &Agent| {
-        let in_project = manifest(project, Some(agent), servers.values());
-        match (in_project, home) {
-            (Err(Unknown::Elsewhere { .. }), Some(home)) => {
-                manifest(home, Some(agent), servers.values())
-            }
-            (found, _) => found,
-        }
-    };
-    agents.iter().map(|(id, agent)| (id.clone(), of(agent))).collect()
+/// Tells whether an agent brings a program.
+pub fn brings_programs(agent: &Agent) -> bool {
+    !runs_of(agent).is_empty()
 }
 
-/// The agent's directory as a path below the tree.
-fn directory_in<'a>(tree: &FileTree, agent: &'a Agent) -> Result<&'a str, Unknown> {
-    let root = tree.shown("");
-    let root = root.trim_end_matches('/');
-    let elsewhere = || Unknown::Elsewhere { directory: agent.directory.clone() };
-    if !lies_in(&agent.directory, root) {
-        return Err(elsewhere());
-    }
-    let directory = agent.directory[root.len()..].trim_matches('/');
-    let is_here = directory.is_empty() || tree.below(directory).next().is_some();
-    if is_here { Ok(directory) } else { Err(elsewhere()) }
-}
-
-/// Whether one of the tree's own files defines a server.
-fn is_from(tree: &FileTree, server: &McpServer) -> bool {
-    [mcp::FILE, config::FILE].iter().any(|path| tree.shown(path) == *server.origin.file)
-}
-
-/// What is only read by people. A program may have any name.
-fn is_prose(path: &str, file: &File) -> bool {
-    path.ends_with(".md") && !file.executable
-}
-
+/// Lists the programs of an agent.
 fn runs_of(agent: &Agent) -> Vec<Runs> {
     let hooks = agent.powers.hooks.iter().filter_map(|hook| match &hook.switch {
-        HookSwitch::On(spec) => Some(Runs::Hook {
-            moment: spec.moment,
-            program: spec.program.clone(),
-            args: spec.args.clone(),
-        }),
+        HookSwitch::On(spec) => {
+            let occasion = Occasion::Hook { moment: spec.moment, args: spec.args.clone() };
+            Some(Runs { occasion, program: spec.program.clone() })
+        }
         HookSwitch::Off => None,
     });
     let tools = agent.powers.toolset.iter().filter_map(|tool| match &tool.kind {
-        ToolKind::Custom(custom) => Some(Runs::Tool {
-            name: tool.name.as_str().to_owned(),
-            program: custom.program.clone(),
-        }),
+        ToolKind::Custom(custom) => {
+            let occasion = Occasion::Tool { name: tool.name.as_str().to_owned() };
+            Some(Runs { occasion, program: custom.program.clone() })
+        }
         ToolKind::Host | ToolKind::Mcp { .. } => None,
     });
     hooks.chain(tools).collect()
-}
-
-impl Runs {
-    fn server(server: &McpServer) -> Self {
-        Self::Server { name: server.id.clone(), reach: server.reach.clone() }
-    }
-
-    /// The program, if it lies in the agent's directory.
-    fn program(&self) -> Option<&str> {
-        match self {
-            Self::Hook { program, .. } | Self::Tool { program, .. } => Some(program),
-            Self::Server { .. } => None,
-        }
-    }
 }
 
 /// The files that were found, in the order of their paths.

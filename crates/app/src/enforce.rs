@@ -61,7 +61,7 @@ pub(crate) fn open(environment: &Environment, layers: &Layers) -> Enforcer {
 
 /// Removes temporary directories of processes that were killed, and tells of those that do not go.
 fn remove_leftovers(environment: &Environment) {
-    let mut stderr = anstream::stderr().lock();
+    let mut stderr = crate::output::stderr().lock();
     for parent in [std::env::temp_dir(), run_homes(environment)] {
         for line in private_directory::remove_leftovers(&parent) {
             // With nowhere left to write to, the next start tells again.

@@ -3,7 +3,7 @@
 //! Every verb that runs, resumes or replays works from the project's directory, so that files have the same
 //! names each time.
 //!
-//! Must never: print, but for what a request to the sandbox does not get, and for a warning about the ledger or the
+//! Must never: print, but for what a project asks for and does not get, and for a warning about the ledger or the
 //! clock.
 
 use std::io::Write;
@@ -35,6 +35,7 @@ use agentry_store::{Home, Ledger};
 use agentry_tools::{FetchRules, Toolset};
 
 use crate::access;
+use crate::addresses::Trusts;
 use crate::enforce;
 use crate::env::Environment;
 use crate::fault::{Blame, Fault};
@@ -239,7 +240,9 @@ fn engine_with(
     }
     let secrets = secret::resolve(host, &loaded.library.settings.config.secrets)?;
     let redactor = Arc::new(secrets.redactor());
-    let known = providers::known_here(host, &loaded, (&secrets, &redactor))?;
+    let trusts = Trusts::in_ledger(&ledger, &loaded.root)?;
+    let known = providers::known_here(host, &loaded, (&secrets, &redactor), &trusts)?;
+    trusts.warn(&known.untrusted);
     let enforcer = open(&host.environment, loaded.library.settings.sandbox());
     let mut definitions = definitions(host, &loaded, &project, enforcer.level())?;
     definitions.redactor = redactor.clone();

@@ -5,6 +5,7 @@
 //! Must never: print.
 
 mod place;
+mod programs;
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -31,6 +32,7 @@ use crate::access;
 use crate::enforce;
 use crate::env::Environment;
 use crate::fault::{Blame, Fault};
+use crate::known::Digests;
 use crate::render;
 use place::Place;
 pub(crate) use place::shown;
@@ -62,6 +64,8 @@ pub(crate) struct Loaded {
     pub(crate) asked: Option<String>,
     /// The directory that was read.
     pub(crate) root: PathBuf,
+    /// The hash of each definition file.
+    pub(crate) digests: Digests,
 }
 
 /// All files that say something, as they were read.
@@ -177,6 +181,7 @@ impl Host {
     pub(crate) fn understand(&self, gathered: Gathered, level: SkillLevel) -> Loaded {
         let Gathered { place, project, home, skill_roots, settings, mut findings, in_settings } =
             gathered;
+        let digests = digests(&project, &skill_roots);
         let input = Input {
             project: &project,
             home: home.as_ref(),
@@ -188,11 +193,14 @@ impl Host {
             try_templates: &|trial| self.try_templates(trial),
             try_examples: approval::try_examples,
         };
-        let library = library::read(input, &mut findings);
+        let mut library = library::read(input, &mut findings);
+        let home_path = self.environment.home.as_deref();
+        let trees = programs::Trees { project: &project, home: home.as_ref(), home_path };
+        library.programs = programs::of_all(&library, &trees);
         access::look(&library.access, &mut findings);
         let asked = place.asked_agent(&library);
         let root = place.directory.canonicalize().unwrap_or(place.directory);
-        Loaded { library, findings, in_settings, only: place.only, asked, root }
+        Loaded { library, findings, in_settings, only: place.only, asked, root, digests }
     }
 
     /// Renders the template of an agent.
@@ -278,6 +286,23 @@ impl Host {
         }
         trees
     }
+}
+
+/// The hash of each file that defines something. What agents remember is none of it.
+fn digests(project: &FileTree, skill_roots: &[FileTree]) -> Digests {
+    let is_memory = |path: &str| path.starts_with("memory/") || path.contains("/memory/");
+    let mut all = Digests::new();
+    let roots = skill_roots.iter().map(|tree| (format!("{}/", tree.label), tree));
+    for (prefix, tree) in [(String::new(), project)].into_iter().chain(roots) {
+        for (path, entry) in tree.below("") {
+            if let Entry::File(file) = entry
+                && !is_memory(path)
+            {
+                all.insert(format!("{prefix}{path}"), file.hash.clone());
+            }
+        }
+    }
+    all
 }
 
 /// The template of an agent, rendered; none if it has none.

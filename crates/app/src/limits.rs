@@ -227,3 +227,5 @@ pub(crate) const STYLE_BYTES_MAX: usize = 24;
 pub(crate) const ASKED_HASH_CHARS: usize = 12;
 /// How deep a directory of somebody else may nest to be copied, in directories.
 pub(crate) const FOREIGN_TREE_DEPTH_MAX: usize = 16;
+/// How many changed definitions are named.
+pub(crate) const DEFINITIONS_SHOWN_MAX: usize = 20;

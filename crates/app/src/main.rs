@@ -3,6 +3,7 @@
 //! Must never: hold logic. What a verb does stands in its file; what is decided stands in the kernel.
 
 mod access;
+mod addresses;
 mod asked;
 mod channels;
 mod chat;
@@ -16,6 +17,7 @@ mod host;
 mod http;
 mod image;
 mod interrupt;
+mod known;
 mod limits;
 mod lines;
 mod output;

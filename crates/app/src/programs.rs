@@ -159,6 +159,16 @@ pub(crate) fn trust(change: &TrustChange) -> String {
         TrustChange::Trusted(one) => {
             format!("{} is trusted by {}: {} files", one.path, one.by, one.files.len())
         }
+        TrustChange::Addresses(one) => {
+            let all: Vec<&str> = one.addresses.iter().map(String::as_str).collect();
+            format!("{} may reach, by {}: {}", one.path, one.by, all.join("; "))
+        }
+        TrustChange::Definitions(one) => match &one.confirmed_by {
+            Some(by) => {
+                format!("{} definitions in {} confirmed by {by}", one.files.len(), one.path)
+            }
+            None => format!("{} definitions met in {}", one.files.len(), one.path),
+        },
         TrustChange::Withdrawn { path, by } => format!("{path} is not trusted any more, by {by}"),
     }
 }

@@ -5,6 +5,8 @@
 //!
 //! Must never: print a key, or take one for a host that only a project's file names.
 
+mod project;
+
 use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,9 +21,12 @@ use agentry_runtime::redact::Redactor;
 use agentry_runtime::secret::Secrets;
 use secrecy::SecretString;
 
+use crate::addresses::{self, Address, Trusts};
 use crate::fault::Fault;
 use crate::host::{Host, Loaded};
 use crate::limits::OLLAMA_LOOK_MS_MAX;
+
+pub(crate) use project::of_project;
 
 /// A provider that everybody knows.
 struct Usual {
@@ -109,6 +114,8 @@ pub(crate) struct Known {
     pub(crate) providers: Providers,
     /// Where weights are, if there is a place for them.
     pub(crate) weights: Option<Store>,
+    /// The providers of the project that are not used.
+    pub(crate) untrusted: Vec<Address>,
 }
 
 /// Who serves which models, before anything was looked at.
@@ -124,14 +131,24 @@ pub(crate) fn known_here(
     host: &Host,
     loaded: &Loaded,
     (secrets, redactor): (&Secrets, &Arc<Redactor>),
+    trusts: &Trusts,
 ) -> Result<Known, Fault> {
     let tape = host.tape();
     let plays = matches!(tape, Some(Tape::Play(_)));
+    let settings = &loaded.library.settings;
+    let untrusted = addresses::untrusted(host, settings, trusts);
     let mut all = Vec::new();
-    for (order, (id, said)) in loaded.library.settings.config.providers.iter().enumerate() {
-        if let Some(one) = configured(host, loaded, secrets, (id, said), order) {
-            all.push(one);
-        }
+    for (order, (id, said)) in settings.config.providers.iter().enumerate() {
+        let refused = untrusted.iter().find(|address| address.provider == *id);
+        let own = settings.own_providers().get(id);
+        let one = match (refused, own) {
+            (None, _) => configured(host, loaded, secrets, (id, said), order),
+            (Some(_), Some(own)) => configured(host, loaded, secrets, (id, own), order),
+            // The one that the owner means by this name stands below.
+            (Some(_), None) if usual(id).is_some() || id == OLLAMA => None,
+            (Some(address), None) => Some(not_used(said, (address, trusts), order)),
+        };
+        all.extend(one);
     }
     for usual in &USUAL {
         if !has(&all, usual.id)
@@ -162,7 +179,59 @@ pub(crate) fn known_here(
     if let Some(weights) = &weights {
         servings.all.push(in_the_box(weights, said, servings.all.len()));
     }
-    Ok(Known { servings, providers, weights })
+    Ok(Known { servings, providers, weights, untrusted })
+}
+
+/// A provider whose address only the project names, and that is not trusted.
+fn not_used(said: &config::Provider, (address, trusts): (&Address, &Trusts), order: usize) -> One {
+    let serving = Serving {
+        id: address.provider.clone(),
+        models: Offer::Listed(said.model_allowlist.clone()),
+        catalogue: Vec::new(),
+        default_model: None,
+        priority: said.priority,
+        order,
+        ready: Err(trusts.why_not(address)),
+    };
+    One { serving, provider: None }
+}
+
+/// Where a provider of the settings is; none for one that has no address.
+fn address_of(host: &Host, (id, said): (&str, &config::Provider)) -> Option<String> {
+    let usual = usual(id);
+    let protocol = protocol_of(id, said)?;
+    let is_ollama = said.kind == Some(ProviderKind::Ollama) || id == OLLAMA;
+    let set = usual.and_then(|usual| host.environment.variable(usual.base_variable?));
+    let usual_base = match protocol {
+        Protocol::Anthropic => Some(USUAL[0].base_url),
+        Protocol::Openai => Some(USUAL[1].base_url),
+        Protocol::Gemini => Some(USUAL[2].base_url),
+        Protocol::OpenaiChat => usual.map(|usual| usual.base_url),
+    };
+    match (&said.base_url, set) {
+        (Some(said), _) => Some(said.clone()),
+        (None, Some(set)) => Some(set),
+        (None, None) if is_ollama => Some(ollama_base(host)),
+        (None, None) => usual_base.map(str::to_owned),
+    }
+}
+
+/// What a provider of the settings speaks; none for one that is not connected to.
+fn protocol_of(id: &str, said: &config::Provider) -> Option<Protocol> {
+    match said.kind {
+        Some(ProviderKind::Anthropic) => Some(Protocol::Anthropic),
+        Some(ProviderKind::Openai) => Some(Protocol::Openai),
+        Some(ProviderKind::OpenaiChat | ProviderKind::Ollama) => Some(Protocol::OpenaiChat),
+        Some(ProviderKind::Gemini) => Some(Protocol::Gemini),
+        // The first has no address, the second is named by its file.
+        Some(ProviderKind::Local | ProviderKind::Scripted) => None,
+        None => Some(usual(id).map_or(Protocol::OpenaiChat, |usual| usual.protocol)),
+    }
+}
+
+/// Whether two addresses are the same but for a slash at the end.
+fn same_address(one: &str, other: &str) -> bool {
+    one.trim().trim_end_matches('/') == other.trim().trim_end_matches('/')
 }
 
 /// A provider, and what the choice knows of it.
@@ -189,29 +258,9 @@ fn configured(
     order: usize,
 ) -> Option<One> {
     let usual = usual(id);
-    let protocol = match said.kind {
-        Some(ProviderKind::Anthropic) => Protocol::Anthropic,
-        Some(ProviderKind::Openai) => Protocol::Openai,
-        Some(ProviderKind::OpenaiChat | ProviderKind::Ollama) => Protocol::OpenaiChat,
-        Some(ProviderKind::Gemini) => Protocol::Gemini,
-        // The first has no address, the second is named by its file.
-        Some(ProviderKind::Local | ProviderKind::Scripted) => return None,
-        None => usual.map_or(Protocol::OpenaiChat, |usual| usual.protocol),
-    };
+    let protocol = protocol_of(id, said)?;
     let is_ollama = said.kind == Some(ProviderKind::Ollama) || id == OLLAMA;
-    let set = usual.and_then(|usual| host.environment.variable(usual.base_variable?));
-    let usual_base = match protocol {
-        Protocol::Anthropic => Some(USUAL[0].base_url),
-        Protocol::Openai => Some(USUAL[1].base_url),
-        Protocol::Gemini => Some(USUAL[2].base_url),
-        Protocol::OpenaiChat => usual.map(|usual| usual.base_url),
-    };
-    let base_url = match (&said.base_url, set) {
-        (Some(said), _) => Some(said.clone()),
-        (None, Some(set)) => Some(set),
-        (None, None) if is_ollama => Some(ollama_base(host)),
-        (None, None) => usual_base.map(str::to_owned),
-    };
+    let base_url = address_of(host, (id, said));
     let named = said.api_key_env.as_deref();
     let variables: Vec<&str> = match named {
         Some(named) => vec![named],

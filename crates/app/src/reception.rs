@@ -13,6 +13,7 @@ use std::thread;
 use std::time::Instant;
 
 use agentry_agentfile::access::LocalTime;
+use agentry_agentfile::layout;
 use agentry_agentfile::skill::SkillLevel;
 use agentry_kernel::access::Access;
 use agentry_kernel::models::{Serving, Wanted, choose, is_played};
@@ -21,14 +22,16 @@ use agentry_protocol::AgentId;
 use agentry_protocol::confinement::Level;
 use agentry_protocol::intake::Wish;
 use agentry_runtime::redact::Redactor;
-use agentry_runtime::{Definitions, Error, Office, Terms};
+use agentry_runtime::{Definitions, Error, Host as Parts, Office, Terms};
 
 use crate::access::policies;
 use crate::engine::{self, Engine};
 use crate::fault::{Blame, Fault};
 use crate::host::{Gathered, Host, Loaded};
+use crate::known::{self, Change};
 use crate::limits::{RELOAD_TIME_MAX, RELOAD_TIME_MIN};
 use crate::verb::choose_agent;
+use crate::verb::serve::say;
 use crate::zone::{self, Zone};
 
 /// What the way in is told of the definitions.
@@ -48,7 +51,18 @@ struct Shelf {
     servings: Vec<Serving>,
     asked: Asked,
     zone: Zone,
+    confirmation: Confirmation,
+    parts: Arc<Parts>,
     read: Mutex<Read>,
+}
+
+/// Whether definitions that change while this process runs are used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Confirmation {
+    /// Only after the owner confirmed them.
+    Needed,
+    /// At once.
+    NotNeeded,
 }
 
 /// What the command line says.
@@ -68,6 +82,8 @@ struct Read {
     stamp: Option<u64>,
     /// What they say, or why they say nothing.
     said: Result<Definite, String>,
+    /// What changed and is not used, because nobody confirmed it.
+    held: Option<String>,
 }
 
 /// What the definitions say.
@@ -83,7 +99,12 @@ pub(crate) struct Definite {
 
 impl Reception {
     /// Takes over what an engine read.
-    pub(crate) fn new(host: &Host, engine: Engine, asked: Asked) -> Result<Self, Fault> {
+    pub(crate) fn new(
+        host: &Host,
+        engine: Engine,
+        asked: Asked,
+        confirmation: Confirmation,
+    ) -> Result<Self, Fault> {
         let servings = match asked.model.as_deref().is_some_and(is_played) {
             // A script is no provider's: nothing has to be looked at.
             true => Vec::new(),
@@ -107,7 +128,14 @@ impl Reception {
             servings,
             asked,
             zone,
-            read: Mutex::new(Read { at: Instant::now(), stamp: None, said: Ok(definite) }),
+            confirmation,
+            parts,
+            read: Mutex::new(Read {
+                at: Instant::now(),
+                stamp: None,
+                said: Ok(definite),
+                held: None,
+            }),
         });
         let (look, looks) = mpsc::sync_channel(0);
         let looking = shelf.clone();
@@ -140,6 +168,11 @@ impl Reception {
             self.look.try_send(()).unwrap_or_default();
         }
         self.shelf.read().said.clone().map_err(Error::Unready)
+    }
+
+    /// Says which definitions changed and are not used, because nobody confirmed them.
+    pub(crate) fn held(&self) -> Option<String> {
+        self.shelf.read().held.clone()
     }
 
     /// Who serves which models, as it was when this process began.
@@ -182,16 +215,54 @@ impl Shelf {
         let gathered = host.gather(Path::new("."));
         let stamp = gathered.as_ref().ok().map(Gathered::stamp);
         if stamp.is_none() || self.read().stamp != stamp {
-            let said = gathered.and_then(|gathered| self.understand(&host, gathered));
-            let mut read = self.read();
-            read.said = said.map_err(|fault| fault.to_string());
-            read.stamp = stamp;
+            let loaded = gathered.map(|gathered| host.understand(gathered, SkillLevel::Extended));
+            let held = loaded.as_ref().map_or(Ok(None), |loaded| self.unconfirmed(loaded));
+            match held {
+                Ok(None) => {
+                    let said = loaded.and_then(|loaded| self.understand(&host, loaded));
+                    let mut read = self.read();
+                    read.said = said.map_err(|fault| fault.to_string());
+                    (read.stamp, read.held) = (stamp, None);
+                }
+                Ok(Some(changes)) => self.hold(&changes),
+                Err(fault) => self.read().said = Err(fault.to_string()),
+            }
         }
         self.read().at = Instant::now();
     }
 
-    fn understand(&self, host: &Host, gathered: Gathered) -> Result<Definite, Fault> {
-        let loaded = host.understand(gathered, SkillLevel::Extended);
+    /// What changed since the definitions were confirmed, where that counts.
+    fn unconfirmed(&self, loaded: &Loaded) -> Result<Option<Vec<Change>>, Fault> {
+        match self.confirmation {
+            Confirmation::NotNeeded => Ok(None),
+            Confirmation::Needed => {
+                let changes = known::unconfirmed(&self.parts.ledger, loaded)?;
+                Ok(changes.filter(|changes| !changes.is_empty()))
+            }
+        }
+    }
+
+    /// Goes on with the definitions that were confirmed last. Policies that are not there any more let nobody in.
+    fn hold(&self, changes: &[Change]) {
+        let text = format!(
+            "definitions changed and are not used until they are confirmed: {}; look at them, then run \
+             `agentry trust {} --yes`",
+            known::in_words(changes),
+            self.project.display()
+        );
+        let mut read = self.read();
+        if changes.iter().any(|change| is_policy(&change.path)) {
+            read.said = Err(text.clone());
+        }
+        if read.held.as_ref() != Some(&text) {
+            say(&text);
+            read.held = Some(text);
+        }
+        // They are looked at anew each time, since a confirmation changes no file.
+        read.stamp = None;
+    }
+
+    fn understand(&self, host: &Host, loaded: Loaded) -> Result<Definite, Fault> {
         if let Some(fault) = loaded.settings_fault() {
             return Err(fault);
         }
@@ -205,6 +276,12 @@ impl Shelf {
             access: Arc::new(access),
         })
     }
+}
+
+/// Whether a file says who is let in.
+fn is_policy(path: &str) -> bool {
+    layout::PACKS.iter().any(|pack| path.split('/').any(|part| part == *pack))
+        && path.split('/').any(|part| part == "access")
 }
 
 impl Office for Reception {

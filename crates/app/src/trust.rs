@@ -2,9 +2,9 @@
 //!
 //! Must never: record a look at anything but what was shown.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, IsTerminal, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use agentry_agentfile::agent::Agent;
 use agentry_agentfile::library::Library;
@@ -18,6 +18,7 @@ use agentry_runtime::trust::{self, Standing};
 use agentry_store::Ledger;
 use agentry_tools::unified_diff;
 
+use crate::addresses::{self, Trusts};
 use crate::engine::{self, Engine};
 use crate::fault::{Blame, Fault};
 use crate::host::{Host, Loaded};
@@ -55,8 +56,10 @@ pub(crate) fn gate<'a>(
         by: host.environment.user(),
     };
     let somebody_is_here = io::stdin().is_terminal() && io::stderr().is_terminal();
+    let mut agents = agents.into_iter().peekable();
+    let first = agents.peek().copied();
     for agent in agents {
-        let checked = trust::check_one(looking.ledger, looking.definitions, agent);
+        let checked = trust::check_programs(looking.ledger, looking.definitions, agent);
         match (checked, somebody_is_here) {
             (Ok(()), _) => {}
             (Err(agentry_runtime::Error::Untrusted { .. }), true) => {
@@ -65,7 +68,15 @@ pub(crate) fn gate<'a>(
             (Err(error), _) => return Err(engine::fault(error)),
         }
     }
-    Ok(())
+    let Some(first) = first else { return Ok(()) };
+    match (trust::check_servers(looking.ledger, looking.definitions, first), somebody_is_here) {
+        (Ok(()), _) => Ok(()),
+        (Err(agentry_runtime::Error::Untrusted { .. }), true) => {
+            let lines = addresses::all(host, &engine.loaded);
+            looking.ask_addresses(lines, &mut crate::output::stderr().lock())
+        }
+        (Err(error), _) => Err(engine::fault(error)),
+    }
 }
 
 /// The agents whose programs the owner has not looked at, and what to give to `agentry trust`.
@@ -117,6 +128,25 @@ impl<'a> Looking<'a> {
                     format!("the programs of `{}` are not trusted, so it does not run", agent.id);
                 Err(Fault::new(Blame::Access, what).hint("nothing was run"))
             }
+        }
+    }
+
+    /// Shows the addresses that a project decides to who sits here and asks for them.
+    pub(crate) fn ask_addresses(
+        &self,
+        lines: BTreeSet<String>,
+        out: &mut dyn Write,
+    ) -> Result<(), Fault> {
+        let trusts = Trusts::in_ledger(self.ledger, self.root)?;
+        addresses::show(&lines, (self.root, &trusts), out)?;
+        write!(out, "Trust this? [y/N] ")?;
+        out.flush()?;
+        let mut answer = String::new();
+        io::stdin().lock().read_line(&mut answer)?;
+        match answer.trim() {
+            "y" | "Y" | "yes" => addresses::record(self.ledger, (self.root, self.by), lines),
+            _ => Err(Fault::new(Blame::Access, "the project's addresses are not trusted")
+                .hint("nothing was changed")),
         }
     }
 
@@ -212,10 +242,7 @@ impl<'a> Looking<'a> {
     /// Reads the files that count; what was read before must still be so.
     pub(crate) fn seen(&self, agent: &Agent) -> Result<Seen, Fault> {
         let manifest = manifest(&self.definitions.library, agent)?.clone();
-        let root = match (agent.directory.starts_with("~/"), &self.definitions.home) {
-            (true, Some(home)) => PathBuf::from(home),
-            (true, None) | (false, _) => self.root.to_owned(),
-        };
+        let root = self.definitions.directory(agent);
         let mut texts = BTreeMap::new();
         for (path, hash) in &manifest.files {
             let text = text(&root.join(path))?;

@@ -39,7 +39,7 @@ mod sandbox;
 mod schema;
 mod secret;
 mod send;
-mod serve;
+pub(crate) mod serve;
 mod show_agent;
 mod show_prompt;
 mod show_record;

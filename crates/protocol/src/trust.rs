@@ -2,7 +2,7 @@
 //!
 //! Must never: stand for anything but exactly these files in exactly this place.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -14,13 +14,40 @@ use crate::hash::ContentHash;
 pub enum TrustChange {
     /// The owner lets the programs of a directory run as they are. World.
     Trusted(Box<Trusted>),
-    /// The owner does not let them run any more. World.
+    /// The owner lets a project say where prompts go and what else it reaches. World.
+    Addresses(Box<TrustedAddresses>),
+    /// The definitions of a directory are other than those that were recorded before. World.
+    Definitions(Box<KnownDefinitions>),
+    /// The owner does not let them run any more, nor the project's addresses be used. World.
     Withdrawn {
         /// The directory, without links.
         path: String,
         /// Who.
         by: String,
     },
+}
+
+/// Addresses that a project's files may decide.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrustedAddresses {
+    /// The project's directory, without links.
+    pub path: String,
+    /// Each address as it was shown, with everything that belongs to it.
+    pub addresses: BTreeSet<String>,
+    /// Who looked.
+    pub by: String,
+}
+
+/// The definitions of a directory at one moment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KnownDefinitions {
+    /// The directory, without links.
+    pub path: String,
+    /// Each file with its hash.
+    pub files: BTreeMap<String, ContentHash>,
+    /// Who confirmed them for `serve`; none if a run only met them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmed_by: Option<String>,
 }
 
 /// Programs that may run as they are.

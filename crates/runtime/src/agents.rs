@@ -17,6 +17,7 @@ use std::time::Duration;
 use agentry_agentfile::file_tree::{Entry, File, FileTree, Refusal};
 use agentry_agentfile::layout::{self, Role};
 use agentry_agentfile::limits::FILE_BYTES_MAX;
+use agentry_agentfile::trust::Parts;
 use agentry_protocol::ContentHasher;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, MetadataExt, OpenOptions, OpenOptionsExt, PermissionsExt};
@@ -59,6 +60,41 @@ pub fn read_home(home: &Path, label: &str) -> io::Result<FileTree> {
 /// Reads all of a directory.
 pub fn read_whole(directory: &Path, label: &str) -> io::Result<FileTree> {
     read(directory, label, vec![(String::new(), Role::Whole)])
+}
+
+/// Reads the parts of an agent's directory that its trust covers, and what is there at their paths now.
+pub fn read_parts(directory: &Path, parts: &Parts) -> io::Result<FileTree> {
+    let is_folder = |folder: &&String| directory.join(folder).is_dir();
+    let folders = parts.folders.iter().filter(is_folder);
+    let starts = folders.map(|folder| (folder.clone(), layout::trusted_folder(folder))).collect();
+    let mut tree = read(directory, "", starts)?;
+    let root = Dir::open_ambient_dir(directory, ambient_authority())?;
+    let path_of_root = directory.to_owned();
+    let (files, bytes) = counted(&tree);
+    let empty = FileTree::default();
+    let (read, directories) = (Arc::default(), 0);
+    let mut walk = Walk { root, path: path_of_root, tree: empty, read, files, directories, bytes };
+    for path in parts.files.iter().filter(|path| tree.get(path).is_none()) {
+        if directory.join(path).symlink_metadata().is_ok() && walk.one(path).is_err() {
+            break;
+        }
+    }
+    // A folder that is something else, such as a link out of the directory.
+    for folder in parts.folders.iter().filter(|folder| !directory.join(folder).is_dir()) {
+        if directory.join(folder).symlink_metadata().is_ok() {
+            walk.refuse(folder, Refusal::WrongKind("a directory".to_owned()));
+        }
+    }
+    for (path, entry) in walk.tree.below("") {
+        tree.insert(path, entry.clone());
+    }
+    Ok(tree)
+}
+
+/// Counts the files of a tree, and their bytes.
+fn counted(tree: &FileTree) -> (usize, u64) {
+    let files = tree.below("").filter_map(|(path, _)| tree.file(path));
+    files.fold((0, 0), |(count, bytes), file| (count + 1, bytes + file.length))
 }
 
 /// Reads the parts of a directory that the starts lead to.
@@ -224,25 +260,47 @@ impl Walk {
         } else if kind.is_dir() {
             ChildKind::Directory
         } else if kind.is_symlink() {
-            match self.root.metadata(path) {
-                Ok(target) if target.is_file() => ChildKind::File,
-                Ok(target) if target.is_dir() => ChildKind::Directory,
-                Ok(_) => ChildKind::Refused(Refusal::NotARegularFile),
-                // It resolves, only not beneath the root.
-                Err(_) if fs::metadata(self.path.join(path)).is_ok() => {
-                    ChildKind::Refused(Refusal::LinkLeavesRoot)
-                }
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    ChildKind::Refused(Refusal::Unreadable("the link points to nothing".to_owned()))
-                }
-                Err(error) if error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => {
-                    ChildKind::Refused(Refusal::Unreadable("the link leads to itself".to_owned()))
-                }
-                Err(_) => ChildKind::Refused(Refusal::LinkLeavesRoot),
-            }
+            self.link(path)
         } else {
             ChildKind::Refused(Refusal::NotARegularFile)
         }
+    }
+
+    /// Finds out what a link leads to.
+    fn link(&self, path: &str) -> ChildKind {
+        match self.root.metadata(path) {
+            Ok(target) if target.is_file() => ChildKind::File,
+            Ok(target) if target.is_dir() => ChildKind::Directory,
+            Ok(_) => ChildKind::Refused(Refusal::NotARegularFile),
+            // It resolves, only not beneath the root.
+            Err(_) if fs::metadata(self.path.join(path)).is_ok() => {
+                ChildKind::Refused(Refusal::LinkLeavesRoot)
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                ChildKind::Refused(Refusal::Unreadable("the link points to nothing".to_owned()))
+            }
+            Err(error) if error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => {
+                ChildKind::Refused(Refusal::Unreadable("the link leads to itself".to_owned()))
+            }
+            Err(_) => ChildKind::Refused(Refusal::LinkLeavesRoot),
+        }
+    }
+
+    /// Reads a single file, whatever is there.
+    fn one(&mut self, path: &str) -> Result<(), Full> {
+        let kind = fs::symlink_metadata(self.path.join(path)).map(|found| found.file_type());
+        let kind = match kind {
+            Ok(kind) if kind.is_symlink() => self.link(path),
+            Ok(kind) if kind.is_file() => ChildKind::File,
+            Ok(_) => ChildKind::Refused(Refusal::NotARegularFile),
+            Err(error) => ChildKind::Refused(Refusal::Unreadable(error.to_string())),
+        };
+        match kind {
+            ChildKind::File => return self.file(path),
+            ChildKind::Directory => self.refuse(path, Refusal::NotARegularFile),
+            ChildKind::Refused(refusal) => self.refuse(path, refusal),
+        }
+        Ok(())
     }
 
     fn file(&mut self, path: &str) -> Result<(), Full> {
@@ -318,7 +376,7 @@ impl Walk {
 /// Whether something that cannot be read would have been, had it been a file or a directory.
 fn matters(role: &Role, name: &str, beside: &[&str]) -> bool {
     let as_directory = match layout::takes_directory(role, name, beside) {
-        Some(Role::Whole | Role::SkillsOnly | Role::Context) => true,
+        Some(Role::Whole | Role::Code | Role::SkillsOnly | Role::Context) => true,
         Some(Role::Place { .. }) | None => false,
     };
     layout::takes_file(role, name, beside) || as_directory

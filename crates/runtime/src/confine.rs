@@ -9,6 +9,7 @@ use agentry_agentfile::agent::{Agent, Form};
 use agentry_agentfile::layout::PACKS;
 use agentry_agentfile::manifest::config::Config;
 use agentry_agentfile::sandbox::Layer;
+use agentry_agentfile::trust::{self, Parts};
 use agentry_kernel::confine::{self, Note, Place, TOOLCHAINS};
 use agentry_protocol::access::Bounds;
 use agentry_protocol::confinement::{Confinement, Level};
@@ -104,10 +105,22 @@ fn defining(project: &Path, agent: &Agent, directory: &str) -> Vec<String> {
     all.extend(below(&PACKS));
     let is_project = directory == plain(project);
     match (is_project, agent.form) {
-        (true, Form::Program | Form::Pack | Form::ContextFolder) => all.extend(below(&OWN_FILES)),
+        (true, Form::Program | Form::Pack | Form::ContextFolder) => {
+            all.extend(below(&OWN_FILES));
+            let trusted = trusted_paths(agent, Path::new(directory));
+            all.extend(trusted.iter().map(|path| plain(path)));
+        }
         (false, Form::Program | Form::Pack | Form::ContextFolder) => all.push(directory.to_owned()),
     }
     all
+}
+
+/// Lists the files and folders of an agent's directory that its trust covers; nobody writes them while it runs.
+pub(crate) fn trusted_paths(agent: &Agent, directory: &Path) -> Vec<PathBuf> {
+    match trust::brings_programs(agent) {
+        true => Parts::of(agent).paths().map(|path| directory.join(path)).collect(),
+        false => Vec::new(),
+    }
 }
 
 /// Where a path leads, if it is not where it seems to be. Of what is not there the part above counts.

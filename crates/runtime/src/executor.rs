@@ -6,12 +6,14 @@
 //! Must never: decide whether a program may run, or write to the ledger.
 
 mod callback;
+mod copy;
 mod local;
 mod slot;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use agentry_agentfile::trust::Parts;
 use agentry_protocol::ContentHash;
 use agentry_protocol::job::{Job, JobReport, JobState};
 use agentry_sandbox::Stop;
@@ -49,19 +51,21 @@ pub struct Assignment {
     pub callback: Option<Arc<dyn Callback>>,
 }
 
-/// What the owner must have looked at before a program runs: all that could run in a directory, as it was read.
+/// What the owner must have looked at before a program runs: all that it can load, as it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Looked {
     /// The agent's directory, without links.
     pub directory: String,
-    /// The hash of all that could run there.
+    /// Which part of the directory programs can load.
+    pub parts: Parts,
+    /// The hash of all of it.
     pub hash: ContentHash,
 }
 
 /// What runs.
 pub enum Program {
-    /// A file of the agent; it must be what it was when it was looked at.
-    File(PathBuf),
+    /// A file of the agent, below its directory; it must be what it was when it was looked at.
+    File(String),
     /// A text that was kept.
     Kept(Vec<u8>),
 }

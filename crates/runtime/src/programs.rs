@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use agentry_agentfile::agent::{Agent, CustomTool, HookSwitch, ToolKind};
+use agentry_agentfile::trust::Manifest;
 use agentry_protocol::envelope::About;
 use agentry_protocol::hook::{HookSpec, Moment};
 use agentry_protocol::job::{Job, Purpose};
@@ -84,11 +85,11 @@ impl Programs {
             ToolKind::Host | ToolKind::Mcp { .. } => None,
         });
         let (tools, hooks) = (tools.collect(), hooks(agent).cloned().collect());
-        let hash = definitions.manifest(agent)?.hash.clone();
+        let Manifest { parts, hash, .. } = definitions.manifest(agent)?.clone();
         let args = agent.values.args.iter();
         Ok(Self {
             agent: agent.id.clone(),
-            looked: Looked { directory: directory.display().to_string(), hash },
+            looked: Looked { directory: directory.display().to_string(), parts, hash },
             directory,
             tools,
             hooks,
@@ -123,7 +124,7 @@ impl Programs {
         };
         Assignment {
             job,
-            program: Program::File(self.directory.join(program)),
+            program: Program::File(program.to_owned()),
             args: Vec::new(),
             names,
             input,

@@ -2,11 +2,15 @@
 //!
 //! Must never: take a look at something else, or at the same thing elsewhere, for a look at this.
 
+use std::path::Path;
+
 use agentry_agentfile::agent::Agent;
+use agentry_agentfile::trust::{Manifest, Parts, Unknown};
 use agentry_protocol::AgentId;
 use agentry_protocol::trust::Trusted;
 use agentry_store::Ledger;
 
+use crate::agents;
 use crate::define::Definitions;
 use crate::error::Error;
 
@@ -21,6 +25,18 @@ pub enum Standing {
     Changed(Box<Trusted>),
     /// Nobody has looked at them.
     Unseen,
+}
+
+/// Reads what of an agent would run, and what it could load, from the agent's directory.
+///
+/// # Errors
+/// When that cannot be said; then nothing of it may run.
+pub fn read(directory: &Path, agent: &Agent) -> Result<Manifest, Unknown> {
+    let tree = agents::read_parts(directory, &Parts::of(agent)).map_err(|error| {
+        let (directory, why) = (directory.display().to_string(), error.to_string());
+        Unknown::Unreadable { directory, why }
+    })?;
+    agentry_agentfile::trust::manifest(&tree, agent)
 }
 
 /// How the programs of an agent stand.
@@ -62,6 +78,41 @@ pub(crate) fn check<'a>(
 /// # Errors
 /// When the owner has not looked, or it cannot be said at what.
 pub fn check_one(ledger: &Ledger, definitions: &Definitions, agent: &Agent) -> Result<(), Error> {
+    check_programs(ledger, definitions, agent)?;
+    check_servers(ledger, definitions, agent)
+}
+
+/// Refuses an agent in a project whose files define MCP servers that the owner has not looked at.
+///
+/// # Errors
+/// When the owner has not looked.
+pub fn check_servers(
+    ledger: &Ledger,
+    definitions: &Definitions,
+    agent: &Agent,
+) -> Result<(), Error> {
+    let servers = definitions.library.project_servers();
+    if servers.is_empty() {
+        return Ok(());
+    }
+    let trusted = ledger.trusted_addresses(&definitions.project.display().to_string())?;
+    let is_trusted = |line| trusted.as_ref().is_some_and(|one| one.addresses.contains(line));
+    if servers.iter().all(is_trusted) {
+        return Ok(());
+    }
+    let (agent, place) = (agent.id.clone(), word(&definitions.project));
+    Err(Error::Untrusted { agent, place, has_changed: trusted.is_some() })
+}
+
+/// Refuses an agent whose own programs the owner has not looked at.
+///
+/// # Errors
+/// When the owner has not looked, or it cannot be said at what.
+pub fn check_programs(
+    ledger: &Ledger,
+    definitions: &Definitions,
+    agent: &Agent,
+) -> Result<(), Error> {
     let has_changed = match standing(ledger, definitions, agent)? {
         Standing::Nothing | Standing::Trusted(_) => return Ok(()),
         Standing::Changed(_) => true,
@@ -81,7 +132,7 @@ pub fn place(definitions: &Definitions, agent: &Agent) -> String {
 }
 
 /// A path as one word of a command.
-fn word(path: &std::path::Path) -> String {
+fn word(path: &Path) -> String {
     let text = path.display().to_string();
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+@,:".contains(c);
     match text.chars().all(is_plain) {

@@ -5,7 +5,7 @@
 use agentry_protocol::event_hook::EventHook;
 use agentry_protocol::inbound::EventId;
 use agentry_protocol::job::JobState;
-use agentry_protocol::trust::Trusted;
+use agentry_protocol::trust::{KnownDefinitions, Trusted, TrustedAddresses};
 use agentry_protocol::{EventHookId, JobId, RunId, SessionId};
 use rusqlite::params;
 use serde_json::{Map, Value};
@@ -13,7 +13,9 @@ use serde_json::{Map, Value};
 use crate::error::Error;
 use crate::ledger::Ledger;
 use crate::limits::HOOK_STATS_WINDOW;
-use crate::view::{self, EventHookRow, HookEventRow, HookStats, InvocationRow, JobRow, whole};
+use crate::view::{
+    self, EventHookRow, HookEventRow, HookStats, InvocationRow, JobRow, Known, whole,
+};
 
 /// Which jobs are wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -170,6 +172,25 @@ impl Ledger {
     /// What may run in a directory, and the entry that says so.
     pub fn trusted(&self, path: &str) -> Result<Option<(Trusted, u64)>, Error> {
         self.ask(|sql| view::trusted(sql, path))
+    }
+
+    /// The addresses that a project may decide.
+    pub fn trusted_addresses(&self, path: &str) -> Result<Option<TrustedAddresses>, Error> {
+        self.ask(|sql| view::trusted_addresses(sql, path))
+    }
+
+    /// All addresses that projects may decide, by directory.
+    pub fn all_trusted_addresses(&self) -> Result<Vec<TrustedAddresses>, Error> {
+        self.ask(view::all_trusted_addresses)
+    }
+
+    /// The definitions of a directory as they were recorded last.
+    pub fn known_definitions(
+        &self,
+        path: &str,
+        which: Known,
+    ) -> Result<Option<KnownDefinitions>, Error> {
+        self.ask(|sql| view::known_definitions(sql, path, which))
     }
 
     /// All that may run, by directory, each with the entry that says so.

@@ -50,7 +50,7 @@ pub use verify::{Broken, Defect, Verified};
 pub use view::{
     ApprovalRow, ApprovalStatus, Bill, CallRow, CallStatus, DeliveryRow, DeliveryStatus,
     EventHookRow, EventHookStatus, EventHookTimes, GrantActivity, GrantActivityRow, HookEventRow,
-    HookStats, InboundRow, InboundStatus, InvocationRow, InvocationStatus, JobRow, Payer,
+    HookStats, InboundRow, InboundStatus, InvocationRow, InvocationStatus, JobRow, Known, Payer,
     RequestHistory, RoutedRow, RunRow, RunStatus, SessionRow, StepRow, TokenRow, TurnRow,
     TurnStatus,
 };

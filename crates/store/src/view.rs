@@ -45,6 +45,7 @@ pub use runs::{RunRow, RunStatus, StepRow};
 pub use sessions::SessionRow;
 pub use spending::{Bill, Payer};
 pub use tokens::TokenRow;
+pub use trust::Known;
 pub use turns::{TurnRow, TurnStatus};
 
 pub(crate) use approvals::{Found as FoundApproval, status as approval_status};
@@ -61,11 +62,13 @@ pub(crate) use invocations::{
 pub(crate) use jobs::{FoundJob, holder as workspace_holder};
 pub(crate) use sessions::{by_key as session_by_key, place as session_place};
 pub(crate) use spending::{bill, whole};
-pub(crate) use trust::{agent_state, all_trusted, trusted};
+pub(crate) use trust::{
+    agent_state, all_trusted, all_trusted_addresses, known_definitions, trusted, trusted_addresses,
+};
 pub(crate) use turns::is_under_way as is_turn_under_way;
 
 /// The tables with the columns that order their rows, in the order of a dump.
-pub(crate) const TABLES: [(&str, &str); 25] = [
+pub(crate) const TABLES: [(&str, &str); 27] = [
     ("access_changed", "one"),
     ("sessions", "id"),
     ("turns", "id"),
@@ -90,6 +93,8 @@ pub(crate) const TABLES: [(&str, &str); 25] = [
     ("hook_events", "event"),
     ("invocations", "id"),
     ("trust", "path"),
+    ("trusted_addresses", "path"),
+    ("known_definitions", "path, is_confirmed"),
     ("tokens", "id"),
 ];
 

@@ -1,52 +1,66 @@
-//! What of a directory would run.
+//! What of an agent would run, and which files its trust covers.
 
 use agentry_agentfile::file_tree::{Entry, File, FileTree, Refusal};
 use agentry_agentfile::trust::{self, Manifest, Unknown};
 
 use crate::reading::given;
 
-const DIRECTORY: &str = r#"
+const SETTINGS: &str = r#"
 --- .mcp.json
 { "mcpServers": { "files": { "command": "npx", "args": ["-y", "two words"] }, "far": { "url": "https://x.example/" } } }
 --- agentry.toml
 [agent]
 --- AGENTS.md
 Be kind.
---- team/agent.yml
-name: a
-tools: { custom: [fortune] }
-hooks: { Stop: { run: hooks/guard, args: [--hard] }, PreToolUse: { run: data/check } }
---- team/AGENT.md
-Work.
---- team/context/tool-access.json
-{}
---- team/hooks/guard +x
-#!/bin/sh
---- team/hooks/notes.md
-For people.
---- team/hooks/run.md +x
-#!/bin/sh
---- team/tools/fortune.yml
-name: fortune
-description: Tells.
---- team/tools/fortune.py +x
-import shared
---- team/lib/shared.py
-x = 1
---- team/bin/deep/one
-x
---- team/data/check +x
-x
---- team/data/other +x
-x
 "#;
 
+const AGENT: &str = r#"
+--- agent.yml
+name: a
+tools: { custom: [fortune] }
+hooks: { Stop: { run: hooks/guard, args: [--hard] }, PreToolUse: { run: prompts/check } }
+--- AGENT.md
+Work.
+--- context/tool-access.json
+{}
+--- hooks/guard +x
+#!/bin/sh
+--- hooks/notes.md
+For people.
+--- hooks/run.md +x
+#!/bin/sh
+--- tools/fortune.yml
+name: fortune
+description: Tells.
+--- tools/fortune.py +x
+import shared
+--- lib/shared.py
+x = 1
+--- lib/old.pyc
+compiled
+--- bin/deep/one
+x
+--- data/words.txt
+{}
+--- prompts/check +x
+x
+--- prompts/loaded
+x
+--- SOUL.md
+Not code.
+"#;
+
+/// The agent in a folder of a project.
+fn project() -> String {
+    format!("{SETTINGS}{}", AGENT.replace("--- ", "--- team/"))
+}
+
 fn manifest_with(change: impl Fn(&mut FileTree)) -> Result<Manifest, Unknown> {
-    let (library, findings) = given(DIRECTORY).read();
+    let (library, findings) = given(&project()).read();
     assert!(!findings.has_errors(), "{:?}", findings.sorted());
-    let mut tree = FileTree::from_fixture(DIRECTORY);
+    let mut tree = FileTree::from_fixture(AGENT);
     change(&mut tree);
-    trust::manifest(&tree, Some(&library.agents["team"]), library.mcp.values())
+    trust::manifest(&tree, &library.agents["team"])
 }
 
 fn manifest() -> Manifest {
@@ -54,22 +68,24 @@ fn manifest() -> Manifest {
 }
 
 #[test]
-fn files_are_what_runs_and_what_says_so() {
+fn files_are_all_that_programs_can_load() {
     let files: Vec<String> = manifest().files.into_keys().collect();
     assert_eq!(
         files,
         [
-            ".mcp.json",
-            "agentry.toml",
-            "team/agent.yml",
-            "team/bin/deep/one",
-            "team/context/tool-access.json",
-            "team/data/check",
-            "team/hooks/guard",
-            "team/hooks/run.md",
-            "team/lib/shared.py",
-            "team/tools/fortune.py",
-            "team/tools/fortune.yml",
+            "agent.yml",
+            "bin/deep/one",
+            "context/tool-access.json",
+            "data/words.txt",
+            "hooks/guard",
+            "hooks/notes.md",
+            "hooks/run.md",
+            "lib/old.pyc",
+            "lib/shared.py",
+            "prompts/check",
+            "prompts/loaded",
+            "tools/fortune.py",
+            "tools/fortune.yml",
         ]
     );
 }
@@ -80,11 +96,9 @@ fn what_runs_is_said_in_words() {
     assert_eq!(
         runs,
         [
-            "hook PreToolUse: data/check",
+            "hook PreToolUse: prompts/check",
             "hook Stop: hooks/guard --hard",
             "tool fortune: tools/fortune.py",
-            "MCP server far: https://x.example/",
-            "MCP server files: npx -y \"two words\"",
         ]
     );
 }
@@ -94,20 +108,23 @@ fn a_change_of_content_path_or_mode_changes_the_hash() {
     let before = manifest().hash;
     let file = |text: &str, executable| Entry::File(File::new(text.into(), executable));
     for (path, text, executable) in [
-        ("team/lib/shared.py", "x = 2\n", false),
-        ("team/lib/shared.py", "x = 1\n", true),
-        ("team/lib/more.py", "", false),
-        ("team/tools/new", "", false),
+        ("lib/shared.py", "x = 2\n", false),
+        ("lib/shared.py", "x = 1\n", true),
+        ("lib/more.py", "", false),
+        ("lib/old.pyc", "other", false),
+        ("tools/new", "", false),
+        ("hooks/notes.md", "For others.", false),
+        ("data/words.txt", "[]", false),
+        ("prompts/loaded", "y", false),
         ("agentry.toml", "", false),
     ] {
         let changed = manifest_with(|tree| tree.insert(path, file(text, executable))).unwrap();
         assert_ne!(changed.hash, before, "{path}");
     }
     for (path, text, executable) in [
-        ("team/lib/shared.py", "x = 1\n", false),
-        ("team/AGENT.md", "Play.", false),
-        ("team/hooks/notes.md", "For others.", false),
-        ("team/data/other", "y", true),
+        ("lib/shared.py", "x = 1\n", false),
+        ("AGENT.md", "Play.", false),
+        ("SOUL.md", "More.", false),
         ("other/hooks/guard", "x", true),
     ] {
         let same = manifest_with(|tree| tree.insert(path, file(text, executable))).unwrap();
@@ -117,54 +134,38 @@ fn a_change_of_content_path_or_mode_changes_the_hash() {
 
 #[test]
 fn what_was_not_read_is_never_left_out() {
-    for path in ["team/lib/big", "team/hooks", ".mcp.json", "team/data/check"] {
+    for path in ["lib/big", "hooks", "agent.yml", "prompts/check", "."] {
         let refused = || Entry::Refused(Refusal::LinkLeavesRoot);
         let answer = manifest_with(|tree| tree.insert(path, refused()));
-        assert_eq!(answer, Err(Unknown::NotRead { path: path.to_owned() }));
+        let why = "a link that leads out of the directory".to_owned();
+        assert_eq!(answer, Err(Unknown::NotRead { path: path.to_owned(), why }));
     }
     // One that is too large to be kept has its hash.
     let large = |byte: u8| Entry::File(File::new(vec![byte; 2 * 1024 * 1024], true));
-    let one = manifest_with(|tree| tree.insert("team/bin/large", large(1))).unwrap();
-    let other = manifest_with(|tree| tree.insert("team/bin/large", large(2))).unwrap();
-    assert!(one.files.contains_key("team/bin/large"));
+    let one = manifest_with(|tree| tree.insert("bin/large", large(1))).unwrap();
+    let other = manifest_with(|tree| tree.insert("bin/large", large(2))).unwrap();
+    assert!(one.files.contains_key("bin/large"));
     assert_ne!(one.hash, other.hash);
 }
 
 #[test]
-fn an_agent_of_another_tree_is_not_told_of() {
-    let (library, _) = given(DIRECTORY).read();
-    let mut tree = FileTree::from_fixture(DIRECTORY);
-    tree.label = "elsewhere".to_owned();
-    let answer = trust::manifest(&tree, Some(&library.agents["team"]), []);
-    assert_eq!(answer, Err(Unknown::Elsewhere { directory: "team".to_owned() }));
-}
-
-#[test]
 fn a_program_that_vanished_is_not_passed_over() {
-    let (library, _) = given(DIRECTORY).read();
-    let without: String = DIRECTORY.replace("--- team/data/check +x", "--- team/data/chek +x");
-    let answer =
-        trust::manifest(&FileTree::from_fixture(&without), Some(&library.agents["team"]), []);
-    assert_eq!(answer, Err(Unknown::NotRead { path: "team/data/check".to_owned() }));
+    let (library, _) = given(&project()).read();
+    let without = FileTree::from_fixture(&AGENT.replace("prompts/check +x", "prompts/chek +x"));
+    let answer = trust::manifest(&without, &library.agents["team"]);
+    assert!(matches!(answer, Err(Unknown::NotRead { path, .. }) if path == "prompts/check"));
 }
 
 #[test]
-fn servers_of_the_operator_are_not_the_directorys() {
+fn servers_of_the_project_are_told_and_those_of_the_operator_are_not() {
+    let (library, _) = given(&project()).read();
+    assert_eq!(
+        library.project_servers(),
+        ["MCP server far: https://x.example/", "MCP server files: npx -y \"two words\""]
+    );
     let given = given("--- agent.yml\nname: a\n--- AGENT.md\nWork.\n")
         .user_settings("[[mcp.servers]]\nid = \"mine\"\ncommand = \"x\"\n");
     let (library, _) = given.read();
-    let tree = FileTree::from_fixture("--- agent.yml\nname: a\n--- AGENT.md\nWork.\n");
     assert_eq!(library.mcp.len(), 1);
-    let agent = library.agents.values().next();
-    assert!(trust::manifest(&tree, agent, library.mcp.values()).unwrap().is_empty());
-}
-
-#[test]
-fn without_an_agent_only_servers_count() {
-    let (library, _) = given(DIRECTORY).read();
-    let tree = FileTree::from_fixture(DIRECTORY);
-    let manifest = trust::manifest(&tree, None, library.mcp.values()).unwrap();
-    let files: Vec<String> = manifest.files.into_keys().collect();
-    assert_eq!(files, [".mcp.json", "agentry.toml"]);
-    assert_eq!(manifest.runs.len(), 2);
+    assert!(library.project_servers().is_empty());
 }

@@ -22,6 +22,7 @@ use crate::choice;
 use crate::engine::{self, Engine};
 use crate::fault::{Blame, Fault};
 use crate::host::Host;
+use crate::known;
 use crate::limits::LINE_BYTES_MAX;
 use crate::trust;
 
@@ -204,6 +205,7 @@ fn talk(
     let agent = agentry_protocol::AgentId::new(agent);
     let definition = engine.definitions.agent(&agent).map_err(engine::fault)?;
     trust::gate(host, &engine, [definition])?;
+    known::report(&engine.parts.ledger, &engine.loaded)?;
     engine::warn_left_out(&engine, definition)?;
     // A session goes on with the model it had, as long as the agent may use it.
     let before = before.filter(|model| choice::model(&engine, definition, Some(model)).is_ok());

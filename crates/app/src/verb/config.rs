@@ -12,6 +12,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::Format;
+use crate::addresses::{self, Trusts};
 use crate::fault::{Blame, Fault};
 use crate::host::{Host, shown};
 use crate::render;
@@ -36,6 +37,8 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     })?;
     let mut findings = Findings::default();
     let settings = host.settings(&project, &mut findings);
+    let trusts = Trusts::of(host, dir)?;
+    let untrusted = addresses::untrusted(host, &settings, &trusts);
     let mut out = crate::output::stdout().lock();
     let mut err = crate::output::stderr().lock();
     render::text(&findings, &findings.sorted(), &mut err)?;
@@ -54,12 +57,18 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
                 writeln!(out, "# nothing is set; built-in values hold")?;
             }
             for (key, value, origin) in all {
-                match options.origin {
-                    true => writeln!(out, "{key} = {value}  # {origin}")?,
+                let provider = key.split('.').nth(1).filter(|_| key.starts_with("providers."));
+                let is_refused = untrusted.iter().any(|one| {
+                    provider == Some(one.provider.as_str()) && one.origin.file == origin.file
+                });
+                let note = if is_refused { ", not trusted: it has no effect" } else { "" };
+                match options.origin || is_refused {
+                    true => writeln!(out, "{key} = {value}  # {origin}{note}")?,
                     false => writeln!(out, "{key} = {value}")?,
                 }
             }
         }
     }
+    trusts.warn(&untrusted);
     Ok(if findings.has_errors() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

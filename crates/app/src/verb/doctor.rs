@@ -8,17 +8,20 @@ use std::fmt::Write as _;
 use std::fs::DirEntry;
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::process::ExitCode;
 
 use agentry_agentfile::diagnostic::Findings;
 use agentry_agentfile::file_tree::FileTree;
 use agentry_agentfile::sandbox::Layers;
 use agentry_protocol::confinement::{Attestation, Level};
+use agentry_runtime::agents;
 use agentry_sandbox::{LEVELS, Sandbox, Setup};
 use clap::Args;
 use serde_json::json;
 
 use super::Format;
+use crate::addresses::{self, Trusts};
 use crate::enforce;
 use crate::engine;
 use crate::env::Environment;
@@ -134,7 +137,19 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
             write!(out, "{}", old_directories_text(&old_directories(&host.environment)))?;
         }
     }
+    warn_of_addresses(host)?;
     Ok(ExitCode::from(u8::from(used.is_none() && !off)))
+}
+
+/// Warns of providers that the project in this directory defines and that are not used.
+fn warn_of_addresses(host: &Host) -> Result<(), Fault> {
+    let here = Path::new(".");
+    // Without a project there are none.
+    let Ok(project) = agents::read_project(here, "") else { return Ok(()) };
+    let settings = host.settings(&project, &mut Findings::default());
+    let trusts = Trusts::of(host, here)?;
+    trusts.warn(&addresses::untrusted(host, &settings, &trusts));
+    Ok(())
 }
 
 fn text(

@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 
 use super::pull::sized;
 use super::{Format, Which, show_agent};
+use crate::addresses::Trusts;
 use crate::fault::Fault;
 use crate::host::{Host, Loaded};
 use crate::limits::SHOWN_MODELS_MAX;
@@ -48,7 +49,9 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     }
     let secrets = secret::resolve(host, &loaded.library.settings.config.secrets)?;
     let redactor = Arc::new(secrets.redactor());
-    let known = providers::known_here(host, &loaded, (&secrets, &redactor))?;
+    let trusts = Trusts::of(host, &loaded.root)?;
+    let known = providers::known_here(host, &loaded, (&secrets, &redactor), &trusts)?;
+    trusts.warn(&known.untrusted);
     let servings = known.servings.looked(&known.providers);
     let agent = agent(&loaded, &options.which)?;
     let choice = chosen(&loaded, agent, options.model.as_deref(), &servings);

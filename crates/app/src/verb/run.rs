@@ -26,6 +26,7 @@ use crate::fault::{Blame, Fault};
 use crate::host::{Host, Loaded};
 use crate::image;
 use crate::interrupt;
+use crate::known;
 use crate::stage::{self, Look};
 use crate::trust;
 
@@ -166,6 +167,7 @@ pub(crate) fn run(host: &Host, options: Options) -> Result<ExitCode, Fault> {
         None => agent?,
     };
     trust::gate(host, &engine, working(&engine, agent, task))?;
+    known::report(&engine.parts.ledger, &engine.loaded)?;
     engine::warn_left_out(&engine, agent)?;
     let order = Order {
         agent: agent.id.clone(),

@@ -27,8 +27,9 @@ use crate::channels;
 use crate::engine::{self, new_number};
 use crate::fault::{Blame, Fault};
 use crate::host::Host;
+use crate::known;
 use crate::limits::{LINE_BYTES_MAX, SERVER_LOOK_TIME};
-use crate::reception::{Asked, Reception};
+use crate::reception::{Asked, Confirmation, Reception};
 use crate::render::visible;
 use crate::secret;
 use crate::verb::absolute_model;
@@ -163,9 +164,10 @@ fn work(
     let model = options.model.as_deref().map(absolute_model).transpose()?;
     let engine = engine::engine(host, ledger, &options.dir, None)?;
     let parts = engine.parts.clone();
+    known::report(&parts.ledger, &engine.loaded)?;
     let limits = channels::limits(&engine.loaded.library.settings.config.queue);
     let asked = Asked { agent: options.agent.clone(), model };
-    let reception = Reception::new(host, engine, asked)?;
+    let reception = Reception::new(host, engine, asked, Confirmation::NotNeeded)?;
     let furniture = Furniture {
         host: parts,
         office: Arc::new(reception),

@@ -30,8 +30,9 @@ use crate::host::Host;
 use crate::http::auth::Keys;
 use crate::http::listen::{Bound, ListenOptions, Place};
 use crate::http::{self, Audience, Hub, Site};
+use crate::known;
 use crate::limits::{INTAKE_LOOK_TIME, INTAKE_WAIT_TIME_MAX, STOP_TIME_MAX, STREAMS_END_TIME_MAX};
-use crate::reception::{Asked, Reception};
+use crate::reception::{Asked, Confirmation, Reception};
 use crate::render::visible;
 use crate::trust;
 use crate::verb::absolute_model;
@@ -68,7 +69,11 @@ pub(crate) fn run(host: &Host, options: Options) -> Result<ExitCode, Fault> {
     for error in trust::untrusted(&parts.ledger, &engine.definitions) {
         say(&format!("warning: {}", engine::fault(error).plain()));
     }
-    let reception = Reception::new(host, engine, Asked { agent: options.agent, model })?;
+    if let Some(line) = known::gate(host, &parts.ledger, &engine.loaded)? {
+        say(&line);
+    }
+    let asked = Asked { agent: options.agent, model };
+    let reception = Reception::new(host, engine, asked, Confirmation::Needed)?;
     let reception = Arc::new(reception);
     // There is only one desk, so no channel is started twice.
     let sole = own_intake(&parts.ledger)?;

@@ -31,6 +31,7 @@ use crate::fault::Fault;
 use crate::host::Host;
 use crate::image;
 use crate::interrupt;
+use crate::known;
 use crate::limits::LINE_BYTES_MAX;
 use crate::lines;
 use crate::stage::{self, Look, Stage};
@@ -105,6 +106,7 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     let agent = run::choose(&engine.loaded, work)??;
     // Lines of JSON come in here, and nobody who could be asked.
     trust::check_one(&engine.parts.ledger, &engine.definitions, agent).map_err(engine::fault)?;
+    known::report(&engine.parts.ledger, &engine.loaded)?;
     let terms = run::terms(host, &engine, agent, work, model.as_deref())?;
     engine::warn_left_out(&engine, agent)?;
     let (stage, shower) = stage::open(Look::Lines, &engine.parts, &engine.definitions.workspace);

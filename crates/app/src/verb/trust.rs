@@ -2,6 +2,7 @@
 //!
 //! Must never: let something run that was not shown.
 
+use std::collections::BTreeSet;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -15,9 +16,11 @@ use clap::Args;
 use serde_json::json;
 
 use super::{Which, show_agent};
+use crate::addresses::{self, Trusts};
 use crate::engine::{self, store_fault};
 use crate::fault::{Blame, Fault};
 use crate::host::{HOME, Host, Loaded};
+use crate::known;
 use crate::render::{escaped, plural};
 use crate::trust::{Looking, change};
 
@@ -60,6 +63,7 @@ fn look(host: &Host, ledger: &Ledger, options: &Options) -> Result<(), Fault> {
     let looking = Looking::at(host, ledger, (&loaded, &definitions));
     let mut out = crate::output::stdout().lock();
     let mut is_anything = false;
+    let mut refused = Refused { faults: Vec::new(), goes_on: !options.yes && !can_ask() };
     for agent in wanted(&loaded, &options.which)? {
         match looking.standing(agent)? {
             Standing::Nothing => continue,
@@ -69,11 +73,14 @@ fn look(host: &Host, ledger: &Ledger, options: &Options) -> Result<(), Fault> {
             }
             Standing::Changed(_) | Standing::Unseen => {
                 let place = place(&definitions, agent);
-                decide(&looking, agent, (options.yes, &place), &mut out)?;
+                refused.take(decide(&looking, agent, (options.yes, &place), &mut out))?;
             }
         }
         is_anything = true;
     }
+    let asks = Asks { host, loaded: &loaded, yes: options.yes };
+    is_anything |= refused.take(asks.addresses(&looking, &mut out))?.unwrap_or(true);
+    is_anything |= refused.take(asks.definitions(ledger, &mut out))?.unwrap_or(true);
     let broken = &loaded.library.broken_agents;
     if let Some(id) = broken.keys().next().filter(|_| !is_anything) {
         // Of what does not load it cannot be said what it would run.
@@ -88,7 +95,96 @@ fn look(host: &Host, ledger: &Ledger, options: &Options) -> Result<(), Fault> {
         let text = format!("the agent `{id}` ({file}) does not load, so nothing of it runs");
         writeln!(out, "{}", escaped(&text))?;
     }
-    Ok(())
+    refused.faults.into_iter().next().map_or(Ok(()), Err)
+}
+
+/// What could not be asked. Without a terminal everything is shown before it is refused.
+struct Refused {
+    faults: Vec<Fault>,
+    goes_on: bool,
+}
+
+impl Refused {
+    /// Gives what was done; nothing if it was refused and the rest is still to be shown.
+    fn take<T>(&mut self, done: Result<T, Fault>) -> Result<Option<T>, Fault> {
+        match done {
+            Ok(done) => Ok(Some(done)),
+            Err(fault) if self.goes_on => {
+                self.faults.push(fault);
+                Ok(None)
+            }
+            Err(fault) => Err(fault),
+        }
+    }
+}
+
+/// What of a project is asked about beside its agents' programs.
+struct Asks<'a> {
+    host: &'a Host,
+    loaded: &'a Loaded,
+    yes: bool,
+}
+
+impl Asks<'_> {
+    /// Shows the addresses that the project's files decide; false if there are none.
+    fn addresses(&self, looking: &Looking<'_>, out: &mut dyn Write) -> Result<bool, Fault> {
+        let lines = addresses::all(self.host, self.loaded);
+        if lines.is_empty() {
+            return Ok(false);
+        }
+        let root = &self.loaded.root;
+        let shown = escaped(&root.display().to_string());
+        let trusts = Trusts::in_ledger(looking.ledger, root)?;
+        if lines.iter().all(|line| trusts.hold(line)) {
+            addresses::show(&lines, (root, &trusts), out)?;
+            return Ok(true);
+        }
+        if !self.yes && can_ask() {
+            looking.ask_addresses(lines, out)?;
+        } else {
+            addresses::show(&lines, (root, &trusts), out)?;
+            self.needs_yes(&shown)?;
+            addresses::record(looking.ledger, (root, looking.by), lines)?;
+        }
+        writeln!(out, "the addresses of {shown} are trusted from now on")?;
+        Ok(true)
+    }
+
+    /// Shows what changed since the definitions were confirmed; false if nothing did.
+    fn definitions(&self, ledger: &Ledger, out: &mut dyn Write) -> Result<bool, Fault> {
+        let changes = known::unconfirmed(ledger, self.loaded)?.unwrap_or_default();
+        if changes.is_empty() {
+            return Ok(false);
+        }
+        let shown = escaped(&self.loaded.root.display().to_string());
+        writeln!(out, "Definitions of {shown} changed since they were confirmed:")?;
+        writeln!(out, "  {}", escaped(&known::in_words(&changes)))?;
+        match !self.yes && can_ask() {
+            true => known::ask(out)?,
+            false => self.needs_yes(&shown)?,
+        }
+        known::confirm(ledger, self.loaded, self.host.environment.user())?;
+        writeln!(out, "the definitions of {shown} are confirmed as they are")?;
+        Ok(true)
+    }
+
+    fn needs_yes(&self, place: &str) -> Result<(), Fault> {
+        match self.yes {
+            true => Ok(()),
+            false => Err(no_terminal(place)),
+        }
+    }
+}
+
+fn can_ask() -> bool {
+    io::stdin().is_terminal() && io::stdout().is_terminal()
+}
+
+fn no_terminal(place: &str) -> Fault {
+    let what = "there is no terminal to ask in, so nothing is trusted";
+    Fault::new(Blame::Access, what).hint(format!(
+        "look at it, then run `agentry trust {place} --yes`, which is the owner's word"
+    ))
 }
 
 /// Shows the programs of one agent, and trusts them if whoever may says so.
@@ -105,12 +201,9 @@ fn decide(
         writeln!(out, "{directory} is trusted from now on")?;
         return Ok(());
     }
-    if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
+    if !can_ask() {
         looking.show(agent, out)?;
-        let what = "there is no terminal to ask in, so nothing is trusted";
-        return Err(Fault::new(Blame::Access, what).hint(format!(
-            "look at it, then run `agentry trust {place} --yes`, which is the owner's word"
-        )));
+        return Err(no_terminal(place));
     }
     looking.ask(agent, out)?;
     writeln!(out, "{} is trusted from now on", escaped(place))?;
@@ -142,8 +235,14 @@ fn list(host: &Host, ledger: &Ledger, json: bool) -> Result<(), Fault> {
         writeln!(out, "{}", serde_json::to_string_pretty(&lines)?)?;
         return Ok(());
     }
-    if all.is_empty() {
+    let addresses = ledger.all_trusted_addresses().map_err(store_fault)?;
+    if all.is_empty() && addresses.is_empty() {
         writeln!(out, "nothing is trusted")?;
+    }
+    for one in addresses {
+        let lines: Vec<&str> = one.addresses.iter().map(String::as_str).collect();
+        let lines = escaped(&lines.join("; "));
+        writeln!(out, "may reach  {}  ({lines}, by {})", escaped(&one.path), escaped(&one.by))?;
     }
     for (one, now) in &all {
         let files = plural(one.files.len(), "file");
@@ -186,12 +285,14 @@ fn revoke(host: &Host, ledger: &Ledger, directory: &Path) -> Result<(), Fault> {
     })?;
     let mut out = crate::output::stdout().lock();
     let all = ledger.all_trusted().map_err(store_fault)?;
-    let inside = all.into_iter().filter(|(one, _)| Path::new(&one.path).starts_with(&full));
+    let addresses = ledger.all_trusted_addresses().map_err(store_fault)?;
+    let paths = all.into_iter().map(|(one, _)| one.path);
+    let paths: BTreeSet<String> = paths.chain(addresses.into_iter().map(|one| one.path)).collect();
     let mut is_any = false;
-    for (one, _) in inside {
+    for path in paths.into_iter().filter(|path| Path::new(path).starts_with(&full)) {
         let by = host.environment.user().to_owned();
-        change(ledger, TrustChange::Withdrawn { path: one.path.clone(), by })?;
-        writeln!(out, "{} is not trusted any more", escaped(&one.path))?;
+        change(ledger, TrustChange::Withdrawn { path: path.clone(), by })?;
+        writeln!(out, "{} is not trusted any more", escaped(&path))?;
         is_any = true;
     }
     if !is_any {

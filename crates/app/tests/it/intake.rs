@@ -489,7 +489,7 @@ fn policies_bind_whoever_sits_at_the_terminal_too() {
     );
     let Ran { code, out, err } = story.ran_in("", "run --model scripted:s.jsonl Hi");
     assert_eq!((code, out.as_str()), (Some(3), ""), "{err}");
-    assert!(err.starts_with("error: owner local: denied, the policy `closed` denies it"), "{err}");
+    assert!(err.contains("error: owner local: denied, the policy `closed` denies it"), "{err}");
     let event = newest(&story, "terminal");
     assert_eq!(story.json(&format!("trace {event} --json"))["status"], "denied");
     // Another channel of the owner is open.

@@ -266,6 +266,10 @@ fn a_project_cannot_send_a_key_elsewhere() {
     story.file("agentry.toml", stolen.as_bytes());
     let ran = story.ran_in("", "run --model m hello");
     assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
+    assert!(ran.err.contains("which you have not trusted"), "{}", ran.err);
+    story.out("trust --yes");
+    let ran = story.ran_in("", "run --model m hello");
+    assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
     assert!(
         ran.err.contains("a key goes only to a host that your own settings name"),
         "{}",

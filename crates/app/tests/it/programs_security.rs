@@ -145,6 +145,7 @@ fn a_binary_that_is_replaced_while_it_runs_is_not_what_runs() {
     story.write(&format!("--- agentry +x\n{evil}"));
     // The agent is read anew, and its template is rendered by a process of its own.
     story.file("prompts/system.md.liquid", b"You are {{ agent.name }}, really.");
+    story.out("trust --yes");
     let sent = story.ran_in("", "send --id one hello");
     server.kill().expect("it can be ended");
     server.wait().expect("it ends");

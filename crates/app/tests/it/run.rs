@@ -41,22 +41,22 @@ fn every_json_line_has_the_documented_fields_in_the_documented_order() {
     let whole: Vec<&str> =
         out.lines().filter(|line| !line.contains(r#""isPartial":true"#)).collect();
     insta::assert_snapshot!(ids(&whole.join("\n")), @r#"
-    {"type":"init","model":"scripted:[tmp]/work/look.jsonl","agent":"builder","mode":"structured","confinement":"ns","seq":9,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
-    {"type":"thinking","content":"Let me look.","seq":11,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
-    {"type":"text","content":"Looking.","isPartial":false,"seq":11,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
-    {"type":"tool_use","toolCallId":"call_1","toolName":"glob","input":{"pattern":"src/**"},"seq":12,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
-    {"type":"tool_result","toolCallId":"call_1","status":"completed","output":"src/a.txt","outcome":"done","seq":14,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
-    {"type":"text","content":"There is one file.","isPartial":false,"seq":16,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
-    {"type":"done","stopReason":"end_turn","result":"There is one file.","usage":{"inputTokens":"[n]","outputTokens":15,"cachedTokens":0,"cacheWriteTokens":0,"estimated":true},"seq":19,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
+    {"type":"init","model":"scripted:[tmp]/work/look.jsonl","agent":"builder","mode":"structured","confinement":"ns","seq":10,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
+    {"type":"thinking","content":"Let me look.","seq":12,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
+    {"type":"text","content":"Looking.","isPartial":false,"seq":12,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
+    {"type":"tool_use","toolCallId":"call_1","toolName":"glob","input":{"pattern":"src/**"},"seq":13,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
+    {"type":"tool_result","toolCallId":"call_1","status":"completed","output":"src/a.txt","outcome":"done","seq":15,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
+    {"type":"text","content":"There is one file.","isPartial":false,"seq":17,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
+    {"type":"done","stopReason":"end_turn","result":"There is one file.","usage":{"inputTokens":"[n]","outputTokens":15,"cachedTokens":0,"cacheWriteTokens":0,"estimated":true},"seq":20,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
     "#);
     let pieces: Vec<&str> =
         out.lines().filter(|line| line.contains(r#""isPartial":true"#)).collect();
     insta::assert_snapshot!(ids(&pieces.join("\n")), @r#"
-    {"type":"text","content":"Looking.","isPartial":true,"seq":10,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
-    {"type":"text","content":"There ","isPartial":true,"seq":15,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
-    {"type":"text","content":"is ","isPartial":true,"seq":15,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
-    {"type":"text","content":"one ","isPartial":true,"seq":15,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
-    {"type":"text","content":"file.","isPartial":true,"seq":15,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
+    {"type":"text","content":"Looking.","isPartial":true,"seq":11,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
+    {"type":"text","content":"There ","isPartial":true,"seq":16,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
+    {"type":"text","content":"is ","isPartial":true,"seq":16,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
+    {"type":"text","content":"one ","isPartial":true,"seq":16,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
+    {"type":"text","content":"file.","isPartial":true,"seq":16,"sessionId":"ses_1","runId":"run_1","turnId":"trn_1"}
     "#);
 }
 

@@ -285,7 +285,8 @@ fn a_clone_runs_nothing_fetches_nothing_and_gets_no_key() {
         assert!(!story.path(path).exists(), "{path} was made");
     }
     let shown = story.ran_in("", "trust clone").out;
-    for part in ["MCP server evil: touch", "MCP server late: http", "new      .mcp.json"] {
+    for part in ["MCP server evil: touch", "MCP server late: http", "new      provider free: http"]
+    {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     assert!(story.home(".local/state/agentry").exists(), "the home is where it was");

@@ -508,14 +508,22 @@ fn check_cover(matcher: Value, allowed: &[&str], asked: &[&str]) {
 #[test]
 fn a_rule_covers_a_name_without_a_slash_of_its_own() {
     let start = |text: &str| json!({"startsWith": text});
-    check_cover(start("ls"), &["ls", "ls -l", "lsof"], &["ls/../run.sh", "ls/evil.sh", "ls/x -l", "./ls"]);
+    check_cover(
+        start("ls"),
+        &["ls", "ls -l", "lsof"],
+        &["ls/../run.sh", "ls/evil.sh", "ls/x -l", "./ls"],
+    );
     check_cover(start("./run"), &["./run", "./run.sh"], &["./run/x", "./run/../x", "./run.d/x"]);
     check_cover(
         start("./scripts/"),
         &["./scripts/a", "./scripts/a/b x"],
         &["./scripts/../x", "./scripts/a/../../x", "./scripts/.."],
     );
-    check_cover(start("cat docs/"), &["cat docs/a", "cat docs/a/b ../c"], &["cat docs/../a", "cat docs/.."]);
+    check_cover(
+        start("cat docs/"),
+        &["cat docs/a", "cat docs/a/b ../c"],
+        &["cat docs/../a", "cat docs/.."],
+    );
     check_cover(start("cat docs/../a"), &["cat docs/../a"], &["cat docs/../a/../b"]);
 }
 
@@ -539,15 +547,43 @@ fn a_word_is_named_only_as_a_whole() {
     let start = |text: &str| json!({"startsWith": text});
     check_cover(start("git log --output"), &["git log --output=x"], &["git log --output-x=y"]);
     check_cover(start("git log --output="), &["git log --output=x"], &["git log --output x"]);
-    check_cover(start("git log --out"), &["git log"][1..].as_ref(), &["git log --output=x", "git log --out=x --o=y"]);
-    check_cover(start("sort -o"), &["sort -o a b"], &["sort -oa b", "sort -o a -o b", "sort -o a --o=b"]);
-    check_cover(start("python3 a"), &["python3 a", "python3 a -c x"], &["python3 ab", "python3 a.py"]);
+    check_cover(
+        start("git log --out"),
+        &["git log"][1..].as_ref(),
+        &["git log --output=x", "git log --out=x --o=y"],
+    );
+    check_cover(
+        start("sort -o"),
+        &["sort -o a b"],
+        &["sort -oa b", "sort -o a -o b", "sort -o a --o=b"],
+    );
+    check_cover(
+        start("python3 a"),
+        &["python3 a", "python3 a -c x"],
+        &["python3 ab", "python3 a.py"],
+    );
     check_cover(start("tar -C"), &["tar -C d -xf a"][1..].as_ref(), &["tar -Cd -xf a"]);
     let pattern = |text: &str| json!({"matches": text});
-    check_cover(pattern("^git .*"), &["git log"], &["git rebase -x x", "git frob", "git -c a=b log"]);
-    check_cover(pattern("^python3 .*$"), &["python3 --version"], &["python3 .", "python3 a.py", "python3 *"]);
-    check_cover(pattern(r"^python3 tools/a\.py"), &["python3 tools/a.py x"], &["python3 tools/b.py"]);
-    check_cover(pattern("^python3 (a|b)"), &["python3 a", "python3 b"], &["python3 ab", "python3 c"]);
+    check_cover(
+        pattern("^git .*"),
+        &["git log"],
+        &["git rebase -x x", "git frob", "git -c a=b log"],
+    );
+    check_cover(
+        pattern("^python3 .*$"),
+        &["python3 --version"],
+        &["python3 .", "python3 a.py", "python3 *"],
+    );
+    check_cover(
+        pattern(r"^python3 tools/a\.py"),
+        &["python3 tools/a.py x"],
+        &["python3 tools/b.py"],
+    );
+    check_cover(
+        pattern("^python3 (a|b)"),
+        &["python3 a", "python3 b"],
+        &["python3 ab", "python3 c"],
+    );
     check_cover(pattern("^sort (-o|-u) "), &["sort -o a b", "sort -u a"], &["sort -u --o=a b"]);
     check_cover(pattern("--output="), &["git log --output=x"], &["sort --output-x=y"]);
     check_cover(json!({"contains": "-o"}), &["sort -o a b"], &["sort --o=a -ob", "sort -oa"]);
@@ -570,7 +606,12 @@ fn variables_for_a_command_must_be_harmless_or_named() {
     check_cover(
         git,
         &["LANG=C git log", "git log"],
-        &["GIT_SSH_COMMAND=x git fetch", "X=1 git log", "env LD_PRELOAD=git git log", "PATH=git; git log"],
+        &[
+            "GIT_SSH_COMMAND=x git fetch",
+            "X=1 git log",
+            "env LD_PRELOAD=git git log",
+            "PATH=git; git log",
+        ],
     );
     let named = json!({"matches": "^(GIT_PAGER=cat )?git log"});
     check_cover(named, &["git log"], &["GIT_PAGER=less git log"]);
@@ -581,7 +622,13 @@ fn a_redirection_is_judged_by_its_exact_target() {
     let echo = json!({"startsWith": "echo"});
     check_cover(
         echo,
-        &["echo x > /dev/null", "echo x >&2", "echo x > /dev/stdout", "echo x 2> /dev/fd/1", "echo x > /dev/fd/23"],
+        &[
+            "echo x > /dev/null",
+            "echo x >&2",
+            "echo x > /dev/stdout",
+            "echo x 2> /dev/fd/1",
+            "echo x > /dev/fd/23",
+        ],
         &[
             "echo x > /dev/fd/../../self/cwd/F",
             "echo x > /dev/fd/",
@@ -596,5 +643,9 @@ fn a_redirection_is_judged_by_its_exact_target() {
             "echo x < /dev/udp/h/1",
         ],
     );
-    check_cover(json!({"startsWith": "cat"}), &["cat < a", "cat < a > /dev/null"], &["cat < a > /dev/stdout"]);
+    check_cover(
+        json!({"startsWith": "cat"}),
+        &["cat < a", "cat < a > /dev/null"],
+        &["cat < a > /dev/stdout"],
+    );
 }

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use agentry_protocol::ContentHash;
-use agentry_protocol::confinement::{Confinement, Connection};
+use agentry_protocol::confinement::{Confinement, Connection, Level};
 use agentry_protocol::job::{JobReport, JobState};
 use agentry_sandbox::{
     Bounds, Command, Cwd, Ending, Error, Finished, Job as Confinable, Kept, Source, Stop, Streams,
@@ -20,6 +20,7 @@ use agentry_tools::Confined;
 use secrecy::ExposeSecret;
 
 use super::callback::Pipes;
+use super::copy;
 use super::slot::Slot;
 use super::{Assignment, Executor, LeftBehind, Names, Performed, Program};
 use crate::enforcer::Confining;
@@ -29,7 +30,7 @@ use crate::limits::{
 };
 
 /// What every program of an agent gets in its environment: no colours, no pagers, the runtime's mark.
-const FIXED: [(&str, &str); 9] = [
+const FIXED: [(&str, &str); 11] = [
     ("NO_COLOR", "1"),
     ("TERM", "dumb"),
     ("LANG", "C.UTF-8"),
@@ -38,8 +39,10 @@ const FIXED: [(&str, &str); 9] = [
     ("GIT_PAGER", "cat"),
     ("CYBROS_NEXUS", "1"),
     ("AGENTRY", "1"),
-    // What a program leaves beside its text would change what was looked at.
+    // Compiled code that lies about is neither used nor made: nobody has looked at it.
     ("PYTHONDONTWRITEBYTECODE", "1"),
+    ("PYTHONNOUSERSITE", "1"),
+    ("NODE_DISABLE_COMPILE_CACHE", "1"),
 ];
 
 /// The executor in this process.
@@ -68,7 +71,7 @@ impl Local {
         }
     }
 
-    fn env(assignment: &Assignment, slot: &Slot) -> Vec<(OsString, OsString)> {
+    fn env(assignment: &Assignment, slot: &Slot, ready: &Ready) -> Vec<(OsString, OsString)> {
         let mut env: Vec<(OsString, OsString)> =
             FIXED.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
         let kind = match assignment.names {
@@ -80,9 +83,10 @@ impl Local {
             env.push((format!("{mark}_{kind}_OUTPUT").into(), slot.output().into()));
         }
         env.push(("AGENTRY_WORKSPACE".into(), assignment.job.workspace.clone().into()));
-        if let Some(directory) = &assignment.agent_directory {
+        if let Some(directory) = &ready.agent_directory {
             env.push(("AGENTRY_AGENT_DIR".into(), directory.into()));
         }
+        env.push(("PYTHONPYCACHEPREFIX".into(), slot.no_cache().into()));
         let libraries = slot.libraries();
         for (name, folder) in [("RUBYLIB", "ruby"), ("PYTHONPATH", "python"), ("NODE_PATH", "node")]
         {
@@ -103,21 +107,8 @@ impl Local {
     ) -> Result<Performed, String> {
         let input = serde_json::to_vec(&assignment.input).map_err(|error| error.to_string())?;
         let own = |error: std::io::Error| format!("its files cannot be made: {error}");
-        let program = match &assignment.program {
-            Program::File(path) => {
-                let text = std::fs::read(path)
-                    .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
-                check_text(assignment, &text)?;
-                slot.fill(&input, None).map_err(own)?;
-                path.clone()
-            }
-            Program::Kept(text) => {
-                check_text(assignment, text)?;
-                let path = slot.fill(&input, Some(text)).map_err(own)?;
-                path.ok_or("its text was not written")?
-            }
-        };
-        let mut env = Self::env(assignment, slot);
+        let ready = ready(assignment, slot, &input)?;
+        let mut env = Self::env(assignment, slot, &ready);
         if let Some(folder) = &assignment.artifacts {
             env.push(("AGENTRY_ARTIFACTS".into(), slot.make_folder(folder).map_err(own)?.into()));
         }
@@ -128,7 +119,7 @@ impl Local {
             env.push(("AGENTRY_ANSWER".into(), pipes.answer.clone().into()));
         }
         let command = Command {
-            program: program.into(),
+            program: ready.program.into(),
             args: assignment.args.iter().map(OsString::from).collect(),
             cwd: Cwd::Path(PathBuf::from(&assignment.job.workspace)),
             env,
@@ -190,9 +181,18 @@ impl Local {
             }
         };
         add(&mut confinement.allow_read, shown(&slot.given()));
-        if let Some(directory) = &assignment.agent_directory {
-            add(&mut confinement.allow_read, shown(directory));
+        // The copy is all that a program sees of its agent's directory, unless that is where it works.
+        let workspace = Path::new(&assignment.job.workspace);
+        let directory = assignment.agent_directory.iter().filter(|one| !workspace.starts_with(one));
+        for directory in directory {
+            confinement.allow_read.retain(|path| *path != shown(directory));
+            // Landlock alone cannot take back a part of what it allows.
+            if confinement.level != Level::Landlock {
+                add(&mut confinement.deny_read, shown(directory));
+            }
         }
+        // What commands left in a home that is kept could be loaded by a program that they must not change.
+        confinement.home = None;
         add(&mut confinement.allow_write, shown(&slot.own()));
         confinement
     }
@@ -222,8 +222,42 @@ impl Executor for Local {
     }
 }
 
-fn check_text(assignment: &Assignment, text: &[u8]) -> Result<(), String> {
-    if ContentHash::of(text) == assignment.job.hash {
+/// The files of a program, ready to run.
+struct Ready {
+    program: PathBuf,
+    /// What stands for its agent's directory, if it has one.
+    agent_directory: Option<PathBuf>,
+}
+
+/// Compares a program with what was looked at, and writes its files.
+fn ready(assignment: &Assignment, slot: &Slot, input: &[u8]) -> Result<Ready, String> {
+    let own = |error: std::io::Error| format!("its files cannot be made: {error}");
+    match &assignment.program {
+        Program::File(path) => {
+            let looked = assignment.looked.as_ref().ok_or("nobody has looked at it")?;
+            let tree = copy::verified(looked)?;
+            let file = tree.file(path).ok_or_else(|| format!("{path} is not there"))?;
+            check_hash(assignment, &file.hash)?;
+            // Without a sandbox a program could have changed the copy that it ran from.
+            if let Confining::Off = assignment.confining {
+                slot.forget_copies().map_err(own)?;
+            }
+            let from = Path::new(&looked.directory);
+            let copy = slot.copy(&looked.hash, |to| copy::write(&tree, from, to)).map_err(own)?;
+            slot.fill(input, None).map_err(own)?;
+            Ok(Ready { program: copy.join(path), agent_directory: Some(copy) })
+        }
+        Program::Kept(text) => {
+            check_hash(assignment, &ContentHash::of(text))?;
+            let path = slot.fill(input, Some(text)).map_err(own)?;
+            let program = path.ok_or("its text was not written")?;
+            Ok(Ready { program, agent_directory: assignment.agent_directory.clone() })
+        }
+    }
+}
+
+fn check_hash(assignment: &Assignment, hash: &ContentHash) -> Result<(), String> {
+    if *hash == assignment.job.hash {
         return Ok(());
     }
     Err(format!(

@@ -12,6 +12,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use agentry_protocol::ContentHash;
 use agentry_sandbox::PrivateDirectory;
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 
@@ -20,6 +21,8 @@ use crate::limits::{
     ARTIFACTS_BYTES_MAX, ARTIFACTS_DEPTH_MAX, ARTIFACTS_MAX, JOB_OUTPUT_BYTES_MAX,
 };
 
+/// How the names of copies of agents' programs begin; what follows is the hash of the files in it.
+const COPY: &str = "agent-";
 const INPUT: &str = "input.json";
 const PROGRAM: &str = "program";
 const OUTPUT: &str = "output.json";
@@ -115,6 +118,40 @@ impl Slot {
         program.map(|text| self.write(&path, text, DIRECTORY_MODE).map(|()| path)).transpose()
     }
 
+    /// Gives the copy of an agent's programs whose files have this hash; `write` makes it where it is not kept.
+    pub(super) fn copy(
+        &self,
+        hash: &ContentHash,
+        write: impl FnOnce(&Path) -> io::Result<()>,
+    ) -> io::Result<PathBuf> {
+        let name = hash.as_str().replace(':', "-");
+        let path = self.given().join(format!("{COPY}{name}"));
+        if path.is_dir() {
+            return Ok(path);
+        }
+        self.forget_copies()?;
+        let new = self.given().join(format!("{COPY}new"));
+        write(&new)?;
+        std::fs::rename(&new, &path)?;
+        Ok(path)
+    }
+
+    /// Removes the copies of agents' programs.
+    pub(super) fn forget_copies(&self) -> io::Result<()> {
+        for entry in std::fs::read_dir(self.given())? {
+            let entry = entry?;
+            if entry.file_name().to_string_lossy().starts_with(COPY) {
+                std::fs::remove_dir_all(entry.path())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Names a directory that is never there, for caches that must not be used.
+    pub(super) fn no_cache(&self) -> PathBuf {
+        self.given().join("no-cache")
+    }
+
     /// Makes a folder in what is the program's own.
     pub(super) fn make_folder(&self, name: &str) -> io::Result<PathBuf> {
         let mut path = self.own();
@@ -153,9 +190,10 @@ impl Slot {
     /// Leaves it as new. Fails where something does not go; then it must not be used again.
     pub(super) fn clear(&self) -> io::Result<()> {
         for name in [self.given(), self.own()] {
-            for entry in std::fs::read_dir(name)? {
+            for entry in std::fs::read_dir(&name)? {
                 let entry = entry?;
-                if entry.path() == self.libraries() {
+                let is_copy = entry.file_name().to_string_lossy().starts_with(COPY);
+                if entry.path() == self.libraries() || name == self.given() && is_copy {
                     continue;
                 }
                 match entry.file_type()?.is_dir() {

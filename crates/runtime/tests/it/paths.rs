@@ -156,7 +156,8 @@ proptest! {
         if outcome.status == OutcomeStatus::Done {
             // Each file says where it is.
             let place = DIRECTORIES.iter().find(|one| outcome.text.contains(&format!("<{one}>"))).unwrap();
-            prop_assert_eq!(judged.as_ref().map(ResolvedPath::shown), Some(format!("{place}/a").as_str()));
+            let expected = format!("{place}/a");
+            prop_assert_eq!(judged.as_ref().map(ResolvedPath::shown), Some(expected.as_str()));
             prop_assert_eq!(verdict == Verdict::Allow, place.starts_with("docs"), "{}", path);
         }
 

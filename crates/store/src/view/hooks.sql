@@ -100,3 +100,17 @@ CREATE TABLE trust (
     trusted TEXT NOT NULL,
     seq INTEGER NOT NULL
 ) WITHOUT ROWID;
+
+CREATE TABLE trusted_addresses (
+    path TEXT PRIMARY KEY,
+    trusted TEXT NOT NULL,
+    seq INTEGER NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE known_definitions (
+    path TEXT NOT NULL,
+    is_confirmed INTEGER NOT NULL,
+    known TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    PRIMARY KEY (path, is_confirmed)
+) WITHOUT ROWID;

@@ -1,11 +1,12 @@
-//! What hooks keep about a session, and the programs that the owner lets run.
+//! What hooks keep about a session, what the owner trusts, and which definitions are known.
 //!
 //! Must never: keep trust in a directory whose trust was withdrawn.
 
 use agentry_protocol::SessionId;
 use agentry_protocol::hook::HookChange;
-use agentry_protocol::trust::{TrustChange, Trusted};
+use agentry_protocol::trust::{KnownDefinitions, TrustChange, Trusted, TrustedAddresses};
 use rusqlite::{Connection, OptionalExtension, params};
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::{Placed, json, of_json, run};
@@ -36,7 +37,50 @@ pub(crate) fn all_trusted(sql: &Connection) -> rusqlite::Result<Vec<(Trusted, u6
         .collect()
 }
 
-fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<(Trusted, u64)> {
+/// The addresses that a project may decide.
+pub(crate) fn trusted_addresses(
+    sql: &Connection,
+    path: &str,
+) -> rusqlite::Result<Option<TrustedAddresses>> {
+    sql.prepare_cached("SELECT trusted, seq FROM trusted_addresses WHERE path = ?1")?
+        .query_row([path], read)
+        .optional()
+        .map(|found| found.map(|(trusted, _)| trusted))
+}
+
+/// All addresses that projects may decide, by directory.
+pub(crate) fn all_trusted_addresses(sql: &Connection) -> rusqlite::Result<Vec<TrustedAddresses>> {
+    sql.prepare_cached("SELECT trusted, seq FROM trusted_addresses ORDER BY path")?
+        .query_map([], |row| read(row).map(|(trusted, _)| trusted))?
+        .collect()
+}
+
+/// The definitions of a directory as they were met last, or as they were confirmed last.
+pub(crate) fn known_definitions(
+    sql: &Connection,
+    path: &str,
+    which: Known,
+) -> rusqlite::Result<Option<KnownDefinitions>> {
+    let text = "SELECT known, seq FROM known_definitions WHERE path = ?1 AND is_confirmed = ?2";
+    sql.prepare_cached(text)?
+        .query_row(params![path, which == Known::Confirmed], read)
+        .optional()
+        .map(|found| found.map(|(known, _)| known))
+}
+
+const KNOW: &str = "INSERT OR REPLACE INTO known_definitions (path, is_confirmed, known, seq) \
+                    VALUES (?1, ?2, ?3, ?4)";
+
+/// Which recorded definitions of a directory are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Known {
+    /// Those that were met last, by whatever.
+    Met,
+    /// Those that were confirmed last.
+    Confirmed,
+}
+
+fn read<T: DeserializeOwned>(row: &rusqlite::Row<'_>) -> rusqlite::Result<(T, u64)> {
     let text: String = row.get(0)?;
     Ok((of_json(0, &text)?, row.get::<_, i64>(1)?.cast_unsigned()))
 }
@@ -52,7 +96,22 @@ pub(super) fn fold(
             "INSERT OR REPLACE INTO trust (path, trusted, seq) VALUES (?1, ?2, ?3)",
             params![trusted.path, json(trusted), entry.seq],
         )?,
+        TrustChange::Addresses(trusted) => run(
+            sql,
+            "INSERT OR REPLACE INTO trusted_addresses (path, trusted, seq) VALUES (?1, ?2, ?3)",
+            params![trusted.path, json(trusted), entry.seq],
+        )?,
+        TrustChange::Definitions(known) => {
+            let is_confirmed = known.confirmed_by.is_some();
+            // What was confirmed was also met.
+            let met = run(sql, KNOW, params![known.path, false, json(known), entry.seq])?;
+            match is_confirmed {
+                true => run(sql, KNOW, params![known.path, true, json(known), entry.seq])?,
+                false => met,
+            }
+        }
         TrustChange::Withdrawn { path, .. } => {
+            run(sql, "DELETE FROM trusted_addresses WHERE path = ?1", [path])?;
             run(sql, "DELETE FROM trust WHERE path = ?1", [path])?
         }
     };

@@ -5,9 +5,9 @@ use agentry_protocol::event::Event;
 use agentry_protocol::hook::HookChange;
 use agentry_protocol::job::{Job, JobChange, JobReport, JobState, Lease, Purpose};
 use agentry_protocol::tool::ToolName;
-use agentry_protocol::trust::{TrustChange, Trusted};
+use agentry_protocol::trust::{KnownDefinitions, TrustChange, Trusted, TrustedAddresses};
 use agentry_protocol::{AgentId, ContentHash, JobId};
-use agentry_store::{Error, JobFilter};
+use agentry_store::{Error, JobFilter, Known};
 use serde_json::json;
 
 use crate::scene::{START, Scene, WORKS, about, draft, run, ses};
@@ -71,6 +71,22 @@ pub(crate) fn trusted(path: &str) -> Event {
 
 pub(crate) fn withdrawn(path: &str) -> Event {
     Event::Trust(TrustChange::Withdrawn { path: path.to_owned(), by: "ann".to_owned() })
+}
+
+pub(crate) fn addresses(path: &str, address: &str) -> Event {
+    Event::Trust(TrustChange::Addresses(Box::new(TrustedAddresses {
+        path: path.to_owned(),
+        addresses: [address.to_owned()].into(),
+        by: "ann".to_owned(),
+    })))
+}
+
+pub(crate) fn definitions(path: &str, text: &str, confirmed_by: Option<&str>) -> Event {
+    Event::Trust(TrustChange::Definitions(Box::new(KnownDefinitions {
+        path: path.to_owned(),
+        files: [("AGENT.md".to_owned(), ContentHash::of(text.as_bytes()))].into(),
+        confirmed_by: confirmed_by.map(str::to_owned),
+    })))
 }
 
 fn jobs(numbers: &[u128]) -> Scene {
@@ -230,4 +246,34 @@ fn trust_is_for_one_directory_until_it_is_withdrawn() {
     scene.add(&about(1), withdrawn("/a"));
     assert!(scene.ledger.trusted("/a").expect(WORKS).is_none());
     assert_eq!(scene.ledger.all_trusted().expect(WORKS).len(), 1);
+}
+
+#[test]
+fn addresses_are_trusted_for_one_project_until_that_is_withdrawn() {
+    let scene = Scene::new();
+    scene.add(&about(1), addresses("/a", "https://one.example"));
+    scene.add(&about(1), addresses("/b", "https://one.example"));
+    scene.add(&about(1), addresses("/a", "https://two.example"));
+    let found = scene.ledger.trusted_addresses("/a").expect(WORKS).expect(WORKS);
+    assert_eq!(found.addresses, ["https://two.example".to_owned()].into());
+    assert!(scene.ledger.trusted("/a").expect(WORKS).is_none(), "programs are another matter");
+    scene.add(&about(1), withdrawn("/a"));
+    assert!(scene.ledger.trusted_addresses("/a").expect(WORKS).is_none());
+    assert_eq!(scene.ledger.all_trusted_addresses().expect(WORKS).len(), 1);
+}
+
+#[test]
+fn definitions_that_were_only_met_do_not_pass_for_confirmed() {
+    let scene = Scene::new();
+    let known = |which| scene.ledger.known_definitions("/a", which).expect(WORKS);
+    scene.add(&about(1), definitions("/a", "one", None));
+    assert!(known(Known::Met).is_some() && known(Known::Confirmed).is_none());
+    scene.add(&about(1), definitions("/a", "two", Some("ann")));
+    assert_eq!(known(Known::Met), known(Known::Confirmed));
+    scene.add(&about(1), definitions("/a", "three", None));
+    assert_ne!(known(Known::Met), known(Known::Confirmed));
+    let confirmed = known(Known::Confirmed).expect(WORKS);
+    assert_eq!(confirmed.files["AGENT.md"], ContentHash::of(b"two"));
+    scene.ledger.rebuild_views().expect(WORKS);
+    assert_eq!(known(Known::Confirmed), Some(confirmed));
 }

@@ -180,6 +180,7 @@ fn health(site: &Site, _: Asked<Nothing>) -> Result<Health, Refusal> {
     let mut warnings = soft_limits(&site.parts.enforcer);
     warnings.extend(clock_trouble(&site.parts.ledger));
     let definite = site.reception.read();
+    problems.extend(site.reception.held());
     let running_max = match &definite {
         Ok(definite) => limits(&definite.loaded.library.settings.config.queue).running,
         Err(error) => {

@@ -23,6 +23,7 @@ use super::Whose;
 use crate::engine;
 use crate::fault::{Blame, Fault};
 use crate::host::{Host, Loaded};
+use crate::known::Keeping;
 use crate::render::visible_line;
 use crate::trust::Looking;
 use crate::verb::choose_agent;
@@ -81,6 +82,7 @@ pub(super) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
         return Err(Fault::new(Blame::Caller, what)
             .hint("only an agent with one lists tools of its own; `agentry init` makes one"));
     }
+    let keeping = Keeping::before(&ledger, &loaded)?;
     let was_owners = was_owners(&Looking::at(host, &ledger, (&loaded, &definitions)), agent)?;
     refuse_existing(&home.join("tools"), name)?;
     let (ending, text) = options.lang.template();
@@ -97,6 +99,7 @@ pub(super) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     }
     writeln!(out, "listed {name} under tools.custom in agent.yml")?;
     settle(host, &ledger, (&directory, agent.id.as_str()), was_owners, &mut out)?;
+    keeping.after(host, &ledger, &read(host, &directory)?.0)?;
     let here = match options.whose.dir.as_os_str() == "." {
         true => String::new(),
         false => format!(" -C {}", visible_line(&options.whose.dir.display().to_string())),
@@ -133,7 +136,10 @@ fn was_owners(looking: &Looking<'_>, agent: &Agent) -> Result<bool, Fault> {
         Standing::Changed(_) | Standing::Unseen => false,
         // A program that nothing names may still be read by the new one.
         Standing::Nothing => {
-            let manifest = crate::trust::manifest(&looking.definitions.library, agent)?;
+            let directory = looking.definitions.directory(agent);
+            let Ok(manifest) = agentry_runtime::trust::read(&directory, agent) else {
+                return Ok(false);
+            };
             let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
             manifest.files.keys().all(|path| DEFINITIONS.contains(&name(path).as_str()))
         }

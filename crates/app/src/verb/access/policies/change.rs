@@ -17,6 +17,7 @@ use super::{ApplyOptions, NameOptions, list};
 use crate::access::{ready, tried};
 use crate::fault::{Blame, Fault};
 use crate::host::Host;
+use crate::known;
 use crate::render::visible_line;
 use crate::trees::Trees;
 use crate::verb::access::{replay, write};
@@ -195,9 +196,11 @@ fn carry_out(
     (change, done): (Change, Done),
     (old, new): (Option<Access>, Access),
 ) -> Result<ExitCode, Fault> {
-    write::whole(&change.path, &change.bytes).map_err(|error| {
-        Fault::new(Blame::Machine, format!("cannot write {}: {error}", change.shown))
-            .hint("nothing was changed")
+    known::keeping(host, &change.path, || {
+        write::whole(&change.path, &change.bytes).map_err(|error| {
+            Fault::new(Blame::Machine, format!("cannot write {}: {error}", change.shown))
+                .hint("nothing was changed")
+        })
     })?;
     let mut out = crate::output::stdout().lock();
     let differences = match &old {
