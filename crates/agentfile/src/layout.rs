@@ -4,7 +4,15 @@
 //! are never read. The places: an agent program's files and folders, `.agentry`, `.nanobot`, skill roots,
 //! a context folder, the settings, and directories below that hold a definition of their own.
 //!
-//! Must never: look at content.
+//! The names stand in `protocol::protected`, where those who protect them find them, too.
+//!
+//! Must never: look at content, or read a name that is not in that list.
+
+pub use agentry_protocol::protected::PACKS;
+use agentry_protocol::protected::{
+    AGENT_DIRECTORIES, AGENT_FILES, AGENT_MARKERS, CONTEXT_FILES, CONTEXT_FOLDER, LOADER_SKIPS,
+    PROJECT_FILES, SKILL_AND_TASK_MARKERS,
+};
 
 /// How a directory is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,25 +32,22 @@ pub enum Role {
     Context,
 }
 
-const CONTEXT_FILES: [&str; 4] =
-    ["system_prompt.md", "soul.json", "user_profile.json", TOOL_ACCESS];
-/// Files that make a directory a definition.
-pub const MARKERS: [&str; 5] = ["agent.yml", "AGENT.md", "SKILL.md", "skill.md", "TASK.md"];
-const ROOT_FILES: [&str; 3] = ["agentry.toml", ".mcp.json", "AGENTS.md"];
-const PROGRAM_FILES: [&str; 5] = ["agent.yml", "AGENT.md", "SOUL.md", "USER.md", TOOL_ACCESS];
+/// Files that make a directory a definition: of an agent, then of a skill or a task.
+pub const MARKERS: [&str; 5] = [
+    AGENT_MARKERS[0],
+    AGENT_MARKERS[1],
+    SKILL_AND_TASK_MARKERS[0],
+    SKILL_AND_TASK_MARKERS[1],
+    SKILL_AND_TASK_MARKERS[2],
+];
 /// The file that switches tools on and off stands beside the agent's other files, or beside its context folder.
 const TOOL_ACCESS: &str = "tool-access.json";
-const PROGRAM_DIRECTORIES: [&str; 7] =
-    ["prompts", "personas", "tools", "hooks", "skills", "data", "memory"];
 /// What the programs of an agent read or run. They are called so in many a project, so they count only beside
 /// `agent.yml`, and a name like these is no mistake.
 const CODE_DIRECTORIES: [&str; 2] = ["bin", "lib"];
 /// What a pack has at its top.
 pub const PACK_DIRECTORIES: [&str; 4] = ["access", "agents", "skills", "tasks"];
-/// The directories of packs.
-pub const PACKS: [&str; 2] = [".agentry", ".nanobot"];
 const SKILL_HOMES: [&str; 2] = [".agents", ".claude"];
-const NEVER: [&str; 6] = [".git", PACKAGES, "target", "__pycache__", ".venv", "venv"];
 /// Packages of Node.js; read only where the programs of an agent lie.
 const PACKAGES: &str = "node_modules";
 /// Folders of an agent that hold programs and what they load.
@@ -59,7 +64,7 @@ pub fn probably_meant(role: &Role, name: &str, beside: &[&str]) -> Option<&'stat
         Role::Whole | Role::Code | Role::SkillsOnly => return None,
     };
     let program = beside.iter().any(|name| MARKERS[..2].contains(name));
-    let parts = PROGRAM_FILES.iter().chain(&PROGRAM_DIRECTORIES).chain(&ROOT_FILES);
+    let parts = AGENT_FILES.iter().chain(&AGENT_DIRECTORIES).chain(&PROJECT_FILES);
     // Elsewhere in a project a name like these may well mean something else.
     let main = MARKERS[..2].iter().filter(|_| program || *depth == 0);
     nearly(name, main.chain(parts.filter(|_| program)).copied())
@@ -84,9 +89,9 @@ fn nearly(name: &str, known: impl Iterator<Item = &'static str> + Clone) -> Opti
         }
     };
     // `AGENT.md` and `AGENTS.md` differ by an `s`, and both are read.
-    let everything = MARKERS.iter().chain(&ROOT_FILES).chain(&PROGRAM_FILES).chain(&CONTEXT_FILES);
+    let everything = MARKERS.iter().chain(&PROJECT_FILES).chain(&AGENT_FILES).chain(&CONTEXT_FILES);
     let is_known =
-        everything.chain(&PROGRAM_DIRECTORIES).chain(&PACK_DIRECTORIES).any(|one| *one == name);
+        everything.chain(&AGENT_DIRECTORIES).chain(&PACK_DIRECTORIES).any(|one| *one == name);
     let mut known = known;
     if is_known { None } else { known.find(|one| plain(one) == plain(name)) }
 }
@@ -100,10 +105,10 @@ pub fn expected_kind(
 ) -> Option<&'static str> {
     let Role::Place { .. } = role else { return None };
     let program = beside.iter().any(|name| MARKERS[..2].contains(name));
-    if is_directory && (MARKERS.contains(&name) || program && PROGRAM_FILES.contains(&name)) {
+    if is_directory && (MARKERS.contains(&name) || program && AGENT_FILES.contains(&name)) {
         return Some("a file");
     }
-    (!is_directory && program && PROGRAM_DIRECTORIES.contains(&name)).then_some("a directory")
+    (!is_directory && program && AGENT_DIRECTORIES.contains(&name)).then_some("a directory")
 }
 
 /// How to read the root that was asked for.
@@ -128,9 +133,9 @@ pub fn takes_file(role: &Role, name: &str, beside: &[&str]) -> bool {
         Role::Place { depth } => {
             let here = |markers: &[&str]| markers.iter().any(|marker| beside.contains(marker));
             MARKERS.contains(&name)
-                || ROOT_FILES.contains(&name) && (*depth == 0 || here(&MARKERS[..2]))
-                || PROGRAM_FILES.contains(&name) && here(&MARKERS[..2])
-                || name == TOOL_ACCESS && here(&["context"])
+                || PROJECT_FILES.contains(&name) && (*depth == 0 || here(&MARKERS[..2]))
+                || AGENT_FILES.contains(&name) && here(&MARKERS[..2])
+                || name == TOOL_ACCESS && here(&[CONTEXT_FOLDER])
                 || here(&MARKERS[2..])
         }
     }
@@ -138,7 +143,7 @@ pub fn takes_file(role: &Role, name: &str, beside: &[&str]) -> bool {
 
 /// How to read a directory below, or `None` to pass it over.
 pub fn takes_directory(role: &Role, name: &str, beside: &[&str]) -> Option<Role> {
-    if NEVER.contains(&name) && (*role != Role::Code || name != PACKAGES) {
+    if LOADER_SKIPS.contains(&name) && (*role != Role::Code || name != PACKAGES) {
         return None;
     }
     match role {
@@ -151,7 +156,7 @@ pub fn takes_directory(role: &Role, name: &str, beside: &[&str]) -> Option<Role>
             if here(&MARKERS[2..]) {
                 return Some(Role::Whole);
             }
-            if here(&MARKERS[..2]) && PROGRAM_DIRECTORIES.contains(&name) {
+            if here(&MARKERS[..2]) && AGENT_DIRECTORIES.contains(&name) {
                 return Some(Role::Whole);
             }
             if here(&MARKERS[..1]) && CODE_DIRECTORIES.contains(&name) {
@@ -163,7 +168,7 @@ pub fn takes_directory(role: &Role, name: &str, beside: &[&str]) -> Option<Role>
             if SKILL_HOMES.contains(&name) {
                 return Some(Role::SkillsOnly);
             }
-            if name == "context" {
+            if name == CONTEXT_FOLDER {
                 return Some(Role::Context);
             }
             let plain = !name.starts_with('.') && *depth < PLACES_BELOW && !here(&MARKERS[..2]);

@@ -13,27 +13,10 @@ use agentry_agentfile::trust::{self, Parts};
 use agentry_kernel::confine::{self, Note, Place, TOOLCHAINS};
 use agentry_protocol::access::Bounds;
 use agentry_protocol::confinement::{Confinement, Level};
+use agentry_protocol::protected::{AGENT_DIRECTORIES, AGENT_FILES, CONTEXT_FOLDER, PROJECT_FILES};
 
 use crate::define::Definitions;
 use crate::error::Error;
-
-/// What of an agent program defines it, where its directory is the project's.
-const OWN_FILES: [&str; 12] = [
-    "agent.yml",
-    "AGENT.md",
-    "SOUL.md",
-    "USER.md",
-    "tool-access.json",
-    "context",
-    "data",
-    "hooks",
-    "personas",
-    "prompts",
-    "skills",
-    "tools",
-];
-/// What of a project says what agents may do.
-const PROJECT_FILES: [&str; 2] = ["agentry.toml", ".mcp.json"];
 
 /// What an agent's processes may do, and what of its requests was left out.
 pub(crate) fn of_agent(
@@ -106,7 +89,9 @@ fn defining(project: &Path, agent: &Agent, directory: &str) -> Vec<String> {
     let is_project = directory == plain(project);
     match (is_project, agent.form) {
         (true, Form::Program | Form::Pack | Form::ContextFolder) => {
-            all.extend(below(&OWN_FILES));
+            all.extend(below(&AGENT_FILES));
+            all.extend(below(&AGENT_DIRECTORIES));
+            all.extend(below(&[CONTEXT_FOLDER]));
             let trusted = trusted_paths(agent, Path::new(directory));
             all.extend(trusted.iter().map(|path| plain(path)));
         }

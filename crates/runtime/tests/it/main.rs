@@ -2,4 +2,5 @@
 
 mod agents;
 mod channels;
+mod definition_names;
 mod paths;
