@@ -319,6 +319,24 @@ mod tests {
     }
 
     #[test]
+    fn the_guide_names_every_protected_name() {
+        let guide = include_str!("../../../docs/guide/sandbox.md");
+        let lists: [&[&str]; 8] = [
+            &EXECUTED,
+            &OBEYED,
+            &AGENT_FILES,
+            &AGENT_DIRECTORIES,
+            &SKILL_AND_TASK_MARKERS,
+            &PROJECT_FILES,
+            &PACKS,
+            &CONTEXT_FILES,
+        ];
+        for name in lists.into_iter().flatten() {
+            assert!(guide.contains(&format!("`{name}`")), "docs/guide/sandbox.md lacks {name}");
+        }
+    }
+
+    #[test]
     fn names_that_only_resemble_a_protected_one_are_free() {
         for name in [".git2", ".gitignore", "git", ".envrc ", "", "SOUL.md", "code-workspace"] {
             assert_eq!(kind(name), None, "{name}");
