@@ -116,7 +116,9 @@ fn no_name_has_two_rows() {
 fn options(row: &Row) -> Vec<(String, String)> {
     let name = row.names[0];
     let mut found = Vec::new();
-    for entry in row.long.split_whitespace() {
+    // What follows these is a command of its own.
+    let runs = ["-exec", "-execdir", "-ok", "-okdir"];
+    for entry in row.long.split_whitespace().filter(|entry| !runs.contains(entry)) {
         let bare = entry.trim_end_matches(['[', '=', ']']);
         let value = if entry.ends_with(']') || !entry.ends_with('=') { "" } else { "=1" };
         found.push((entry.to_owned(), format!("{name} {bare}{value}")));
