@@ -12,6 +12,7 @@ mod escape;
 mod executes;
 pub(crate) mod git;
 pub mod harmless;
+mod invocation;
 mod lower;
 mod parse;
 pub(crate) mod path;

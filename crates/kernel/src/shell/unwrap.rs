@@ -4,6 +4,7 @@
 //!
 //! Must never: take off a wrapper and lose what it would execute.
 
+use super::invocation::{after_shell_options, is_shell_option};
 use super::lower::{Around, Input, Lowering};
 use super::program::{ends_command, interpreter, is_shell};
 use super::tag::is_system_folder;
@@ -307,39 +308,6 @@ fn shell(lowering: &mut Lowering, simple: Simple, input: Option<&Input>) -> Step
             Step::Plain(simple)
         }
     }
-}
-
-/// Options of a shell that change neither which code it runs nor where that code begins.
-fn is_shell_option(text: &str) -> bool {
-    let is_setting = text.chars().all(|c| c.is_ascii_lowercase() || c == '_');
-    match text.strip_prefix(['-', '+']) {
-        Some("-login" | "-norc" | "-noprofile" | "-posix" | "-version" | "-help" | "-") => true,
-        Some(row) => {
-            let letters = row.strip_suffix(['o', 'O']).unwrap_or(row);
-            letters.chars().all(|letter| "abcefhilmnpsuvxBCEH".contains(letter))
-        }
-        // The value of `-o`.
-        None => is_setting,
-    }
-}
-
-/// A row of short options that ends with `o` takes the next word: `-euo pipefail`.
-fn after_shell_options(words: &[Word]) -> usize {
-    let mut at = 1;
-    while let Some(text) = words
-        .get(at)
-        .and_then(Word::literal)
-        .filter(|text| text.starts_with(['-', '+']) && text.len() > 1)
-    {
-        if text == "--" {
-            return at + 1;
-        }
-        let is_row = !text.starts_with("--");
-        let takes_next =
-            (is_row && text.ends_with(['o', 'O'])) || matches!(text, "--rcfile" | "--init-file");
-        at += 1 + usize::from(takes_next);
-    }
-    at
 }
 
 /// A shell at the end of a pipe: what `echo` prints into it is code.

@@ -1,0 +1,38 @@
+//! How a shell is started: which options are known, and where its script or code begins.
+//!
+//! Must never: call an option known that makes a shell run another file or other code.
+
+use super::Word;
+
+/// Options of a shell that change neither which code it runs nor where that code begins.
+pub(super) fn is_shell_option(text: &str) -> bool {
+    let is_setting = text.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+    match text.strip_prefix(['-', '+']) {
+        Some("-login" | "-norc" | "-noprofile" | "-posix" | "-version" | "-help" | "-") => true,
+        Some(row) => {
+            let letters = row.strip_suffix(['o', 'O']).unwrap_or(row);
+            letters.chars().all(|letter| "abcefhilmnpsuvxBCEH".contains(letter))
+        }
+        // The value of `-o`.
+        None => is_setting,
+    }
+}
+
+/// A row of short options that ends with `o` takes the next word: `-euo pipefail`.
+pub(super) fn after_shell_options(words: &[Word]) -> usize {
+    let mut at = 1;
+    while let Some(text) = words
+        .get(at)
+        .and_then(Word::literal)
+        .filter(|text| text.starts_with(['-', '+']) && text.len() > 1)
+    {
+        if text == "--" {
+            return at + 1;
+        }
+        let is_row = !text.starts_with("--");
+        let takes_next =
+            (is_row && text.ends_with(['o', 'O'])) || matches!(text, "--rcfile" | "--init-file");
+        at += 1 + usize::from(takes_next);
+    }
+    at
+}
