@@ -133,10 +133,10 @@ fn a_host_that_was_refused_is_named_and_recorded() {
 #[test]
 fn what_is_planted_is_taken_away_and_the_call_fails() {
     let story = free();
-    let planted = bash(&story, "echo evil > .mcp.json; mkdir -p sub/.git/hooks; echo ok");
+    let planted = bash(&story, "echo evil > .exrc; mkdir -p sub/.git/hooks; echo ok");
     assert_eq!(planted["status"], "failed", "{planted}");
     assert_eq!(text(&planted).matches("policy_violation").count(), 2, "{planted}");
-    assert!(!story.path(".mcp.json").exists() && !story.path("sub/.git").exists());
+    assert!(!story.path(".exrc").exists() && !story.path("sub/.git").exists());
     assert_eq!(bash(&story, "echo ok")["status"], "done");
 }
 
@@ -144,7 +144,7 @@ fn what_is_planted_is_taken_away_and_the_call_fails() {
 fn file_tools_keep_to_the_same_confinement() {
     let story = free();
     let write = |path: &str| outcome(&story, "Write", &json!({"path": path, "content": "x"}));
-    for path in [".mcp.json", "sub/.envrc", "sub/.vscode/tasks.json"] {
+    for path in [".exrc", "sub/.envrc", "sub/.vscode/tasks.json"] {
         let refused = write(path);
         assert_eq!(refused["status"], "refused", "{path}: {refused}");
         assert!(text(&refused).contains("denied by sandbox"), "{path}: {refused}");

@@ -34,13 +34,13 @@ pub(super) fn verified(looked: &Looked) -> Result<FileTree, String> {
 
 /// Writes the files of a tree that was read from a directory.
 pub(super) fn write(tree: &FileTree, from: &Path, to: &Path) -> io::Result<()> {
-    DirBuilder::new().mode(0o755).create(to)?;
+    DirBuilder::new().mode(0o700).create(to)?;
     for (path, entry) in tree.below("") {
         let Entry::File(file) = entry else { continue };
         let target = to.join(path);
         let folder = target.parent().unwrap_or(to);
-        DirBuilder::new().recursive(true).mode(0o755).create(folder)?;
-        let mode = if file.executable { 0o555 } else { 0o444 };
+        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        let mode = if file.executable { 0o500 } else { 0o400 };
         let mut written =
             fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(&target)?;
         match &file.bytes {
@@ -117,7 +117,7 @@ mod tests {
         assert!(!copy.join("hooks/__pycache__").exists());
         assert!(!copy.join("notes").exists());
         let mode = |path: &str| fs::metadata(copy.join(path)).unwrap().permissions().mode() & 0o777;
-        assert_eq!((mode("hooks/guard"), mode("lib/rules.sh")), (0o555, 0o444));
+        assert_eq!((mode("hooks/guard"), mode("lib/rules.sh")), (0o500, 0o400));
     }
 
     #[test]

@@ -132,8 +132,23 @@ impl Slot {
         self.forget_copies()?;
         let new = self.given().join(format!("{COPY}new"));
         write(&new)?;
+        self.own_all(&new)?;
         std::fs::rename(&new, &path)?;
         Ok(path)
+    }
+
+    /// Gives a directory with all that is in it to the user of the program.
+    fn own_all(&self, path: &Path) -> io::Result<()> {
+        if self.user.is_none() {
+            return Ok(());
+        }
+        self.own_it(path)?;
+        if path.symlink_metadata()?.is_dir() {
+            for entry in std::fs::read_dir(path)? {
+                self.own_all(&entry?.path())?;
+            }
+        }
+        Ok(())
     }
 
     /// Removes the copies of agents' programs.

@@ -153,7 +153,7 @@ impl Lines {
                 let text = shown(part, done, total, done.saturating_sub(already), begun.elapsed());
                 let width = self.width.max(text.len());
                 self.width = text.len();
-                let mut err = crate::output::stderr().lock();
+                let mut err = anstream::stderr().lock();
                 write!(err, "\r{text:width$}")?;
                 err.flush()
             }
