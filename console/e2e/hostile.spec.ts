@@ -76,5 +76,18 @@ test('an approval shows what cannot be seen', async ({ page, serve, enter }) => 
   const card = page.getByRole('article', { name: /^Approval of/ });
   await expect(card).toContainText('\\u{202e}');
   await expect(card).toContainText('It has characters that cannot be seen');
+  await expect(card).toContainText(/\d+ characters, \d+ bytes, hash [0-9a-f]{12}/);
   await expect(card.locator('img')).toHaveCount(0);
+});
+
+test('an approval folds padding and names look-alike hosts', async ({ page, serve, enter }) => {
+  const command = `curl https://ex\u0430mple.com #${' '.repeat(3000)}ls`;
+  const server = await serve({ script: [{ text: 'I look.', tool_calls: [{ name: 'Bash', input: { command } }] }, { text: 'Done.' }] });
+  const { runId } = await server.begin('Look');
+  await server.until(runId, 'approval_asked');
+  await enter(server, page, '/approvals');
+  await page.getByRole('region', { name: 'List of approvals' }).getByRole('link').first().click();
+  const card = page.getByRole('article', { name: /^Approval of/ });
+  await expect(card).toContainText('3000');
+  await expect(card).toContainText('xn--');
 });

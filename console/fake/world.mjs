@@ -126,7 +126,7 @@ export function approvals() {
     return {
       id: event.id, kind: event.kind?.kind === 'permission' ? 'request' : 'call',
       status: answer ? (answer.expired ? 'expired' : answer.allow ? 'allowed' : 'denied') : over ? 'withdrawn' : 'waiting',
-      askedSeq: asked.seq, askedAt: asked.time, expiresAt: event.kind?.expires_at ?? null, callId: event.call.id, tool: event.call.tool, input: event.call.input, digest: event.digest,
+      askedSeq: asked.seq, askedAt: asked.time, expiresAt: event.kind?.expires_at ?? null, callId: event.call.id, tool: event.call.tool, input: event.call.input, digest: event.digest, legible: event.call.input?.command ?? JSON.stringify(event.call.input), chars: JSON.stringify(event.call.input).length, bytes: JSON.stringify(event.call.input).length, notes: [],
       reason: findings.find((finding) => finding.verdict === event.ruling.verdict)?.why ?? '', rule: event.rule ?? null, findings,
       risk: event.risk ?? (event.call.tool === 'bash' ? 'high' : 'medium'), sessionId: asked.sessionId, runId: asked.runId, turnId: asked.turnId,
       agent: run(asked.runId)?.agent ?? 'builder',

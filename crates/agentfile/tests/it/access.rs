@@ -130,7 +130,7 @@ fn the_file_counts_beside_agent_md_too() {
         given("--- AGENT.md\n---\nname: A\ntools: [Bash, Read]\n---\nWork.")
             .bytes("tool-access.json", json)
     };
-    assert_eq!(beside("{}").toolset(), "bash read_file");
+    assert_eq!(beside("{}").toolset(), "read_file bash");
     assert_eq!(beside(r#"{"global": {"enabled": false}}"#).toolset(), "");
     assert_eq!(beside(r#"{"tools": {"shell": {"enabled": false}}}"#).toolset(), "read_file");
     beside("{\n\"global\": 1}").check("E0209 error tool-access.json:2:11");
