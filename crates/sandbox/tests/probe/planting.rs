@@ -7,7 +7,8 @@
 mod oracle;
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::io::Write as _;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
@@ -15,7 +16,7 @@ use std::time::Duration;
 
 use agentry_protocol::confinement::{Confinement, Level, Profile};
 use agentry_sandbox::{Bounds, Command, Cwd, Job, Sandbox, Setup, Stop, Streams};
-use rustix::fs::{CWD, FileType, Mode, RenameFlags};
+use rustix::fs::{CWD, FileType, Mode, OFlags, RenameFlags};
 use serde::{Deserialize, Serialize};
 
 /// Long enough never to be reached.
@@ -95,7 +96,11 @@ fn write(path: &Path) -> bool {
     }
     let is_head = path.file_name().is_some_and(|name| name == "HEAD");
     let text = if is_head { "ref: refs/heads/m\n" } else { include_str!("planting/config.txt") };
-    fs::write(path, text).is_ok()
+    // Nobody waits for the reader of a pipe.
+    let nonblocking = i32::try_from(OFlags::NONBLOCK.bits()).expect("the flag is a small number");
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true).custom_flags(nonblocking);
+    options.open(path).and_then(|mut file| file.write_all(text.as_bytes())).is_ok()
 }
 
 /// Runs sequences at a level, beginning with a seed.
