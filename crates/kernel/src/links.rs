@@ -3,10 +3,8 @@
 //! A client that shows a message may fetch a picture or a preview by itself, so an address in an answer can
 //! carry data to its host without a click. Every address to a host that nobody listed is therefore written so
 //! that no common client turns it into a link: `hxxps[:]//evil[.]example/x`. Markdown links and images become
-//! text, and HTML tags with attributes lose their effect.
-//!
-//! The text is rewritten until nothing is left to rewrite. If that does not come to an end, all signs of
-//! markup are taken out.
+//! text, and HTML tags with attributes lose their effect. The text is rewritten until nothing is left to
+//! rewrite; if that does not come to an end, all signs of markup are taken out.
 //!
 //! Must never: leave an address to an unlisted host that a client would follow, or change one to a listed host.
 

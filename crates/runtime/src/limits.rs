@@ -199,3 +199,7 @@ pub const HOOK_CANCEL_LOOK_MS: u64 = 100;
 pub const HOOKS_FINISH_MS_MAX: u64 = 10_000;
 /// How long it is from one look whether they have ended to the next, in milliseconds.
 pub const HOOKS_FINISH_LOOK_MS: u64 = 20;
+/// The longest line of a dump that is looked at for secrets, in bytes.
+pub(crate) const DUMP_LINE_BYTES_MAX: usize = 400;
+/// The most digits that the offset at the beginning of such a line has.
+pub(crate) const DUMP_OFFSET_DIGITS_MAX: usize = 16;

@@ -67,10 +67,7 @@ pub struct Guard {
     protection: Protection,
     bounds: WalkBounds,
     roots: Vec<Root>,
-    /// Protected without a protected name: as told, and where links and files `.git` point to.
-    explicit: Vec<(Place, Role)>,
-    beginnings: Vec<Place>,
-    secret_names: Vec<SecretName>,
+    sought: Sought,
     known: BTreeMap<Place, Known>,
     /// The directories that were there before the first of the calls that run; none if another process looked.
     directories: Option<HashSet<Id>>,
@@ -82,6 +79,15 @@ pub struct Guard {
     open: Vec<(Moment, Weak<()>)>,
     /// What an earlier check could not put right; it never becomes known.
     given_up: BTreeMap<Place, Option<Id>>,
+}
+
+/// What is looked for in the roots beside protected names.
+#[derive(Debug, Default)]
+struct Sought {
+    /// Protected without a protected name: as told, and where links and files `.git` point to.
+    explicit: Vec<(Place, Role)>,
+    beginnings: Vec<Place>,
+    secrets: Vec<SecretName>,
 }
 
 /// A call that has begun; it is over when it was checked.
@@ -165,9 +171,7 @@ impl Guard {
             protection,
             bounds,
             roots: Vec::new(),
-            explicit: Vec::new(),
-            beginnings: Vec::new(),
-            secret_names: Vec::new(),
+            sought: Sought::default(),
             known: BTreeMap::new(),
             directories: None,
             incomplete: None,
@@ -196,10 +200,10 @@ impl Guard {
         }
         self.roots = roots;
         let told = self.protection.paths.iter().filter_map(|path| Place::of(path, &self.roots));
-        self.explicit = told.map(|place| (place, Role::Protected)).collect();
+        self.sought.explicit = told.map(|place| (place, Role::Protected)).collect();
         let begun = self.protection.beginnings.iter();
-        self.secret_names = SecretName::all(&self.protection.secrets);
-        self.beginnings = begun.filter_map(|path| Place::of(path, &self.roots)).collect();
+        self.sought.secrets = SecretName::all(&self.protection.secrets);
+        self.sought.beginnings = begun.filter_map(|path| Place::of(path, &self.roots)).collect();
         Ok(())
     }
 
@@ -325,9 +329,9 @@ impl Guard {
             names: &self.protection.names,
             git: self.protection.git,
             bounds: &self.bounds,
-            explicit: &self.explicit,
-            beginnings: &self.beginnings,
-            secrets: &self.secret_names,
+            explicit: &self.sought.explicit,
+            beginnings: &self.sought.beginnings,
+            secrets: &self.sought.secrets,
             since,
         }
     }
@@ -338,7 +342,7 @@ impl Guard {
         let mut survey = walk::survey(&self.task(None))?;
         let more = self.pointed_to(&survey);
         if !more.is_empty() {
-            self.explicit.extend(more);
+            self.sought.explicit.extend(more);
             survey = walk::survey_more(&self.task(None), survey)?;
         }
         if survey.is_cut {

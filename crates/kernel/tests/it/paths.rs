@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::approval::rules;
 
-const WORKSPACE: &str = "/home/me/work";
+const WORKSPACE: &str = "/people/me/work";
 
 fn inside(path: &str) -> ResolvedPath {
     ResolvedPath::Inside { path: path.to_owned(), folds_case: false }
@@ -45,10 +45,10 @@ fn a_rule_that_allows_looks_at_the_place_however_the_path_is_written() {
         ("docs/a", Verdict::Allow),
         ("./docs//a", Verdict::Allow),
         ("x/../docs/a", Verdict::Allow),
-        ("/home/me/work/docs/a", Verdict::Allow),
+        ("/people/me/work/docs/a", Verdict::Allow),
         ("docs/../package.json", Verdict::Ask),
         ("docs/../../work/docs/a", Verdict::Ask),
-        ("/home/me/work2/docs/a", Verdict::Ask),
+        ("/people/me/work2/docs/a", Verdict::Ask),
         ("/docs/a", Verdict::Ask),
         ("docs/a\0", Verdict::Ask),
         ("DOCS/a", Verdict::Ask),
@@ -64,9 +64,9 @@ fn a_rule_that_allows_looks_at_the_place_however_the_path_is_written() {
 
 #[test]
 fn a_rule_that_asks_is_not_passed_by_another_spelling() {
-    for rule in ["src/", "./src/", "/home/me/work/src/"] {
+    for rule in ["src/", "./src/", "/people/me/work/src/"] {
         let src = ask(json!({"startsWith": rule}));
-        for path in ["src/a", "./src/a", "x/../src/a", "/home/me/work/src/a", "src/./a"] {
+        for path in ["src/a", "./src/a", "x/../src/a", "/people/me/work/src/a", "src/./a"] {
             assert_eq!(write(&src, path, None), Verdict::Ask, "{rule} {path}");
         }
         assert_eq!(write(&src, "link/a", Some(inside("src/a"))), Verdict::Ask, "{rule}");
@@ -93,9 +93,9 @@ fn a_rule_that_asks_is_not_passed_by_another_spelling() {
 fn the_texts_of_a_rule_may_be_written_in_full_or_with_a_dot() {
     for matcher in [
         json!({"startsWith": "./docs/"}),
-        json!({"startsWith": "/home/me/work/docs/"}),
+        json!({"startsWith": "/people/me/work/docs/"}),
         json!({"equals": "././docs/a"}),
-        json!({"in": ["/home/me/work/docs/a"]}),
+        json!({"in": ["/people/me/work/docs/a"]}),
         json!({"allOf": [{"startsWith": "./"}, {"matches": "^docs/"}]}),
     ] {
         assert_eq!(write(&allow(matcher.clone()), "docs/a", None), Verdict::Allow, "{matcher}");

@@ -3,13 +3,10 @@
 //! Must never: refuse a text; what is no number is passed over.
 
 use super::view::{Reach, View};
+use crate::limits::{DUMP_LINE_BYTES_MAX, DUMP_OFFSET_DIGITS_MAX};
 
-/// The longest line of a dump that is looked at, in bytes.
-pub(super) const DUMP_LINE_BYTES_MAX: usize = 400;
 /// An offset at the beginning of a line has at least so many digits; `od` writes seven.
 const OFFSET_DIGITS_MIN: usize = 6;
-/// An offset has at most so many digits.
-const OFFSET_DIGITS_MAX: usize = 16;
 
 /// In which order the bytes of a number are.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -74,9 +71,12 @@ fn od_offset(line: &[u8]) -> Option<usize> {
 
 /// The length of an offset at the beginning of a line of a dump.
 fn offset(line: &[u8]) -> Option<usize> {
-    let digits =
-        line.iter().take(OFFSET_DIGITS_MAX + 1).take_while(|byte| byte.is_ascii_hexdigit()).count();
-    let is_offset = (OFFSET_DIGITS_MIN..=OFFSET_DIGITS_MAX).contains(&digits);
+    let digits = line
+        .iter()
+        .take(DUMP_OFFSET_DIGITS_MAX + 1)
+        .take_while(|byte| byte.is_ascii_hexdigit())
+        .count();
+    let is_offset = (OFFSET_DIGITS_MIN..=DUMP_OFFSET_DIGITS_MAX).contains(&digits);
     (is_offset && matches!(line.get(digits), Some(b':' | b' '))).then_some(digits)
 }
 
@@ -143,7 +143,7 @@ pub(super) fn lines(text: &[u8], order: Order) -> Option<View<'static>> {
 
 fn may_become_offset(line: &[u8]) -> bool {
     let digits = line.strip_suffix(b":").or(line.strip_suffix(b" ")).unwrap_or(line);
-    (1..=OFFSET_DIGITS_MAX).contains(&digits.len()) && digits.iter().all(u8::is_ascii_hexdigit)
+    (1..=DUMP_OFFSET_DIGITS_MAX).contains(&digits.len()) && digits.iter().all(u8::is_ascii_hexdigit)
 }
 
 /// The bytes of a line of a dump.

@@ -314,7 +314,7 @@ impl Guard {
         self.open_roots()?;
         self.known = record.places.iter().map(PlaceRecord::known).collect();
         let place = |one: &ExplicitRecord| Place { root: one.root, path: one.path.path() };
-        self.explicit = record.explicit.iter().map(|one| (place(one), one.role)).collect();
+        self.sought.explicit = record.explicit.iter().map(|one| (place(one), one.role)).collect();
         self.directories = None;
         self.secrets = None;
         self.incomplete = None;
@@ -324,7 +324,7 @@ impl Guard {
     fn known_record(&self, since: Option<Stamp>) -> KnownRecord {
         let now = Moment::now().stamped;
         let places = self.known.iter().map(|(place, known)| PlaceRecord::of(place, known));
-        let explicit = self.explicit.iter().map(|(place, role)| ExplicitRecord {
+        let explicit = self.sought.explicit.iter().map(|(place, role)| ExplicitRecord {
             root: place.root,
             path: OsText::new(&place.path),
             role: *role,

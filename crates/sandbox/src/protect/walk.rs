@@ -6,12 +6,13 @@
 //!
 //! Must never: follow a link, go on after a bound, or leave something out without saying so.
 
+mod explicit;
+mod listing;
 mod repository;
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::{CStr, CString, OsStr};
 use std::io;
-use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,6 @@ use std::time::{Duration, Instant};
 
 use agentry_protocol::confinement::Git;
 use agentry_protocol::protected::{self, Surroundings};
-use rustix::fs::FileType;
 use rustix::io::Errno;
 
 use super::dir::{self, Id, Kind, Listing, Stamp, Status};
@@ -30,7 +30,7 @@ use crate::limits::{
     NOTED_BYTES_MAX, NOTED_PATH_BYTES_MAX, OPEN_LEVELS_MAX, WALK_DEPTH_MAX, WALK_ENTRIES_MAX,
     WALK_MS_MAX, WATCHED_ENTRIES_MAX,
 };
-use repository::Marks;
+use listing::Listed;
 
 /// How many entries are visited between two looks at the clock.
 const ENTRIES_PER_CLOCK: usize = 256;
@@ -105,12 +105,11 @@ pub(crate) fn survey_more(task: &Task<'_>, survey: Survey) -> io::Result<Survey>
 /// Where directories are now, whatever they are called; every directory is visited, protected or not.
 pub(crate) fn locate(task: &Task<'_>, ids: HashSet<Id>) -> io::Result<HashMap<Id, Place>> {
     let mut walk = Walk::new(task);
-    walk.sought = ids;
-    walk.is_locating = true;
-    if !walk.sought.is_empty() {
+    walk.search = Search { is_all: true, ids, ..Search::default() };
+    if !walk.search.ids.is_empty() {
         walk.roots()?;
     }
-    Ok(walk.located)
+    Ok(walk.search.located)
 }
 
 /// A directory whose entries are being visited.
@@ -121,14 +120,6 @@ struct Frame {
     here: Surroundings,
     /// The directories that are still to be visited.
     below: Vec<CString>,
-}
-
-/// The entries of a directory that matter.
-#[derive(Default)]
-struct Listed {
-    hits: Vec<CString>,
-    below: Vec<CString>,
-    marks: Marks,
 }
 
 /// Looks for hidden names and for the names of files, and for nothing else.
@@ -149,10 +140,18 @@ pub(crate) fn search(
         since: None,
     };
     let mut walk = Walk::new(&task);
-    walk.sought = ids;
-    walk.is_locating = true;
+    walk.search = Search { is_all: true, ids, ..Search::default() };
     walk.roots()?;
     Ok(walk.survey)
+}
+
+/// What a walk looks for by its identity.
+#[derive(Default)]
+struct Search {
+    /// Whether nothing else is looked for.
+    is_all: bool,
+    ids: HashSet<Id>,
+    located: HashMap<Id, Place>,
 }
 
 struct Walk<'a> {
@@ -170,11 +169,7 @@ struct Walk<'a> {
     /// The length of all paths that were noted, in bytes.
     noted: usize,
     survey: Survey,
-    /// Whether only what is sought is looked for.
-    is_locating: bool,
-    /// Directories and files that are looked for.
-    sought: HashSet<Id>,
-    located: HashMap<Id, Place>,
+    search: Search,
 }
 
 impl<'a> Walk<'a> {
@@ -191,9 +186,7 @@ impl<'a> Walk<'a> {
             nested: 0,
             noted: 0,
             survey: Survey::default(),
-            is_locating: false,
-            sought: HashSet::new(),
-            located: HashMap::new(),
+            search: Search::default(),
         }
     }
 
@@ -271,94 +264,6 @@ impl<'a> Walk<'a> {
         Ok(below)
     }
 
-    /// Lists a directory: the protected names in it, the directories below, and whether it is a repository.
-    fn listed(&mut self, dir: &OwnedFd, here: Surroundings) -> io::Result<Listed> {
-        let mut listed = Listed::default();
-        let (mut entries, started) = (self.entries, self.started);
-        let (names, bounds) = (self.task.names, self.task.bounds);
-        let locating = self.is_locating;
-        let may_define = here.may_hold_definitions() && !locating;
-        let (mut beside, mut is_agent, mut is_whole) = (Vec::new(), false, false);
-        let mut over = false;
-        let (mut secrets, sought, names_hidden) = (Vec::new(), &self.sought, self.task.secrets);
-        let is_secret = |name: &[u8]| names_hidden.iter().any(|one| one.may_mean(name));
-        let is_sought = |name: &CStr, sort: FileType| {
-            let may_be = locating && !sought.is_empty() && sort != FileType::Directory;
-            let status = may_be.then(|| dir::status(dir, name).ok().flatten()).flatten();
-            status.is_some_and(|status| sought.contains(&status.id))
-        };
-        self.listing.each(dir, |name, sort| {
-            entries += 1;
-            let late = entries.is_multiple_of(ENTRIES_PER_CLOCK) && started.elapsed() > bounds.time;
-            if entries > bounds.entries || late {
-                over = true;
-                return ControlFlow::Break(());
-            }
-            listed.marks.see(name);
-            let bytes = name.to_bytes();
-            if is_secret(bytes) || is_sought(name, sort) {
-                secrets.push(name.to_owned());
-            }
-            if may_define {
-                is_agent |= protected::is_agent_marker(bytes);
-                is_whole |= protected::is_skill_or_task_marker(bytes);
-            }
-            if !locating && names.holds(here, bytes) {
-                listed.hits.push(name.to_owned());
-            } else if may_define && protected::belongs_to_agent(bytes) {
-                beside.push((name.to_owned(), sort));
-            } else if is_directory(sort) {
-                listed.below.push(name.to_owned());
-            }
-            ControlFlow::Continue(())
-        })?;
-        self.entries = entries;
-        if over {
-            self.over();
-        }
-        self.note_secrets(secrets, dir);
-        for (name, sort) in beside {
-            if is_agent {
-                listed.hits.push(name);
-            } else if is_directory(sort) {
-                listed.below.push(name);
-            }
-        }
-        if locating {
-            listed.marks = Marks::default();
-        }
-        // The root itself is worked in, also where it is a skill; there only the marker is protected.
-        if is_whole && !self.path.as_os_str().is_empty() {
-            return self.all_of(dir, listed);
-        }
-        Ok(listed)
-    }
-
-    /// Keeps the names that are hidden here.
-    fn note_secrets(&mut self, names: Vec<CString>, dir: &OwnedFd) {
-        for name in names {
-            let path = self.here().join(OsStr::from_bytes(name.to_bytes()));
-            let is_named = self.task.secrets.iter().any(|one| one.means(&path));
-            let status = || dir::status(dir, &name).ok().flatten();
-            if is_named || status().is_some_and(|status| self.sought.contains(&status.id)) {
-                self.survey.secrets.push(path);
-            }
-        }
-    }
-
-    /// The same where everything in the directory is protected.
-    fn all_of(&mut self, dir: &OwnedFd, listed: Listed) -> io::Result<Listed> {
-        // A handle is read once; the next reading needs one of its own.
-        let again = dir::open_dir(dir, c".")?;
-        match self.listing.names(&again, self.task.bounds.watched)? {
-            Some(hits) => Ok(Listed { hits, below: Vec::new(), marks: listed.marks }),
-            None => {
-                self.too_much_inside();
-                Ok(listed)
-            }
-        }
-    }
-
     /// Goes into a directory, calls back, and comes out again.
     fn enter(
         &mut self,
@@ -420,9 +325,9 @@ impl<'a> Walk<'a> {
                 None => Ok(None),
             };
         }
-        if self.sought.contains(&status.id) {
+        if self.search.ids.contains(&status.id) {
             let place = Place { root: self.root, path: self.path.clone() };
-            self.located.insert(status.id, place);
+            self.search.located.insert(status.id, place);
         }
         if self.task.since.is_none() {
             self.survey.directories.insert(status.id);
@@ -483,65 +388,6 @@ impl<'a> Walk<'a> {
             }
             Ok(())
         })
-    }
-
-    /// Takes note of a place that is protected because we were told so.
-    fn explicit(&mut self, place: &Place, role: Role) -> io::Result<()> {
-        self.root = place.root;
-        self.path = PathBuf::new();
-        let root = dir::open_dir(&self.task.roots[place.root].dir, c".")?;
-        let parents = place.path.parent().unwrap_or_else(|| Path::new(""));
-        let parents: Result<Vec<_>, _> = parents.iter().map(dir::c_name).collect();
-        let name = dir::c_name(&place.name())?;
-        self.explicit_below(&root, &parents?, (&name, role))
-    }
-
-    /// The places in a directory whose names begin in a certain way.
-    fn begun_by(&mut self, beginning: &Place) -> io::Result<Vec<Place>> {
-        let parent = beginning.path.parent().unwrap_or_else(|| Path::new(""));
-        let dir = match dir::open_below(&self.task.roots[beginning.root].dir, parent) {
-            Ok(dir) => dir,
-            Err(error) if dir::is_absent(error) => return Ok(Vec::new()),
-            Err(error) => return Err(error.into()),
-        };
-        let start = beginning.name();
-        let mut places = Vec::new();
-        self.listing.each(&dir, |name, _| {
-            if name.to_bytes().starts_with(start.as_bytes()) {
-                let path = parent.join(OsStr::from_bytes(name.to_bytes()));
-                places.push(Place { root: beginning.root, path });
-            }
-            ControlFlow::Continue(())
-        })?;
-        Ok(places)
-    }
-
-    fn explicit_below(
-        &mut self,
-        dir: &OwnedFd,
-        parents: &[CString],
-        last: (&CStr, Role),
-    ) -> io::Result<()> {
-        if let Some((first, rest)) = parents.split_first() {
-            return match dir::status(dir, first)? {
-                // Whoever reads the path follows it, so it stands for what is at its end.
-                Some(status) if status.kind == Kind::Link => {
-                    self.whole(dir, first, status, Role::Protected)
-                }
-                Some(_) => {
-                    self.enter(dir, first, |walk, inner, _| walk.explicit_below(inner, rest, last))
-                }
-                None => Ok(()),
-            };
-        }
-        let (name, role) = last;
-        match dir::status(dir, name)? {
-            None => Ok(()),
-            Some(status) if role == Role::Repository && status.kind == Kind::Directory => {
-                self.repository(dir, name, status)
-            }
-            Some(status) => self.whole(dir, name, status, Role::Protected),
-        }
     }
 
     /// Takes note of a thing in the directory that is visited, and of the directories on the way to it.
@@ -626,10 +472,6 @@ fn parent_of(dir: &OwnedFd, expected: Id) -> io::Result<Option<OwnedFd>> {
 
 fn frame_of(frames: &mut [Frame]) -> &mut Frame {
     frames.last_mut().expect("a directory below another is visited only from there")
-}
-
-fn is_directory(sort: FileType) -> bool {
-    matches!(sort, FileType::Directory | FileType::Unknown)
 }
 
 /// Whether a directory is on a file system that the kernel makes up.

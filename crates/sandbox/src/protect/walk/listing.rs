@@ -1,0 +1,118 @@
+//! The part of a walk that sorts the entries of a directory.
+//!
+//! Must never: open anything but the directory itself.
+
+use std::ffi::{CStr, CString, OsStr};
+use std::io;
+use std::ops::ControlFlow;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
+
+use agentry_protocol::protected::{self, Surroundings};
+use rustix::fs::FileType;
+
+use super::repository::Marks;
+use super::{ENTRIES_PER_CLOCK, Walk};
+use crate::protect::dir;
+
+/// The entries of a directory that matter.
+#[derive(Default)]
+pub(super) struct Listed {
+    pub(super) hits: Vec<CString>,
+    pub(super) below: Vec<CString>,
+    pub(super) marks: Marks,
+}
+
+impl Walk<'_> {
+    /// Lists a directory: the protected names in it, the directories below, and whether it is a repository.
+    pub(super) fn listed(&mut self, dir: &OwnedFd, here: Surroundings) -> io::Result<Listed> {
+        let mut listed = Listed::default();
+        let (mut entries, started) = (self.entries, self.started);
+        let (names, bounds) = (self.task.names, self.task.bounds);
+        let locating = self.search.is_all;
+        let may_define = here.may_hold_definitions() && !locating;
+        let (mut beside, mut is_agent, mut is_whole) = (Vec::new(), false, false);
+        let mut over = false;
+        let (mut secrets, sought, names_hidden) = (Vec::new(), &self.search.ids, self.task.secrets);
+        let is_secret = |name: &[u8]| names_hidden.iter().any(|one| one.may_mean(name));
+        let is_sought = |name: &CStr, sort: FileType| {
+            let may_be = locating && !sought.is_empty() && sort != FileType::Directory;
+            let status = may_be.then(|| dir::status(dir, name).ok().flatten()).flatten();
+            status.is_some_and(|status| sought.contains(&status.id))
+        };
+        self.listing.each(dir, |name, sort| {
+            entries += 1;
+            let late = entries.is_multiple_of(ENTRIES_PER_CLOCK) && started.elapsed() > bounds.time;
+            if entries > bounds.entries || late {
+                over = true;
+                return ControlFlow::Break(());
+            }
+            listed.marks.see(name);
+            let bytes = name.to_bytes();
+            if is_secret(bytes) || is_sought(name, sort) {
+                secrets.push(name.to_owned());
+            }
+            if may_define {
+                is_agent |= protected::is_agent_marker(bytes);
+                is_whole |= protected::is_skill_or_task_marker(bytes);
+            }
+            if !locating && names.holds(here, bytes) {
+                listed.hits.push(name.to_owned());
+            } else if may_define && protected::belongs_to_agent(bytes) {
+                beside.push((name.to_owned(), sort));
+            } else if is_directory(sort) {
+                listed.below.push(name.to_owned());
+            }
+            ControlFlow::Continue(())
+        })?;
+        self.entries = entries;
+        if over {
+            self.over();
+        }
+        self.note_secrets(secrets, dir);
+        for (name, sort) in beside {
+            if is_agent {
+                listed.hits.push(name);
+            } else if is_directory(sort) {
+                listed.below.push(name);
+            }
+        }
+        if locating {
+            listed.marks = Marks::default();
+        }
+        // The root itself is worked in, also where it is a skill; there only the marker is protected.
+        if is_whole && !self.path.as_os_str().is_empty() {
+            return self.all_of(dir, listed);
+        }
+        Ok(listed)
+    }
+
+    /// Keeps the names that are hidden here.
+    fn note_secrets(&mut self, names: Vec<CString>, dir: &OwnedFd) {
+        for name in names {
+            let path = self.here().join(OsStr::from_bytes(name.to_bytes()));
+            let is_named = self.task.secrets.iter().any(|one| one.means(&path));
+            let status = || dir::status(dir, &name).ok().flatten();
+            if is_named || status().is_some_and(|status| self.search.ids.contains(&status.id)) {
+                self.survey.secrets.push(path);
+            }
+        }
+    }
+
+    /// The same where everything in the directory is protected.
+    fn all_of(&mut self, dir: &OwnedFd, listed: Listed) -> io::Result<Listed> {
+        // A handle is read once; the next reading needs one of its own.
+        let again = dir::open_dir(dir, c".")?;
+        match self.listing.names(&again, self.task.bounds.watched)? {
+            Some(hits) => Ok(Listed { hits, below: Vec::new(), marks: listed.marks }),
+            None => {
+                self.too_much_inside();
+                Ok(listed)
+            }
+        }
+    }
+}
+
+fn is_directory(sort: FileType) -> bool {
+    matches!(sort, FileType::Directory | FileType::Unknown)
+}
