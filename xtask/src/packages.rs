@@ -25,9 +25,10 @@ pub(crate) const BUILD: [Package; 3] = [
 
 /// What the tests need beside: one level of the sandbox is bubblewrap's, the chat is driven in tmux, and hooks and
 /// tools are tried in the languages that there are helper libraries for; a sandbox sees those of the system only.
-pub(crate) const TEST: [Package; 5] = [
+pub(crate) const TEST: [Package; 6] = [
     Package { name: "bubblewrap", is_there: || answers("bwrap") },
     Package { name: "tmux", is_there: || child::answers(Command::new("tmux").arg("-V")) },
+    Package { name: "strace", is_there: || answers("strace") },
     Package { name: "ruby", is_there: || answers("/usr/bin/ruby") },
     Package { name: "python3", is_there: || answers("/usr/bin/python3") },
     Package { name: "nodejs", is_there: || answers("/usr/bin/node") },

@@ -130,9 +130,9 @@ impl JudgedPath {
 
     /// A condition with its literal texts as the true spelling has them.
     fn plain(&self, matcher: &Matcher) -> Matcher {
-        let value = |value: &Value| match value {
-            Value::String(text) => Value::from(self.stripped(text)),
-            other => other.clone(),
+        let value = |value: &Value| match value.as_str() {
+            Some(text) => Value::from(self.stripped(text)),
+            None => value.clone(),
         };
         match matcher {
             Matcher::StartsWith(text) => Matcher::StartsWith(self.stripped(text).to_owned()),
@@ -195,9 +195,9 @@ fn of_text(given: &str, workspace: &str) -> ResolvedPath {
 
 /// A condition that takes upper and lower case for the same.
 fn lower(matcher: &Matcher) -> Matcher {
-    let value = |value: &Value| match value {
-        Value::String(text) => Value::from(text.to_lowercase()),
-        other => other.clone(),
+    let value = |value: &Value| match value.as_str() {
+        Some(text) => Value::from(text.to_lowercase()),
+        None => value.clone(),
     };
     let all = |nested: &[Matcher]| nested.iter().map(lower).collect();
     match matcher {

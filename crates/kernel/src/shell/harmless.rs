@@ -103,7 +103,13 @@ impl<'a> Walk<'a> {
         let is_bare = match self.row.operands {
             Operands::Program => !self.met,
             Operands::Nothing => self.words.is_empty(),
-            _ => false,
+            Operands::Any
+            | Operands::UpTo(_)
+            | Operands::Without(_)
+            | Operands::Starting(_)
+            | Operands::Below
+            | Operands::Followed
+            | Operands::Subcommand => false,
         };
         if is_bare {
             return Some(0);

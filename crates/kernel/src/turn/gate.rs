@@ -169,10 +169,10 @@ impl Gate {
 
     /// What was allowed is not what would be done now: nothing that was said before counts.
     fn withheld(&mut self, subject: &Subject) {
-        let pass = match self.first(subject) {
-            Pass::Granted | Pass::Trusted if self.lacking.contains(&subject.call) => Pass::Asking,
-            pass => pass,
-        };
+        let first = self.first(subject);
+        let is_free = matches!(first, Pass::Granted | Pass::Trusted);
+        let is_lacking = is_free && self.lacking.contains(&subject.call);
+        let pass = if is_lacking { Pass::Asking } else { first };
         let limited = self.within_limit(subject.call, pass);
         if let Some(pass) = self.calls.get_mut(&subject.call) {
             *pass = limited;
@@ -188,10 +188,8 @@ impl Gate {
             let waiting = self.calls.iter().filter(|one| waits(*one)).count();
             waiting >= QUESTIONS_MAX
         };
-        match pass {
-            Pass::Asking if is_full() => Pass::Denied(Refusal::Questions),
-            pass => pass,
-        }
+        let is_over = pass == Pass::Asking && is_full();
+        if is_over { Pass::Denied(Refusal::Questions) } else { pass }
     }
 
     /// A hook may have changed the call: it is judged again, and what was to be asked about still is.

@@ -270,8 +270,10 @@ proptest! {
     }
 }
 
-/// How programs show bytes, each with a name.
-const ENCODERS: [(&str, fn(&[u8]) -> String); 21] = [
+/// How a program shows bytes, with a name.
+type Encoder = (&'static str, fn(&[u8]) -> String);
+
+const ENCODERS: [Encoder; 21] = [
     ("hex with colons", |bytes| joined(bytes, ":", |byte| format!("{byte:02x}"))),
     ("hex with blanks", |bytes| joined(bytes, " ", |byte| format!("{byte:02X}"))),
     ("hex with dashes", |bytes| joined(bytes, "-", |byte| format!("{byte:02X}"))),
@@ -409,21 +411,6 @@ fn numbers_and_dumps_without_a_value_stay_as_they_are() {
         let (pieces, _) = in_pieces(&redactor(&values), text.as_bytes(), &[3, 1, 8]);
         assert_eq!(pieces, text);
     }
-}
-
-/// Run by hand: `cargo test --release -p agentry-runtime --lib megabyte -- --ignored --nocapture`.
-#[test]
-#[ignore = "it takes the time"]
-fn how_long_a_megabyte_without_values_takes() {
-    let line = "2026-01-02T03:04:05Z INFO crates/runtime/src/main.rs:42: request id=0x7f took 12 ms, \"ok\"\n";
-    let text = line.repeat((1 << 20) / line.len());
-    let redactor = redactor(&[("one", "ghp_0123456789abcdefXYZw"), ("two", "tok-1234567890")]);
-    let times = (0..10).map(|_| {
-        let started = std::time::Instant::now();
-        assert_eq!(redactor.text(&text, Ends::Whole).count, 0);
-        started.elapsed()
-    });
-    println!("{:?}", times.min());
 }
 
 proptest! {

@@ -4,8 +4,7 @@
 
 use std::borrow::Cow;
 
-use super::dump::DUMP_LINE_BYTES_MAX;
-use crate::limits::SECRET_BLANK_BYTES_MAX;
+use crate::limits::{DUMP_LINE_BYTES_MAX, SECRET_BLANK_BYTES_MAX};
 
 /// A text that was read in some way.
 #[derive(Clone, Debug, PartialEq, Eq)]

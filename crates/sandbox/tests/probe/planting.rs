@@ -114,73 +114,83 @@ pub(crate) fn run(level: &str, seed: &str, count: &str) -> ExitCode {
         return ExitCode::FAILURE;
     };
     let user = if rustix::process::geteuid().is_root() { "root" } else { "user" };
-    for sequence in seed..seed + count {
-        match Sequence::new(level).map(|it| it.run(sequence)) {
-            Err(why) => {
-                println!("level {level} is not to be had: {why}");
-                return ExitCode::from(3);
-            }
-            Ok(Ok(())) => {}
-            Ok(Err(why)) => {
-                println!("level {level}, {user}, seed {sequence}: {why}");
-                return ExitCode::FAILURE;
-            }
+    let place = tempfile::Builder::new().prefix("planting").tempdir().expect("it can be made");
+    let runs = match Runs::open(level, &place.path().join("quarantine")) {
+        Ok(runs) => runs,
+        Err(why) => {
+            println!("level {level} is not to be had: {why}");
+            return ExitCode::from(3);
+        }
+    };
+    let first = seed;
+    for seed in first..first + count {
+        let workspace = tempfile::Builder::new().prefix("ws").tempdir_in(place.path());
+        let workspace = workspace.expect("it can be made");
+        let sequence = Sequence {
+            workspace: workspace.path().canonicalize().expect("it is there"),
+            runs: &runs,
+            said: Mutex::default(),
+        };
+        if let Err(why) = sequence.run(seed) {
+            println!("level {level}, {user}, seed {seed}: {why}");
+            return ExitCode::FAILURE;
         }
     }
-    println!("level {level}, {user}: {count} sequences from seed {seed}, nothing planted");
+    println!("level {level}, {user}: {count} sequences from seed {first}, nothing planted");
     ExitCode::SUCCESS
 }
 
-/// A workspace of a person, and two runs in it.
-struct Sequence {
-    place: tempfile::TempDir,
-    runs: [Sandbox; 2],
+/// Two runs that work in the same directories.
+struct Runs {
     level: Level,
+    sandboxes: [Sandbox; 2],
+}
+
+impl Runs {
+    fn open(level: Level, quarantine: &Path) -> Result<Self, String> {
+        let setup = Setup {
+            binary: std::env::current_exe().expect("we have a name"),
+            path: String::new(),
+            quarantine: quarantine.to_owned(),
+            resolve: Arc::new(|_, _| Ok(Vec::new())),
+        };
+        let open = || Sandbox::open_level(&setup, level).map(|(sandbox, _)| sandbox);
+        Ok(Self { level, sandboxes: [open()?, open()?] })
+    }
+}
+
+/// A workspace of a person, in which both work.
+struct Sequence<'a> {
+    workspace: PathBuf,
+    runs: &'a Runs,
     /// What was said about the calls.
     said: Mutex<Vec<String>>,
 }
 
-impl Sequence {
-    fn new(level: Level) -> Result<Self, String> {
-        let place = tempfile::Builder::new().prefix("planting").tempdir().expect("it can be made");
-        let setup = Setup {
-            binary: std::env::current_exe().expect("we have a name"),
-            path: String::new(),
-            quarantine: place.path().join("quarantine"),
-            resolve: Arc::new(|_, _| Ok(Vec::new())),
-        };
-        let open = || Sandbox::open_level(&setup, level).map(|(sandbox, _)| sandbox);
-        let runs = [open()?, open()?];
-        Ok(Self { place, runs, level, said: Mutex::default() })
-    }
-
-    fn workspace(&self) -> PathBuf {
-        self.place.path().canonicalize().expect("it is there").join("ws")
-    }
-
+impl Sequence<'_> {
     fn run(&self, seed: u64) -> Result<(), String> {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-        let workspace = self.workspace();
-        furnish(&workspace);
-        let before = oracle::protected(&workspace);
+        let [one, other] = &self.runs.sandboxes;
+        furnish(&self.workspace);
+        let before = oracle::protected(&self.workspace);
         let plans: [Vec<Vec<Operation>>; 2] = [plan(&mut random), plan(&mut random)];
         let are_two = random.below(2) == 0;
         std::thread::scope(|scope| {
             if are_two {
-                scope.spawn(|| self.calls(&self.runs[1], &plans[1]));
+                scope.spawn(|| self.calls(other, &plans[1]));
             }
-            self.calls(&self.runs[0], &plans[0]);
+            self.calls(one, &plans[0]);
         });
         // If a check could not be finished, this call finishes it.
-        self.calls(&self.runs[0], &[Vec::new(), Vec::new()]);
-        let after = oracle::protected(&workspace);
+        self.calls(one, &[Vec::new(), Vec::new()]);
+        let after = oracle::protected(&self.workspace);
         if before != after {
             let told = oracle::difference(&before, &after);
             let said = self.said.lock().expect("nobody fails while it is held").join("\n");
             return Err(format!("{told}\n{}\n{said}", serde_json::json!(plans)));
         }
         if seed.is_multiple_of(VISITED_EVERY) {
-            oracle::visit_with_git(&workspace);
+            oracle::visit_with_git(&self.workspace);
         }
         match Path::new(oracle::RAN).exists() {
             true => Err(format!("a planted program ran\n{}", serde_json::json!(plans))),
@@ -192,10 +202,10 @@ impl Sequence {
         let binary = std::env::current_exe().expect("we have a name");
         let folder = binary.parent().expect("it is in a directory");
         let confinement = Confinement {
-            level: self.level,
+            level: self.runs.level,
             profile: Profile::Trusted,
             allow_read: vec![folder.display().to_string()],
-            allow_write: vec![self.workspace().display().to_string()],
+            allow_write: vec![self.workspace.display().to_string()],
             ..Confinement::nothing()
         };
         for operations in calls {
@@ -203,7 +213,7 @@ impl Sequence {
             let command = Command {
                 program: binary.clone().into(),
                 args: vec!["planted".into(), text.into()],
-                cwd: Cwd::Path(self.workspace()),
+                cwd: Cwd::Path(self.workspace.clone()),
                 env: Vec::new(),
                 stdin: None,
                 streams: Streams::Together,

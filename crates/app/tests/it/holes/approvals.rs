@@ -18,8 +18,8 @@ fn approved(story: &Story, call: Value, answer: &str) -> String {
     let ran = run(story, "n", "");
     assert_eq!(ran.code, Some(4), "{}\n{}", ran.out, ran.err);
     let waiting = only_waiting(story);
-    story.out(&format!("answer {} {answer}", waiting["id"].as_str().unwrap()));
-    waiting["runId"].as_str().unwrap().to_owned()
+    story.out(&format!("answer {} {answer}", waiting["id"].as_str().expect("it has an id")));
+    waiting["runId"].as_str().expect("it has a run").to_owned()
 }
 
 fn only_waiting(story: &Story) -> Value {
@@ -53,7 +53,7 @@ fn x11_a_script_that_changed_after_the_yes_is_asked_about_again_with_the_differe
     let waiting = asks_again(&story, &run, "file", "b.sh");
     assert!(waiting["changes"].to_string().contains("+touch CHANGED"), "{waiting}");
     assert!(!story.path("n/CHANGED").exists());
-    story.out(&format!("answer {} yes", waiting["id"].as_str().unwrap()));
+    story.out(&format!("answer {} yes", waiting["id"].as_str().expect("it has an id")));
     story.out(&format!("resume {run}"));
     assert!(story.path("n/CHANGED").exists());
     assert!(story.out(&format!("replay {run}")).contains("identical"));
@@ -152,8 +152,8 @@ fn x11_a_yes_for_the_session_is_for_the_same_content() {
     script(&story, &[bash("sh ./b.sh")]);
     assert_eq!(run(&story, "n", "--session s").code, Some(4));
     let waiting = only_waiting(&story);
-    story.out(&format!("answer {} yes --session", waiting["id"].as_str().unwrap()));
-    story.out(&format!("resume {}", waiting["runId"].as_str().unwrap()));
+    story.out(&format!("answer {} yes --session", waiting["id"].as_str().expect("it has an id")));
+    story.out(&format!("resume {}", waiting["runId"].as_str().expect("it has a run")));
     // The same content is not asked about again.
     assert_eq!(run(&story, "n", "--session s").code, Some(0));
     story.file("n/b.sh", b"touch CHANGED\n");
@@ -176,8 +176,8 @@ fn x11_the_agent_cannot_change_what_it_asks_about_while_the_question_waits() {
     story.file("x.jsonl", lines.map(|line| line.to_string()).join("\n").as_bytes());
     assert_eq!(run(&story, "n", "").code, Some(4));
     let waiting = only_waiting(&story);
-    story.out(&format!("answer {} yes", waiting["id"].as_str().unwrap()));
-    asks_again(&story, waiting["runId"].as_str().unwrap(), "file", "b.sh");
+    story.out(&format!("answer {} yes", waiting["id"].as_str().expect("it has an id")));
+    asks_again(&story, waiting["runId"].as_str().expect("it has a run"), "file", "b.sh");
     assert!(!story.path("n/CHANGED").exists());
 }
 

@@ -238,50 +238,51 @@ fn opened(trace: &str, real: &str) -> BTreeSet<String> {
     found
 }
 
+/// An agent whose hook loads files in several languages.
+const LOADS: &str = "
+    --- a/agent.yml
+    name: a
+    hooks:
+      before_inference: true
+    --- a/AGENT.md
+    x
+    --- a/notes/loaded.sh
+    NOTE=1
+    --- a/hooks/before_inference +x
+    #!/bin/sh
+    sh \"$AGENTRY_AGENT_DIR/hooks/inner.sh\" >&2
+    python3 \"$AGENTRY_AGENT_DIR/hooks/inner.py\" >&2
+    node \"$AGENTRY_AGENT_DIR/hooks/inner.js\" >&2
+    cat lib/rules.sh >&2
+    echo '{}'
+    --- a/hooks/inner.sh
+    . \"$AGENTRY_AGENT_DIR/lib/rules.sh\"
+    [ -e \"$AGENTRY_AGENT_DIR/notes/loaded.sh\" ] && . \"$AGENTRY_AGENT_DIR/notes/loaded.sh\"
+    --- a/hooks/inner.py
+    import os, sys
+    sys.path.insert(0, os.path.join(os.environ['AGENTRY_AGENT_DIR'], 'lib'))
+    import package.part
+    --- a/hooks/inner.js
+    require('packed'); require('../lib/other.js')
+    --- a/hooks/node_modules/packed/index.js
+    module.exports = 1
+    --- a/lib/rules.sh
+    true
+    --- a/lib/package/__init__.py
+    x = 1
+    --- a/lib/package/part.py
+    y = 1
+    --- a/lib/other.js
+    module.exports = 2
+    ";
+
 #[test]
 fn every_file_that_a_trusted_program_opens_below_its_agent_is_in_the_hash() {
     let is_there = |tool: &str| Command::new(tool).arg("--version").output().is_ok();
     if !is_there("strace") || !is_there("python3") {
         return eprintln!("SKIPPED: there is no strace or no python3");
     }
-    let story = Story::new(
-        "
-        --- a/agent.yml
-        name: a
-        hooks:
-          before_inference: true
-        --- a/AGENT.md
-        x
-        --- a/notes/loaded.sh
-        NOTE=1
-        --- a/hooks/before_inference +x
-        #!/bin/sh
-        sh \"$AGENTRY_AGENT_DIR/hooks/inner.sh\" >&2
-        python3 \"$AGENTRY_AGENT_DIR/hooks/inner.py\" >&2
-        node \"$AGENTRY_AGENT_DIR/hooks/inner.js\" >&2
-        cat lib/rules.sh >&2
-        echo '{}'
-        --- a/hooks/inner.sh
-        . \"$AGENTRY_AGENT_DIR/lib/rules.sh\"
-        [ -e \"$AGENTRY_AGENT_DIR/notes/loaded.sh\" ] && . \"$AGENTRY_AGENT_DIR/notes/loaded.sh\"
-        --- a/hooks/inner.py
-        import os, sys
-        sys.path.insert(0, os.path.join(os.environ['AGENTRY_AGENT_DIR'], 'lib'))
-        import package.part
-        --- a/hooks/inner.js
-        require('packed'); require('../lib/other.js')
-        --- a/hooks/node_modules/packed/index.js
-        module.exports = 1
-        --- a/lib/rules.sh
-        true
-        --- a/lib/package/__init__.py
-        x = 1
-        --- a/lib/package/part.py
-        y = 1
-        --- a/lib/other.js
-        module.exports = 2
-        ",
-    );
+    let story = Story::new(LOADS);
     lines(&story, "x.jsonl", &[line("Hi.", &[])]);
     story.out("trust a --yes");
     let out = story.path("trace.txt");

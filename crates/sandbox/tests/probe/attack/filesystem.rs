@@ -339,7 +339,7 @@ pub(crate) fn plant_bare(targets: &Targets) -> Tried {
 pub(crate) fn plant_dark(targets: &Targets) -> Tried {
     let dark = targets.files.workspace.join("dark");
     write(dark.join(".git/hooks/pre-commit"))?;
-    let none = fs::Permissions::from_mode(0);
+    let none = fs::Permissions::from_mode(0o000);
     out(fs::set_permissions(&dark, none), "a directory with a repository was made unreadable")
 }
 
