@@ -1,13 +1,14 @@
 //! The calls that run in guarded directories, shared by all processes of a user.
 //!
 //! Every call has a record with what was known before it, in files that only the runtime can write. A call that
-//! begins while another runs in the same directories takes over what that one knows, and learns nothing itself. The
+//! begins while another runs in the same directories takes over what that one knows of them. The
 //! record of a call that ended without a complete check (its process was killed, or the check could not be finished)
 //! stays: whoever comes next makes that check first, and without it no call begins.
 //!
 //! Must never: let a call begin in directories that another process guards by other rules, or that were left
 //! unchecked.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
@@ -25,7 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use super::dir::{Stamp, Status};
 use super::place::{Content, Known, Place, Role};
-use super::{Guard, Moment, Protection, WalkBounds};
+use super::{Guard, Moment, Protection, WalkBounds, is_protected};
 use crate::limits::{GUARD_LOOK_MS, GUARD_WAIT_MS_MAX};
 use crate::stop::Stop;
 
@@ -69,6 +70,8 @@ struct CallRecord {
 #[derive(Debug, Serialize, Deserialize)]
 struct KnownRecord {
     since: Stamp,
+    /// The roots by which places are counted.
+    roots: Vec<OsText>,
     places: Vec<PlaceRecord>,
     /// The places that are protected without a protected name.
     explicit: Vec<ExplicitRecord>,
@@ -131,17 +134,15 @@ impl Registry {
         loop {
             let lock = self.lock()?;
             match self.others(&rules)? {
-                Others::None => {
+                Others::Fitting(records) => {
                     let registration = self.register(&rules)?;
                     drop(lock);
                     guard.learn()?;
-                    registration.write_known(guard, None)?;
-                    return Ok(registration);
-                }
-                Others::Same(known) => {
-                    let registration = self.register(&rules)?;
-                    guard.take_over(&known)?;
-                    registration.write_known(guard, Some(known.since))?;
+                    for record in &records {
+                        guard.take_over(record);
+                    }
+                    let since = records.iter().map(|record| record.since).min();
+                    registration.write_known(guard, since)?;
                     return Ok(registration);
                 }
                 Others::Busy(process) => {
@@ -160,7 +161,7 @@ impl Registry {
 
     /// What runs in the same directories, after everything was checked that nobody checked.
     fn others(&self, rules: &Rules) -> io::Result<Others> {
-        let mut others = Others::None;
+        let mut records = Vec::new();
         for entry in std::fs::read_dir(&self.directory)? {
             let call_path = entry?.path();
             if call_path.extension().is_none_or(|it| it != CALL) {
@@ -184,13 +185,13 @@ impl Registry {
                 self.settle(&record, &known_path)?;
                 remove(&known_path)?;
                 std::fs::remove_file(&call_path)?;
-            } else if record.rules != *rules || !known_path.exists() {
+            } else if !record.rules.fit(rules) || !known_path.exists() {
                 return Ok(Others::Busy(record.process));
             } else {
-                others = Others::Same(read(&known_path)?);
+                records.push(read(&known_path)?);
             }
         }
-        Ok(others)
+        Ok(Others::Fitting(records))
     }
 
     /// Makes the check of a call that nobody checked.
@@ -202,7 +203,7 @@ impl Registry {
         let known: KnownRecord =
             read(known_path).map_err(|error| unreadable(known_path, &error))?;
         let mut guard = record.rules.guard()?;
-        guard.take_over(&known)?;
+        guard.take_over(&known);
         std::fs::create_dir_all(&self.quarantine)?;
         let checked = guard.check_since(Some(known.since), &self.quarantine)?;
         let roots: Vec<PathBuf> = record.rules.roots.iter().map(OsText::path).collect();
@@ -245,9 +246,8 @@ impl Registry {
 
 /// The other calls in the same directories.
 enum Others {
-    None,
-    /// They are guarded by the same rules, and this was there before them.
-    Same(KnownRecord),
+    /// They guard them by the same rules, and this was there before them.
+    Fitting(Vec<KnownRecord>),
     /// A process guards them by other rules, or is about to look.
     Busy(u32),
 }
@@ -296,6 +296,34 @@ impl Rules {
         Guard::open(&paths(&self.roots), protection, WalkBounds::default())
     }
 
+    /// Whether two guards protect the same in the roots that both have. Roots that only lie in one another do not fit.
+    fn fit(&self, other: &Self) -> bool {
+        let common: Vec<PathBuf> =
+            self.roots.iter().filter(|root| other.roots.contains(root)).map(OsText::path).collect();
+        let is_common = |root: &OsText| common.contains(&root.path());
+        let apart = |one: &Self| -> Vec<PathBuf> {
+            one.roots.iter().filter(|root| !is_common(root)).map(OsText::path).collect()
+        };
+        let lies_in =
+            |one: &PathBuf, other: &PathBuf| one.starts_with(other) || other.starts_with(one);
+        let (mine, others) = (apart(self), apart(other));
+        let is_apart =
+            mine.iter().all(|one| others.iter().chain(&common).all(|other| !lies_in(one, other)))
+                && others.iter().all(|one| common.iter().all(|other| !lies_in(one, other)));
+        // Names protect whatever they are in, so a path with one in it tells no guard from another.
+        let told = |texts: &[OsText]| -> BTreeSet<PathBuf> {
+            let paths = texts.iter().map(OsText::path);
+            let is_told = |path: &PathBuf| {
+                common.iter().any(|root| path.strip_prefix(root).is_ok_and(|it| !is_protected(it)))
+            };
+            paths.filter(is_told).collect()
+        };
+        is_apart
+            && self.git == other.git
+            && told(&self.paths) == told(&other.paths)
+            && told(&self.beginnings) == told(&other.beginnings)
+    }
+
     fn overlap(&self, other: &Self) -> bool {
         self.roots.iter().any(|one| {
             let one = one.path();
@@ -309,16 +337,27 @@ impl Rules {
 }
 
 impl Guard {
-    /// Knows what another process knew before the calls that run.
-    fn take_over(&mut self, record: &KnownRecord) -> io::Result<()> {
-        self.open_roots()?;
-        self.known = record.places.iter().map(PlaceRecord::known).collect();
-        let place = |one: &ExplicitRecord| Place { root: one.root, path: one.path.path() };
-        self.sought.explicit = record.explicit.iter().map(|one| (place(one), one.role)).collect();
+    /// Knows of the roots of a record what another guard knew of them before the calls that run.
+    fn take_over(&mut self, record: &KnownRecord) {
+        let here = |root: usize| {
+            let path = record.roots.get(root)?.path();
+            self.roots.iter().position(|one| one.path == path)
+        };
+        let taken: BTreeSet<usize> = (0..record.roots.len()).filter_map(here).collect();
+        let places = record.places.iter().filter_map(|one| Some((here(one.root)?, one)));
+        let places: Vec<(Place, Known)> = places.map(|(root, one)| one.known(root)).collect();
+        let explicit: Vec<(Place, Role)> = record
+            .explicit
+            .iter()
+            .filter_map(|one| {
+                Some((Place { root: here(one.root)?, path: one.path.path() }, one.role))
+            })
+            .collect();
+        self.known.retain(|place, _| !taken.contains(&place.root));
+        self.known.extend(places);
+        self.sought.explicit.retain(|(place, _)| !taken.contains(&place.root));
+        self.sought.explicit.extend(explicit);
         self.directories = None;
-        self.secrets = None;
-        self.incomplete = None;
-        Ok(())
     }
 
     fn known_record(&self, since: Option<Stamp>) -> KnownRecord {
@@ -330,6 +369,7 @@ impl Guard {
             role: *role,
         });
         KnownRecord {
+            roots: self.roots.iter().map(|root| OsText::new(&root.path)).collect(),
             since: since.map_or(now, |since| since.min(now)),
             places: places.collect(),
             explicit: explicit.collect(),
@@ -355,13 +395,13 @@ impl PlaceRecord {
         }
     }
 
-    fn known(&self) -> (Place, Known) {
+    fn known(&self, root: usize) -> (Place, Known) {
         let content = match (&self.digest, self.is_readable) {
             (Some(digest), _) => Content::Digest(digest.clone()),
             (None, true) => Content::Nothing,
             (None, false) => Content::Unreadable,
         };
-        let place = Place { root: self.root, path: self.path.path() };
+        let place = Place { root, path: self.path.path() };
         (place, Known { role: self.role, status: self.status.clone(), content })
     }
 }

@@ -454,3 +454,53 @@ fn only_some_sandboxes_wait_and_they_go_with_the_supervisor() {
         std::thread::yield_now();
     }
 }
+
+#[test]
+fn calls_with_other_roots_share_what_is_known_of_the_common_one() {
+    let bench = Bench::open();
+    let own = bench.workspace().with_file_name("own");
+    fs::create_dir(&own).unwrap();
+    let mut other = bench.confinement.clone();
+    other.allow_write.push(own.to_str().unwrap().to_owned());
+    make_fifo(&bench.file("planted"));
+    make_fifo(&bench.file("gate"));
+    std::thread::scope(|scope| {
+        let first = scope.spawn(|| {
+            let script = "echo evil > .envrc; echo > planted; cat gate";
+            bench.run_with(&bench.confinement, script, (LONG, &Stop::new())).unwrap()
+        });
+        fs::read(bench.file("planted")).unwrap();
+        // It begins while the other runs, and does not take what that one planted for the person's.
+        let second = bench.run_with(&other, "true", (LONG, &Stop::new())).unwrap();
+        assert!(second.violations.iter().any(|it| it.contains(".envrc")), "{second:?}");
+        assert!(!bench.file(".envrc").exists());
+        fs::write(bench.file("gate"), "").unwrap();
+        first.join().unwrap();
+    });
+}
+
+#[test]
+fn a_call_with_other_rules_waits_for_its_turn_and_can_be_stopped() {
+    let bench = Bench::open();
+    let mut other = bench.confinement.clone();
+    other.deny_write.push(bench.file("fixed").to_str().unwrap().to_owned());
+    make_fifo(&bench.file("begun"));
+    make_fifo(&bench.file("gate"));
+    std::thread::scope(|scope| {
+        let first = scope.spawn(|| {
+            let script = "echo > begun; cat gate; echo done > fixed";
+            bench.run_with(&bench.confinement, script, (LONG, &Stop::new())).unwrap()
+        });
+        fs::read(bench.file("begun")).unwrap();
+        let stop = Stop::new();
+        stop.stop();
+        let refused = bench.run_with(&other, "true", (LONG, &stop)).unwrap_err().to_string();
+        assert!(refused.contains("stopped while it waited"), "{refused}");
+        let second = scope.spawn(|| bench.run_with(&other, "cat fixed", (LONG, &Stop::new())));
+        fs::write(bench.file("gate"), "").unwrap();
+        assert!(first.join().unwrap().violations.is_empty());
+        let second = second.join().unwrap().unwrap();
+        let said = crate::stdout(&second);
+        assert!(said.ends_with("done\n"), "{said}");
+    });
+}
