@@ -11,7 +11,7 @@
 pub use agentry_protocol::protected::PACKS;
 use agentry_protocol::protected::{
     AGENT_DIRECTORIES, AGENT_FILES, AGENT_MARKERS, CONTEXT_FILES, CONTEXT_FOLDER, LOADER_SKIPS,
-    PROJECT_FILES, SKILL_AND_TASK_MARKERS,
+    PROJECT_FILES, SKILL_AND_TASK_MARKERS, SKILL_HOMES,
 };
 
 /// How a directory is read.
@@ -47,7 +47,6 @@ const TOOL_ACCESS: &str = "tool-access.json";
 const CODE_DIRECTORIES: [&str; 2] = ["bin", "lib"];
 /// What a pack has at its top.
 pub const PACK_DIRECTORIES: [&str; 4] = ["access", "agents", "skills", "tasks"];
-const SKILL_HOMES: [&str; 2] = [".agents", ".claude"];
 /// Packages of Node.js; read only where the programs of an agent lie.
 const PACKAGES: &str = "node_modules";
 /// Folders of an agent that hold programs and what they load.

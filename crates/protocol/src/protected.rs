@@ -137,6 +137,8 @@ pub const SKILL_AND_TASK_MARKERS: [&str; 3] = ["SKILL.md", "skill.md", "TASK.md"
 pub const PROJECT_FILES: [&str; 3] = ["agentry.toml", ".mcp.json", "AGENTS.md"];
 /// Directories of agents, skills and tasks that a project carries.
 pub const PACKS: [&str; 2] = [".agentry", ".nanobot"];
+/// Directories whose skills the loader reads.
+pub const SKILL_HOMES: [&str; 2] = [".agents", ".claude"];
 /// Files that the loader reads beside an agent's marker.
 pub const AGENT_FILES: [&str; 5] =
     ["agent.yml", "AGENT.md", "SOUL.md", "USER.md", "tool-access.json"];
@@ -189,13 +191,22 @@ impl Surroundings {
 
     /// Returns the kind of a name that is protected here whatever stands beside it.
     pub fn kind_of(self, name: &[u8]) -> Option<NameKind> {
-        let kind = kind_of(name, self.in_context_folder)?;
-        let counts = match kind {
-            NameKind::Repository | NameKind::Executed => true,
-            NameKind::Obeyed => !self.in_packages,
-            NameKind::Definition => !self.skipped_by_loader,
-        };
-        counts.then_some(kind)
+        if !self.in_packages && has_obeyed_ending(name) {
+            return Some(NameKind::Obeyed);
+        }
+        if !is_candidate(name) {
+            return None;
+        }
+        if is_repository(name) {
+            return Some(NameKind::Repository);
+        }
+        if is_one_of(&EXECUTED, name) {
+            return Some(NameKind::Executed);
+        }
+        if !self.skipped_by_loader && is_definition(name, self.in_context_folder) {
+            return Some(NameKind::Definition);
+        }
+        (!self.in_packages && is_one_of(&OBEYED, name)).then_some(NameKind::Obeyed)
     }
 
     /// Returns whether definitions count here.
@@ -224,29 +235,14 @@ pub fn is_repository(name: &[u8]) -> bool {
     name.eq_ignore_ascii_case(REPOSITORY.as_bytes())
 }
 
-fn kind_of(name: &[u8], in_context_folder: bool) -> Option<NameKind> {
-    if has_obeyed_ending(name) {
-        return Some(NameKind::Obeyed);
-    }
-    if !is_candidate(name) {
-        return None;
-    }
-    if is_repository(name) {
-        return Some(NameKind::Repository);
-    }
-    if is_one_of(&EXECUTED, name) {
-        return Some(NameKind::Executed);
-    }
-    let is_definition = is_agent_marker(name)
+fn is_definition(name: &[u8], in_context_folder: bool) -> bool {
+    is_agent_marker(name)
         || is_skill_or_task_marker(name)
         || is_one_of(&PROJECT_FILES, name)
         || is_one_of(&PACKS, name)
+        || is_one_of(&SKILL_HOMES, name)
         || name.eq_ignore_ascii_case(b"tool-access.json")
-        || in_context_folder && is_one_of(&CONTEXT_FILES, name);
-    if is_definition {
-        return Some(NameKind::Definition);
-    }
-    is_one_of(&OBEYED, name).then_some(NameKind::Obeyed)
+        || in_context_folder && is_one_of(&CONTEXT_FILES, name)
 }
 
 fn has_obeyed_ending(name: &[u8]) -> bool {
@@ -359,6 +355,10 @@ mod tests {
         assert_eq!(kind("a/AGENT.md"), Some(NameKind::Definition));
         assert_eq!(kind("vendor/a/SKILL.md"), Some(NameKind::Definition));
         assert_eq!(kind("node_modules/a/SKILL.md"), None);
+        assert_eq!(kind("vendor/.claude"), Some(NameKind::Definition));
+        assert_eq!(kind("target/.claude"), Some(NameKind::Obeyed));
+        assert_eq!(kind("target/.mcp.json"), Some(NameKind::Obeyed));
+        assert_eq!(kind("node_modules/a/.claude"), None);
         assert_eq!(kind("context/soul.json"), Some(NameKind::Definition));
         assert_eq!(kind("other/soul.json"), None);
     }

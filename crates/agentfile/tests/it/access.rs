@@ -133,7 +133,13 @@ fn the_file_counts_beside_agent_md_too() {
     assert_eq!(beside("{}").toolset(), "read_file bash");
     assert_eq!(beside(r#"{"global": {"enabled": false}}"#).toolset(), "");
     assert_eq!(beside(r#"{"tools": {"shell": {"enabled": false}}}"#).toolset(), "read_file");
-    beside("{\n\"global\": 1}").check("E0209 error tool-access.json:2:11");
+    beside("{\n\"globl\": {}}").check(
+        "
+        E0410 note AGENT.md:3:9
+        E0410 note AGENT.md:3:15
+        E0301 error tool-access.json:2:1
+        ",
+    );
     let (library, _) = beside("{").read();
     assert!(library.agents.is_empty(), "a broken file lets nothing load");
 }
