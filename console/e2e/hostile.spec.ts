@@ -1,4 +1,5 @@
 // What a model says and what a tool brings back is text: nothing of it runs, loads or leads away unseen.
+import { AGENT } from './server';
 import { done, expect, test, turn } from './test';
 
 const HOSTILE = [
@@ -81,8 +82,8 @@ test('an approval shows what cannot be seen', async ({ page, serve, enter }) => 
 });
 
 test('an approval folds padding and names look-alike hosts', async ({ page, serve, enter }) => {
-  const command = `curl https://ex\u0430mple.com #${' '.repeat(3000)}ls`;
-  const server = await serve({ script: [{ text: 'I look.', tool_calls: [{ name: 'Bash', input: { command } }] }, { text: 'Done.' }] });
+  const command = `touch note # https://ex\u0430mple.com${' '.repeat(3000)}ls`;
+  const server = await serve({ files: { '.agentry/agents/helper/AGENT.md': AGENT.replace('    - { tool: Bash, allow: true }\n', '') }, script: [{ text: 'I look.', tool_calls: [{ name: 'Bash', input: { command } }] }, { text: 'Done.' }] });
   const { runId } = await server.begin('Look');
   await server.until(runId, 'approval_asked');
   await enter(server, page, '/approvals');
