@@ -334,3 +334,34 @@ fn a_link_on_the_way_to_a_protected_path_is_taken_and_not_followed() {
     assert_eq!(told(&violations, &scene.root()), one("sub", "planted"));
     assert_eq!(fs::read_to_string(outside.join("policy.yml")).unwrap(), "outside");
 }
+
+#[test]
+fn a_directory_that_a_call_closed_is_opened_again() {
+    let scene = Scene::new();
+    scene.write("sub/.envrc", "mine");
+    set_mode(&scene.at("sub"), 0o750);
+    let mut guard = scene.guard(Git::Read);
+    assert_eq!(scene.call(&mut guard, || set_mode(&scene.at("sub"), 0)), []);
+    assert_eq!(mode(&scene.at("sub")), 0o750);
+    assert_eq!(scene.read("sub/.envrc"), "mine");
+}
+
+#[test]
+fn a_path_is_protected_by_what_stands_beside_it() {
+    let there = ["a/AGENT.md", "s/SKILL.md", "r/HEAD", "r/objects", "SKILL.md"];
+    let has = |path: &Path| there.iter().any(|one| Path::new(one) == path);
+    for (path, expected) in [
+        ("a/SOUL.md", true),
+        ("a/prompts/x.md", true),
+        ("a/other.md", false),
+        ("b/SOUL.md", false),
+        ("s/scripts/run.sh", true),
+        ("scripts/run.sh", false),
+        ("r/refs/x", true),
+        ("r/config", false),
+        ("q/refs/x", false),
+    ] {
+        let is_protected = agentry_sandbox::protect::is_protected_among(Path::new(path), &has);
+        assert_eq!(is_protected, expected, "{path}");
+    }
+}
