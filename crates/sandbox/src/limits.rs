@@ -70,11 +70,11 @@ pub const DENIALS_MAX: usize = 20;
 pub const WALK_ENTRIES_MAX: usize = 100_000_000;
 /// How long one look for protected files may take, in milliseconds.
 pub const WALK_MS_MAX: u64 = 120_000;
-/// How many directories deep a look goes inside of something protected; each level holds one open handle.
+/// The deepest nesting of directories that a scan follows inside a protected one; each level holds one open handle.
 pub const WALK_DEPTH_MAX: usize = 128;
-/// How many levels of a look hold an open handle; deeper directories are left and opened again.
+/// The number of levels of a scan that hold an open handle; deeper directories are closed and reopened.
 pub const OPEN_LEVELS_MAX: usize = 100;
-/// How long the paths may be together that one look notes, in bytes; the look goes on after they were put right.
+/// The total length of paths that one scan records, in bytes; the scan continues after a repair.
 pub const NOTED_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// The longest path of a directory that may hold something protected of the person's, in bytes.
 pub const NOTED_PATH_BYTES_MAX: usize = 16 * 1024;
@@ -84,15 +84,15 @@ pub const WATCHED_ENTRIES_MAX: usize = 20_000;
 pub const KEPT_FILE_BYTES_MAX: u64 = 1024 * 1024;
 /// How much content of protected files is kept together, in bytes.
 pub const KEPT_BYTES_MAX: u64 = 32 * 1024 * 1024;
-/// How many entries of one hidden directory are looked at for files with other names.
+/// The number of entries of one hidden directory that are checked for hard links.
 pub const HIDDEN_ENTRIES_MAX: usize = 20_000;
-/// How many violations of one call are listed; the others are counted.
+/// The number of violations of one call that are listed; the others are counted.
 pub const VIOLATIONS_LISTED_MAX: usize = 1_000;
-/// How long putting protected files right may take after one call, in milliseconds.
+/// The longest repair of protected files after one call, in milliseconds.
 pub const REPAIR_MS_MAX: u64 = 300_000;
-/// How long a call waits for another run that guards the same workspace by other rules, in milliseconds.
+/// The longest wait of a call for another run that guards the same workspace by other rules, in milliseconds.
 pub const GUARD_WAIT_MS_MAX: u64 = 60_000;
-/// How often such a call looks whether the other one has ended, in milliseconds.
+/// The interval at which a waiting call checks the other run, in milliseconds.
 pub const GUARD_LOOK_MS: u64 = 20;
 /// The largest file that is copied into a quarantine on another file system, in bytes.
 pub const QUARANTINE_FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;

@@ -67,23 +67,23 @@ pub struct Guard {
     protection: Protection,
     bounds: WalkBounds,
     roots: Vec<Root>,
-    sought: Sought,
+    sought: ScanTargets,
     known: BTreeMap<Place, Known>,
     /// The directories that were there before the first of the calls that run; none if another process looked.
     directories: Option<HashSet<Id>>,
     incomplete: Option<String>,
     /// The files to be hidden that the last look found; none if another process looked.
     secrets: Option<Vec<PathBuf>>,
-    /// Why the last check could not be finished; until one is, nothing is learnt.
+    /// The reason why the last check is incomplete; until a check completes, the guard learns nothing.
     unsettled: Option<String>,
     open: Vec<(Moment, Weak<()>)>,
     /// What an earlier check could not put right; it never becomes known.
     given_up: BTreeMap<Place, Option<Id>>,
 }
 
-/// What is looked for in the roots beside protected names.
+/// The targets of a scan beside protected names.
 #[derive(Debug, Default)]
-struct Sought {
+struct ScanTargets {
     /// Protected without a protected name: as told, and where links and files `.git` point to.
     explicit: Vec<(Place, Role)>,
     beginnings: Vec<Place>,
@@ -101,9 +101,9 @@ pub struct Mark {
 pub struct Checked {
     /// What the call did to something protected.
     pub violations: Vec<Violation>,
-    /// How many violations are not listed.
+    /// The number of violations that are not listed.
     pub unlisted: usize,
-    /// Why the roots are not known to be safe; this must be shown, and no other call may begin.
+    /// The reason why the roots may be unsafe; the caller must show it, and no other call may begin.
     pub incomplete: Option<String>,
 }
 
@@ -171,7 +171,7 @@ impl Guard {
             protection,
             bounds,
             roots: Vec::new(),
-            sought: Sought::default(),
+            sought: ScanTargets::default(),
             known: BTreeMap::new(),
             directories: None,
             incomplete: None,
@@ -233,7 +233,7 @@ impl Guard {
         Ok(Mark { call })
     }
 
-    /// Whether a call runs that this guard watches, or one has ended that was not checked.
+    /// Returns whether a call of this guard is running or unchecked.
     pub(crate) fn has_open_calls(&self) -> bool {
         !self.open.is_empty()
     }
@@ -293,7 +293,7 @@ impl Guard {
         self.check_since(None, quarantine)
     }
 
-    /// The same for calls that began at a time.
+    /// Checks the roots for calls that began at `since`.
     pub(crate) fn check_since(
         &mut self,
         since: Option<Stamp>,
@@ -418,7 +418,7 @@ impl Guard {
     }
 }
 
-/// What is kept of a thing: the content of a small file, a digest of a large one.
+/// Returns the content of a small file, or the digest of a large one.
 fn content(place: &Place, status: &Status, roots: &[Root]) -> io::Result<Content> {
     match readable_content(place, status, roots) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(Content::Unreadable),

@@ -18,22 +18,22 @@ use crate::view;
 /// One guard for each confinement; all processes know of its calls by the registry.
 pub(crate) struct Watches {
     registry: Registry,
-    guards: Mutex<HashMap<ContentHash, Arc<Mutex<Registered>>>>,
+    guards: Mutex<HashMap<ContentHash, Arc<Mutex<RegisteredGuard>>>>,
 }
 
 /// A guard, and the record of its calls while one runs.
-struct Registered {
+struct RegisteredGuard {
     guard: Guard,
     registration: Option<Registration>,
 }
 
 /// A call during which nothing protected may change.
 pub(crate) struct Watch {
-    registered: Arc<Mutex<Registered>>,
+    registered: Arc<Mutex<RegisteredGuard>>,
     mark: Mark,
     /// What may not be written while it lasts.
     pub(crate) protected: Vec<PathBuf>,
-    /// What may not be read, by its name at any depth of what may be written; none if nobody looked.
+    /// The secret files in writable directories; none if another process scanned them.
     pub(crate) secrets: Option<Vec<PathBuf>>,
 }
 
@@ -56,7 +56,8 @@ impl Watches {
         let registered = match guards.entry(confinement.hash()) {
             Entry::Occupied(known) => known.get().clone(),
             Entry::Vacant(new) => {
-                let registered = Registered { guard: unlearnt(confinement)?, registration: None };
+                let registered =
+                    RegisteredGuard { guard: unlearnt(confinement)?, registration: None };
                 new.insert(Arc::new(Mutex::new(registered))).clone()
             }
         };
@@ -105,7 +106,7 @@ impl Watch {
 }
 
 /// Makes the check, and ends the record if all is in order and no other call runs.
-fn checked(held: &mut Registered, mark: &Mark, quarantine: &Path) -> io::Result<Checked> {
+fn checked(held: &mut RegisteredGuard, mark: &Mark, quarantine: &Path) -> io::Result<Checked> {
     std::fs::create_dir_all(quarantine)?;
     let lock = held.registration.as_ref().map(Registration::lock_check).transpose()?;
     let checked = held.guard.check(mark, quarantine)?;

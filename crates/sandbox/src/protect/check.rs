@@ -30,11 +30,11 @@ pub(crate) struct Check<'a> {
     pub(crate) directories: Option<&'a HashSet<Id>>,
     pub(crate) repair: Repair<'a>,
     pub(crate) violations: Vec<Violation>,
-    /// How many violations are not listed.
+    /// The number of violations that are not listed.
     pub(crate) unlisted: usize,
     /// What could not be put right, so that it is not tried again in every round.
     pub(crate) given_up: BTreeMap<Place, Option<Id>>,
-    /// Whether something that a call made or changed is still in its place.
+    /// True if a planted or changed file could not be removed.
     pub(crate) is_unsafe: bool,
 }
 
@@ -65,7 +65,7 @@ impl Round {
 }
 
 impl Check<'_> {
-    /// What stands there in the end; a reason if it could not be brought to rest.
+    /// Repairs until a scan finds nothing to do; returns that scan, or the reason why there is none.
     pub(crate) fn run(&mut self) -> io::Result<Result<Survey, String>> {
         let started = Instant::now();
         let time = Duration::from_millis(REPAIR_MS_MAX);
@@ -107,7 +107,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Why the state of the roots is not known to be safe, though there is nothing more to repair.
+    /// Returns the reason why the roots may be unsafe although nothing is left to repair.
     fn unfinished(&self, survey: &Survey) -> Option<String> {
         let too_much = || "more was made than can be looked at".to_owned();
         let left = || "something that the call made could not be taken away".to_owned();

@@ -181,7 +181,7 @@ pub(crate) struct Survey {
     pub(crate) incomplete: Option<String>,
     /// Where that was.
     pub(crate) stuck_at: Option<Place>,
-    /// Whether the look ended because so much was found; it goes on when that is put right.
+    /// True if the scan stopped because it recorded too much; it continues after a repair.
     pub(crate) is_cut: bool,
     /// The files that must stay hidden.
     pub(crate) secrets: Vec<PathBuf>,

@@ -66,7 +66,7 @@ struct CallRecord {
     process: u32,
 }
 
-/// What was known before the call.
+/// The protected files before the call.
 #[derive(Debug, Serialize, Deserialize)]
 struct KnownRecord {
     since: Stamp,
@@ -159,7 +159,7 @@ impl Registry {
         Ok(file)
     }
 
-    /// What runs in the same directories, after everything was checked that nobody checked.
+    /// Settles unchecked calls, then returns the running calls in the same directories.
     fn others(&self, rules: &Rules) -> io::Result<Others> {
         let mut records = Vec::new();
         for entry in std::fs::read_dir(&self.directory)? {
@@ -296,7 +296,7 @@ impl Rules {
         Guard::open(&paths(&self.roots), protection, WalkBounds::default())
     }
 
-    /// Whether two guards protect the same in the roots that both have. Roots that only lie in one another do not fit.
+    /// Returns whether two guards protect the same paths in their common roots. Nested roots do not fit.
     fn fit(&self, other: &Self) -> bool {
         let common: Vec<PathBuf> =
             self.roots.iter().filter(|root| other.roots.contains(root)).map(OsText::path).collect();

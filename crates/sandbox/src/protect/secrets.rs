@@ -18,12 +18,12 @@ use crate::limits::HIDDEN_ENTRIES_MAX;
 pub(crate) struct SecretName {
     /// The entry of the confinement.
     entry: String,
-    /// How the name begins.
+    /// The prefix of the name.
     beginning: Vec<u8>,
 }
 
 impl SecretName {
-    /// Those of a list of denied paths that count at any depth.
+    /// Returns the entries of a deny list that apply at any depth.
     pub(crate) fn all(entries: &[String]) -> Vec<Self> {
         let name = |entry: &String| {
             let (_, name) = entry.split_once(ANY_DEPTH)?;
@@ -47,7 +47,7 @@ impl SecretName {
         roots
     }
 
-    /// Whether a name may be meant; the path decides.
+    /// Returns whether a name may match; `means` decides by the path.
     pub(crate) fn may_mean(&self, name: &[u8]) -> bool {
         name.starts_with(&self.beginning)
     }

@@ -30,11 +30,11 @@ use crate::limits::{
     NOTED_BYTES_MAX, NOTED_PATH_BYTES_MAX, OPEN_LEVELS_MAX, WALK_DEPTH_MAX, WALK_ENTRIES_MAX,
     WALK_MS_MAX, WATCHED_ENTRIES_MAX,
 };
-use listing::Listed;
+use listing::DirectoryEntries;
 
 /// How many entries are visited between two looks at the clock.
 const ENTRIES_PER_CLOCK: usize = 256;
-/// How many parts of a very long path are shown.
+/// The number of parts of a very long path that a message shows.
 const PATH_PARTS_SHOWN: usize = 8;
 
 /// How far a look goes before it gives up and says so.
@@ -145,10 +145,10 @@ pub(crate) fn search(
     Ok(walk.survey)
 }
 
-/// What a walk looks for by its identity.
+/// The files and directories that a walk looks for by identity.
 #[derive(Default)]
 struct Search {
-    /// Whether nothing else is looked for.
+    /// True if the walk looks for nothing else.
     is_all: bool,
     ids: HashSet<Id>,
     located: HashMap<Id, Place>,
@@ -164,7 +164,7 @@ struct Walk<'a> {
     /// The directory that is visited, below the root, and what is known of the directories on the way.
     path: PathBuf,
     stack: Vec<Status>,
-    /// How many directories deep the walk is in something protected.
+    /// The depth of the walk inside a protected directory.
     nested: usize,
     /// The length of all paths that were noted, in bytes.
     noted: usize,
@@ -254,7 +254,7 @@ impl<'a> Walk<'a> {
 
     /// Takes note of what is protected in a directory, and returns the directories below it.
     fn visit(&mut self, dir: &OwnedFd, here: Surroundings) -> io::Result<Vec<CString>> {
-        let Listed { hits, below, marks } = self.listed(dir, here)?;
+        let DirectoryEntries { hits, below, marks } = self.listed(dir, here)?;
         for name in hits {
             self.protected(dir, &name)?;
         }

@@ -17,7 +17,7 @@ use crate::protect::dir;
 
 /// The entries of a directory that matter.
 #[derive(Default)]
-pub(super) struct Listed {
+pub(super) struct DirectoryEntries {
     pub(super) hits: Vec<CString>,
     pub(super) below: Vec<CString>,
     pub(super) marks: Marks,
@@ -25,8 +25,12 @@ pub(super) struct Listed {
 
 impl Walk<'_> {
     /// Lists a directory: the protected names in it, the directories below, and whether it is a repository.
-    pub(super) fn listed(&mut self, dir: &OwnedFd, here: Surroundings) -> io::Result<Listed> {
-        let mut listed = Listed::default();
+    pub(super) fn listed(
+        &mut self,
+        dir: &OwnedFd,
+        here: Surroundings,
+    ) -> io::Result<DirectoryEntries> {
+        let mut listed = DirectoryEntries::default();
         let (mut entries, started) = (self.entries, self.started);
         let (names, bounds) = (self.task.names, self.task.bounds);
         let locating = self.search.is_all;
@@ -99,12 +103,12 @@ impl Walk<'_> {
         }
     }
 
-    /// The same where everything in the directory is protected.
-    fn all_of(&mut self, dir: &OwnedFd, listed: Listed) -> io::Result<Listed> {
+    /// Lists a directory in which everything is protected.
+    fn all_of(&mut self, dir: &OwnedFd, listed: DirectoryEntries) -> io::Result<DirectoryEntries> {
         // A handle is read once; the next reading needs one of its own.
         let again = dir::open_dir(dir, c".")?;
         match self.listing.names(&again, self.task.bounds.watched)? {
-            Some(hits) => Ok(Listed { hits, below: Vec::new(), marks: listed.marks }),
+            Some(hits) => Ok(DirectoryEntries { hits, below: Vec::new(), marks: listed.marks }),
             None => {
                 self.too_much_inside();
                 Ok(listed)
