@@ -215,6 +215,16 @@ impl Surroundings {
     }
 }
 
+/// Returns the kinds of the protected names in a path, from the outside in.
+pub fn kinds_in<'a>(names: impl IntoIterator<Item = &'a [u8]>) -> impl Iterator<Item = NameKind> {
+    let mut here = Surroundings::default();
+    names.into_iter().filter_map(move |name| {
+        let kind = here.kind_of(name);
+        here = here.inside(name);
+        kind
+    })
+}
+
 /// Returns whether a name is one that the loader reads beside an agent's marker.
 pub fn belongs_to_agent(name: &[u8]) -> bool {
     is_one_of(&AGENT_FILES, name) || is_one_of(&AGENT_DIRECTORIES, name)

@@ -6,7 +6,7 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use agentry_protocol::protected::Surroundings;
+use agentry_protocol::protected::{Surroundings, kinds_in};
 
 /// Names that are protected at any depth, compared without regard to case.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,17 +22,17 @@ impl Names {
 
     /// Returns whether a name is protected in these surroundings, whatever stands beside it.
     pub(crate) fn holds(&self, here: Surroundings, name: &[u8]) -> bool {
-        here.kind_of(name).is_some() || self.more.iter().any(|one| one.eq_ignore_ascii_case(name))
+        here.kind_of(name).is_some() || self.is_added(name)
+    }
+
+    fn is_added(&self, name: &[u8]) -> bool {
+        self.more.iter().any(|one| one.eq_ignore_ascii_case(name))
     }
 
     /// Returns whether a path below a writable root is protected by one of the names in it.
     pub(crate) fn holds_path(&self, path: &Path) -> bool {
-        let mut here = Surroundings::default();
-        path.iter().map(OsStr::as_encoded_bytes).any(|name| {
-            let held = self.holds(here, name);
-            here = here.inside(name);
-            held
-        })
+        let names = || path.iter().map(OsStr::as_encoded_bytes);
+        kinds_in(names()).next().is_some() || names().any(|name| self.is_added(name))
     }
 }
 
