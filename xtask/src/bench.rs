@@ -6,6 +6,7 @@
 //! Must never: measure a run that failed, or leave files behind.
 
 pub(crate) mod agents;
+mod beside;
 mod check;
 mod corpus;
 pub(crate) mod intake;
@@ -21,13 +22,17 @@ pub(crate) mod server;
 mod sessions;
 mod usage;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use crate::{child, failure::Failure, limits::BENCH_SKILLS_MAX};
+use crate::child;
+use crate::failure::Failure;
+use crate::limits::{BENCH_BESIDE_ROUNDS_MAX, BENCH_SKILLS_MAX};
 
 const SIZES: [usize; 3] = [100, 1_000, 10_000];
+/// The number of times that two checkouts are measured in turns.
+const ROUNDS: usize = 3;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Part {
@@ -59,66 +64,120 @@ const PARTS: [(&str, Part); 11] = [
 ];
 
 pub(crate) fn run(root: &Path, options: &[&str]) -> Result<(), Failure> {
-    let Wanted { parts, sizes } = wanted(options)?;
-    for part in parts {
-        match part {
-            Part::Check => check::run(root, &child::build_agentry(root)?, &sizes)?,
-            Part::Run => runs::run(&child::build_agentry(root)?)?,
-            Part::Ledger => bench_target(root, "agentry-store", &["ledger", "--", "append"])?,
-            Part::Session => sessions::run(root, &child::build_agentry(root)?)?,
-            Part::Program => bench_target(root, "agentry-bthread", &["program"])?,
-            Part::Agent => agents::run(root)?,
-            Part::Sandbox => bench_target(root, "agentry-tools", &["sandbox"])?,
-            Part::Local => local::run(root)?,
-            Part::Replay => replay::run(root, &child::build_agentry(root)?)?,
-            Part::Intake => intake::run(root, &child::build_agentry(root)?)?,
-            #[cfg(target_os = "linux")]
-            Part::Serve => serve::run(root, &child::build_agentry(root)?)?,
-            #[cfg(not(target_os = "linux"))]
-            Part::Serve => println!("\nSkipped: the streams of the server are measured on Linux."),
+    let BenchOptions { parts, sizes, from, beside, rounds } = BenchOptions::parse(options)?;
+    if let Some(earlier) = beside {
+        for part in parts {
+            let part = PARTS.iter().find(|(_, one)| *one == part).map_or("", |(name, _)| name);
+            beside::Comparison { part, earlier: &earlier, rounds }.run()?;
         }
+        println!("\n{} cores; load {}.", measure::cores(), measure::load());
+        return Ok(());
+    }
+    let measured = from.as_deref().unwrap_or(root);
+    for part in parts {
+        measure_part(part, root, measured, &sizes)?;
     }
     println!("\n{} cores; load {}.", measure::cores(), measure::load());
     Ok(())
 }
 
+/// Measures a part of the checkout `measured` with the programs of this one, which is at `root`.
+fn measure_part(part: Part, root: &Path, measured: &Path, sizes: &[usize]) -> Result<(), Failure> {
+    match part {
+        Part::Check => check::run(root, &child::build_agentry(measured)?, sizes),
+        Part::Run => runs::run(&child::build_agentry(measured)?),
+        Part::Ledger => bench_target(measured, "agentry-store", &["ledger", "--", "append"]),
+        Part::Session => sessions::run(measured, &child::build_agentry(measured)?),
+        Part::Program => bench_target(measured, "agentry-bthread", &["program"]),
+        Part::Agent => agents::run(root, measured),
+        Part::Sandbox => bench_target(measured, "agentry-tools", &["sandbox"]),
+        Part::Local => local::run(measured),
+        Part::Replay => replay::run(measured, &child::build_agentry(measured)?),
+        Part::Intake => intake::run(measured, &child::build_agentry(measured)?),
+        #[cfg(target_os = "linux")]
+        Part::Serve => serve::run(measured, &child::build_agentry(measured)?),
+        #[cfg(not(target_os = "linux"))]
+        Part::Serve => {
+            println!("\nSkipped: the streams of the server are measured on Linux.");
+            Ok(())
+        }
+    }
+}
+
 #[derive(PartialEq, Eq, Debug)]
-struct Wanted {
+struct BenchOptions {
     parts: Vec<Part>,
     sizes: Vec<usize>,
+    /// The checkout that is measured in the place of this one.
+    from: Option<PathBuf>,
+    /// The checkout that is measured in turns with this one.
+    beside: Option<PathBuf>,
+    rounds: usize,
 }
 
-/// Names of parts, then the sizes for `check`. No name means all.
-fn wanted(options: &[&str]) -> Result<Wanted, Failure> {
-    let named = options.iter().take_while(|option| !option.starts_with('-')).count();
-    let (names, rest) = options.split_at(named);
-    let part = |name: &&str| {
-        let known = PARTS.iter().find(|(known, _)| known == name);
-        known.map(|(_, part)| *part).ok_or_else(|| {
-            let all = PARTS.map(|(name, _)| name).join(", ");
-            Failure::new(format!("`bench` has no part `{name}`. Name one or more of: {all}."))
-        })
-    };
-    let parts = match names {
-        [] => PARTS.map(|(_, part)| part).to_vec(),
-        names => names.iter().map(part).collect::<Result<_, Failure>>()?,
-    };
-    Ok(Wanted { parts, sizes: sizes(rest)? })
-}
-
-/// Ascending, each once.
-fn sizes(options: &[&str]) -> Result<Vec<usize>, Failure> {
-    let listed = match options {
-        [] => return Ok(SIZES.to_vec()),
-        ["--sizes", listed] => *listed,
-        [option] if option.starts_with("--sizes=") => option.trim_start_matches("--sizes="),
-        [..] => {
-            return Err(Failure::new(format!(
-                "`bench` does not know `{}`. Use `cargo xtask bench check --sizes 100,1000,10000`.",
-                options.join(" ")
-            )));
+impl BenchOptions {
+    /// Reads the names of parts, then options. No name means all parts.
+    fn parse(words: &[&str]) -> Result<Self, Failure> {
+        let named = words.iter().take_while(|word| !word.starts_with('-')).count();
+        let (names, rest) = words.split_at(named);
+        let parts = match names {
+            [] => PARTS.map(|(_, part)| part).to_vec(),
+            names => names.iter().map(|name| part(name)).collect::<Result<_, Failure>>()?,
+        };
+        let mut options =
+            Self { parts, sizes: SIZES.to_vec(), from: None, beside: None, rounds: ROUNDS };
+        let mut rest = rest.iter();
+        while let Some(word) = rest.next() {
+            let (option, value) = match word.split_once('=') {
+                Some((option, value)) => (option, Some(value)),
+                None => (*word, rest.next().copied()),
+            };
+            let value = value.ok_or_else(|| unknown_option(words))?;
+            match option {
+                "--sizes" => options.sizes = sizes(value)?,
+                "--from" => options.from = Some(checkout(value)?),
+                "--beside" => options.beside = Some(checkout(value)?),
+                "--rounds" => options.rounds = rounds(value)?,
+                _ => return Err(unknown_option(words)),
+            }
         }
-    };
+        Ok(options)
+    }
+}
+
+fn unknown_option(words: &[&str]) -> Failure {
+    Failure::new(format!(
+        "`bench` does not know `{}`. Use `cargo xtask bench check --sizes 100,1000,10000`, or \
+         `cargo xtask bench agent --beside ../earlier --rounds 3`.",
+        words.join(" ")
+    ))
+}
+
+fn part(name: &str) -> Result<Part, Failure> {
+    let known = PARTS.iter().find(|(known, _)| *known == name);
+    known.map(|(_, part)| *part).ok_or_else(|| {
+        let all = PARTS.map(|(name, _)| name).join(", ");
+        Failure::new(format!("`bench` has no part `{name}`. Name one or more of: {all}."))
+    })
+}
+
+fn checkout(path: &str) -> Result<PathBuf, Failure> {
+    let not_one = || Failure::new(format!("`{path}` is no checkout of this repository."));
+    let path = Path::new(path).canonicalize().map_err(|_| not_one())?;
+    if path.join("xtask/Cargo.toml").is_file() { Ok(path) } else { Err(not_one()) }
+}
+
+fn rounds(text: &str) -> Result<usize, Failure> {
+    match text.parse() {
+        Ok(rounds) if (1..=BENCH_BESIDE_ROUNDS_MAX).contains(&rounds) => Ok(rounds),
+        Ok(_) | Err(_) => Err(Failure::new(format!(
+            "`{text}` is no number of rounds. Give one from 1 to {BENCH_BESIDE_ROUNDS_MAX}."
+        ))),
+    }
+}
+
+/// Reads numbers of skills; ascending, each once.
+fn sizes(listed: &str) -> Result<Vec<usize>, Failure> {
     let mut sizes = listed
         .split(',')
         .map(|size| match size.trim().parse() {
@@ -159,27 +218,38 @@ fn count(number: usize) -> f64 {
 mod tests {
     use super::*;
 
+    fn sizes_of(words: &[&str]) -> Result<Vec<usize>, Failure> {
+        BenchOptions::parse(words).map(|options| options.sizes)
+    }
+
     #[test]
     fn sizes_are_ascending_and_each_once() {
-        assert_eq!(sizes(&[]).expect("there are defaults"), SIZES);
-        assert_eq!(sizes(&["--sizes", "20,10,20"]).expect("these are sizes"), [10, 20]);
-        assert_eq!(sizes(&["--sizes=5"]).expect("this is a size"), [5]);
+        assert_eq!(sizes_of(&[]).expect("there are defaults"), SIZES);
+        assert_eq!(sizes_of(&["--sizes", "20,10,20"]).expect("these are sizes"), [10, 20]);
+        assert_eq!(sizes_of(&["--sizes=5"]).expect("this is a size"), [5]);
     }
 
     #[test]
     fn what_is_no_size_is_refused() {
         for options in [&["--sizes", "0"] as &[&str], &["--sizes", "ten"], &["--sizes"], &["9"]] {
-            assert!(sizes(options).is_err(), "{options:?}");
+            assert!(sizes_of(options).is_err(), "{options:?}");
         }
     }
 
     #[test]
     fn parts_are_chosen_by_name_and_all_of_them_without_one() {
-        let parts = |options: &[&str]| wanted(options).map(|wanted| wanted.parts);
+        let parts = |words: &[&str]| BenchOptions::parse(words).map(|options| options.parts);
         assert_eq!(parts(&[]).expect("there are defaults").len(), PARTS.len());
         let two = parts(&["run", "check", "--sizes", "5"]).expect("these are parts");
         assert_eq!(two, [Part::Run, Part::Check]);
         let refusal = parts(&["rnu"]).expect_err("there is no such part").to_string();
         assert!(refusal.contains("`rnu`") && refusal.contains("session"), "{refusal}");
+    }
+
+    #[test]
+    fn a_comparison_needs_a_checkout_and_a_sensible_number_of_rounds() {
+        for words in [["agent", "--beside", "/no/such/directory"], ["agent", "--rounds", "0"]] {
+            assert!(BenchOptions::parse(&words).is_err(), "{words:?}");
+        }
     }
 }

@@ -20,6 +20,7 @@ pub(crate) const TRACKED_FILE_BYTES_MAX: u64 = 512 * 1024;
 pub(crate) const BENCH_SKILLS_MAX: usize = 99_999;
 pub(crate) const BENCH_RUNS_MIN: u32 = 5;
 pub(crate) const BENCH_RUNS_MAX: u32 = 100;
+pub(crate) const BENCH_BESIDE_ROUNDS_MAX: usize = 100;
 /// How much of a failed run's output is shown.
 pub(crate) const BENCH_COMPLAINT_LINES_MAX: usize = 20;
 

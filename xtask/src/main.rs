@@ -37,10 +37,11 @@ Commands:
   console            Build the pages that the binary carries; needs npm.
   tidy               Check the rules of the house that no compiler knows.
   check-macos        See that the code for macOS compiles; it is not run.
-  bench [part…] [--sizes 100,1000,10000]
+  bench [part…] [--sizes 100,1000,10000] [--beside DIR [--rounds 3] | --from DIR]
                      Measure, side by side in one run. Parts: check (also beside the reference
                      validator of skills), run, ledger, session, program, sandbox, agent, local,
-                     replay, intake, serve.
+                     replay, intake, serve. With --beside, compare with another checkout in
+                     turns; with --from, measure that one alone.
   crash [--short] [--kills 500] [--seed N] [--binary FILE]
                      Kill the binary at random moments, fill and break its disk, and let several
                      race; see that nothing is lost and nothing is done twice.

@@ -36,6 +36,8 @@ tool_approvals:
 You run the commands that are needed, one at a time, and say when all of it is done.
 ";
 
+const RUN: [&str; 5] = ["run", "--json", "--model", "openai/bench", "Do the work."];
+
 /// The system counts time in hundredths of a second, so what is short is done often.
 fn times(calls: usize) -> u32 {
     if calls == 0 { 20 } else { 1 }
@@ -47,19 +49,29 @@ enum Arm {
     Null,
     Unconfined,
     Confined,
+    /// Confined, in a project and a home with very many files.
+    ManyFiles,
 }
 
-const ARMS: [(Arm, &str); 3] = [
+const ARMS: [(Arm, &str); 4] = [
     (Arm::Null, "null agent"),
     (Arm::Unconfined, "agentry, no sandbox"),
     (Arm::Confined, "agentry"),
+    (Arm::ManyFiles, "agentry, many files"),
 ];
 
-pub(crate) fn run(root: &Path) -> Result<(), Failure> {
+/// The files of the project with many files; the guard visits each of them.
+const PROJECT_FILES: usize = 20_000;
+/// The files in a hidden directory of the home, as the profile of a browser has them.
+const PROFILE_FILES: usize = 15_000;
+const FILES_PER_DIRECTORY: usize = 20;
+
+/// Measures the checkout `measured` beside the null agent of this one, which is at `root`.
+pub(crate) fn run(root: &Path, measured: &Path) -> Result<(), Failure> {
     let scratch = super::scratch()?;
     // What is given to people, since its size is memory; and the null agent must be as fast as it can be, too.
-    let binary = child::build(root, "agentry", "release")?;
     let null = child::build(root, "xtask", "release")?;
+    let binary = child::build(measured, "agentry", "release")?;
     let place = Place { binary: &binary, null: &null, dir: scratch.path() };
     place.prepare()?;
     tree::adopt()?;
@@ -113,7 +125,19 @@ impl Place<'_> {
     fn prepare(&self) -> Result<(), Failure> {
         self.file("project/.agentry/agents/bench/AGENT.md", AGENT_FILE)?;
         self.file("open/.config/agentry/agentry.toml", "[sandbox]\nenabled = false\n")?;
-        self.file("shut/.config/agentry/agentry.toml", "")
+        self.file("shut/.config/agentry/agentry.toml", "")?;
+        self.file("full/.config/agentry/agentry.toml", "")?;
+        self.file("large/.agentry/agents/bench/AGENT.md", AGENT_FILE)?;
+        self.files("large/src", PROJECT_FILES)?;
+        self.files("full/.mozilla", PROFILE_FILES)
+    }
+
+    fn files(&self, folder: &str, count: usize) -> Result<(), Failure> {
+        for number in 0..count {
+            let directory = number / FILES_PER_DIRECTORY;
+            self.file(&format!("{folder}/{directory}/{number}.txt"), "text\n")?;
+        }
+        Ok(())
     }
 
     fn file(&self, name: &str, text: &str) -> Result<(), Failure> {
@@ -136,12 +160,17 @@ impl Place<'_> {
                 })?
             }
             Arm::Confined => {
-                let mut command = self.agentry("shut", &server);
-                command.args(["run", "--json", "--model", "openai/bench", "Do the work."]);
+                let mut command = self.agentry("shut", "project", &server);
+                command.args(RUN);
+                spent_by(&mut command, drain)?
+            }
+            Arm::ManyFiles => {
+                let mut command = self.agentry("full", "large", &server);
+                command.args(RUN);
                 spent_by(&mut command, drain)?
             }
             Arm::Unconfined => {
-                let mut command = self.agentry("open", &server);
+                let mut command = self.agentry("open", "project", &server);
                 command.args(["stdio", "--model", "openai/bench"]);
                 spent_by(&mut command, say_yes)?
             }
@@ -153,11 +182,11 @@ impl Place<'_> {
         Ok((spent, server.bytes()))
     }
 
-    fn agentry(&self, home: &str, server: &Server) -> Command {
+    fn agentry(&self, home: &str, project: &str, server: &Server) -> Command {
         let home = self.dir.join(home);
         let mut command = Command::new(self.binary);
         command
-            .current_dir(self.dir.join("project"))
+            .current_dir(self.dir.join(project))
             .env_remove("AGENTRY_HOME")
             .env_remove("XDG_CONFIG_HOME")
             .env_remove("XDG_STATE_HOME")
