@@ -86,6 +86,8 @@ pub const KEPT_FILE_BYTES_MAX: u64 = 1024 * 1024;
 pub const KEPT_BYTES_MAX: u64 = 32 * 1024 * 1024;
 /// The number of entries of one hidden directory that are checked for hard links.
 pub const HIDDEN_ENTRIES_MAX: usize = 20_000;
+/// The age of a check of a hidden directory for hard links that is still used, in milliseconds.
+pub const HARD_LINKS_MS_MAX: u64 = 10_000;
 /// The number of violations of one call that are listed; the others are counted.
 pub const VIOLATIONS_LISTED_MAX: usize = 1_000;
 /// The longest repair of protected files after one call, in milliseconds.

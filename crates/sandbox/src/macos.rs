@@ -35,6 +35,7 @@ use crate::child::{self, Bounds, Command, Cwd, Ending, Error, Finished, Streams}
 use crate::egress::{Egress, Rules};
 use crate::group::Group;
 use crate::limits::{ATTEST_MS_MAX, ATTEST_OUTPUT_BYTES_MAX, SERVED_TIMEOUT_MS, START_MS_MAX};
+use crate::protect::secrets::HardLinkCache;
 use crate::role::VERB;
 use crate::scratch;
 use crate::seatbelt::{self, Place};
@@ -55,6 +56,7 @@ const NOTHING: &str = "/usr/bin/true";
 pub(crate) struct OnMacos {
     setup: Setup,
     watches: Watches,
+    hard_links: HardLinkCache,
     /// What confines; never one that is found in a path.
     program: PathBuf,
 }
@@ -70,6 +72,7 @@ impl Backend for OnMacos {
         let opened = Self {
             setup: setup.clone(),
             watches: Watches::new(&setup.quarantine),
+            hard_links: HardLinkCache::default(),
             program: SANDBOX_EXEC.into(),
         };
         let escapes = opened.try_escapes()?;
@@ -195,7 +198,8 @@ impl OnMacos {
         // The profile knows the usual names; these were found on top of them.
         confinement.deny_write.extend(protected.iter().map(text));
         // A link is judged by where it leads.
-        let hidden = view::hidden(&confinement, None).map_err(broken("look for hidden files"))?;
+        let hidden = view::hidden(&confinement, None, &self.hard_links)
+            .map_err(broken("look for hidden files"))?;
         confinement.deny_read.extend(hidden.iter().map(text));
         confinement.allow_read.push(text(&self.setup.binary));
         let place = Place { temporary: text(&scratch.path), proxy_port };

@@ -25,6 +25,7 @@ use crate::helper::VERB;
 use crate::idle::{Idle, Key, Resting};
 use crate::limits::{ATTEST_MS_MAX, ATTEST_OUTPUT_BYTES_MAX, HELPER_END_MS_MAX, USER_FIRST, USERS};
 use crate::linux::cgroup::{Cgroup, Cgroups};
+use crate::protect::secrets::HardLinkCache;
 use crate::running::{End, First, Running, of_sandbox};
 use crate::scratch::Scratch;
 use crate::spec::{Program, Reply, Spec};
@@ -43,6 +44,7 @@ pub(crate) struct OnLinux {
     helper: Mutex<Helper>,
     level: Level,
     watches: Watches,
+    pub(crate) hard_links: HardLinkCache,
     groups: Option<&'static Cgroups>,
     calls: AtomicU64,
 }
@@ -129,6 +131,7 @@ impl OnLinux {
             helper,
             level,
             watches: Watches::new(&setup.quarantine),
+            hard_links: HardLinkCache::default(),
             groups,
             calls: AtomicU64::new(0),
         })
@@ -195,7 +198,7 @@ impl OnLinux {
         let known = watch.and_then(|watch| watch.secrets.as_deref());
         let found = Found {
             protected: watch.map(|watch| watch.protected.clone()).unwrap_or_default(),
-            hidden: view::hidden(job.confinement, known)
+            hidden: view::hidden(job.confinement, known, &self.hard_links)
                 .map_err(broken("look for hidden files"))?,
         };
         let scratch = self.scratch(job.confinement)?;

@@ -44,7 +44,8 @@ impl OnLinux {
         let found = Found {
             protected: watch::protected(&confinement)
                 .map_err(failed("look for protected files"))?,
-            hidden: view::hidden(&confinement, None).map_err(failed("look for hidden files"))?,
+            hidden: view::hidden(&confinement, None, &self.hard_links)
+                .map_err(failed("look for hidden files"))?,
         };
         let spec = self.spec(&confinement, program, (&found, None))?;
         let first = self.build(&spec, &ends, None)?;

@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 use agentry_protocol::confinement::{ANY_DEPTH, Confinement, Level, Reading, denies};
 
 use crate::limits::{COPY_BYTES_MAX, MASKS_MAX, PROXY_PORT};
-use crate::protect::secrets::{self, SecretName};
+use crate::protect::secrets::{self, HardLinkCache, SecretName};
 use crate::spec::{Bind, BindKind, Fence, View};
 
 /// The system's own programs and libraries.
@@ -115,6 +115,7 @@ fn expand_with(entries: &[String], real: &mut Real) -> Vec<PathBuf> {
 pub(crate) fn hidden(
     confinement: &Confinement,
     known: Option<&[PathBuf]>,
+    hard_links: &HardLinkCache,
 ) -> io::Result<Vec<PathBuf>> {
     let written: Vec<&Path> = confinement.allow_write.iter().map(Path::new).collect();
     let mut roots = SecretName::roots(&confinement.deny_read);
@@ -126,7 +127,7 @@ pub(crate) fn hidden(
     let mut paths = named_hidden(confinement, found);
     let mut seen = SecretName::roots(&confinement.deny_read);
     seen.extend(written.iter().map(|path| path.to_path_buf()));
-    paths.extend(secrets::other_names(&paths, &seen)?);
+    paths.extend(hard_links.other_names(&paths, &seen)?);
     paths.sort();
     paths.dedup();
     if paths.len() > MASKS_MAX {

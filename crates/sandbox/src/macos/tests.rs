@@ -38,7 +38,7 @@ fn machine(sandbox_exec: &str) -> (OnMacos, TempDir) {
     };
     let program = script("sandbox-exec", sandbox_exec);
     let watches = Watches::new(&setup.quarantine);
-    (OnMacos { setup, watches, program }, directory)
+    (OnMacos { setup, watches, hard_links: HardLinkCache::default(), program }, directory)
 }
 
 #[test]

@@ -2,16 +2,18 @@
 //!
 //! Must never: leave a file out because a look could not be finished.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use agentry_protocol::confinement::{ANY_DEPTH, denies};
 
 use super::dir::{self, Id, Kind, Listing};
 use super::place::Root;
 use super::walk::{self, WalkBounds};
-use crate::limits::HIDDEN_ENTRIES_MAX;
+use crate::limits::{HARD_LINKS_MS_MAX, HIDDEN_ENTRIES_MAX};
 
 /// A name that is hidden wherever it stands below a directory.
 #[derive(Clone, Debug)]
@@ -79,16 +81,56 @@ fn search(roots: &[PathBuf], secrets: &[SecretName], ids: HashSet<Id>) -> io::Re
     }
 }
 
-/// Finds the other names of hidden files that have several.
-pub(crate) fn other_names(hidden: &[PathBuf], roots: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
-    let mut ids = HashSet::new();
-    for path in hidden {
-        let is_inside = roots.iter().any(|root| path.starts_with(root));
-        shared_files(path, is_inside, &mut ids)?;
+/// The files with several names in hidden directories that no call can write, remembered for a few seconds.
+///
+/// A call cannot link what is hidden from it, so only a person can add such a name. A look at each call would visit
+/// the whole profile of a browser each time.
+#[derive(Debug, Default)]
+pub(crate) struct HardLinkCache {
+    looks: Mutex<BTreeMap<PathBuf, HardLinkLook>>,
+}
+
+#[derive(Debug)]
+struct HardLinkLook {
+    at: Instant,
+    ids: Arc<HashSet<Id>>,
+}
+
+impl HardLinkCache {
+    /// Returns the files below a path that have more than one name, as they were a few seconds before `now` or later.
+    fn below(&self, path: &Path, now: Instant) -> io::Result<Arc<HashSet<Id>>> {
+        let mut looks = self.looks.lock().unwrap_or_else(PoisonError::into_inner);
+        let age_max = Duration::from_millis(HARD_LINKS_MS_MAX);
+        looks.retain(|_, look| now.saturating_duration_since(look.at) < age_max);
+        if let Some(look) = looks.get(path) {
+            return Ok(look.ids.clone());
+        }
+        let mut ids = HashSet::new();
+        shared_files(path, false, &mut ids)?;
+        let ids = Arc::new(ids);
+        looks.insert(path.to_owned(), HardLinkLook { at: now, ids: ids.clone() });
+        Ok(ids)
     }
-    let mut names = names_of(roots, ids)?;
-    names.retain(|path| !hidden.iter().any(|one| path.starts_with(one)));
-    Ok(names)
+
+    /// Finds the other names of hidden files that have several.
+    pub(crate) fn other_names(
+        &self,
+        hidden: &[PathBuf],
+        roots: &[PathBuf],
+    ) -> io::Result<Vec<PathBuf>> {
+        let mut ids = HashSet::new();
+        let now = Instant::now();
+        for path in hidden {
+            if roots.iter().any(|root| path.starts_with(root)) {
+                shared_files(path, true, &mut ids)?;
+            } else {
+                ids.extend(self.below(path, now)?.iter());
+            }
+        }
+        let mut names = names_of(roots, ids)?;
+        names.retain(|path| !hidden.iter().any(|one| path.starts_with(one)));
+        Ok(names)
+    }
 }
 
 /// The files at a path that have more than one name. Of a directory outside of what can be seen only the first entries
@@ -119,4 +161,47 @@ fn shared_files(path: &Path, is_inside: bool, ids: &mut HashSet<Id>) -> io::Resu
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_hard_link_to_a_hidden_file_elsewhere_is_found_within_seconds() {
+        let directory = tempfile::tempdir().expect("there is room");
+        let (home, work) = (directory.path().join("home"), directory.path().join("work"));
+        for path in [&home, &work] {
+            fs::create_dir(path).expect("it is new");
+        }
+        fs::write(home.join("key"), "secret").expect("it is written");
+        let cache = HardLinkCache::default();
+        let first = Instant::now();
+        assert!(cache.below(&home, first).expect("it is read").is_empty());
+        fs::hard_link(home.join("key"), work.join("copy")).expect("it is linked");
+        // A look that is not repeated is what makes calls fast.
+        assert!(cache.below(&home, first).expect("it is read").is_empty());
+        let later = first + Duration::from_millis(HARD_LINKS_MS_MAX);
+        assert_eq!(cache.below(&home, later).expect("it is read").len(), 1);
+        let names = cache.other_names(&[home], std::slice::from_ref(&work)).expect("it is read");
+        assert_eq!(names, [work.join("copy")]);
+    }
+
+    #[test]
+    fn a_hard_link_to_a_hidden_file_of_the_workspace_is_found_at_once() {
+        let directory = tempfile::tempdir().expect("there is room");
+        let work = directory.path().to_owned();
+        let (hidden, copy) = (work.join(".env"), work.join("copy"));
+        fs::write(&hidden, "secret").expect("it is written");
+        let cache = HardLinkCache::default();
+        let names = || {
+            let hidden = std::slice::from_ref(&hidden);
+            cache.other_names(hidden, std::slice::from_ref(&work)).expect("it is read")
+        };
+        assert_eq!(names(), Vec::<PathBuf>::new());
+        fs::hard_link(&hidden, &copy).expect("it is linked");
+        assert_eq!(names(), [copy.clone()]);
+    }
 }
