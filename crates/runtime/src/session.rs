@@ -149,7 +149,7 @@ impl Session<'_> {
     fn since_allowed(&self, call: &ToolCall, found: &CallFacts) -> Result<Vec<Change>, Error> {
         let Some(session) = &self.workers.about.session else { return Ok(Vec::new()) };
         let digest = turn::digest(call);
-        let rows = self.ledger.approvals_allowed(session)?;
+        let rows = self.ledger.approvals_standing(session)?;
         let same = rows.iter().filter(|row| {
             row.approval.digest == digest && row.answer.as_ref().is_some_and(is_lasting)
         });

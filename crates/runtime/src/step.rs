@@ -322,7 +322,7 @@ impl Runner<'_> {
 
     /// What people allowed for the whole session.
     fn standing(&self, session: &SessionId) -> Result<BTreeMap<String, ApprovalId>, Error> {
-        let rows = self.host.ledger.approvals_allowed(session)?;
+        let rows = self.host.ledger.approvals_standing(session)?;
         let lasting = rows.into_iter().filter(|row| row.answer.as_ref().is_some_and(is_lasting));
         let key = |approval: &Approval| standing_key(&approval.digest, &approval.facts.bound);
         Ok(lasting.map(|row| (key(&row.approval), row.approval.id)).collect())

@@ -21,7 +21,7 @@ use crate::view;
 
 /// Raised with every migration and every change of a view. An older program stops when it sees a
 /// higher one; a newer one folds the views again when it sees a lower one.
-pub(crate) const LAYOUT_VERSION: u64 = 10;
+pub(crate) const LAYOUT_VERSION: u64 = 11;
 
 const MIGRATIONS: [(&str, &str); 3] = [
     ("V1__ledger", include_str!("migrations/V1__ledger.sql")),

@@ -128,9 +128,9 @@ impl Ledger {
         self.approvals_by(|sql| FoundApproval::waiting_of(sql, run))
     }
 
-    /// The questions of a session that were answered with yes, the oldest first.
-    pub fn approvals_allowed(&self, session: &SessionId) -> Result<Vec<ApprovalRow>, Error> {
-        self.approvals_by(|sql| FoundApproval::allowed_in(sql, session))
+    /// Returns the approvals that hold for the rest of a session, the oldest first.
+    pub fn approvals_standing(&self, session: &SessionId) -> Result<Vec<ApprovalRow>, Error> {
+        self.approvals_by(|sql| FoundApproval::standing_in(sql, session))
     }
 
     /// The requests for permission, the oldest first: all, or those that wait.

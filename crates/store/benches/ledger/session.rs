@@ -91,7 +91,7 @@ fn open_session(ledger: &Ledger) -> Result<(), Error> {
     let head = ledger.session(&found.id)?.and_then(|row| row.head);
     let head = head.map(|head| ledger.turn(&head)).transpose()?.flatten();
     assert!(head.is_some_and(|head| head.hash.is_some()), "the session has a head");
-    assert!(ledger.approvals_allowed(&found.id)?.is_empty(), "nothing was asked");
+    assert!(ledger.approvals_standing(&found.id)?.is_empty(), "nothing was asked");
     Ok(())
 }
 

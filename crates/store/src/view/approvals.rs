@@ -112,11 +112,14 @@ impl Found {
         .collect()
     }
 
-    /// Those of a session that were answered with yes, the oldest first.
-    pub(crate) fn allowed_in(sql: &Connection, session: &SessionId) -> rusqlite::Result<Vec<Self>> {
+    /// Those that were answered with yes for the rest of their session, the oldest first.
+    pub(crate) fn standing_in(
+        sql: &Connection,
+        session: &SessionId,
+    ) -> rusqlite::Result<Vec<Self>> {
         sql.prepare_cached(
             "SELECT asked_seq, answered_seq, status FROM approvals
-             WHERE session = ?1 AND status = 'yes' ORDER BY asked_seq",
+             WHERE session = ?1 AND status = 'yes' AND reach = 'session' ORDER BY asked_seq",
         )?
         .query_map([session.as_str()], Self::read)?
         .collect()
@@ -263,12 +266,19 @@ pub(super) fn answered(
     };
     let run = sql
         .prepare_cached(
-            "UPDATE approvals SET status = ?2, answered_seq = ?3, answered = ?4
+            "UPDATE approvals SET status = ?2, answered_seq = ?3, answered = ?4, reach = ?5
              WHERE id = ?1 AND status = 'waiting' RETURNING run",
         )?
-        .query_row(params![approval.as_str(), status.as_str(), entry.seq, entry.time], |row| {
-            row.get::<_, Option<String>>(0)
-        })
+        .query_row(
+            params![
+                approval.as_str(),
+                status.as_str(),
+                entry.seq,
+                entry.time,
+                answer.reach.as_str()
+            ],
+            |row| row.get::<_, Option<String>>(0),
+        )
         .optional()?;
     match run.flatten() {
         Some(run) => runs::settle(sql, &run),

@@ -86,12 +86,13 @@ CREATE TABLE approvals (
     expires INTEGER,
     answered INTEGER,
     asked_seq INTEGER NOT NULL,
-    answered_seq INTEGER
+    answered_seq INTEGER,
+    reach TEXT
 ) WITHOUT ROWID;
 CREATE INDEX approvals_by_age ON approvals (asked_seq);
 CREATE INDEX approvals_waiting ON approvals (asked_seq) WHERE status = 'waiting';
 CREATE INDEX approvals_waiting_of_run ON approvals (run) WHERE status = 'waiting';
-CREATE INDEX approvals_allowed_in ON approvals (session, asked_seq) WHERE status = 'yes';
+CREATE INDEX approvals_standing_in ON approvals (session, asked_seq) WHERE status = 'yes' AND reach = 'session';
 CREATE INDEX approvals_of_requester ON approvals (requester, status, asked) WHERE requester IS NOT NULL;
 CREATE INDEX approvals_denied ON approvals (requester, answered) WHERE requester IS NOT NULL AND status = 'no';
 CREATE INDEX approvals_requests ON approvals (asked_seq) WHERE kind = 'permission';

@@ -33,7 +33,7 @@ fn check_future(change: &str, expected: (&str, u64, u64)) {
 
 #[test]
 fn a_newer_layout_is_refused() {
-    check_future("PRAGMA user_version = 11", ("layout", 11, 10));
+    check_future("PRAGMA user_version = 12", ("layout", 12, 11));
 }
 
 #[test]
@@ -60,9 +60,9 @@ fn nothing_is_appended_after_what_a_newer_program_wrote_meanwhile() {
         Err(Error::FromTheFuture { what: found, .. }) => assert_eq!(found, what),
         other => panic!("{other:?}"),
     };
-    sql.execute_batch("PRAGMA user_version = 11").unwrap();
+    sql.execute_batch("PRAGMA user_version = 12").unwrap();
     refused("layout");
-    sql.execute_batch("PRAGMA user_version = 10").unwrap();
+    sql.execute_batch("PRAGMA user_version = 11").unwrap();
     scene.add(&about(1), prompt("fine"));
     sql.execute_batch(&NEWER_ENTRY.replace("SELECT 5", "SELECT 6")).unwrap();
     refused("event");

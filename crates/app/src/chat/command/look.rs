@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 
 use agentry_kernel::prompt::{Material, assemble};
 use agentry_kernel::tokens;
-use agentry_protocol::approval::Reach;
 use agentry_protocol::event::Event;
 use agentry_protocol::message::{Message, Usage};
 use ratatui::style::Style;
@@ -205,12 +204,10 @@ impl Chat<'_> {
         rows.push(Row::default());
         rows.push(row("Answers that hold for this session", BOLD));
         let session = self.talk.row().ok().flatten().map(|row| row.id);
-        let answers = session.map(|id| self.talk.ledger().approvals_allowed(&id));
+        let answers = session.map(|id| self.talk.ledger().approvals_standing(&id));
         let answers = answers.and_then(Result::ok).unwrap_or_default();
-        let standing = answers
+        let mut standing: Vec<Row> = answers
             .iter()
-            .filter(|one| one.answer.as_ref().is_some_and(|answer| answer.reach == Reach::Session));
-        let mut standing: Vec<Row> = standing
             .map(|one| {
                 let call = &one.approval.call;
                 row(format!("  {} {}", call.tool, call::subject(call)), Style::new())
