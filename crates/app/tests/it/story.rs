@@ -19,9 +19,13 @@ use tempfile::TempDir;
 /// Longer than any command may take on a machine under load; a command that hangs ends here.
 const COMMAND_TIME_MAX: Duration = Duration::from_secs(120);
 
+/// The number of a user without rights, under which a story of root can run its commands.
+const ORDINARY: &str = "65534";
+
 pub(crate) struct Story {
     root: TempDir,
     environment: Vec<(String, String)>,
+    is_ordinary: bool,
 }
 
 /// What a command did.
@@ -37,9 +41,45 @@ impl Story {
         let root = TempDir::new().expect("a temporary directory can be made");
         fs::create_dir_all(root.path().join("home")).expect("the home can be made");
         fs::create_dir_all(root.path().join("work")).expect("the work directory can be made");
-        let story = Self { root, environment: Vec::new() };
+        let story = Self { root, environment: Vec::new(), is_ordinary: false };
         story.write(fixture);
         story
+    }
+
+    /// A story for each kind of user that this machine can play: the one that runs the tests, and if that is root, an
+    /// ordinary one too.
+    pub(crate) fn for_each_user(fixture: &str, act: impl Fn(Self)) {
+        act(Self::new(fixture));
+        if rustix::process::geteuid().is_root() {
+            let mut story = Self::new(fixture);
+            story.is_ordinary = true;
+            story.copy_binary();
+            act(story);
+        }
+    }
+
+    /// Copies the binary to where an ordinary user can see it. A program does this, because a process that another
+    /// test starts meanwhile would hold the new file open for writing, and it could not be run.
+    fn copy_binary(&self) {
+        let mut copy = Command::new("cp");
+        copy.arg(env!("CARGO_BIN_EXE_agentry")).arg(self.root.path().join("agentry"));
+        assert!(copy.status().expect("cp runs").success());
+    }
+
+    /// Starts the command line of the binary: as we are, or as the ordinary user, who then owns all files.
+    fn binary(&self) -> Command {
+        if !self.is_ordinary {
+            return Command::new(env!("CARGO_BIN_EXE_agentry"));
+        }
+        let owner = format!("{ORDINARY}:{ORDINARY}");
+        let mut chown = Command::new("chown");
+        // A file that vanishes meanwhile is no failure.
+        chown.args(["-RhPf", &owner]).arg(self.root.path());
+        chown.status().expect("chown runs");
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid", ORDINARY, "--regid", ORDINARY, "--clear-groups", "--"]);
+        command.arg(self.root.path().join("agentry"));
+        command
     }
 
     /// With a variable in the environment of all commands.
@@ -133,7 +173,7 @@ impl Story {
     }
 
     fn command(&self, directory: &str, words: &[String]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_agentry"));
+        let mut command = self.binary();
         command
             .args(words)
             .current_dir(self.path(directory))

@@ -16,7 +16,11 @@ const PLANT: &str = "d=$(/usr/bin/python3 -m site --user-site); mkdir -p $d; \
 
 /// A user whose commands get a secret in the variable `GH`.
 fn story_with_secret(more: &str) -> Story {
-    let story = Story::new("").with("TOK", TOKEN);
+    with_secret(Story::new(""), more)
+}
+
+fn with_secret(story: Story, more: &str) -> Story {
+    let story = story.with("TOK", TOKEN);
     let settings =
         format!("{more}[secrets.github]\nfor = [\"tool:bash\"]\nas = \"GH\"\nenv = \"TOK\"\n");
     fs::create_dir_all(story.home(".config/agentry")).expect("it can be made");
@@ -38,16 +42,21 @@ fn sends(story: &Story, how: &str, command: &str) {
 
 #[test]
 fn code_that_another_project_left_in_its_home_does_not_run_beside_a_secret() {
-    let story = story_with_secret("");
-    for directory in ["evil", "mine"] {
-        named_project(&story, directory, "coder", ALLOW_ALL);
-    }
-    runs(&story, "evil", PLANT);
-    assert_eq!(story.read("evil/planted"), "usercustomize.py\n");
-    runs(&story, "mine", "/usr/bin/python3 -c 1; ls -A ~ > seen");
-    assert_eq!(story.read("mine/seen"), "");
-    runs(&story, "evil", "cat ~/l > loot; ls -A ~ > seen");
-    assert_eq!((story.read("evil/loot"), story.read("evil/seen")), (String::new(), String::new()));
+    Story::for_each_user("", |story| {
+        let story = with_secret(story, "");
+        for directory in ["evil", "mine"] {
+            named_project(&story, directory, "coder", ALLOW_ALL);
+        }
+        runs(&story, "evil", PLANT);
+        assert_eq!(story.read("evil/planted"), "usercustomize.py\n");
+        runs(&story, "mine", "/usr/bin/python3 -c 1; ls -A ~ > seen");
+        assert_eq!(story.read("mine/seen"), "");
+        runs(&story, "evil", "cat ~/l > loot; ls -A ~ > seen");
+        assert_eq!(
+            (story.read("evil/loot"), story.read("evil/seen")),
+            (String::new(), String::new())
+        );
+    });
 }
 
 #[test]
@@ -81,15 +90,18 @@ policies:
 #[test]
 fn a_friend_does_not_read_the_secret_of_the_owner_through_a_home() {
     for settings in ["", "[sandbox.home]\npersist = \"project\"\n"] {
-        let story = story_with_secret(settings);
-        with_friend(&story);
-        sends(&story, "--channel telegram --from 42 --id m1", PLANT);
-        assert_eq!(story.read("planted"), "usercustomize.py\n");
-        let look = "/usr/bin/python3 -c 1; test -n \"$GH\" && echo secret > seen; ls -A ~ >> seen";
-        sends(&story, "--id o1", look);
-        assert_eq!(story.read("seen"), "secret\n");
-        sends(&story, "--channel telegram --from 42 --id m2", "cat ~/l > loot; true");
-        assert_eq!(story.read("loot"), "");
+        Story::for_each_user("", |story| {
+            let story = with_secret(story, settings);
+            with_friend(&story);
+            sends(&story, "--channel telegram --from 42 --id m1", PLANT);
+            assert_eq!(story.read("planted"), "usercustomize.py\n");
+            let look =
+                "/usr/bin/python3 -c 1; test -n \"$GH\" && echo secret > seen; ls -A ~ >> seen";
+            sends(&story, "--id o1", look);
+            assert_eq!(story.read("seen"), "secret\n");
+            sends(&story, "--channel telegram --from 42 --id m2", "cat ~/l > loot; true");
+            assert_eq!(story.read("loot"), "");
+        });
     }
 }
 
