@@ -645,3 +645,50 @@ fn a_redirection_is_judged_by_its_exact_target() {
         &["cat < a > /dev/stdout"],
     );
 }
+
+#[test]
+fn lists_and_objects_are_compared_as_a_whole() {
+    for (wanted, value, expected) in [
+        (json!([1, 2]), json!([1, 2.0]), true),
+        (json!([1, 2]), json!([1, 3]), false),
+        (json!([1, 2]), json!([1]), false),
+        (json!({"a": 1, "b": 2}), json!({"b": 2, "a": 1}), true),
+        (json!({"a": 1, "b": 2}), json!({"a": 1, "b": 3}), false),
+        (json!({"a": 1}), json!({"a": 1, "b": 2}), false),
+        (json!({"a": 1}), json!({"b": 1}), false),
+    ] {
+        check(json!({"equals": wanted}), value, expected);
+    }
+}
+
+#[test]
+fn a_rule_is_for_one_text_if_one_of_all_its_conditions_is() {
+    let both = json!({"allOf": [{"equals": "git log; ls"}, {"startsWith": "git"}]});
+    assert_eq!(by_matcher(both, "git log; ls"), Verdict::Allow);
+    let either = json!({"anyOf": [{"equals": "git log; rm x"}, {"startsWith": "git"}]});
+    assert_eq!(by_matcher(either, "git log; ls"), Verdict::Ask);
+}
+
+#[test]
+fn a_rule_that_names_a_variable_speaks_for_it() {
+    let start = |text: &str| json!({"startsWith": text});
+    assert_eq!(by_matcher(start("ls"), "LD_PRELOAD=./x ls"), Verdict::Ask);
+    let named = json!({"anyOf": [start("LD_PRELOAD=./x"), start("LD")]});
+    assert_eq!(by_matcher(named, "LD_PRELOAD=./x"), Verdict::Allow);
+    assert_eq!(by_matcher(start("LD"), "LD_PRELOAD=./x"), Verdict::Ask);
+    // A command line that only sets a variable runs nothing that could be hidden.
+    assert_eq!(by_matcher(start("A="), "A=1"), Verdict::Allow);
+}
+
+#[test]
+fn a_word_is_named_only_where_it_stands_by_itself() {
+    let piece = json!({"contains": "rebase --exec-path"});
+    let command = "git rebase --exec=./x 'rebase --exec-path'";
+    assert_eq!(by_matcher(piece, command), Verdict::Ask);
+}
+
+#[test]
+fn a_rule_that_ends_before_a_word_says_nothing_about_where_the_word_leads() {
+    check_cover(json!({"startsWith": "cat "}), &["cat ../x", "cat a/b"], &[]);
+    check_cover(json!({"startsWith": "cat docs/"}), &["cat docs/x"], &["cat docs/../x"]);
+}

@@ -10,11 +10,12 @@ use agentry_agentfile::skill::SkillLevel;
 use agentry_agentfile::source::Origin;
 use agentry_agentfile::tool_access;
 use agentry_kernel::approval::try_examples;
-use agentry_kernel::authority::{Authority, of_agent};
+use agentry_kernel::authority::{Authority, misfits, of_agent};
 use agentry_protocol::call::{Repeat, ToolCall, ToolSpec};
-use agentry_protocol::confinement::Confinement;
+use agentry_protocol::confinement::{Confinement, Level};
+use agentry_protocol::facts::{CallFacts, ResolvedPath};
 use agentry_protocol::tool::{Category, Risk, ToolName};
-use agentry_protocol::verdict::{Finding, Verdict};
+use agentry_protocol::verdict::{Finding, Stage, Verdict};
 use agentry_protocol::{CallId, SkillId};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -565,4 +566,103 @@ proptest! {
         prop_assert!(denials <= 1);
         prop_assert!(ruling.deciding().is_some());
     }
+}
+
+#[test]
+fn with_the_sandbox_off_a_person_is_asked_about_each_call() {
+    let mut authority = authority(BUILDER);
+    assert!(!told(&authority.rule(&bash("git status"), &[]).findings).contains("sandbox is off"));
+    authority.confinement.level = Level::Off;
+    assert!(authority.is_unconfined());
+    for call in [bash("git status"), call("read_file", json!({"path": "a"}))] {
+        let ruling = authority.rule(&call, &[]);
+        assert!(ruling.verdict >= Verdict::Ask, "{ruling:?}");
+        let is_off = |one: &Finding| one.stage == Stage::Sandbox && one.verdict == Verdict::Ask;
+        assert!(ruling.findings.iter().any(is_off), "{ruling:?}");
+    }
+}
+
+const WRITER: &str = "
+--- .agentry/agents/writer/AGENT.md
+---
+name: Writer
+tools: [Read, Write, WebFetch, Glob]
+tool_approvals:
+  rules:
+    - { tool: Write, allow: true, when: { path: { startsWith: docs/ } } }
+---
+Write.
+";
+
+#[test]
+fn a_ruling_is_about_the_place_that_the_host_found() {
+    let authority = authority(WRITER);
+    let write = call("write_file", json!({"path": "docs/a"}));
+    let at = |path: &str| {
+        let place = ResolvedPath::Inside { path: path.to_owned(), folds_case: false };
+        CallFacts { paths: [("path".to_owned(), place)].into(), ..CallFacts::default() }
+    };
+    assert_eq!(authority.rule_at(&write, &at("docs/a"), &[]).verdict, Verdict::Allow);
+    assert_eq!(authority.rule_at(&write, &at("src/a"), &[]).verdict, Verdict::Ask);
+    // A link into a repository is dangerous, although nothing of the text says so.
+    assert!(authority.danger_at(&write, &at("docs/a")).is_none());
+    assert!(authority.danger_at(&write, &at(".git/config")).is_some());
+    assert!(authority.danger(&write).is_none());
+    assert!(authority.danger(&call("write_file", json!({"path": ".git/config"}))).is_some());
+}
+
+#[test]
+fn a_tool_that_the_host_does_not_run_is_refused_with_that_reason() {
+    let authority = authority(WRITER);
+    for (tool, line) in [
+        ("web_fetch", "scope: deny: the agent does not get `web_fetch`: this host does not run it"),
+        ("glob", "scope: deny: the agent does not get `glob`: this host does not run it"),
+    ] {
+        let call = call(tool, json!({}));
+        let told = told(&authority.chain(&call, &[]));
+        assert!(told.contains(line) || told.starts_with("registered: deny"), "{told}");
+        let left_out =
+            authority.left_out.iter().any(|one| ToolName::canonical(&one.name) == call.tool);
+        assert!(left_out, "{tool}");
+    }
+    let left_out = |name: &str| authority.left_out.iter().any(|one| one.name == name);
+    assert!(!left_out("read_file") && !left_out("write_file"));
+}
+
+#[test]
+fn arguments_that_are_not_one_object_are_refused_with_the_reason() {
+    let authority = authority(BUILDER);
+    for (input, why) in [(json!("{\"path\": "), "EOF"), (json!("7"), "they are no object")] {
+        let told = told(&authority.rule(&call("read_file", input), &[]).findings);
+        assert!(told.contains("input: deny") && told.contains(why), "{told}");
+    }
+}
+
+#[test]
+fn arguments_are_held_against_the_schema_that_holds_now() {
+    let mut authority = authority(BUILDER);
+    let read = call("read_file", json!({"path": "a"}));
+    let input = |authority: &Authority| {
+        let findings = authority.rule(&read, &[]).findings;
+        findings.iter().find(|one| one.stage == Stage::Input).map(|one| one.verdict)
+    };
+    assert_ne!(input(&authority), Some(Verdict::Deny));
+    for (kind, denied) in [("integer", true), ("string", false), ("integer", true)] {
+        let spec = authority.tools.iter_mut().find(|spec| spec.name.as_str() == "read_file");
+        spec.expect("it is offered").parameters["properties"]["path"] = json!({"type": kind});
+        assert_eq!(input(&authority) == Some(Verdict::Deny), denied, "{kind}");
+    }
+    let before = authority.clone();
+    input(&authority);
+    assert_eq!(before, authority, "what is compiled makes no difference");
+}
+
+#[test]
+fn a_value_is_held_against_a_schema_with_its_place() {
+    let schema = json!({"type": "object", "properties": {"a": {"type": "integer"}}});
+    assert_eq!(misfits(&schema, &json!({"a": 1}), "the answer"), Vec::<String>::new());
+    let [defect] = &misfits(&schema, &json!({"a": "x"}), "the answer")[..] else { panic!() };
+    assert!(defect.starts_with("/a: "), "{defect}");
+    let [defect] = &misfits(&schema, &json!(1), "the answer")[..] else { panic!() };
+    assert!(defect.starts_with("the answer: "), "{defect}");
 }

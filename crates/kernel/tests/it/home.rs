@@ -83,6 +83,14 @@ fn person(kind: PrincipalKind, entity: Option<&str>) -> Principal {
     Principal { entity_id: entity.map(str::to_owned), ..Principal::of(kind) }
 }
 
+/// Returns whether two senders with this principal are the same sender; said apart from the code that decides it.
+fn names_one_sender(principal: &Principal) -> bool {
+    let has_name = [&principal.entity_id, &principal.source, &principal.agent_id]
+        .iter()
+        .any(|id| id.is_some());
+    has_name || [PrincipalKind::Owner, PrincipalKind::System].contains(&principal.kind)
+}
+
 fn senders() -> impl Strategy<Value = Option<Bounds>> {
     let people = vec![
         person(PrincipalKind::Owner, None),
@@ -92,6 +100,8 @@ fn senders() -> impl Strategy<Value = Option<Bounds>> {
         person(PrincipalKind::Unknown, None),
         Principal { source: Some("github".to_owned()), ..Principal::of(PrincipalKind::Webhook) },
         Principal::of(PrincipalKind::Webhook),
+        Principal { agent_id: Some("scout".to_owned()), ..Principal::of(PrincipalKind::Agent) },
+        Principal::of(PrincipalKind::Agent),
         Principal::of(PrincipalKind::System),
     ];
     let credentials = vec![
@@ -151,8 +161,8 @@ proptest! {
             let Some(home) = confinement.home else { continue };
             prop_assert!(run.operator == PERSISTS, "only the operator keeps a home");
             prop_assert!(!run.request.contains("none"), "whoever wants less gets less");
-            let kind = run.sender.as_ref().map(|bounds| bounds.principal.kind);
-            prop_assert!(kind != Some(PrincipalKind::Unknown), "strangers share a home");
+            let principal = run.sender.as_ref().map(|bounds| &bounds.principal);
+            prop_assert!(principal.is_none_or(names_one_sender), "strangers share a home");
             let below = home.strip_prefix(&format!("{STATE}/persistent-homes/"));
             prop_assert!(below.is_some_and(|name| name.len() == 64 && !name.contains('/')));
             let known = homes.entry(home).or_insert_with(|| authority.clone());
@@ -184,6 +194,35 @@ fn one_authority_keeps_its_home_from_run_to_run() {
     assert!(run.confinement().home.is_some());
     let nothing_said = Run { operator: "", ..run };
     assert_eq!(nothing_said.confinement().home, None);
+}
+
+#[test]
+fn the_owner_and_every_sender_with_an_id_may_keep_a_home() {
+    let named = |kind, change: fn(&mut Principal)| {
+        let mut principal = Principal::of(kind);
+        change(&mut principal);
+        Some(principal)
+    };
+    let keeps = [
+        None,
+        named(PrincipalKind::Owner, |_| {}),
+        named(PrincipalKind::Known, |one| one.entity_id = Some("casey".to_owned())),
+        named(PrincipalKind::Webhook, |one| one.source = Some("github".to_owned())),
+        named(PrincipalKind::Agent, |one| one.agent_id = Some("scout".to_owned())),
+    ];
+    for principal in keeps {
+        let sender = principal.map(|one| bounds(one, Credentials::Named(Vec::new()), &["bash"]));
+        let run = Run {
+            project: "/ws/mine",
+            workspace: "/ws/mine",
+            agent: "coder",
+            sender,
+            credentials: Vec::new(),
+            operator: PERSISTS,
+            request: "",
+        };
+        assert!(run.confinement().home.is_some(), "{run:?}");
+    }
 }
 
 #[test]

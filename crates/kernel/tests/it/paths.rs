@@ -143,3 +143,115 @@ fn a_search_from_above_comes_to_what_a_rule_asks_about() {
         Verdict::Allow
     );
 }
+
+#[test]
+fn a_search_is_allowed_only_where_the_rule_allows_it() {
+    let allow = |matcher: Value| {
+        rules(json!([{"subject": "grep", "allow": true, "when": {"path": matcher}}]))
+    };
+    let docs = allow(json!({"startsWith": "docs/"}));
+    assert_eq!(judge(&docs, "grep", &json!({"path": "src"}), None), Verdict::Ask);
+    // A file is no directory, whatever the rule calls it.
+    assert_eq!(write(&self::allow(json!({"equals": "docs/"})), "docs", None), Verdict::Ask);
+    assert_eq!(
+        judge(&allow(json!({"equals": "docs/"})), "grep", &json!({"path": "docs"}), None),
+        Verdict::Allow
+    );
+}
+
+#[test]
+fn a_search_from_above_comes_to_what_any_kind_of_condition_names() {
+    let judged = |matcher: &Value, path: &str| {
+        let list = rules(json!([
+            {"subject": "grep", "allow": false, "when": {"path": matcher}},
+            {"subject": "grep", "allow": true},
+        ]));
+        judge(&list, "grep", &json!({"pattern": "x", "path": path}), None)
+    };
+    let secret = json!({"startsWith": "src/secret/"});
+    for (matcher, path, expected) in [
+        (secret.clone(), "src/se", Verdict::Allow),
+        (json!({"equals": "src/secret/key"}), "src", Verdict::Ask),
+        (json!({"equals": "src/secret/key"}), "docs", Verdict::Allow),
+        (json!({"equals": 7}), "src", Verdict::Allow),
+        (json!({"in": ["docs/a", "src/secret/key"]}), "src", Verdict::Ask),
+        (json!({"in": ["docs/a", "src/secret/key"]}), "lib", Verdict::Allow),
+        (json!({"anyOf": [{"equals": "docs/a"}, secret]}), "src", Verdict::Ask),
+        (json!({"allOf": [{"equals": "docs/a"}, secret]}), "src", Verdict::Allow),
+        (json!({"contains": "secret"}), ".", Verdict::Ask),
+        (json!({"contains": "secret"}), "src", Verdict::Allow),
+        // A directory may be named with a slash behind it, and the workspace in three ways.
+        (json!({"equals": "src/"}), "src", Verdict::Ask),
+        (json!({"equals": "./"}), ".", Verdict::Ask),
+        (json!({"equals": WORKSPACE}), "./", Verdict::Ask),
+    ] {
+        assert_eq!(judged(&matcher, path), expected, "{matcher} {path}");
+    }
+}
+
+#[test]
+fn a_condition_on_another_argument_does_not_look_at_the_path() {
+    let list =
+        json!([{"subject": "write_file", "allow": true, "when": {"content": {"equals": ""}}}]);
+    assert_eq!(write(&list, "anything", None), Verdict::Allow);
+    let list =
+        json!([{"subject": "write_file", "allow": true, "when": {"content": {"equals": "a"}}}]);
+    assert_eq!(write(&list, "a", None), Verdict::Ask);
+}
+
+#[test]
+fn without_a_workspace_no_absolute_path_is_inside() {
+    let of = |tool: &str, args: &Value, workspace: &str| {
+        JudgedPath::of(tool, args, &CallFacts::default(), workspace)
+    };
+    let place = |path: &str, workspace: &str| {
+        let path = of("write_file", &json!({"path": path}), workspace).expect("it has a path");
+        path.inside().map(str::to_owned)
+    };
+    assert_eq!(place("/etc/passwd", ""), None);
+    assert_eq!(place("/people/me/work2/a", WORKSPACE), None);
+    assert_eq!(place("/people/me/work", WORKSPACE).as_deref(), Some("."));
+    assert_eq!(place("a/./b", "").as_deref(), Some("a/b"));
+    // A file tool without its path has none; a search without one works on the workspace.
+    assert_eq!(of("write_file", &json!({}), WORKSPACE), None);
+    assert_eq!(
+        of("grep", &json!({}), WORKSPACE)
+            .and_then(|one| one.inside().map(str::to_owned))
+            .as_deref(),
+        Some(".")
+    );
+    // The slash of a rule is not the workspace's.
+    let list = rules(allow(json!({"startsWith": "/docs/"})));
+    let args = json!({"path": "docs/a", "content": ""});
+    let path = of("write_file", &args, "");
+    let opinion = decide_at(&Patterns::default(), &list, ("write_file", &args), path.as_ref());
+    assert_eq!(opinion.verdict, Verdict::Ask);
+}
+
+#[test]
+fn a_person_is_told_where_a_path_leads_that_is_written_otherwise() {
+    let note = |path: &str| {
+        let args = json!({"path": path});
+        JudgedPath::of("read_file", &args, &CallFacts::default(), WORKSPACE)
+            .and_then(|one| one.note())
+    };
+    assert_eq!(note("a/b"), None);
+    assert_eq!(note("a/../b").as_deref(), Some("the path is `b`"));
+    assert!(note("/etc/passwd").is_some_and(|note| note.contains("is not clear")));
+}
+
+#[test]
+fn a_rule_that_asks_applies_to_a_hidden_command_only_where_its_other_conditions_hold() {
+    let list = rules(json!([
+        {"subject": "bash", "allow": false, "when": {"command": {"startsWith": "rm"}, "cwd": {"equals": "src"}, "why": {"equals": "x"}}},
+        {"subject": "bash", "allow": true},
+    ]));
+    for (args, expected) in [
+        (json!({"command": "$X", "cwd": "src", "why": "x"}), Verdict::Ask),
+        (json!({"command": "$X", "cwd": "lib", "why": "x"}), Verdict::Allow),
+        (json!({"command": "$X", "cwd": "src", "why": "y"}), Verdict::Allow),
+        (json!({"command": "$X", "cwd": "src"}), Verdict::Allow),
+    ] {
+        assert_eq!(judge(&list, "bash", &args, None), expected, "{args}");
+    }
+}

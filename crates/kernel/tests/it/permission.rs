@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agentry_kernel::authority::allows_credential;
+use agentry_kernel::authority::{allows_credential, is_unbounded};
 use agentry_kernel::moves::Move;
 use agentry_kernel::request::{self, LIMITS, NoRoom, WrongAnswer, check_answer, room_for_one};
 use agentry_kernel::turn::Turn;
@@ -552,4 +552,80 @@ fn a_request_may_be_answered_with_changed_arguments() {
     talk.reply(&["touch x"]);
     talk.answer(edited(json!({"command": "echo hi"})), NOW);
     assert!(matches!(talk.ran(), Some(("echo hi", Permit::Approval { .. }))));
+}
+
+#[test]
+fn a_credential_is_open_if_one_of_the_named_ones_is_it() {
+    let traced = |name: &str| Traced { name: name.into(), from: Giver::Default };
+    let named = Credentials::Named(vec![traced("github"), traced("mail")]);
+    assert!(allows_credential(&named, "mail") && allows_credential(&named, "github"));
+    assert!(!allows_credential(&named, "bank"));
+    assert!(!allows_credential(&Credentials::Named(Vec::new()), "mail"));
+}
+
+#[test]
+fn work_without_questions_is_open_only_to_whom_nothing_is_withheld() {
+    let all = || vec![list("owner", &["web_search", "*"])];
+    let open = ToolBounds { allow: all(), ..ToolBounds::default() };
+    let full = |tools: ToolBounds| {
+        let from = Giver::Policy("owner".into());
+        Bounds {
+            data: Level { level: Openness::Full, from: from.clone() },
+            credentials: Credentials::All(from),
+            ..bounds(mom(), tools)
+        }
+    };
+    let with = |change: fn(&mut ToolBounds)| {
+        let mut tools = open.clone();
+        change(&mut tools);
+        full(tools)
+    };
+    let is_autonomous = |bounds: &Bounds| {
+        let mut authority = charter(Mode::Supervised).authority;
+        authority.bounds = Some(bounds.clone());
+        authority.may_be_autonomous()
+    };
+    for yes in [
+        full(open.clone()),
+        with(|tools| tools.only = vec![list("a", &["*", "bash"])]),
+        with(|tools| tools.ceilings = vec![list("a", &["bash", "*"])]),
+        with(|tools| tools.allow.push(list("a", &["bash"]))),
+        with(|tools| {
+            tools.allow.clear();
+            tools.granted = vec![list("a", &["*"])];
+        }),
+    ] {
+        assert!(is_autonomous(&yes) && is_unbounded(&yes), "{yes:?}");
+    }
+    for no in [
+        with(|tools| tools.deny = vec![list("a", &["x"])]),
+        with(|tools| tools.only = vec![list("a", &["bash"])]),
+        with(|tools| tools.only = vec![list("a", &["*"]), list("b", &["bash"])]),
+        with(|tools| tools.ceilings = vec![list("a", &["bash"])]),
+        with(|tools| tools.allow = vec![list("a", &["bash"])]),
+        with(|tools| tools.allow.clear()),
+        bounds(mom(), open.clone()),
+    ] {
+        assert!(!is_autonomous(&no) && !is_unbounded(&no), "{no:?}");
+    }
+    let named = Bounds { credentials: Credentials::Named(Vec::new()), ..full(open.clone()) };
+    assert!(is_autonomous(&named) && !is_unbounded(&named));
+}
+
+#[test]
+fn a_grant_for_a_command_is_for_plain_words_of_the_shell_only() {
+    let exec = vec![Traced { name: "git *".into(), from: Giver::Policy("family".into()) }];
+    let bounds = Bounds { exec, requests: None, ..bounds(mom(), searches()) };
+    let mut authority = charter(Mode::Supervised).authority;
+    authority.bounds = Some(bounds);
+    let verdict = |call: &ToolCall| {
+        let findings = authority.rule(call, &[]).findings;
+        findings.iter().find(|one| one.stage == Stage::Access).map(|one| one.verdict)
+    };
+    assert_eq!(verdict(&bash_call(1, "git status")), Some(Verdict::Allow));
+    assert_eq!(verdict(&bash_call(1, "git status $X")), Some(Verdict::Deny));
+    let other = ToolCall { tool: ToolName::canonical("read_file"), ..bash_call(1, "git status") };
+    assert_ne!(verdict(&other), Some(Verdict::Allow));
+    assert!(authority.is_offered(&ToolName::canonical("bash")));
+    assert!(!authority.is_offered(&ToolName::canonical("read_file")));
 }
