@@ -93,11 +93,7 @@ fn deletion(simple: &Simple, scope: &Scope<'_>) -> Option<Danger> {
     if !recursive {
         return None;
     }
-    let mut words = targets(simple);
-    if simple.program() == Some("mv") && words.len() > 1 {
-        words.pop();
-    }
-    words.iter().find_map(|word| tree(word, simple, scope))
+    targets(simple).iter().find_map(|word| tree(word, simple, scope))
 }
 
 fn is_recursive(simple: &Simple) -> bool {

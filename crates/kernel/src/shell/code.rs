@@ -6,6 +6,7 @@
 
 use super::lower::{Around, Input, Lowering};
 use super::program::interpreter;
+use super::unwrap::printed;
 use super::{Simple, Word};
 use crate::limits::SHELL_LITERALS_MAX;
 
@@ -19,18 +20,28 @@ pub(super) fn follow(lowering: &mut Lowering, simple: &Simple, input: Option<&In
     let Some(name) = simple.program() else { return };
     let written = inline(simple).map(|word| word.text().to_owned());
     let reads_input = script(simple).is_none_or(|script| script == "-") && !is_awk(name);
-    let fed = input.filter(|_| reads_input).map(|input| input.text.clone());
-    let Some(text) = written.or(fed) else { return };
+    let texts = match (written, input) {
+        (Some(text), _) => vec![text],
+        (None, Some(input)) if reads_input => vec![input.text.clone()],
+        (None, None) if reads_input => printed(lowering, simple),
+        (None, _) => Vec::new(),
+    };
     let mut wrappers = simple.wrappers.clone();
     wrappers.push(name.to_owned());
     let around = Around { wrappers, place: simple.place, ..Around::default() };
-    let literals = literals(&text);
+    for text in texts {
+        follow_text(lowering, &text, &around);
+    }
+}
+
+fn follow_text(lowering: &mut Lowering, text: &str, around: &Around) {
+    let literals = literals(text);
     if EXECUTES.iter().any(|call| text.contains(call)) {
         for (_, literal) in &literals {
-            lowering.inner(literal, &around);
+            lowering.inner(literal, around);
         }
-        if let Some(list) = list_of_words(&text, &literals) {
-            lowering.settle(Simple { words: list, ..Simple::default() }, &around);
+        if let Some(list) = list_of_words(text, &literals) {
+            lowering.settle(Simple { words: list, ..Simple::default() }, around);
         }
     }
     for call in DELETES {
@@ -39,7 +50,7 @@ pub(super) fn follow(lowering: &mut Lowering, simple: &Simple, input: Option<&In
             let words = ["rm", "-rf"].map(|word| Word::Literal(word.to_owned())).into_iter();
             let words =
                 words.chain([path.unwrap_or_else(|| Word::Dynamic("…".to_owned()))]).collect();
-            lowering.settle(Simple { words, ..Simple::default() }, &around);
+            lowering.settle(Simple { words, ..Simple::default() }, around);
         }
     }
     for call in WRITES {
@@ -49,7 +60,7 @@ pub(super) fn follow(lowering: &mut Lowering, simple: &Simple, input: Option<&In
                 && !mode.is_some_and(|(_, mode)| mode.contains(['w', 'a', '>', '+']));
             let writes: Vec<Word> = argument(&literals, at + call.len()).into_iter().collect();
             if !reads && !writes.is_empty() {
-                lowering.settle(Simple { writes, ..Simple::default() }, &around);
+                lowering.settle(Simple { writes, ..Simple::default() }, around);
             }
         }
     }
@@ -118,17 +129,24 @@ pub(super) fn inline(simple: &Simple) -> Option<&Word> {
     let at = arguments.iter().position(|word| is_code_option(language, word.text()))?;
     let joined = arguments[at].text();
     match joined.starts_with("--eval=")
-        || (language == "python" && joined.len() > 2 && joined.starts_with("-c"))
+        || is_python(language) && joined.find('c').is_some_and(|at| at + 1 < joined.len())
     {
         true => arguments.get(at),
         false => arguments.get(at + 1),
     }
 }
 
+fn is_python(language: &str) -> bool {
+    matches!(language, "python" | "pypy")
+}
+
 fn is_code_option(language: &str, text: &str) -> bool {
     let short = text.starts_with('-') && !text.starts_with("--");
     match language {
-        "python" | "pypy" => short && text.contains('c') && !text.contains('m'),
+        // Code, a module or a value may follow its letter in the same word.
+        language if is_python(language) => {
+            short && text.find(['c', 'm', 'W', 'X']).is_some_and(|at| text[at..].starts_with('c'))
+        }
         "perl" | "ruby" => short && text.ends_with(['e', 'E']),
         "node" | "nodejs" | "bun" => {
             matches!(text, "-e" | "-p" | "-pe" | "--eval" | "--print")

@@ -316,7 +316,14 @@ fn fed_shell(lowering: &mut Lowering, simple: &Simple, name: &str) {
         return;
     }
     lowering.opaque("a shell runs what it is fed");
-    let printed: Vec<String> = simple
+    for code in printed(lowering, simple) {
+        lowering.inner(&code, &Around { fed_by: Vec::new(), ..around(simple, name) });
+    }
+}
+
+/// Returns the texts that `echo` and `printf` print into a command.
+pub(super) fn printed(lowering: &Lowering, simple: &Simple) -> Vec<String> {
+    simple
         .fed_by
         .iter()
         .filter_map(|at| lowering.commands.get(*at))
@@ -326,10 +333,7 @@ fn fed_shell(lowering: &mut Lowering, simple: &Simple, name: &str) {
                 producer.arguments().iter().map(Word::text).filter(|text| !text.starts_with('-'));
             texts.collect::<Vec<_>>().join(" ").replace("\\n", "\n")
         })
-        .collect();
-    for code in printed {
-        lowering.inner(&code, &Around { fed_by: Vec::new(), ..around(simple, name) });
-    }
+        .collect()
 }
 
 /// `find … -exec … ;` and `fd … -x …`.
