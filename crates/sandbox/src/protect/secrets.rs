@@ -202,6 +202,6 @@ mod tests {
         };
         assert_eq!(names(), Vec::<PathBuf>::new());
         fs::hard_link(&hidden, &copy).expect("it is linked");
-        assert_eq!(names(), [copy.clone()]);
+        assert_eq!(names(), [copy]);
     }
 }
