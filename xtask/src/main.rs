@@ -1,5 +1,5 @@
-//! The commands of the workshop: `cargo xtask test`, `quickstart`, `console`, `bench`, `crash`, `fuzz-api`,
-//! `check-macos` and `tidy`.
+//! The commands of the workshop: `cargo xtask test`, `quickstart`, `console`, `bench`, `crash`, `mutants`,
+//! `fuzz-api`, `check-macos` and `tidy`.
 //!
 //! Each command is one file beside this one; here is only the choice between them.
 //!
@@ -14,6 +14,7 @@ mod failure;
 mod fuzz_api;
 mod limits;
 mod macos;
+mod mutants;
 mod packages;
 mod quickstart;
 mod test;
@@ -45,6 +46,8 @@ Commands:
   crash [--short] [--kills 500] [--seed N] [--binary FILE]
                      Kill the binary at random moments, fill and break its disk, and let several
                      race; see that nothing is lost and nothing is done twice.
+  mutants [audit…]   Change the deciding code in small ways; see that a test notices each change.
+                     Audits: authority, confinement, shell, guard, trust.
   fuzz-api [--binary FILE]
                      Send the server what its own document allows, and what it does not; see
                      that it never breaks down. Needs python3 with venv.";
@@ -78,6 +81,7 @@ fn run(arguments: &[OsString]) -> Result<(), Failure> {
         // The channel of `bench intake`; not for people either.
         ["bench-channel", options @ ..] => bench::intake::channel(options),
         ["crash", options @ ..] => crash::run(&root()?, options),
+        ["mutants", audits @ ..] => mutants::run(&root()?, audits),
         ["fuzz-api"] => fuzz_api::run(&root()?, None),
         ["fuzz-api", "--binary", binary] => fuzz_api::run(&root()?, Some(binary)),
         ["help" | "--help" | "-h"] => {
