@@ -319,4 +319,24 @@ mod tests {
             assert_eq!(denies(entry, path), expected, "{entry} {path}");
         }
     }
+
+    #[test]
+    fn the_common_limits_are_the_lower_ones() {
+        let limits = |value: u64| Limits {
+            timeout_ms: value,
+            memory_bytes: value,
+            processes: value,
+            disk_bytes: value,
+            files: value,
+        };
+        assert_eq!(limits(1).within(limits(2)), limits(1));
+        assert_eq!(limits(2).within(limits(1)), limits(1));
+    }
+
+    #[test]
+    fn examples_of_an_environment_are_hidden_by_entries_that_do_not_mean_them() {
+        assert!(denies("/w/.env*", "/w/.env.example"));
+        assert!(!denies("/w/.env.*", "/w/.env.example"));
+        assert!(denies("/w/.env.*", "/w/.env.production"));
+    }
 }

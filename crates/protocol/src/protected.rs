@@ -372,4 +372,24 @@ mod tests {
         assert_eq!(kind("context/soul.json"), Some(NameKind::Definition));
         assert_eq!(kind("other/soul.json"), None);
     }
+
+    #[test]
+    fn surroundings_add_up_on_the_way_down() {
+        let at = |path: &str| {
+            path.split('/').fold(Surroundings::default(), |here, name| here.inside(name.as_bytes()))
+        };
+        assert!(at("a/b").may_hold_definitions());
+        assert!(!at("node_modules/a").may_hold_definitions());
+        assert!(!at("a/target/b/c").may_hold_definitions());
+        assert!(at("vendor/a").may_hold_definitions());
+        // Only the directory itself is a context folder.
+        assert_eq!(kind("context/a/soul.json"), None);
+        assert_eq!(kind("a/TASK.md"), Some(NameKind::Definition));
+        assert_eq!(kind("a/skill.md"), Some(NameKind::Definition));
+        assert_eq!(kind("x.sublime-project"), Some(NameKind::Obeyed));
+        assert_eq!(kind("vendor/x.sublime-project"), None);
+        // Longer than any listed name.
+        assert_eq!(kind(&"a".repeat(70)), None);
+        assert_eq!(kind(&format!(".git{}", "t".repeat(64))), None);
+    }
 }

@@ -220,6 +220,49 @@ mod tests {
     }
 
     #[test]
+    fn each_setting_has_only_the_values_that_are_known() {
+        for (section, key, value, expected) in [
+            ("core", "repositoryformatversion", "1", true),
+            ("core", "repositoryformatversion", "2", false),
+            ("core", "bare", "yes", true),
+            ("core", "bare", "perhaps", false),
+            ("submodule \"x\"", "active", "off", true),
+            ("submodule \"x\"", "active", "./x", false),
+            ("submodule", "active", ".", true),
+            ("submodule", "active", "./x", false),
+            ("branch \"m\"", "rebase", "true", true),
+            ("branch \"m\"", "rebase", "merges", true),
+            ("branch \"m\"", "rebase", "exec", false),
+            ("branch \"m\"", "remote", "origin", true),
+            ("branch \"m\"", "remote", "-x", false),
+            ("branch \"m\"", "remote", "", false),
+            ("branch \"m\"", "remote", "a b", false),
+            ("branch \"m\"", "merge", "refs/heads/m", true),
+            ("branch \"m\"", "merge", "x", false),
+            ("init", "defaultbranch", "main", true),
+            ("init", "defaultbranch", "--x", false),
+            ("remote \"o\"", "fetch", "refs/heads/m", true),
+            ("remote \"o\"", "fetch", "x", false),
+            ("remote \"o\"", "url", "a/b:c", true),
+            ("remote \"o\"", "url", "a b", false),
+            ("remote \"o\"", "url", "a\u{e9}", false),
+            ("remote \"o\"", "url", "a@b@c:d", false),
+            ("remote \"a[b\"", "url", "x", false),
+            ("us-er", "name", "x", false),
+            ("", "name", "x", false),
+        ] {
+            check(&format!("[{section}]\n{key} = {value}\n"), expected);
+        }
+    }
+
+    #[test]
+    fn comments_are_harmless_unless_they_hide_another_line() {
+        check("# a\tcomment\n; another\n[user]\nname = x\n", true);
+        check("# a\r[core]\n", false);
+        check("a # b\n", false);
+    }
+
+    #[test]
     fn a_line_that_git_reads_otherwise_is_not_harmless() {
         for text in [
             "[user] name = x",

@@ -463,3 +463,93 @@ fn unreadable(path: &Path, error: &io::Error) -> io::Error {
         "the record {path:?} of a guarded call cannot be read: {error}; look at the workspace, then remove the file"
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rules that guard some roots and protect some paths in them.
+    fn rules(roots: &[&str], paths: &[&str]) -> Rules {
+        let texts =
+            |paths: &[&str]| paths.iter().map(|path| OsText::new(Path::new(path))).collect();
+        Rules { roots: texts(roots), paths: texts(paths), beginnings: Vec::new(), git: Git::Read }
+    }
+
+    #[test]
+    fn guards_overlap_if_a_directory_of_one_holds_one_of_the_other() {
+        for (one, other, expected) in [
+            (&["/a"] as &[&str], &["/a"] as &[&str], true),
+            (&["/a/b"], &["/a"], true),
+            (&["/x", "/a"], &["/a", "/y"], true),
+            (&["/a"], &["/b"], false),
+            (&["/a"], &["/ab"], false),
+            (&["/a", "/b"], &["/c", "/d"], false),
+        ] {
+            let (one, other) = (rules(one, &[]), rules(other, &[]));
+            assert_eq!(one.overlap(&other), expected, "{one:?} {other:?}");
+            assert_eq!(other.overlap(&one), expected, "{other:?} {one:?}");
+        }
+    }
+
+    #[test]
+    fn guards_fit_only_with_common_directories_apart_from_all_others() {
+        for (one, other, expected) in [
+            (&["/a"] as &[&str], &["/a"] as &[&str], true),
+            (&["/a", "/x"], &["/a", "/y"], true),
+            (&["/a", "/x"], &["/a"], true),
+            (&["/a"], &["/a/b"], false),
+            (&["/a", "/x"], &["/a", "/x/y"], false),
+            (&["/a", "/a/b"], &["/a"], false),
+            (&["/a", "/x", "/z"], &["/a", "/y", "/z/w"], false),
+        ] {
+            let (one, other) = (rules(one, &[]), rules(other, &[]));
+            assert_eq!(one.fit(&other), expected, "{one:?} {other:?}");
+            assert_eq!(other.fit(&one), expected, "{other:?} {one:?}");
+        }
+    }
+
+    #[test]
+    fn guards_fit_only_if_they_protect_the_same_in_common_directories() {
+        let roots = ["/a", "/b"];
+        for (one, other, expected) in [
+            (&["/a/no"] as &[&str], &["/a/no"] as &[&str], true),
+            (&["/a/no"], &[], false),
+            (&["/b/no"], &["/b/yes"], false),
+            // Outside of the common directories, or protected by its name in any case.
+            (&["/c/no"], &[], true),
+            (&["/a/.vscode"], &[], true),
+            (&["/a/.vscode/x", "/b/no"], &["/b/no"], true),
+        ] {
+            let (first, second) = (rules(&roots, one), rules(&roots, other));
+            assert_eq!(first.fit(&second), expected, "{one:?} {other:?}");
+            assert_eq!(second.fit(&first), expected, "{other:?} {one:?}");
+            let begun =
+                |rules: Rules| Rules { beginnings: rules.paths, paths: Vec::new(), ..rules };
+            assert_eq!(begun(first).fit(&begun(second)), expected, "{one:?} {other:?}");
+        }
+        let (same, write) = (rules(&roots, &[]), Rules { git: Git::Write, ..rules(&roots, &[]) });
+        assert!(!same.fit(&write) && !write.fit(&same));
+    }
+
+    #[test]
+    fn a_place_is_recorded_with_what_is_known_of_its_content() {
+        let known = |content: Content| {
+            let status = super::super::dir::status(rustix::fs::CWD, c"/").unwrap().unwrap();
+            Known { role: Role::Protected, status, content }
+        };
+        let place = Place { root: 3, path: PathBuf::from("a") };
+        for (content, expected) in [
+            (Content::Bytes(b"x".to_vec()), Content::Digest(ContentHash::of(b"x"))),
+            (Content::Digest(ContentHash::of(b"y")), Content::Digest(ContentHash::of(b"y"))),
+            (Content::Nothing, Content::Nothing),
+            (Content::Unreadable, Content::Unreadable),
+        ] {
+            let record = PlaceRecord::of(&place, &known(content));
+            let text = serde_json::to_string(&record).unwrap();
+            let record: PlaceRecord = serde_json::from_str(&text).unwrap();
+            let (there, known) = record.known(1);
+            assert_eq!((there.root, there.path.as_path()), (1, Path::new("a")));
+            assert_eq!(known.content, expected);
+        }
+    }
+}
