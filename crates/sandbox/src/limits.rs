@@ -92,6 +92,8 @@ pub const HARD_LINKS_MS_MAX: u64 = 10_000;
 pub const VIOLATIONS_LISTED_MAX: usize = 1_000;
 /// The longest repair of protected files after one call, in milliseconds.
 pub const REPAIR_MS_MAX: u64 = 300_000;
+/// The number of times that one check looks again because something moved between a look and its repair.
+pub const REPAIR_RACES_MAX: usize = 1_000;
 /// The longest wait of a call for another run that guards the same workspace by other rules, in milliseconds.
 pub const GUARD_WAIT_MS_MAX: u64 = 60_000;
 /// The interval at which a waiting call checks the other run, in milliseconds.

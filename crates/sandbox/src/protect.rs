@@ -308,6 +308,7 @@ impl Guard {
             unlisted: 0,
             given_up: BTreeMap::new(),
             is_unsafe: false,
+            races: 0,
         };
         let outcome = check.run()?;
         let (violations, unlisted) = (check.violations, check.unlisted);

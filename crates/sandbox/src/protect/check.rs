@@ -20,7 +20,7 @@ use super::place::{Content, Found, Known, Place, Role, Survey};
 use super::repair::{Aside, Repair};
 use super::violation::{Violation, What};
 use super::walk::{self, Task};
-use crate::limits::{KEPT_FILE_BYTES_MAX, REPAIR_MS_MAX, VIOLATIONS_LISTED_MAX};
+use crate::limits::{KEPT_FILE_BYTES_MAX, REPAIR_MS_MAX, REPAIR_RACES_MAX, VIOLATIONS_LISTED_MAX};
 
 /// What a check works with.
 pub(crate) struct Check<'a> {
@@ -36,6 +36,8 @@ pub(crate) struct Check<'a> {
     pub(crate) given_up: BTreeMap<Place, Option<Id>>,
     /// True if a planted or changed file could not be removed.
     pub(crate) is_unsafe: bool,
+    /// The number of times that something moved between a look and its repair: another call is still running.
+    pub(crate) races: usize,
 }
 
 /// A place, what was known of it, and what stands there now.
@@ -76,8 +78,13 @@ impl Check<'_> {
             if !has_acted {
                 match self.unfinished(&survey) {
                     None => return Ok(Ok(survey)),
-                    Some(reason) if !self.contain(&survey)? => return Ok(Err(reason)),
-                    Some(_) => {}
+                    Some(reason) => {
+                        let races = self.races;
+                        let is_contained = self.contain(&survey)?;
+                        if !is_contained && self.races == races {
+                            return Ok(Err(reason));
+                        }
+                    }
                 }
             }
             if started.elapsed() > time {
@@ -385,6 +392,14 @@ impl Check<'_> {
         let (quarantined, problem) = match outcome {
             Ok((quarantined, Ok(()))) => (quarantined, None),
             Ok((quarantined, Err(error))) => (quarantined, Some(error.to_string())),
+            // It was moved since the look. The next round finds it where it is now; to give it up here would let its
+            // new place be taken for planted.
+            Err(error)
+                if error.kind() == io::ErrorKind::NotFound && self.races < REPAIR_RACES_MAX =>
+            {
+                self.races += 1;
+                return false;
+            }
             Err(error) => {
                 self.is_unsafe = true;
                 (None, Some(error.to_string()))

@@ -65,7 +65,8 @@ impl<'a> Repair<'a> {
         match dir::status(&aside.dir, &aside.name)? {
             Some(status) if status.id == id => Ok(aside),
             Some(_) | None => {
-                let error = io::Error::other("something else was moved there meanwhile");
+                let text = "something else was moved there meanwhile";
+                let error = io::Error::new(io::ErrorKind::NotFound, text);
                 Err(self.undo(&aside, error))
             }
         }
