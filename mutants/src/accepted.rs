@@ -13,12 +13,12 @@ use crate::rewrite::Mutant;
 
 /// Reasons by file and change.
 #[derive(Default)]
-pub(crate) struct Accepted {
+pub(crate) struct AcceptedMutants {
     reasons: BTreeMap<(String, String), String>,
     used: BTreeSet<(String, String)>,
 }
 
-impl Accepted {
+impl AcceptedMutants {
     pub(crate) fn read(path: &Path) -> Result<Self, Error> {
         Self::parse(&std::fs::read_to_string(path)?)
     }
@@ -70,7 +70,7 @@ mod tests {
     fn a_reason_is_used_once_its_change_survives_and_is_stale_before() {
         let file = "crates/kernel/src/shell/git.rs".to_owned();
         let text = format!("# a comment\n\n{file}\thas: drop !\tit only adds\n");
-        let mut accepted = Accepted::parse(&text).expect("it is written right");
+        let mut accepted = AcceptedMutants::parse(&text).expect("it is written right");
         let audits: Vec<&Audit> = AUDITS.iter().collect();
         assert_eq!(accepted.unused(&audits).len(), 1);
         let mutant = |change: &str| Mutant {
@@ -82,6 +82,6 @@ mod tests {
         assert!(!accepted.take(&mutant("has: return true")));
         assert!(accepted.take(&mutant("has: drop !")));
         assert!(accepted.unused(&audits).is_empty());
-        assert!(Accepted::parse("a\tb\n").is_err());
+        assert!(AcceptedMutants::parse("a\tb\n").is_err());
     }
 }

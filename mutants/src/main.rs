@@ -15,7 +15,7 @@ mod switch;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use crate::accepted::Accepted;
+use crate::accepted::AcceptedMutants;
 use crate::audit::{AUDITS, Audit};
 use crate::rewrite::Mutant;
 use crate::suite::{Suite, Verdict};
@@ -52,7 +52,7 @@ fn run(words: &[String]) -> Result<usize, Error> {
     }
     switch::install(&workshop.tree, mutants.len())?;
     println!("{} changes in {} audits", mutants.len(), audits.len());
-    let mut accepted = Accepted::read(&root.join("mutants/accepted.tsv"))?;
+    let mut accepted = AcceptedMutants::read(&root.join("mutants/accepted.tsv"))?;
     let mut unexplained = 0;
     for audit in &audits {
         unexplained += workshop.judge(audit, &mutants, &mut accepted)?;
@@ -113,7 +113,7 @@ impl Workshop {
         &self,
         audit: &Audit,
         mutants: &[Mutant],
-        accepted: &mut Accepted,
+        accepted: &mut AcceptedMutants,
     ) -> Result<usize, Error> {
         let own: Vec<&Mutant> = mutants.iter().filter(|one| audit.holds(&one.file)).collect();
         let suite = Suite::build(&self.tree, &self.target, audit)?;

@@ -176,7 +176,7 @@ impl VisitMut for Rewriter<'_> {
         }
     }
 
-    // Whatever is a constant stays one.
+    // Constants stay constants.
     fn visit_type_mut(&mut self, _: &mut Type) {}
     fn visit_pat_mut(&mut self, _: &mut Pat) {}
     fn visit_expr_const_mut(&mut self, _: &mut ExprConst) {}

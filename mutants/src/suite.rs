@@ -26,7 +26,7 @@ const LOOK: Duration = Duration::from_millis(5);
 /// Runs a test in a session of its own: `$1` is the directory of sessions, `$2` the change, `$3` the notes.
 const START: &str = r#"printf '%s\n%s' "$2" "$3" > "$1/$$"; shift 3; exec "$@""#;
 
-/// Whether the tests notice a change.
+/// The verdict of the tests on a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Noticed,
@@ -99,7 +99,6 @@ impl Suite {
             let passed = self.passes(&self.tests[at], 0, Some(&notes(at)), TIME_MAX);
             (passed, started.elapsed())
         });
-        let mut order: Vec<usize> = (0..self.tests.len()).collect();
         let mut reached: Vec<(usize, Vec<usize>)> = Vec::new();
         for (at, (passed, takes)) in runs.into_iter().enumerate() {
             self.tests[at].takes = takes;
@@ -110,7 +109,6 @@ impl Suite {
             let text = std::fs::read_to_string(notes(at)).unwrap_or_default();
             reached.push((at, text.lines().filter_map(|line| line.parse().ok()).collect()));
         }
-        order.sort_by_key(|at| self.tests[*at].takes);
         reached.sort_by_key(|(at, _)| self.tests[*at].takes);
         for (at, numbers) in reached {
             for number in numbers {
@@ -158,7 +156,9 @@ impl Suite {
                 Ok(Some(status)) => return status.success(),
                 Ok(None) if Instant::now() < until => std::thread::sleep(LOOK),
                 Ok(None) | Err(_) => {
-                    // A test that hangs has noticed; whatever it started ends with the session's next cleaning.
+                    // A test that hangs has noticed the change. `setsid` made it the leader of a group of its own.
+                    let group = format!("-{}", child.id());
+                    drop(Command::new("kill").args(["-9", "--", &group]).status());
                     drop(child.kill());
                     drop(child.wait());
                     return false;

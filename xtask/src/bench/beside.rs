@@ -1,7 +1,7 @@
 //! `cargo xtask bench --beside DIR`: measures this checkout and an earlier one in turns, and prints ratios.
 //!
 //! Each round runs the same part of this program twice, once for each checkout, and reads the tables that it
-//! prints. Whatever a part prints as a row of figures is compared; a new part needs no code here.
+//! prints. Every printed row of figures is compared, so a new part needs no code here.
 //!
 //! Must never: compare figures of different rows, or measure a round that failed.
 

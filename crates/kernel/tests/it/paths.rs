@@ -151,7 +151,7 @@ fn a_search_is_allowed_only_where_the_rule_allows_it() {
     };
     let docs = allow(json!({"startsWith": "docs/"}));
     assert_eq!(judge(&docs, "grep", &json!({"path": "src"}), None), Verdict::Ask);
-    // A file is no directory, whatever the rule calls it.
+    // A file is no directory, even if the rule writes a slash behind it.
     assert_eq!(write(&self::allow(json!({"equals": "docs/"})), "docs", None), Verdict::Ask);
     assert_eq!(
         judge(&allow(json!({"equals": "docs/"})), "grep", &json!({"path": "docs"}), None),

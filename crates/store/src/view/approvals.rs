@@ -112,7 +112,7 @@ impl Found {
         .collect()
     }
 
-    /// Those that were answered with yes for the rest of their session, the oldest first.
+    /// Returns the approvals that hold for the rest of a session, the oldest first.
     pub(crate) fn standing_in(
         sql: &Connection,
         session: &SessionId,
