@@ -71,6 +71,8 @@ pub struct Guard {
     known: BTreeMap<Place, Known>,
     /// The directories that were there before the first of the calls that run; none if another process looked.
     directories: Option<HashSet<Id>>,
+    /// What stands where something protected does, as a call finds it that begins while another runs.
+    present: BTreeMap<Place, (Role, Kind)>,
     incomplete: Option<String>,
     /// The files to be hidden that the last look found; none if another process looked.
     secrets: Option<Vec<PathBuf>>,
@@ -174,6 +176,7 @@ impl Guard {
             sought: ScanTargets::default(),
             known: BTreeMap::new(),
             directories: None,
+            present: BTreeMap::new(),
             incomplete: None,
             secrets: None,
             unsettled: None,
@@ -223,6 +226,9 @@ impl Guard {
 
     /// Says that a call begins now, with what is known already.
     pub(crate) fn join(&mut self) -> io::Result<Mark> {
+        if self.has_open_calls() {
+            self.look_around()?;
+        }
         if let Some(reason) = &self.incomplete {
             return Err(io::Error::other(format!(
                 "not every file could be looked at for protected ones: {reason}"
@@ -240,15 +246,19 @@ impl Guard {
 
     /// What is to be made read-only, the outermost first; files and directories, no links.
     pub fn mounts(&self) -> Vec<PathBuf> {
+        let known =
+            self.known.iter().map(|(place, known)| (place, (known.role, known.status.kind)));
+        let present = self.present.iter().map(|(place, found)| (place, *found));
+        let protected: BTreeMap<&Place, (Role, Kind)> = present.chain(known).collect();
         let mut mounts: Vec<&Place> = Vec::new();
-        for (place, known) in &self.known {
-            let is_wanted = match known.role {
+        for (place, (role, kind)) in protected {
+            let is_wanted = match role {
                 Role::Protected => true,
                 Role::Repository => self.protection.git == Git::Read,
                 Role::Part => self.protection.git == Git::Write,
                 Role::Ancestor | Role::Inner => false,
             };
-            let is_mountable = matches!(known.status.kind, Kind::File | Kind::Directory);
+            let is_mountable = matches!(kind, Kind::File | Kind::Directory);
             let is_covered = mounts.last().is_some_and(|outer| place.is_in(outer));
             if is_wanted && is_mountable && !is_covered {
                 mounts.push(place);
@@ -299,27 +309,23 @@ impl Guard {
         since: Option<Stamp>,
         quarantine: &Path,
     ) -> io::Result<Checked> {
+        let directories = self.known.values().filter(|known| known.is_directory());
+        let kept = directories.map(|known| known.status.id).collect();
         let mut check = Check {
             task: self.task(since.or(Some((0, 0)))),
             known: &self.known,
             directories: self.directories.as_ref(),
-            repair: Repair::new(&self.roots, quarantine),
+            repair: Repair::new(&self.roots, quarantine, kept),
             violations: Vec::new(),
             unlisted: 0,
             given_up: BTreeMap::new(),
             is_unsafe: false,
             races: 0,
         };
-        let outcome = check.run()?;
+        let incomplete = check.run()?;
         let (violations, unlisted) = (check.violations, check.unlisted);
         self.given_up = check.given_up;
-        let incomplete = match outcome {
-            Ok(survey) => {
-                self.adopt(survey)?;
-                None
-            }
-            Err(reason) => Some(reason),
-        };
+        // Nothing is learnt here: if another call runs, what stands there may be its work.
         self.unsettled.clone_from(&incomplete);
         Ok(Checked { violations, unlisted, incomplete })
     }
@@ -354,7 +360,20 @@ impl Guard {
         self.directories = Some(std::mem::take(&mut survey.directories));
         self.secrets = Some(std::mem::take(&mut survey.secrets));
         self.incomplete = survey.incomplete.take();
+        self.present.clear();
         self.adopt(survey)
+    }
+
+    /// Finds what another call has moved meanwhile, so that the next call cannot write it there.
+    fn look_around(&mut self) -> io::Result<()> {
+        let survey = walk::survey(&self.task(None))?;
+        self.incomplete = survey.incomplete;
+        self.present = survey
+            .found
+            .into_iter()
+            .map(|(place, it)| (place, (it.role, it.status.kind)))
+            .collect();
+        Ok(())
     }
 
     /// The places in the roots that protected links and files `.git` point to.

@@ -67,8 +67,8 @@ impl Round {
 }
 
 impl Check<'_> {
-    /// Repairs until a scan finds nothing to do; returns that scan, or the reason why there is none.
-    pub(crate) fn run(&mut self) -> io::Result<Result<Survey, String>> {
+    /// Repairs until a scan finds nothing to do; returns the reason if there is no such scan.
+    pub(crate) fn run(&mut self) -> io::Result<Option<String>> {
         let started = Instant::now();
         let time = Duration::from_millis(REPAIR_MS_MAX);
         loop {
@@ -77,19 +77,19 @@ impl Check<'_> {
             let has_acted = self.round(&survey)?;
             if !has_acted {
                 match self.unfinished(&survey) {
-                    None => return Ok(Ok(survey)),
+                    None => return Ok(None),
                     Some(reason) => {
                         let races = self.races;
                         let is_contained = self.contain(&survey)?;
                         if !is_contained && self.races == races {
-                            return Ok(Err(reason));
+                            return Ok(Some(reason));
                         }
                     }
                 }
             }
             if started.elapsed() > time {
                 let reason = "protected things were changed again while they were put right";
-                return Ok(Err(reason.to_owned()));
+                return Ok(Some(reason.to_owned()));
             }
         }
     }
@@ -287,16 +287,17 @@ impl Check<'_> {
         let outcome = taken.map(|taken| (taken, self.repair.make(place, known)));
         // What is in a directory that was removed is not told one by one.
         if let Some((_, told)) = round.remade.as_ref().filter(|(one, _)| place.is_in(one)) {
-            let told = *told;
-            self.is_unsafe |= outcome.is_err();
-            if let Err(error) | Ok((_, Err(error))) = outcome {
+            let (told, is_left) = (*told, outcome.is_err());
+            round.acted = true;
+            let Err(error) = outcome.and_then(|(_, made)| made) else { return };
+            if !self.is_race(&error) {
+                self.is_unsafe |= is_left;
                 if let Some(violation) = self.violations.get_mut(told) {
                     violation.restored = false;
                     violation.problem = Some(format!("{:?}: {error}", place.path));
                 }
                 self.given_up.insert(place.clone(), now.map(|status| status.id));
             }
-            round.acted = true;
             return;
         }
         let is_made = self.tell(place, what, outcome);
@@ -382,6 +383,14 @@ impl Check<'_> {
             && (self.known.contains_key(&owner) || self.is_harmless(survey, &owner, found)?))
     }
 
+    /// Counts an error that means that something was moved since the look; the next round finds it where it is now. To
+    /// give it up would let its new place be taken for planted.
+    fn is_race(&mut self, error: &io::Error) -> bool {
+        let is_race = dir::is_race(error) && self.races < REPAIR_RACES_MAX;
+        self.races += usize::from(is_race);
+        is_race
+    }
+
     /// Writes down what was done about a place, and gives it up if that did not work; whether it did.
     fn tell(
         &mut self,
@@ -389,17 +398,16 @@ impl Check<'_> {
         what: What,
         outcome: io::Result<(Option<PathBuf>, io::Result<()>)>,
     ) -> bool {
+        let mut is_done = true;
         let (quarantined, problem) = match outcome {
             Ok((quarantined, Ok(()))) => (quarantined, None),
-            Ok((quarantined, Err(error))) => (quarantined, Some(error.to_string())),
-            // It was moved since the look. The next round finds it where it is now; to give it up here would let its
-            // new place be taken for planted.
-            Err(error)
-                if error.kind() == io::ErrorKind::NotFound && self.races < REPAIR_RACES_MAX =>
-            {
-                self.races += 1;
-                return false;
+            // What was taken is told; the next round brings back what stood there.
+            Ok((Some(quarantined), Err(error))) if self.is_race(&error) => {
+                is_done = false;
+                (Some(quarantined), None)
             }
+            Err(error) | Ok((None, Err(error))) if self.is_race(&error) => return false,
+            Ok((quarantined, Err(error))) => (quarantined, Some(error.to_string())),
             Err(error) => {
                 self.is_unsafe = true;
                 (None, Some(error.to_string()))
@@ -412,11 +420,11 @@ impl Check<'_> {
         }
         if self.violations.len() >= VIOLATIONS_LISTED_MAX {
             self.unlisted += 1;
-            return restored;
+            return restored && is_done;
         }
         let path = place.absolute(self.task.roots);
         self.violations.push(Violation { path, what, quarantined, restored, problem });
-        restored
+        restored && is_done
     }
 }
 

@@ -6,7 +6,8 @@
 //!
 //! Must never: delete what could not be taken over, or follow a link in it.
 
-use std::ffi::{CStr, CString, OsStr, OsString};
+use std::collections::HashSet;
+use std::ffi::{CStr, CString, OsStr};
 use std::io::{self, Read as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
@@ -15,7 +16,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, Mode, OFlags, RawMode};
 use rustix::io::Errno;
 
-use super::dir::{self, Kind, Listing, Status};
+use super::dir::{self, Id, Kind, Listing, Status};
 use crate::limits::{
     QUARANTINE_BYTES_MAX, QUARANTINE_ENTRIES_MAX, QUARANTINE_FILE_BYTES_MAX, QUARANTINE_THINGS_MAX,
     WALK_DEPTH_MAX,
@@ -53,28 +54,37 @@ impl Quarantine {
     }
 
     /// Takes what stands under a name in a directory; where it is now.
+    ///
+    /// A tree that is or has one of the `kept` directories goes `aside` instead: it was moved there since the look.
     pub(crate) fn take(
         &mut self,
-        from: &OwnedFd,
-        name: &CStr,
+        (from, name): (&OwnedFd, &CStr),
         directory: &Path,
+        kept: &HashSet<Id>,
+        aside: (&OwnedFd, &CStr),
     ) -> io::Result<PathBuf> {
         let (cell, number) = self.cell()?;
         let outcome = match dir::rename((from, name), (&cell, name)) {
+            Ok(()) => spare((&cell, name), kept, aside).and_then(|()| defuse(&cell, name, 0)),
             Err(error) if error.raw_os_error() == Some(Errno::XDEV.raw_os_error()) => {
-                take_over(from, name, &cell)
+                let left = meaningless(&number)?;
+                dir::rename((from, name), (from, &left))?;
+                spare((from, &left), kept, aside)?;
+                match take_over((from, &left), (&cell, name)) {
+                    Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+                        rustix::fs::unlinkat(&self.dir, &number, AtFlags::REMOVEDIR).ok();
+                        return defuse(from, &left, 0).map(|()| directory.join(os(&left)));
+                    }
+                    other => other,
+                }
             }
-            other => other,
+            Err(error) => Err(error),
         };
         if let Err(error) = outcome {
-            // It is empty; if it cannot be removed, an empty directory is left over.
+            // If it is not empty it stays, with what could not be taken over.
             rustix::fs::unlinkat(&self.dir, &number, AtFlags::REMOVEDIR).ok();
-            if error.kind() == io::ErrorKind::FileTooLarge {
-                return set_aside(from, name, &number).map(|aside| directory.join(aside));
-            }
             return Err(error);
         }
-        defuse(&cell, name, 0)?;
         Ok(self.path.join(os(&number)).join(os(name)))
     }
 
@@ -102,13 +112,42 @@ fn os(name: &CStr) -> &OsStr {
     OsStr::from_bytes(name.to_bytes())
 }
 
-/// Leaves what cannot be copied where it is, under a name that means nothing to anybody.
-fn set_aside(dir: &OwnedFd, name: &CStr, number: &CStr) -> io::Result<OsString> {
-    let aside = format!("agentry-quarantined-{}", number.to_string_lossy());
-    let to = CString::new(aside.as_str()).map_err(|_| Errno::INVAL)?;
-    dir::rename((dir, name), (dir, &to))?;
-    defuse(dir, &to, 0)?;
-    Ok(aside.into())
+/// A name that means nothing to anybody, for what cannot be moved into the quarantine.
+fn meaningless(number: &CStr) -> io::Result<CString> {
+    Ok(CString::new(format!("agentry-quarantined-{}", number.to_string_lossy()))?)
+}
+
+/// Moves a tree aside if it is or has one of the `kept` directories; that is an error.
+fn spare(
+    (dir, name): (&OwnedFd, &CStr),
+    kept: &HashSet<Id>,
+    aside: (&OwnedFd, &CStr),
+) -> io::Result<()> {
+    if !holds(dir, name, kept, 0)? {
+        return Ok(());
+    }
+    dir::rename((dir, name), aside)?;
+    let text = "a directory that was there before was moved into it meanwhile";
+    Err(io::Error::new(io::ErrorKind::NotFound, text))
+}
+
+/// Returns whether a tree is or has one of some directories.
+fn holds(dir: &OwnedFd, name: &CStr, ids: &HashSet<Id>, depth: usize) -> io::Result<bool> {
+    let Some(status) = dir::status(dir, name)? else { return Ok(false) };
+    if status.kind != Kind::Directory || depth >= WALK_DEPTH_MAX {
+        return Ok(false);
+    }
+    if ids.contains(&status.id) {
+        return Ok(true);
+    }
+    // One that may not be read was made so by the call; a directory of the person's is opened before the look.
+    let Ok(inner) = dir::open_dir(dir, name) else { return Ok(false) };
+    for name in Listing::new().names(&inner, QUARANTINE_ENTRIES_MAX)?.unwrap_or_default() {
+        if holds(&inner, &name, ids, depth + 1)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Takes the rights that matter from everything in a tree that was taken.
@@ -150,13 +189,13 @@ fn unshare(dir: &OwnedFd, name: &CStr, status: &Status) -> io::Result<()> {
 }
 
 /// Copies to another file system, then removes.
-fn take_over(from: &OwnedFd, name: &CStr, cell: &OwnedFd) -> io::Result<()> {
+fn take_over(from: (&OwnedFd, &CStr), to: (&OwnedFd, &CStr)) -> io::Result<()> {
     let mut room = Room { bytes: QUARANTINE_BYTES_MAX, entries: QUARANTINE_ENTRIES_MAX };
-    match copy(from, name, cell, &mut room, 0) {
-        Ok(()) => remove(from, name, 0),
+    match copy(from, to, &mut room, 0) {
+        Ok(()) => remove(from.0, from.1, 0),
         Err(error) => {
             // Half a copy helps nobody, and the whole is still where it was.
-            remove(cell, name, 0).ok();
+            remove(to.0, to.1, 0).ok();
             Err(error)
         }
     }
@@ -173,9 +212,8 @@ fn too_large() -> io::Error {
 }
 
 fn copy(
-    from: &OwnedFd,
-    name: &CStr,
-    to: &OwnedFd,
+    (from, name): (&OwnedFd, &CStr),
+    (to, new_name): (&OwnedFd, &CStr),
     room: &mut Room,
     depth: usize,
 ) -> io::Result<()> {
@@ -186,11 +224,11 @@ fn copy(
         Kind::Other => Ok(()),
         Kind::Link => {
             let target = rustix::fs::readlinkat(from, name, Vec::new())?;
-            Ok(rustix::fs::symlinkat(target, to, name)?)
+            Ok(rustix::fs::symlinkat(target, to, new_name)?)
         }
         Kind::File => {
             if status.size > QUARANTINE_FILE_BYTES_MAX
-                || !copy_file((from, name), (to, name), &status, &mut room.bytes)?
+                || !copy_file((from, name), (to, new_name), &status, &mut room.bytes)?
             {
                 return Err(too_large());
             }
@@ -200,10 +238,10 @@ fn copy(
             if depth >= WALK_DEPTH_MAX {
                 return Err(too_large());
             }
-            rustix::fs::mkdirat(to, name, Mode::from_raw_mode(DIRECTORY_MODE))?;
-            let (from, to) = (dir::open_dir(from, name)?, dir::open_dir(to, name)?);
+            rustix::fs::mkdirat(to, new_name, Mode::from_raw_mode(DIRECTORY_MODE))?;
+            let (from, to) = (dir::open_dir(from, name)?, dir::open_dir(to, new_name)?);
             let names = Listing::new().names(&from, room.entries)?.ok_or_else(too_large)?;
-            names.iter().try_for_each(|name| copy(&from, name, &to, room, depth + 1))
+            names.iter().try_for_each(|name| copy((&from, name), (&to, name), room, depth + 1))
         }
     }
 }

@@ -353,6 +353,9 @@ impl Guard {
                 Some((Place { root: here(one.root)?, path: one.path.path() }, one.role))
             })
             .collect();
+        // What stands elsewhere now is not known, but must not be written there.
+        let present = self.known.iter();
+        self.present.extend(present.map(|(place, it)| (place.clone(), (it.role, it.status.kind))));
         self.known.retain(|place, _| !taken.contains(&place.root));
         self.known.extend(places);
         self.sought.explicit.retain(|(place, _)| !taken.contains(&place.root));

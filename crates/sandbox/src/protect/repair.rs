@@ -2,6 +2,7 @@
 //!
 //! Must never: write over something, or write through a link.
 
+use std::collections::HashSet;
 use std::ffi::{CStr, CString};
 use std::io::{self, Write as _};
 use std::os::fd::OwnedFd;
@@ -20,6 +21,8 @@ pub(crate) struct Repair<'a> {
     quarantine_path: &'a Path,
     /// Opened when the first thing is put in.
     quarantine: Option<Quarantine>,
+    /// The directories that were there before the call; they are never taken.
+    kept: HashSet<Id>,
     count: u32,
 }
 
@@ -33,8 +36,8 @@ pub(crate) struct Aside {
 }
 
 impl<'a> Repair<'a> {
-    pub(crate) fn new(roots: &'a [Root], quarantine_path: &'a Path) -> Self {
-        Self { roots, quarantine_path, quarantine: None, count: 0 }
+    pub(crate) fn new(roots: &'a [Root], quarantine_path: &'a Path, kept: HashSet<Id>) -> Self {
+        Self { roots, quarantine_path, quarantine: None, kept, count: 0 }
     }
 
     /// Moves what stands at a place into the quarantine; where it is now.
@@ -46,11 +49,13 @@ impl<'a> Repair<'a> {
     fn take_from(&mut self, parent: &OwnedFd, name: &CStr, place: &Place) -> io::Result<PathBuf> {
         let absolute = place.absolute(self.roots);
         let directory = absolute.parent().unwrap_or(&absolute);
+        let aside = self.aside()?;
+        let root = &self.roots[place.root].dir;
         let quarantine = match &mut self.quarantine {
             Some(quarantine) => quarantine,
             None => self.quarantine.insert(Quarantine::open(self.quarantine_path)?),
         };
-        quarantine.take(parent, name, directory)
+        quarantine.take((parent, name), directory, &self.kept, (root, &aside))
     }
 
     /// Moves something out of the way, to the top of the root where it belongs.
@@ -96,10 +101,12 @@ impl<'a> Repair<'a> {
             undone.and_then(|(dir, name)| dir::rename((&aside.dir, &aside.name), (&dir, &name)));
         match undone {
             Ok(()) => error,
-            Err(_) => io::Error::other(format!(
-                "{error}; it is called {:?} now, at the top of the root",
-                aside.name
-            )),
+            // Of the same kind: after a race the next round finds it there.
+            Err(_) => {
+                let text =
+                    format!("{error}; it is called {:?} now, at the top of the root", aside.name);
+                io::Error::new(error.kind(), text)
+            }
         }
     }
 

@@ -36,6 +36,7 @@ fn a_repository_of_git_itself_is_accepted_only_where_it_may_be_written() {
         assert!(violations.len() <= expected, "{violations:?}");
         if scene.is_there(".git") {
             assert_eq!(mode, Git::Write);
+            let _next_call = guard.begin().unwrap();
             let mounts = guard.mounts();
             assert!(mounts.contains(&scene.at(".git/config")), "{mounts:?}");
             assert!(mounts.contains(&scene.at(".git/hooks")), "{mounts:?}");
@@ -94,6 +95,7 @@ fn a_submodule_is_accepted_where_the_repository_may_be_written() {
     });
     assert_eq!(violations, []);
     let expected = scene.at(".git/modules/sub/config");
+    let _next_call = guard.begin().unwrap();
     assert!(guard.mounts().contains(&expected), "{:?}", guard.mounts());
 }
 

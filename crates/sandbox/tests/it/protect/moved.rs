@@ -1,6 +1,7 @@
 //! Renamed parents, and what stands in their place.
 
 use std::os::unix::fs::symlink;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::*;
 
@@ -217,4 +218,59 @@ fn somebody_who_goes_on_during_the_check_reaches_nothing_outside() {
     assert_eq!(fs::read_to_string(outside.join(".envrc")).unwrap(), "outside");
     assert_eq!(fs::read_dir(&outside).unwrap().count(), 2);
     assert_eq!(fs::read_dir(outside.join(".git/hooks")).unwrap().count(), 1);
+}
+
+/// Another call in the same workspace may still move things while this one is checked. What is protected must never be
+/// given up for that, or be taken for planted where it has got a protected name.
+#[test]
+fn a_directory_that_is_moved_during_the_check_is_put_back() {
+    let scene = Scene::new();
+    scene.write("agents/a/AGENT.md", "calm");
+    scene.write("sub/.envrc", "mine");
+    fs::create_dir(scene.at("deep")).unwrap();
+    let mut guard = scene.guard(Git::Read);
+    let moves = [["agents", "sub"], ["sub", "deep/.GIT"], ["deep/.GIT", "deep/x"]];
+    for _ in 0..20 {
+        let (mark, other) = (guard.begin().unwrap(), guard.begin().unwrap());
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for _ in 0..200 {
+                    for [from, to] in moves {
+                        // What is not there, or is in the way, stays.
+                        drop(fs::rename(scene.at(from), scene.at(to)));
+                    }
+                    if is_over.load(Ordering::Relaxed) {
+                        break;
+                    }
+                }
+            });
+            guard.check(&mark, &scene.quarantine()).unwrap();
+            is_over.store(true, Ordering::Relaxed);
+        });
+        // The call that moved has ended as well now, and is checked.
+        let checked = guard.check(&other, &scene.quarantine()).unwrap();
+        assert_eq!(checked.incomplete, None, "{:?}", checked.violations);
+        assert_eq!(scene.read("agents/a/AGENT.md"), "calm", "{:?}", checked.violations);
+        assert_eq!(scene.read("sub/.envrc"), "mine");
+        assert!(!scene.is_there("deep/.GIT"));
+    }
+}
+
+#[test]
+fn a_call_that_begins_while_another_runs_cannot_write_what_that_one_moved() {
+    let scene = Scene::new();
+    scene.write("agents/a/AGENT.md", "calm");
+    let mut guard = scene.guard(Git::Read);
+    let first = guard.begin().unwrap();
+    fs::rename(scene.at("agents"), scene.at("x")).unwrap();
+    let second = guard.begin().unwrap();
+    let mounts = guard.mounts();
+    assert!(mounts.contains(&scene.at("x/a/AGENT.md")), "{mounts:?}");
+    for mark in [first, second] {
+        guard.check(&mark, &scene.quarantine()).unwrap();
+    }
+    assert_eq!(scene.read("agents/a/AGENT.md"), "calm");
+    scene.is_at_rest(&mut guard);
+    assert!(!guard.mounts().contains(&scene.at("x/a/AGENT.md")));
 }
