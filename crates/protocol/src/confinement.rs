@@ -313,11 +313,48 @@ mod tests {
             ("/w/**/.env", "/w/a/.env/c", false),
             ("/w/**/.env", "/wx/.env", false),
             ("/w/**/.env", "/w/x.env", false),
+            ("/w/**/.env", "/elsewhere/.env", false),
             ("/w/**/.env.*", "/w/a/.env.local", true),
             ("/w/**/.env.*", "/w/a/.env.example", false),
         ] {
             assert_eq!(denies(entry, path), expected, "{entry} {path}");
         }
+    }
+
+    #[test]
+    fn a_sandbox_holds_if_every_escape_was_stopped() {
+        let escape =
+            |stopped: bool| Escape { attempt: String::new(), stopped, answer: String::new() };
+        for (stopped, expected) in [
+            (&[] as &[bool], true),
+            (&[true, true], true),
+            (&[true, false], false),
+            (&[false], false),
+        ] {
+            let attestation = Attestation {
+                level: Level::Ns,
+                kernel: String::new(),
+                landlock_abi: 0,
+                own_user: false,
+                limits: Vec::new(),
+                escapes: stopped.iter().copied().map(escape).collect(),
+            };
+            assert_eq!(attestation.holds(), expected, "{stopped:?}");
+        }
+    }
+
+    #[test]
+    fn only_a_refused_connection_is_told() {
+        let connection = |refused: Option<&str>| Connection {
+            host: "example.org".to_owned(),
+            port: 443,
+            refused: refused.map(str::to_owned),
+            bytes_out: 0,
+            bytes_in: 0,
+        };
+        assert_eq!(connection(None).denial(), None);
+        let denial = connection(Some("it is not listed")).denial();
+        assert_eq!(denial.as_deref(), Some("denied by sandbox: example.org:443: it is not listed"));
     }
 
     #[test]

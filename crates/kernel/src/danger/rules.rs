@@ -161,10 +161,10 @@ fn search(simple: &Simple, facts: &Facts, scope: &Scope<'_>) -> Option<Danger> {
 fn devices(simple: &Simple) -> Option<Danger> {
     let name = simple.program()?;
     let formats = name.starts_with("mkfs")
-        || name.starts_with("mke2fs")
         || matches!(
             name,
-            "wipefs"
+            "mke2fs"
+                | "wipefs"
                 | "blkdiscard"
                 | "shred"
                 | "fdisk"

@@ -49,10 +49,10 @@ impl<'a> Scope<'a> {
     pub(super) fn expansions(&self, simple: &Simple) -> Vec<Simple> {
         let mut all: Vec<Vec<Word>> = vec![Vec::new()];
         for word in &simple.words {
-            let values: Vec<Vec<Word>> = match self.assigned(word) {
-                Some(values) => values.iter().map(|value| split(value)).collect(),
-                None => vec![vec![word.clone()]],
-            };
+            let mut values: Vec<Vec<Word>> = self.assigned(word).map(split).collect();
+            if values.is_empty() {
+                values.push(vec![word.clone()]);
+            }
             let longer = all.iter().flat_map(|words| {
                 values.iter().map(move |value| [words.as_slice(), value.as_slice()].concat())
             });
@@ -61,11 +61,15 @@ impl<'a> Scope<'a> {
         all.into_iter().map(|words| Simple { words, ..simple.clone() }).collect()
     }
 
-    /// The values of a word that is nothing but one variable of the text.
-    fn assigned(&self, word: &Word) -> Option<&Vec<&'a str>> {
-        let Word::Dynamic(text) = word else { return None };
-        let name = text.strip_prefix('$')?.trim_start_matches('{').trim_end_matches('}');
-        self.variables.get(name).filter(|values| values.iter().all(|value| !value.contains('$')))
+    /// The known values of a word that is nothing but one variable of the text.
+    fn assigned(&self, word: &Word) -> impl Iterator<Item = &'a str> {
+        let name = match word {
+            Word::Dynamic(text) => text.strip_prefix('$'),
+            Word::Literal(_) => None,
+        };
+        let name = name.map(|name| name.trim_start_matches('{').trim_end_matches('}'));
+        let values = name.and_then(|name| self.variables.get(name)).into_iter().flatten();
+        values.copied().filter(|value| !value.contains('$'))
     }
 
     /// The absolute paths a word may come to.

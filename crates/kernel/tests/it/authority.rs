@@ -447,6 +447,18 @@ fn a_command_outside_of_the_list_is_denied() {
     }
 }
 
+/// A word that is not known yet may turn out to be allowed, so a person is asked.
+#[test]
+fn a_command_with_an_unknown_word_is_asked_about_and_one_that_is_known_denied() {
+    let authority = with_access(LISTED);
+    for (command, expected) in
+        [("git $X", Verdict::Ask), ("git push", Verdict::Deny), ("git $X; rm x", Verdict::Deny)]
+    {
+        let findings = authority.rule(&bash(command), &[]).findings;
+        assert_eq!(findings[3].verdict, expected, "{command}: {}", findings[3].why);
+    }
+}
+
 #[test]
 fn a_command_that_is_not_understood_is_never_let_by_the_list() {
     let authority = with_access(LISTED);

@@ -126,6 +126,18 @@ fn a_request_chooses_a_stricter_profile() {
 }
 
 #[test]
+fn a_request_that_says_nothing_about_reading_leaves_it_as_it_is() {
+    let reading = |project: &str| {
+        let (confinement, _) = given("[sandbox]\nprofile = \"host\"", project).holds();
+        confinement.reading
+    };
+    assert_eq!(reading(""), Reading::Broad);
+    assert_eq!(reading("[sandbox]\ngit = \"read\""), Reading::Broad);
+    assert_eq!(reading("[sandbox]\nprofile = \"trusted\""), Reading::Strict);
+    assert_eq!(reading("[sandbox.security]\nread = \"strict\""), Reading::Strict);
+}
+
+#[test]
 fn a_request_narrows_what_is_written() {
     let allow = |list: &str| format!("[sandbox.security]\nallowWrite = {list}");
     written("", &allow("['src', './tests/']"), &["/ws/site/src", "/ws/site/tests"]);
@@ -327,6 +339,12 @@ fn the_smallest_limit_holds() {
              /people/me/.config/agentry/agentry.toml (agentry.toml:2:10)",
         ]
     );
+}
+
+#[test]
+fn a_request_for_just_what_is_allowed_is_not_noted() {
+    let limits = "[sandbox.limits]\nmemory = 1000";
+    assert_eq!(given(limits, limits).holds().1, [""; 0]);
 }
 
 #[test]

@@ -255,3 +255,20 @@ fn a_rule_that_asks_applies_to_a_hidden_command_only_where_its_other_conditions_
         assert_eq!(judge(&list, "bash", &args, None), expected, "{args}");
     }
 }
+
+#[test]
+fn a_rule_that_asks_names_a_directory_with_or_without_a_slash() {
+    let search = |rule: &str, path: &str| {
+        let list = rules(json!([
+            {"subject": "grep", "allow": false, "when": {"path": {"matches": rule}}},
+            {"subject": "grep", "allow": true},
+        ]));
+        judge(&list, "grep", &json!({"pattern": "x", "path": path}), Some(inside(path)))
+    };
+    assert_eq!(search("^src/$", "src"), Verdict::Ask);
+    assert_eq!(search("^src$", "src"), Verdict::Ask);
+    assert_eq!(search("^src/$", "lib"), Verdict::Allow);
+    assert_eq!(search("^/people/me/work$", "."), Verdict::Ask);
+    assert_eq!(search("^/people/me/work/$", "."), Verdict::Ask);
+    assert_eq!(write(&ask(json!({"matches": "^a/$"})), "a", Some(inside("a"))), Verdict::Allow);
+}

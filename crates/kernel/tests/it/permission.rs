@@ -626,6 +626,14 @@ fn a_grant_for_a_command_is_for_plain_words_of_the_shell_only() {
     assert_eq!(verdict(&bash_call(1, "git status $X")), Some(Verdict::Deny));
     let other = ToolCall { tool: ToolName::canonical("read_file"), ..bash_call(1, "git status") };
     assert_ne!(verdict(&other), Some(Verdict::Allow));
+    let exact = Traced { name: "git status".into(), from: Giver::Policy("family".into()) };
+    authority.bounds.as_mut().expect("it has bounds").exec = vec![exact];
+    let verdict = |call: &ToolCall| {
+        let findings = authority.rule(call, &[]).findings;
+        findings.iter().find(|one| one.stage == Stage::Access).map(|one| one.verdict)
+    };
+    assert_eq!(verdict(&bash_call(1, "git status")), Some(Verdict::Allow));
+    assert_ne!(verdict(&other), Some(Verdict::Allow));
     assert!(authority.is_offered(&ToolName::canonical("bash")));
     assert!(!authority.is_offered(&ToolName::canonical("read_file")));
 }

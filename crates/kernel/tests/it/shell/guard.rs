@@ -35,6 +35,23 @@ fn each_rule_has_its_name() {
     check("kill -9 -1", "kill_all");
     check("reboot", "power");
     check("echo x > agentry.toml", "governance");
+    check("wipe -f ~", "delete_home");
+    check("rsync -a --delete empty/ ~", "delete_home");
+    check("mke2fs -t ext4 /dev/sdb", "device_write");
+    check("chmod 0777 /", "system_permissions");
+    check("rm -rf ~+", "delete_workspace");
+    check("rm -rf /$?", "delete_unknown");
+    check("rm -rf $HOME/{.ssh,.gnupg}", "delete_home");
+    check("X='rm -rf /'; X=$Y; $X", "delete_root");
+}
+
+#[test]
+fn the_neighbors_of_a_rule_are_left_alone() {
+    for command in
+        ["rsync -a --delete empty/ build/", "rsync -a docs/ ~", "pkill", "chmod 777 a", "wipe -f a"]
+    {
+        assert_eq!(of_command(command, &PLACE), None, "{command}");
+    }
 }
 
 #[test]
