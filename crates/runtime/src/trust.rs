@@ -140,3 +140,20 @@ fn word(path: &Path) -> String {
         false => format!("'{}'", text.replace('\'', r"'\''")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_one_word_of_a_command() {
+        for (path, expected) in [
+            ("/work/a-b_c.d", "/work/a-b_c.d"),
+            ("/work/my agent", "'/work/my agent'"),
+            ("/work/$(reboot)", "'/work/$(reboot)'"),
+            ("/it's", r"'/it'\''s'"),
+        ] {
+            assert_eq!(word(Path::new(path)), expected);
+        }
+    }
+}

@@ -140,12 +140,30 @@ fn what_was_not_read_is_never_left_out() {
         let why = "a link that leads out of the directory".to_owned();
         assert_eq!(answer, Err(Unknown::NotRead { path: path.to_owned(), why }));
     }
+    // What no program can load is not asked for.
+    let refused = Entry::Refused(Refusal::LinkLeavesRoot);
+    let beside = manifest_with(|tree| tree.insert("docs/link", refused.clone())).unwrap();
+    assert_eq!(beside.hash, manifest().hash);
     // One that is too large to be kept has its hash.
     let large = |byte: u8| Entry::File(File::new(vec![byte; 2 * 1024 * 1024], true));
     let one = manifest_with(|tree| tree.insert("bin/large", large(1))).unwrap();
     let other = manifest_with(|tree| tree.insert("bin/large", large(2))).unwrap();
     assert!(one.files.contains_key("bin/large"));
     assert_ne!(one.hash, other.hash);
+}
+
+#[test]
+fn an_agent_without_programs_has_nothing_to_be_looked_at() {
+    let plain = "--- agent.yml\nname: a\n--- AGENT.md\nWork.\n";
+    let (library, _) = given(plain).read();
+    let agent = library.agents.values().next().expect("there is an agent");
+    assert!(!trust::brings_programs(agent));
+    let mut tree = FileTree::from_fixture(plain);
+    tree.insert("lib/link", Entry::Refused(Refusal::LinkLeavesRoot));
+    let manifest = trust::manifest(&tree, agent).expect("nothing in it can be loaded");
+    assert!(manifest.runs.is_empty() && manifest.files.is_empty());
+    let (library, _) = given(&project()).read();
+    assert!(trust::brings_programs(&library.agents["team"]));
 }
 
 #[test]

@@ -159,6 +159,14 @@ fn a_request_narrows_what_is_written() {
 }
 
 #[test]
+fn a_pattern_is_no_directory_to_be_written() {
+    let notes = written("", "[sandbox.security]\nallowWrite = ['src/*']", &[]);
+    let expected = "the project asks for `src/*`; your settings do not allow it: add it to \
+                    sandbox.security.allowWrite in /people/me/.config/agentry/agentry.toml (agentry.toml:2:15)";
+    assert_eq!(notes, [expected]);
+}
+
+#[test]
 fn what_the_project_does_not_ask_for_an_agent_does_not_get() {
     let mut given = given("", "[sandbox.security]\nallowWrite = [\"src\"]");
     let mut agent = Layer::of(Speaker::Agent);
