@@ -71,7 +71,7 @@ impl Backend for OnMacos {
         }
         let opened = Self {
             setup: setup.clone(),
-            watches: Watches::new(&setup.quarantine),
+            watches: Watches::new(&setup.quarantine, Level::Seatbelt),
             hard_links: HardLinkCache::default(),
             program: SANDBOX_EXEC.into(),
         };

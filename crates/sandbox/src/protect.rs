@@ -58,6 +58,9 @@ pub struct Protection {
     pub secrets: Vec<String>,
     /// Whether a repository may be written, but for its hooks and settings.
     pub git: Git,
+    /// Whether every file of a repository that may only be read is compared. Needed where it cannot be mounted
+    /// read-only.
+    pub whole_repositories: bool,
 }
 
 /// Watches over what is protected in some writable roots.
@@ -335,6 +338,7 @@ impl Guard {
             roots: &self.roots,
             names: &self.protection.names,
             git: self.protection.git,
+            whole_repositories: self.protection.whole_repositories,
             bounds: &self.bounds,
             explicit: &self.sought.explicit,
             beginnings: &self.sought.beginnings,

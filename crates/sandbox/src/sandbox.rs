@@ -130,7 +130,7 @@ impl OnLinux {
             idle: Idle::default(),
             helper,
             level,
-            watches: Watches::new(&setup.quarantine),
+            watches: Watches::new(&setup.quarantine, level),
             hard_links: HardLinkCache::default(),
             groups,
             calls: AtomicU64::new(0),

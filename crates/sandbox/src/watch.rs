@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agentry_protocol::ContentHash;
-use agentry_protocol::confinement::Confinement;
+use agentry_protocol::confinement::{Confinement, Level};
 
 use crate::protect::{Checked, Guard, Mark, Names, Protection, Registration, Registry, WalkBounds};
 use crate::stop::Stop;
@@ -18,6 +18,8 @@ use crate::view;
 /// One guard for each confinement; all processes know of its calls by the registry.
 pub(crate) struct Watches {
     registry: Registry,
+    /// Whether protected files can be mounted read-only; otherwise they are compared.
+    has_mounts: bool,
     guards: Mutex<HashMap<ContentHash, Arc<Mutex<RegisteredGuard>>>>,
 }
 
@@ -39,8 +41,13 @@ pub(crate) struct Watch {
 
 impl Watches {
     /// Keeps the records of calls beside the quarantine.
-    pub(crate) fn new(quarantine: &Path) -> Self {
-        Self { registry: Registry::new(quarantine), guards: Mutex::default() }
+    pub(crate) fn new(quarantine: &Path, level: Level) -> Self {
+        let has_mounts = level != Level::Landlock;
+        Self { registry: Registry::new(quarantine), has_mounts, guards: Mutex::default() }
+    }
+
+    fn protection(&self, confinement: &Confinement) -> Protection {
+        Protection { whole_repositories: !self.has_mounts, ..protection(confinement) }
     }
 
     /// Begins to watch; nothing can be written where nothing may be.
@@ -64,7 +71,7 @@ impl Watches {
         drop(guards);
         let mut held = registered.lock().unwrap_or_else(PoisonError::into_inner);
         if held.registration.is_none() {
-            held.guard.protect(protection(confinement));
+            held.guard.protect(self.protection(confinement));
             held.registration = Some(self.registry.enter(&mut held.guard, stop)?);
         }
         let mark = match held.guard.join() {
@@ -172,5 +179,6 @@ fn protection(confinement: &Confinement) -> Protection {
         beginnings: begun.map(PathBuf::from).collect(),
         secrets: confinement.deny_read.clone(),
         git: confinement.git,
+        whole_repositories: false,
     }
 }

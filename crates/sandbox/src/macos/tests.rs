@@ -37,7 +37,7 @@ fn machine(sandbox_exec: &str) -> (OnMacos, TempDir) {
         resolve: crate::egress::system(),
     };
     let program = script("sandbox-exec", sandbox_exec);
-    let watches = Watches::new(&setup.quarantine);
+    let watches = Watches::new(&setup.quarantine, Level::Seatbelt);
     (OnMacos { setup, watches, hard_links: HardLinkCache::default(), program }, directory)
 }
 

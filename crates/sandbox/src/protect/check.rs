@@ -94,8 +94,9 @@ impl Check<'_> {
         }
     }
 
-    /// Gives known directories the rights back without which nobody can look into them.
-    fn open_directories(&self) -> io::Result<()> {
+    /// Gives known directories their rights back: protected ones all of them, others those without which nobody can
+    /// look into them.
+    fn open_directories(&mut self) -> io::Result<()> {
         for root in self.task.roots {
             root.make_readable()?;
         }
@@ -104,11 +105,15 @@ impl Check<'_> {
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => None,
                 other => other?,
             };
-            let is_closed =
-                |now: &Status| now.mode & known.status.mode & 0o700 != known.status.mode & 0o700;
-            if now.is_some_and(|now| now.id == known.id() && is_closed(&now)) {
+            let Some(now) = now.filter(|now| now.id == known.id()) else { continue };
+            let is_closed = now.mode & known.status.mode & 0o700 != known.status.mode & 0o700;
+            let is_protected = known.role != Role::Ancestor && known.role != Role::Repository;
+            if is_closed || is_protected && now.mode != known.status.mode {
                 let (parent, name) = place.open_parent(self.task.roots)?;
                 dir::set_mode(&parent, &name, known.status.mode)?;
+                if is_protected {
+                    self.tell(place, What::Changed, Ok((None, Ok(()))));
+                }
             }
         }
         Ok(())

@@ -58,6 +58,8 @@ struct Rules {
     paths: Vec<OsText>,
     beginnings: Vec<OsText>,
     git: Git,
+    #[serde(default)]
+    whole_repositories: bool,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -280,9 +282,14 @@ impl Registration {
 impl Rules {
     fn of(guard: &Guard) -> Self {
         let texts = |paths: &[PathBuf]| paths.iter().map(|path| OsText::new(path)).collect();
-        let Protection { paths, beginnings, git, names: _, secrets: _ } = &guard.protection;
-        let (paths, beginnings) = (texts(paths), texts(beginnings));
-        Self { roots: texts(&guard.paths), paths, beginnings, git: *git }
+        let protection = &guard.protection;
+        Self {
+            roots: texts(&guard.paths),
+            paths: texts(&protection.paths),
+            beginnings: texts(&protection.beginnings),
+            git: protection.git,
+            whole_repositories: protection.whole_repositories,
+        }
     }
 
     fn guard(&self) -> io::Result<Guard> {
@@ -291,6 +298,7 @@ impl Rules {
             paths: paths(&self.paths),
             beginnings: paths(&self.beginnings),
             git: self.git,
+            whole_repositories: self.whole_repositories,
             ..Protection::default()
         };
         Guard::open(&paths(&self.roots), protection, WalkBounds::default())
@@ -319,7 +327,7 @@ impl Rules {
             paths.filter(is_told).collect()
         };
         is_apart
-            && self.git == other.git
+            && (self.git, self.whole_repositories) == (other.git, other.whole_repositories)
             && told(&self.paths) == told(&other.paths)
             && told(&self.beginnings) == told(&other.beginnings)
     }
@@ -345,7 +353,15 @@ impl Guard {
         };
         let taken: BTreeSet<usize> = (0..record.roots.len()).filter_map(here).collect();
         let places = record.places.iter().filter_map(|one| Some((here(one.root)?, one)));
-        let places: Vec<(Place, Known)> = places.map(|(root, one)| one.known(root)).collect();
+        let mut places: Vec<(Place, Known)> = places.map(|(root, one)| one.known(root)).collect();
+        for (place, known) in &mut places {
+            // A record has no contents. What still stands there unchanged was read just now, and can be put back.
+            if let Some(now) = self.known.get(place)
+                && digest_of(&now.content).is_some_and(|now| known.content == Content::Digest(now))
+            {
+                known.content = now.content.clone();
+            }
+        }
         let explicit: Vec<(Place, Role)> = record
             .explicit
             .iter()
@@ -380,14 +396,18 @@ impl Guard {
     }
 }
 
+fn digest_of(content: &Content) -> Option<ContentHash> {
+    match content {
+        Content::Bytes(bytes) => Some(ContentHash::of(bytes)),
+        Content::Target(target) => Some(ContentHash::of(target.as_bytes())),
+        Content::Digest(digest) => Some(digest.clone()),
+        Content::Unreadable | Content::Nothing => None,
+    }
+}
+
 impl PlaceRecord {
     fn of(place: &Place, known: &Known) -> Self {
-        let digest = match &known.content {
-            Content::Bytes(bytes) => Some(ContentHash::of(bytes)),
-            Content::Target(target) => Some(ContentHash::of(target.as_bytes())),
-            Content::Digest(digest) => Some(digest.clone()),
-            Content::Unreadable | Content::Nothing => None,
-        };
+        let digest = digest_of(&known.content);
         Self {
             root: place.root,
             path: OsText::new(&place.path),
@@ -475,7 +495,13 @@ mod tests {
     fn rules(roots: &[&str], paths: &[&str]) -> Rules {
         let texts =
             |paths: &[&str]| paths.iter().map(|path| OsText::new(Path::new(path))).collect();
-        Rules { roots: texts(roots), paths: texts(paths), beginnings: Vec::new(), git: Git::Read }
+        Rules {
+            roots: texts(roots),
+            paths: texts(paths),
+            beginnings: Vec::new(),
+            git: Git::Read,
+            whole_repositories: false,
+        }
     }
 
     #[test]
@@ -532,6 +558,32 @@ mod tests {
         }
         let (same, write) = (rules(&roots, &[]), Rules { git: Git::Write, ..rules(&roots, &[]) });
         assert!(!same.fit(&write) && !write.fit(&same));
+        let whole = Rules { whole_repositories: true, ..rules(&roots, &[]) };
+        assert!(!same.fit(&whole) && !whole.fit(&same) && whole.fit(&whole));
+    }
+
+    #[test]
+    fn a_call_that_joins_another_can_put_back_what_stood_there_when_it_began() {
+        let scene = tempfile::tempdir().unwrap();
+        let root = scene.path().canonicalize().unwrap().join("root");
+        let path = root.join("AGENT.md");
+        std::fs::create_dir(&root).unwrap();
+        std::fs::write(&path, "calm").unwrap();
+        let open = || {
+            let protection = Protection::default();
+            Guard::look(std::slice::from_ref(&root), protection, WalkBounds::default()).unwrap()
+        };
+        let first = open().known_record(None);
+        for (now, expected) in [
+            ("calm", Content::Bytes(b"calm".to_vec())),
+            ("wild", Content::Digest(ContentHash::of(b"calm"))),
+        ] {
+            std::fs::write(&path, now).unwrap();
+            let mut second = open();
+            second.take_over(&first);
+            let place = Place { root: 0, path: PathBuf::from("AGENT.md") };
+            assert_eq!(second.known[&place].content, expected, "{now}");
+        }
     }
 
     #[test]

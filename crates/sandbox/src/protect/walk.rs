@@ -66,6 +66,7 @@ pub(crate) struct Task<'a> {
     pub(crate) roots: &'a [Root],
     pub(crate) names: &'a Names,
     pub(crate) git: Git,
+    pub(crate) whole_repositories: bool,
     pub(crate) bounds: &'a WalkBounds,
     /// Places that are protected although their names are not, and how.
     pub(crate) explicit: &'a [(Place, Role)],
@@ -133,6 +134,7 @@ pub(crate) fn search(
         roots,
         names: &Names::default(),
         git: Git::Read,
+        whole_repositories: false,
         bounds,
         explicit: &[],
         beginnings: &[],

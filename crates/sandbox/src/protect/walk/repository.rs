@@ -1,6 +1,6 @@
 //! The part of a walk that knows what a repository consists of.
 //!
-//! Must never: visit the objects of a repository.
+//! Must never: visit the objects of a repository, unless every file of it is to be compared.
 
 use std::ffi::CStr;
 use std::io;
@@ -64,6 +64,9 @@ impl Walk<'_> {
         name: &CStr,
         status: Status,
     ) -> io::Result<()> {
+        if self.task.whole_repositories && self.task.git == Git::Read {
+            return self.whole(dir, name, status, Role::Protected);
+        }
         self.note(name, status, Role::Repository);
         self.enter(dir, name, |walk, inner, _| {
             walk.parts(inner, &PARTS, Role::Part)?;

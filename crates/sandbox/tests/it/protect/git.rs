@@ -306,3 +306,37 @@ fn a_bare_repository_of_the_person_keeps_its_settings() {
         assert_eq!(told(&violations, &scene.root()), one("store/config", "changed"));
     }
 }
+
+/// Where a repository cannot be mounted read-only, every file of it is compared.
+#[test]
+fn a_repository_that_may_only_be_read_is_put_right_as_a_whole() {
+    let scene = Scene::new();
+    scene.write(".git/config", "[core]\n\tbare = false\n");
+    scene.write(".git/HEAD", "ref: refs/heads/main\n");
+    scene.write(".git/refs/heads/main", "mine");
+    scene.write(".git/objects/aa/bb", "object");
+    let protection = Protection { whole_repositories: true, ..Protection::default() };
+    let mut guard = scene.guard_with(protection);
+    let violations = scene.call(&mut guard, || {
+        scene.write(".git/deep/sub", "planted");
+        scene.write(".git/refs/heads/main", "theirs");
+        fs::remove_file(scene.at(".git/objects/aa/bb")).unwrap();
+        fs::set_permissions(scene.at(".git"), fs::Permissions::from_mode(0o744)).unwrap();
+    });
+    let expected: Vec<_> = [
+        (".git", "changed"),
+        (".git/objects/aa/bb", "removed"),
+        (".git/refs/heads/main", "changed"),
+        (".git/deep", "planted"),
+    ]
+    .iter()
+    .flat_map(|(path, what)| one(path, what))
+    .collect();
+    assert_eq!(told(&violations, &scene.root()), expected);
+    assert!(!scene.is_there(".git/deep"));
+    let mode = fs::metadata(scene.at(".git")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o755);
+    assert_eq!(scene.read(".git/refs/heads/main"), "mine");
+    assert_eq!(scene.read(".git/objects/aa/bb"), "object");
+    scene.is_at_rest(&mut guard);
+}
