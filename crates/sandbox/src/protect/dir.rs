@@ -276,7 +276,6 @@ pub(crate) fn set_mode(dir: impl AsFd, name: &CStr, mode: RawMode) -> io::Result
     Ok(rustix::fs::chmodat(dir, name, mode, AtFlags::SYMLINK_NOFOLLOW)?)
 }
 
-/// Renames, but never over something.
 /// Returns whether an error means that something was moved or made between a look and what was done about it.
 pub(crate) fn is_race(error: &io::Error) -> bool {
     let is_off_the_way = |code| is_absent(Errno::from_raw_os_error(code));
@@ -284,6 +283,7 @@ pub(crate) fn is_race(error: &io::Error) -> bool {
         || error.raw_os_error().is_some_and(is_off_the_way)
 }
 
+/// Renames, but never over something.
 pub(crate) fn rename(from: (&OwnedFd, &CStr), to: (&OwnedFd, &CStr)) -> io::Result<()> {
     match rename_once(from, to) {
         // A directory must be writable to get another parent; whoever made it may have seen to that.
