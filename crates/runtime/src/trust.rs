@@ -148,9 +148,9 @@ mod tests {
     #[test]
     fn a_path_is_one_word_of_a_command() {
         for (path, expected) in [
-            ("/work/a-b_c.d", "/work/a-b_c.d"),
-            ("/work/my agent", "'/work/my agent'"),
-            ("/work/$(reboot)", "'/work/$(reboot)'"),
+            ("/srv/a-b_c.d", "/srv/a-b_c.d"),
+            ("/srv/my agent", "'/srv/my agent'"),
+            ("/srv/$(reboot)", "'/srv/$(reboot)'"),
             ("/it's", r"'/it'\''s'"),
         ] {
             assert_eq!(word(Path::new(path)), expected);

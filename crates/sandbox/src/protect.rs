@@ -12,6 +12,7 @@
 mod check;
 mod dir;
 mod git;
+mod moment;
 mod names;
 mod place;
 mod quarantine;
@@ -30,7 +31,6 @@ use std::sync::{Arc, Weak};
 use agentry_protocol::ContentHash;
 use agentry_protocol::confinement::Git;
 use agentry_protocol::protected::{self, Surroundings};
-use rustix::time::{ClockId, clock_gettime};
 
 pub use self::names::Names;
 pub(crate) use self::registry::{Registration, Registry};
@@ -39,6 +39,7 @@ pub use self::walk::WalkBounds;
 
 use self::check::Check;
 use self::dir::{Id, Kind, Stamp, Status};
+use self::moment::Moment;
 use self::place::{Content, Known, Place, Role, Root, Survey};
 use self::repair::Repair;
 use self::secrets::SecretName;
@@ -74,16 +75,23 @@ pub struct Guard {
     known: BTreeMap<Place, Known>,
     /// The directories that were there before the first of the calls that run; none if another process looked.
     directories: Option<HashSet<Id>>,
-    /// What stands where something protected does, as a call finds it that begins while another runs.
-    present: BTreeMap<Place, (Role, Kind)>,
-    incomplete: Option<String>,
-    /// The files to be hidden that the last look found; none if another process looked.
-    secrets: Option<Vec<PathBuf>>,
+    last_scan: LastScan,
     /// The reason why the last check is incomplete; until a check completes, the guard learns nothing.
     unsettled: Option<String>,
     open: Vec<(Moment, Weak<()>)>,
     /// What an earlier check could not put right; it never becomes known.
     given_up: BTreeMap<Place, Option<Id>>,
+}
+
+/// The results of the last scan before a call.
+#[derive(Debug, Default)]
+struct LastScan {
+    /// The reason why it did not see everything.
+    incomplete: Option<String>,
+    /// The files to be hidden; none if another process scanned.
+    secrets: Option<Vec<PathBuf>>,
+    /// The protected things as a call finds them that begins while another runs.
+    present: BTreeMap<Place, (Role, Kind)>,
 }
 
 /// The targets of a scan beside protected names.
@@ -110,13 +118,6 @@ pub struct Checked {
     pub unlisted: usize,
     /// The reason why the roots may be unsafe; the caller must show it, and no other call may begin.
     pub incomplete: Option<String>,
-}
-
-/// When a call began, by the clock that stamps files and by one that nobody sets.
-#[derive(Clone, Copy, Debug)]
-struct Moment {
-    stamped: Stamp,
-    running: Stamp,
 }
 
 /// Returns whether a path below a writable root is protected by one of the names in it.
@@ -179,9 +180,7 @@ impl Guard {
             sought: ScanTargets::default(),
             known: BTreeMap::new(),
             directories: None,
-            present: BTreeMap::new(),
-            incomplete: None,
-            secrets: None,
+            last_scan: LastScan::default(),
             unsettled: None,
             open: Vec::new(),
             given_up: BTreeMap::new(),
@@ -232,7 +231,7 @@ impl Guard {
         if self.has_open_calls() {
             self.look_around()?;
         }
-        if let Some(reason) = &self.incomplete {
+        if let Some(reason) = &self.last_scan.incomplete {
             return Err(io::Error::other(format!(
                 "not every file could be looked at for protected ones: {reason}"
             )));
@@ -251,7 +250,7 @@ impl Guard {
     pub fn mounts(&self) -> Vec<PathBuf> {
         let known =
             self.known.iter().map(|(place, known)| (place, (known.role, known.status.kind)));
-        let present = self.present.iter().map(|(place, found)| (place, *found));
+        let present = self.last_scan.present.iter().map(|(place, found)| (place, *found));
         let protected: BTreeMap<&Place, (Role, Kind)> = present.chain(known).collect();
         let mut mounts: Vec<&Place> = Vec::new();
         for (place, (role, kind)) in protected {
@@ -275,12 +274,12 @@ impl Guard {
 
     /// The files to be hidden in the roots.
     pub(crate) fn secrets(&self) -> Option<&[PathBuf]> {
-        self.secrets.as_deref()
+        self.last_scan.secrets.as_deref()
     }
 
     /// Why the last look did not see everything; this must be shown.
     pub fn incomplete(&self) -> Option<&str> {
-        self.incomplete.as_deref()
+        self.last_scan.incomplete.as_deref()
     }
 
     /// Looks after a call: what was planted goes into the quarantine, what was changed, moved or removed is
@@ -362,17 +361,17 @@ impl Guard {
                 .get_or_insert_with(|| "there are too many protected files".to_owned());
         }
         self.directories = Some(std::mem::take(&mut survey.directories));
-        self.secrets = Some(std::mem::take(&mut survey.secrets));
-        self.incomplete = survey.incomplete.take();
-        self.present.clear();
+        self.last_scan.secrets = Some(std::mem::take(&mut survey.secrets));
+        self.last_scan.incomplete = survey.incomplete.take();
+        self.last_scan.present.clear();
         self.adopt(survey)
     }
 
     /// Finds what another call has moved meanwhile, so that the next call cannot write it there.
     fn look_around(&mut self) -> io::Result<()> {
         let survey = walk::survey(&self.task(None))?;
-        self.incomplete = survey.incomplete;
-        self.present = survey
+        self.last_scan.incomplete = survey.incomplete;
+        self.last_scan.present = survey
             .found
             .into_iter()
             .map(|(place, it)| (place, (it.role, it.status.kind)))
@@ -468,32 +467,4 @@ fn digest(place: &Place, status: &Status, roots: &[Root]) -> io::Result<Option<C
         Kind::Link => Ok(place.target(roots)?.map(|target| ContentHash::of(target.as_bytes()))),
         Kind::Directory | Kind::Other => Ok(None),
     }
-}
-
-impl Moment {
-    fn now() -> Self {
-        Self { stamped: time(STAMPS), running: time(ClockId::Monotonic) }
-    }
-
-    /// When it was by the clock that stamps files, even if that was set back since.
-    fn stamp(self) -> Stamp {
-        let now = Self::now();
-        let nanos = |(seconds, nanos): Stamp| seconds * NANOS_PER_SECOND + nanos;
-        let begun = nanos(now.stamped) - (nanos(now.running) - nanos(self.running));
-        let begun = begun.min(nanos(self.stamped));
-        (begun.div_euclid(NANOS_PER_SECOND), begun.rem_euclid(NANOS_PER_SECOND))
-    }
-}
-
-const NANOS_PER_SECOND: i128 = 1_000_000_000;
-
-/// The clock that files are stamped with; never ahead of a stamp that is made later.
-#[cfg(target_os = "linux")]
-const STAMPS: ClockId = ClockId::RealtimeCoarse;
-#[cfg(not(target_os = "linux"))]
-const STAMPS: ClockId = ClockId::Realtime;
-
-fn time(clock: ClockId) -> Stamp {
-    let time = clock_gettime(clock);
-    (time.tv_sec.into(), time.tv_nsec.into())
 }

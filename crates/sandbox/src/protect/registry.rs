@@ -25,8 +25,9 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use super::dir::{Stamp, Status};
+use super::moment::Moment;
 use super::place::{Content, Known, Place, Role};
-use super::{Guard, Moment, Protection, WalkBounds, is_protected};
+use super::{Guard, Protection, WalkBounds, is_protected};
 use crate::limits::{GUARD_LOOK_MS, GUARD_WAIT_MS_MAX};
 use crate::stop::Stop;
 
@@ -371,7 +372,9 @@ impl Guard {
             .collect();
         // What stands elsewhere now is not known, but must not be written there.
         let present = self.known.iter();
-        self.present.extend(present.map(|(place, it)| (place.clone(), (it.role, it.status.kind))));
+        self.last_scan
+            .present
+            .extend(present.map(|(place, it)| (place.clone(), (it.role, it.status.kind))));
         self.known.retain(|place, _| !taken.contains(&place.root));
         self.known.extend(places);
         self.sought.explicit.retain(|(place, _)| !taken.contains(&place.root));

@@ -1,0 +1,42 @@
+//! The time at which a call begins.
+//!
+//! Must never: be later than the stamp of a file that the call makes, also if the clock is set back meanwhile.
+
+use rustix::time::{ClockId, clock_gettime};
+
+use super::dir::Stamp;
+
+/// When a call began, by the clock that stamps files and by one that nobody sets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moment {
+    pub(crate) stamped: Stamp,
+    running: Stamp,
+}
+
+impl Moment {
+    pub(crate) fn now() -> Self {
+        Self { stamped: time(STAMPS), running: time(ClockId::Monotonic) }
+    }
+
+    /// When it was by the clock that stamps files, even if that was set back since.
+    pub(crate) fn stamp(self) -> Stamp {
+        let now = Self::now();
+        let nanos = |(seconds, nanos): Stamp| seconds * NANOS_PER_SECOND + nanos;
+        let begun = nanos(now.stamped) - (nanos(now.running) - nanos(self.running));
+        let begun = begun.min(nanos(self.stamped));
+        (begun.div_euclid(NANOS_PER_SECOND), begun.rem_euclid(NANOS_PER_SECOND))
+    }
+}
+
+const NANOS_PER_SECOND: i128 = 1_000_000_000;
+
+/// The clock that files are stamped with; never ahead of a stamp that is made later.
+#[cfg(target_os = "linux")]
+const STAMPS: ClockId = ClockId::RealtimeCoarse;
+#[cfg(not(target_os = "linux"))]
+const STAMPS: ClockId = ClockId::Realtime;
+
+fn time(clock: ClockId) -> Stamp {
+    let time = clock_gettime(clock);
+    (time.tv_sec.into(), time.tv_nsec.into())
+}
