@@ -1,8 +1,8 @@
 //! What is refused in every mode, whoever asks: commands and writes that cannot be taken back or that
 //! take the agent out of its bounds.
 //!
-//! Narrow on purpose: what is merely risky is for a person to decide, by the tags of `shell`. Partial
-//! knowledge is enough to refuse, so a command that is not fully understood is looked at all the same.
+//! Narrow on purpose: what is merely risky is for a person to decide. Partial knowledge is enough to refuse,
+//! so a command that is not fully understood is looked at all the same.
 //!
 //! Must never: allow anything. Nothing found here is not a permission.
 

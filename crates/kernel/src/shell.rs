@@ -1,4 +1,4 @@
-//! Reads a shell command and says what it would do: facts, then tags.
+//! Reads a shell command and says what it would run.
 //!
 //! The text goes through a real grammar; what a program hands on to another (a wrapper, `sh -c`, `xargs`,
 //! `find -exec`, a heredoc fed to a shell) is followed. Text that nobody executes is data and raises nothing.
@@ -8,6 +8,7 @@
 //! Must never: panic, run anything, or let what it did not understand look harmless.
 
 mod code;
+mod downloaded;
 mod escape;
 mod executes;
 pub(crate) mod git;
@@ -20,42 +21,29 @@ pub(crate) mod program;
 mod redirect;
 mod rough;
 mod sed;
-mod tag;
 mod unwrap;
 mod within;
 mod word;
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use serde::{Deserialize, Serialize};
-
+pub(crate) use downloaded::executes_downloaded;
 pub use executes::{Use, executes};
-pub(crate) use tag::{of as tags, runs_later};
 pub use within::{Allowlist, within};
 pub(crate) use within::{refused_variable, steering, writes_file};
 
 /// What a command would do, as far as its text says.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// Every simple command that could run, in the order it is met, inner ones before outer ones.
     pub commands: Vec<Simple>,
     /// Why the text is not fully understood; nothing when it is.
     pub opaque: Option<String>,
-    /// All kinds of effect that any of the commands has.
-    pub tags: BTreeSet<Tag>,
-}
-
-impl Facts {
-    /// Whether every command is known to look only.
-    pub fn is_read_only(&self) -> bool {
-        self.opaque.is_none() && self.tags.iter().all(|tag| *tag == Tag::ReadOnly)
-    }
 }
 
 /// One program or builtin with its words, after wrappers such as `env` and `timeout` are taken off.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Simple {
     /// The name and the arguments; empty when the command only assigns or redirects.
     pub words: Vec<Word>,
@@ -96,8 +84,7 @@ impl fmt::Display for Simple {
 }
 
 /// One word of a command, quotes taken off.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Word {
     /// Exactly this text.
     Literal(String),
@@ -130,67 +117,10 @@ impl Word {
     }
 }
 
-/// A kind of effect. A command has those of all its parts, so only a set with nothing but `ReadOnly` is harmless.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Tag {
-    /// Looks only.
-    ReadOnly,
-    /// Writes below the place where it runs, or to a folder for temporary files.
-    WorkspaceWrite,
-    /// Writes elsewhere, or nobody knows where.
-    OutsideWrite,
-    /// Takes something away.
-    Delete,
-    /// Changes or drops commits, or what points at them.
-    HistoryRewrite,
-    /// Reaches the network.
-    Network,
-    /// Executes text that came from the network.
-    ExecDownloaded,
-    /// Gains or changes rights.
-    Privilege,
-    /// Leaves something that runs later.
-    Persistence,
-    /// Does what its text does not say.
-    Opaque,
-    /// Waits for a person.
-    Interactive,
-}
-
-impl fmt::Display for Tag {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::ReadOnly => "read_only",
-            Self::WorkspaceWrite => "workspace_write",
-            Self::OutsideWrite => "outside_write",
-            Self::Delete => "delete",
-            Self::HistoryRewrite => "history_rewrite",
-            Self::Network => "network",
-            Self::ExecDownloaded => "exec_downloaded",
-            Self::Privilege => "privilege",
-            Self::Persistence => "persistence",
-            Self::Opaque => "opaque",
-            Self::Interactive => "interactive",
-        })
-    }
-}
-
 /// Reads a command. Never panics; a text that is too long, too deep or broken is opaque.
 pub fn read(command: &str) -> Facts {
-    let read = catch_unwind(AssertUnwindSafe(|| {
-        let facts = lower::whole(command);
-        let tags = (0..facts.commands.len())
-            .flat_map(|at| tag::of(&facts.commands[at], &facts.commands[..at]))
-            .collect();
-        Facts { tags, ..facts }
-    }));
-    let mut facts = read.unwrap_or_else(|_| Facts {
+    catch_unwind(AssertUnwindSafe(|| lower::whole(command))).unwrap_or_else(|_| Facts {
         opaque: Some("the text could not be read".to_owned()),
         ..Facts::default()
-    });
-    if facts.opaque.is_some() {
-        facts.tags.insert(Tag::Opaque);
-    }
-    facts
+    })
 }

@@ -6,7 +6,6 @@ use agentry_protocol::protected::{NameKind, kinds_in};
 
 use super::{Danger, Place, refused};
 use crate::shell::path::is_stream;
-use crate::shell::runs_later;
 
 /// Folders of the system; what is below them is not the agent's to change.
 const SYSTEM: [&str; 12] = [
@@ -60,6 +59,51 @@ pub(super) fn of_write(path: &str, place: &Place<'_>) -> Option<Danger> {
         true => refused("system_write", format!("`{path}` belongs to the system")),
         false => None,
     }
+}
+
+/// Files that a shell, a session, git or a scheduler runs of its own accord.
+fn runs_later(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let start_up = matches!(
+        name,
+        ".bashrc"
+            | ".bash_profile"
+            | ".bash_login"
+            | ".bash_logout"
+            | ".profile"
+            | ".zshrc"
+            | ".zshenv"
+            | ".zprofile"
+            | ".zlogin"
+            | ".kshrc"
+            | ".cshrc"
+            | ".tcshrc"
+            | ".login"
+            | ".xprofile"
+            | ".xinitrc"
+            | ".xsession"
+            | ".pam_environment"
+            | "authorized_keys"
+            | "authorized_keys2"
+    );
+    let folders = [
+        ".git/hooks/",
+        "/etc/cron",
+        "/var/spool/cron",
+        "/etc/systemd/",
+        "/.config/systemd/",
+        "/.config/autostart/",
+        "/LaunchAgents/",
+        "/LaunchDaemons/",
+        "/etc/profile",
+        "/etc/init.d/",
+        "/.config/fish/",
+        "/.ssh/rc",
+        "/etc/rc.local",
+    ];
+    let git_config =
+        path == ".git/config" || path.ends_with("/.git/config") || name == ".gitconfig";
+    start_up || git_config || folders.iter().any(|folder| path.contains(folder))
 }
 
 /// Why everything below this path must not be deleted or changed, if it must not.

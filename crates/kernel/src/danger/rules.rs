@@ -6,7 +6,7 @@ use super::target::{Candidate, Scope};
 use super::{Danger, file, refused};
 use crate::shell::git::{Git, is_forced_push, is_running_key, set_key};
 use crate::shell::program::{has_option, operands, targets, tests_of_find};
-use crate::shell::{Facts, Simple, Tag, Word, tags};
+use crate::shell::{Facts, Simple, Word, executes_downloaded};
 
 /// The first rule that refuses the command at this place.
 pub(super) fn of_simple(at: usize, facts: &Facts, scope: &Scope<'_>) -> Option<Danger> {
@@ -73,7 +73,7 @@ fn write(word: &Word, simple: &Simple, scope: &Scope<'_>) -> Option<Danger> {
 
 fn downloaded(simple: &Simple, before: &[Simple]) -> Option<Danger> {
     let name = simple.program()?;
-    match tags(simple, before).contains(&Tag::ExecDownloaded) {
+    match executes_downloaded(simple, before) {
         true => refused(
             "run_downloaded",
             format!("`{name}` executes text from the network that nobody read"),

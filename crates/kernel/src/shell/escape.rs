@@ -1,19 +1,20 @@
-//! Options by which a program that only looks comes to write, delete or execute.
+//! Arguments by which a program that only looks comes to write, delete or execute.
+//!
+//! The table of harmless options is asked first. Of a program that it has, these are the arguments that an allowlist
+//! refuses instead of asking about; of the others (`sed`, `awk`, `env`, `set`, `shopt`), all that is known.
 //!
 //! Must never: let a word pass that might turn out to be such an option.
 
 use super::git::{Git, runs_something};
 use super::harmless::may_be_option;
 use super::program::{tests_of_find, valued};
-use super::{Simple, Tag, Word, code, sed::sed};
+use super::{Simple, Word, code, sed::sed};
 
 /// An argument that makes more of a program than its name says.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Escape {
     /// Where it stands among the words.
     pub(super) at: usize,
-    /// What it comes to.
-    pub(super) tag: Tag,
     /// Why, for a person.
     pub(super) why: &'static str,
 }
@@ -29,10 +30,10 @@ pub(super) fn of(simple: &Simple) -> Vec<Escape> {
 }
 
 fn first(simple: &Simple, name: &str) -> Option<Escape> {
-    let at = |at: usize, tag: Tag, why: &'static str| Some(Escape { at, tag, why });
+    let escape = |at: usize, why: &'static str| Some(Escape { at, why });
     if let Some(git) = Git::of(simple) {
         if let Some(place) = git.steered {
-            return at(place, Tag::Opaque, "an option that changes what git runs or where");
+            return escape(place, "an option that changes what git runs or where");
         }
         let greps = git.subcommand == Some("grep");
         let opens = |text: &str| {
@@ -40,22 +41,21 @@ fn first(simple: &Simple, name: &str) -> Option<Escape> {
         };
         let place =
             simple.words.iter().position(|word| runs_something(word.text()) || opens(word.text()));
-        return place.and_then(|place| {
-            at(place, Tag::Opaque, "an option by which git runs or writes something")
-        });
+        return place
+            .and_then(|place| escape(place, "an option by which git runs or writes something"));
     }
     if let Some(place) = simple.words.iter().skip(1).position(may_be_option)
         && carries_options(name)
     {
-        return at(place + 1, Tag::Opaque, "a word that may turn out to be an option");
+        return escape(place + 1, "a word that may turn out to be an option");
     }
     let texts: Vec<(usize, &str)> = match name {
         "find" => tests_of_find(simple),
         _ => simple.words.iter().map(Word::text).enumerate().skip(1).collect(),
     };
     for (place, text) in texts {
-        if let Some((tag, why)) = option(name, text).or_else(|| paging(name, text)) {
-            return at(place, tag, why);
+        if let Some(why) = option(name, text) {
+            return escape(place, why);
         }
     }
     let program = simple.words.iter().enumerate().skip(1);
@@ -67,7 +67,7 @@ fn first(simple: &Simple, name: &str) -> Option<Escape> {
             operands
                 .map(|(place, _)| place)
                 .nth(1)
-                .and_then(|place| at(place, Tag::WorkspaceWrite, "a file it writes"))
+                .and_then(|place| escape(place, "a file it writes"))
         }
         "hostname" => {
             let operand = simple
@@ -76,7 +76,7 @@ fn first(simple: &Simple, name: &str) -> Option<Escape> {
                 .position(|word| !word.text().starts_with('-') && word.text() != name);
             operand
                 .filter(|place| *place > 0)
-                .and_then(|place| at(place, Tag::Privilege, "a new name for the machine"))
+                .and_then(|place| escape(place, "a new name for the machine"))
         }
         _ => None,
     }
@@ -109,12 +109,11 @@ fn carries_options(name: &str) -> bool {
             | "read"
             | "test"
             | "["
-            | "git"
             | "shopt"
     ) || code::is_awk(name)
 }
 
-fn option(name: &str, text: &str) -> Option<(Tag, &'static str)> {
+fn option(name: &str, text: &str) -> Option<&'static str> {
     let long = text.split('=').next().unwrap_or(text);
     let is_row = text.starts_with('-') && !text.starts_with("--");
     let row_has = |letters: &[char]| is_row && text[1..].contains(letters);
@@ -123,32 +122,29 @@ fn option(name: &str, text: &str) -> Option<(Tag, &'static str)> {
         |options: &[&str]| long.len() > 3 && options.iter().any(|option| option.starts_with(long));
     const RUNS: &str = "it runs a program";
     const WRITES: &str = "it writes a file";
+    const PAGES: &str = "it runs or writes something";
     match name {
-        "find" if text == "-delete" => Some((Tag::Delete, "it deletes what it finds")),
-        "find" if text.starts_with("-fprint") || text == "-fls" => {
-            Some((Tag::OutsideWrite, "it writes what it finds"))
-        }
+        "find" if text == "-delete" => Some("it deletes what it finds"),
+        "find" if text.starts_with("-fprint") || text == "-fls" => Some("it writes what it finds"),
         "fd" | "fdfind"
             if (row_has(&['x', 'X']) && text.len() > 2)
                 || text.starts_with("--exec=")
                 || text.starts_with("--exec-batch=") =>
         {
-            Some((Tag::Opaque, RUNS))
+            Some(RUNS)
         }
         "sort" | "shuf" | "base64" | "base32" if row_has(&['o']) || shortened(&["--output"]) => {
-            Some((Tag::WorkspaceWrite, WRITES))
+            Some(WRITES)
         }
-        "sort" if shortened(&["--compress-program"]) => Some((Tag::Opaque, RUNS)),
-        "rg" if matches!(long, "--pre" | "--hostname-bin") => Some((Tag::Opaque, RUNS)),
-        "tree" if row_has(&['o', 'R']) => Some((Tag::WorkspaceWrite, WRITES)),
+        "sort" if shortened(&["--compress-program"]) => Some(RUNS),
+        "rg" if matches!(long, "--pre" | "--hostname-bin") => Some(RUNS),
+        "tree" if row_has(&['o', 'R']) => Some(WRITES),
         "date" if (row_has(&['s']) && !text.starts_with("-I")) || shortened(&["--set"]) => {
-            Some((Tag::Privilege, "it sets the clock"))
+            Some("it sets the clock")
         }
-        "file" if row_has(&['C']) || shortened(&["--compile"]) => {
-            Some((Tag::WorkspaceWrite, WRITES))
-        }
+        "file" if row_has(&['C']) || shortened(&["--compile"]) => Some(WRITES),
         "yq" if row_has(&['i']) || shortened(&["--inplace", "--in-place"]) => {
-            Some((Tag::WorkspaceWrite, "it changes a file"))
+            Some("it changes a file")
         }
         "tar"
             if row_has(&['I', 'F'])
@@ -157,7 +153,7 @@ fn option(name: &str, text: &str) -> Option<(Tag, &'static str)> {
                     && text.contains(['I', 'F'])
                     && !text.contains('.')) =>
         {
-            Some((Tag::Opaque, RUNS))
+            Some(RUNS)
         }
         "tar"
             if shortened(&[
@@ -169,36 +165,24 @@ fn option(name: &str, text: &str) -> Option<(Tag, &'static str)> {
                 "--new-volume-script",
             ]) =>
         {
-            Some((Tag::Opaque, RUNS))
+            Some(RUNS)
         }
-        "printf" if text.starts_with("-v") => Some((Tag::Opaque, "it sets a variable")),
-        "hash" if row_has(&['p']) => Some((Tag::Opaque, "it changes what names mean")),
+        "man" if row_has(&['P', 'H']) || shortened(&["--pager", "--html"]) => Some(PAGES),
+        "bat" if shortened(&["--pager"]) => Some(PAGES),
+        "less"
+            if text.starts_with('+')
+                || row_has(&['o', 'O', 'k'])
+                || shortened(&["--log-file", "--LOG-FILE", "--lesskey-file"]) =>
+        {
+            Some(PAGES)
+        }
+        "printf" if text.starts_with("-v") => Some("it sets a variable"),
+        "hash" if row_has(&['p']) => Some("it changes what names mean"),
         "test" | "[" if text == "-v" || text.contains("[$") || text.contains("[`") => {
-            Some((Tag::Opaque, "a test that may execute text"))
+            Some("a test that may execute text")
         }
         _ => None,
     }
-}
-
-/// Options of programs that show text a page at a time.
-fn paging(name: &str, text: &str) -> Option<(Tag, &'static str)> {
-    let long = text.split('=').next().unwrap_or(text);
-    let row_has = |letters: &[char]| {
-        text.starts_with('-') && !text.starts_with("--") && text[1..].contains(letters)
-    };
-    let shortened =
-        |options: &[&str]| long.len() > 3 && options.iter().any(|option| option.starts_with(long));
-    let acts = match name {
-        "man" => row_has(&['P', 'H']) || shortened(&["--pager", "--html"]),
-        "bat" => shortened(&["--pager"]),
-        "less" => {
-            text.starts_with('+')
-                || row_has(&['o', 'O', 'k'])
-                || shortened(&["--log-file", "--LOG-FILE", "--lesskey-file"])
-        }
-        _ => false,
-    };
-    acts.then_some((Tag::Opaque, "it runs or writes something"))
 }
 
 /// A request that is more than a question to a server, or an answer that goes to a file.
@@ -206,8 +190,6 @@ fn curl(simple: &Simple) -> Option<Escape> {
     let first = |names: &[&str]| valued(simple, names);
     let method =
         first(&["-X", "--request"]).map(|(at, name)| (at, name.text().to_ascii_uppercase()));
-    let deletes =
-        simple.arguments().iter().any(|word| word.text().to_ascii_lowercase().contains("delete"));
     let body = [
         "-d",
         "-F",
@@ -238,29 +220,25 @@ fn curl(simple: &Simple) -> Option<Escape> {
                 || (text.starts_with('-') && !text.starts_with("--") && text.contains('O'))
         })
     };
-    let (at, tag, why) = if let Some((at, _)) = first(&["-K", "--config"]) {
-        (at, Tag::Opaque, "options that are not seen")
+    let (at, why) = if let Some((at, _)) = first(&["-K", "--config"]) {
+        (at, "options that are not seen")
     } else if let Some((at, _)) =
         method.filter(|(_, name)| !matches!(name.as_str(), "GET" | "HEAD" | "OPTIONS"))
     {
-        (
-            at,
-            if deletes { Tag::Delete } else { Tag::OutsideWrite },
-            "a request that changes something",
-        )
+        (at, "a request that changes something")
     } else if let Some((at, _)) = first(&body) {
-        (at, Tag::OutsideWrite, "it sends something")
+        (at, "it sends something")
     } else if let Some(at) = first(&files).map(|(at, _)| at).or_else(saves) {
-        (at, Tag::WorkspaceWrite, "it writes a file")
+        (at, "it writes a file")
     } else {
         return None;
     };
-    Some(Escape { at, tag, why })
+    Some(Escape { at, why })
 }
 
 /// Only field separators and variables are known to be harmless; a program must be given, and be plain.
 fn awk(simple: &Simple) -> Option<Escape> {
-    let place = |at: usize, why| Some(Escape { at, tag: Tag::Opaque, why });
+    let escape = |at: usize, why| Some(Escape { at, why });
     let program = code::inline(simple);
     let at = program
         .and_then(|program| simple.words.iter().position(|word| std::ptr::eq(word, program)));
@@ -277,15 +255,15 @@ fn awk(simple: &Simple) -> Option<Escape> {
             || matches!(*text, "--" | "--posix" | "--csv" | "--version"))
     });
     if let Some((at, _)) = strange {
-        return place(at, "a program that is not seen");
+        return escape(at, "a program that is not seen");
     }
     let (program, at) = (program?, at?);
     let acts = ["system", "|", ">", "@", "/inet", "close("];
     match program.literal() {
-        None => place(at, "a program that is not known"),
+        None => escape(at, "a program that is not known"),
         // A comparison is a harmless use of these signs; it is not worth telling apart here.
         Some(text) if acts.iter().any(|act| text.contains(act)) => {
-            place(at, "a program that may run or write something")
+            escape(at, "a program that may run or write something")
         }
         Some(_) => None,
     }

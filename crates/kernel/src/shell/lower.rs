@@ -16,12 +16,12 @@ use super::word::{Kind, scan};
 use super::{Facts, Simple, Word, rough, unwrap};
 use crate::limits::{SHELL_CODE_DEPTH_MAX, SHELL_COMMANDS_MAX};
 
-/// The facts of a whole text, without tags.
+/// The facts of a whole text.
 pub(super) fn whole(text: &str) -> Facts {
     let mut lowering = Lowering { starts: starts(text), ..Lowering::default() };
     lowering.code(text, &Around::default());
     lowering.check_sums(text);
-    Facts { commands: lowering.commands, opaque: lowering.opaque, ..Facts::default() }
+    Facts { commands: lowering.commands, opaque: lowering.opaque }
 }
 
 /// Whether something in a text may be read as a sum: brackets, comparisons, the index of an array, a piece of a value.

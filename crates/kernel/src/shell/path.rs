@@ -63,6 +63,15 @@ pub(super) fn is_descriptor(text: &str) -> bool {
         || number.is_some_and(|n| !n.is_empty() && n.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
+/// Whether a path names a program where systems keep theirs.
+pub(super) fn is_system_folder(path: &str) -> bool {
+    let folder = path.rsplit_once('/').map(|(folder, _)| folder);
+    matches!(
+        folder,
+        Some("/bin" | "/usr/bin" | "/sbin" | "/usr/sbin" | "/usr/local/bin" | "/opt/homebrew/bin")
+    )
+}
+
 /// Whether nothing but patterns is expanded in it.
 fn is_plain(text: &str) -> bool {
     !text.contains(['$', '`']) && !text.starts_with(['~', '<', '>'])

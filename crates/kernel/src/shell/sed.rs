@@ -3,11 +3,11 @@
 //! Must never: call a script plain when some sed would write or execute by it.
 
 use super::escape::Escape;
-use super::{Simple, Tag, Word};
+use super::{Simple, Word};
 
 /// Only scripts of the plainest kind are known not to write or execute.
 pub(super) fn sed(simple: &Simple) -> Vec<Escape> {
-    let escape = |at: usize, tag, why| Escape { at, tag, why };
+    let escape = |at: usize, why| Escape { at, why };
     let mut found = Vec::new();
     let mut given = Vec::new();
     let mut first = None;
@@ -19,10 +19,10 @@ pub(super) fn sed(simple: &Simple) -> Vec<Escape> {
             }
             "--expression" => given.extend(words.next()),
             text if text.starts_with("--in-p") => {
-                found.push(escape(at, Tag::WorkspaceWrite, "it changes files"));
+                found.push(escape(at, "it changes files"));
             }
             text if text.starts_with("--") => {
-                found.push(escape(at, Tag::Opaque, "an option that is not known"));
+                found.push(escape(at, "an option that is not known"));
             }
             text if text.starts_with('-') && text.len() > 1 => {
                 let row = text[1..].strip_suffix('e');
@@ -36,10 +36,10 @@ pub(super) fn sed(simple: &Simple) -> Vec<Escape> {
                     None => (letters, false),
                 };
                 if changes {
-                    found.push(escape(at, Tag::WorkspaceWrite, "it changes files"));
+                    found.push(escape(at, "it changes files"));
                 }
                 if !letters.chars().all(|letter| "nErsuz".contains(letter)) {
-                    found.push(escape(at, Tag::Opaque, "a script that is not seen"));
+                    found.push(escape(at, "a script that is not seen"));
                 }
             }
             // An empty word after `-i` is a script for one sed and the ending of a copy for another.
@@ -53,9 +53,7 @@ pub(super) fn sed(simple: &Simple) -> Vec<Escape> {
     let scripts = if given.is_empty() { first.into_iter().collect() } else { given };
     let scripts: Vec<(usize, &Word)> = scripts;
     let strange = scripts.into_iter().filter(|(_, word)| !word.literal().is_some_and(is_plain_sed));
-    found.extend(
-        strange.map(|(at, _)| escape(at, Tag::Opaque, "a script that may write or execute")),
-    );
+    found.extend(strange.map(|(at, _)| escape(at, "a script that may write or execute")));
     found
 }
 

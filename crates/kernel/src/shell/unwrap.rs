@@ -6,8 +6,8 @@
 
 use super::invocation::{after_shell_options, is_shell_option};
 use super::lower::{Around, Input, Lowering};
+use super::path::is_system_folder;
 use super::program::{ends_command, interpreter, is_shell};
-use super::tag::is_system_folder;
 use super::{Simple, Word, code};
 use crate::limits::SHELL_CODE_DEPTH_MAX;
 

@@ -10,7 +10,6 @@ mod prefixes;
 mod properties;
 
 use agentry_kernel::danger::{self, Place};
-use agentry_kernel::shell;
 
 const PLACE: Place<'static> = Place { workspace: "/people/dev/project", home: Some("/people/dev") };
 
@@ -22,29 +21,16 @@ fn corpus() -> Vec<(&'static str, String)> {
     parts.map(|(expected, command)| (expected, command.replace('⏎', "\n"))).collect()
 }
 
-fn judged(command: &str) -> &'static str {
-    match danger::of_command(command, &PLACE) {
-        Some(_) => "danger",
-        None if shell::read(command).is_read_only() => "safe",
-        None => "ask",
-    }
-}
-
 #[test]
 fn every_example_is_judged_as_written() {
     let corpus = corpus();
     assert!(corpus.len() > 200, "{} examples", corpus.len());
-    let wrong: Vec<String> = corpus
-        .iter()
-        .filter(|(expected, command)| judged(command) != *expected)
-        .map(|(expected, command)| {
-            let facts = shell::read(command);
-            let danger = danger::of_command(command, &PLACE);
-            format!(
-                "{expected} expected: {command:?}\n   {danger:?} {:?} {:?}",
-                facts.tags, facts.opaque
-            )
-        })
-        .collect();
+    let mut wrong = Vec::new();
+    for (expected, command) in corpus {
+        let danger = danger::of_command(&command, &PLACE);
+        if expected != if danger.is_some() { "danger" } else { "pass" } {
+            wrong.push(format!("{expected} expected: {command:?} {danger:?}"));
+        }
+    }
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }

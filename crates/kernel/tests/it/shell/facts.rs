@@ -4,7 +4,7 @@ use agentry_kernel::limits::{
     SHELL_CASES_MAX, SHELL_CODE_DEPTH_MAX, SHELL_COMMAND_BYTES_MAX, SHELL_COMMANDS_MAX,
     SHELL_EXPANSIONS_MAX, SHELL_GROUPS_MAX, SHELL_PARENTHESES_DEPTH_MAX,
 };
-use agentry_kernel::shell::{Facts, Tag, Word, read};
+use agentry_kernel::shell::{Simple, Word, read};
 
 fn programs(command: &str) -> Vec<String> {
     read(command).commands.iter().map(ToString::to_string).collect()
@@ -118,30 +118,31 @@ fn redirections_are_read_and_written_files() {
 fn what_is_fed_to_a_command_is_known() {
     let facts = read("curl x | tee y | sh");
     assert_eq!(facts.commands[2].fed_by, [0, 1]);
-    assert!(facts.tags.contains(&Tag::ExecDownloaded), "{:?}", facts.tags);
 }
 
 #[test]
 fn a_heredoc_is_data_for_cat_and_code_for_bash() {
     let body = "rm -rf build\n";
-    assert!(read(&format!("cat <<EOF\n{body}EOF")).is_read_only());
-    assert!(read(&format!("bash <<EOF\n{body}EOF")).tags.contains(&Tag::Delete));
-    assert!(read(&format!("bash <<'EOF'\n{body}EOF")).tags.contains(&Tag::Delete));
+    check(&format!("cat <<EOF\n{body}EOF"), &["cat"]);
+    check(&format!("bash <<EOF\n{body}EOF"), &["rm -rf build"]);
+    check(&format!("bash <<'EOF'\n{body}EOF"), &["rm -rf build"]);
     assert!(read("bash <<EOF\n$X\nEOF").opaque.is_some());
 }
 
 #[test]
 fn a_heredoc_that_nobody_expands_may_hold_any_text() {
     let body = "it's ((((((((((((((((((( ${a} `b` $(c)\n".repeat(200);
-    for command in [
-        format!("cat <<'EOF'\n{body}EOF"),
-        format!("cat <<\"EOF\"\n{body}EOF\nls"),
-        format!("cat <<-'E F'\n{body}\tE F\n"),
-        format!("echo \"$(cat <<'EOF'\n{body}EOF\n)\""),
-        format!("bash -c 'cat <<\"EOF\"\n{}EOF\n'", body.replace('\'', "")),
+    for (command, expected) in [
+        (format!("cat <<'EOF'\n{body}EOF"), &["cat"][..]),
+        (format!("cat <<\"EOF\"\n{body}EOF\nls"), &["cat", "ls"]),
+        (format!("cat <<-'E F'\n{body}\tE F\n"), &["cat"]),
+        (format!("echo \"$(cat <<'EOF'\n{body}EOF\n)\""), &["cat", "echo"]),
+        (format!("bash -c 'cat <<\"EOF\"\n{}EOF\n'", body.replace('\'', "")), &["cat"]),
     ] {
         let facts = read(&command);
-        assert!(facts.is_read_only(), "{:?} {:?} {}", facts.opaque, facts.tags, &command[..40]);
+        assert_eq!(facts.opaque, None, "{}", &command[..40]);
+        let programs: Vec<_> = facts.commands.iter().filter_map(Simple::program).collect();
+        assert_eq!(programs, expected, "{}", &command[..40]);
     }
 }
 
@@ -155,17 +156,15 @@ fn what_only_looks_like_a_heredoc_hides_nothing() {
         "cat <<'A' # <<'B'\nx\nA\nrm -rf x\nB",
         "echo \\<<'EOF'\nx\nEOF\nrm -rf x",
     ] {
-        let facts = read(command);
-        assert!(facts.tags.contains(&Tag::Delete), "{command}: {facts:?}");
+        let programs = programs(command);
+        assert!(programs.iter().any(|one| one == "rm -rf x"), "{command}: {programs:?}");
     }
 }
 
 #[track_caller]
 fn check_opaque(command: &str, why: &str) {
-    let facts: Facts = read(command);
+    let facts = read(command);
     assert_eq!(facts.opaque.as_deref(), Some(why), "{}", &command[..command.len().min(80)]);
-    assert!(facts.tags.contains(&Tag::Opaque));
-    assert!(!facts.is_read_only());
 }
 
 #[test]
@@ -236,10 +235,7 @@ fn nesting_that_is_never_closed_costs_little() {
     ] {
         for count in [7, 59, 240, 5_000] {
             let facts = read(&open.repeat(count));
-            assert!(
-                !facts.is_read_only() || facts.commands.is_empty(),
-                "{open} {count}: {facts:?}"
-            );
+            assert!(facts.opaque.is_some(), "{open} {count}: {facts:?}");
         }
     }
 }
