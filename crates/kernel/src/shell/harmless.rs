@@ -13,7 +13,7 @@ mod network;
 mod programs;
 mod row;
 
-use super::path::{Where, place};
+use super::path::is_below;
 use super::program::tests_of_find;
 use super::{Simple, Word};
 
@@ -152,9 +152,8 @@ impl<'a> Walk<'a> {
         }
         let known = self.phrase(self.row.phrases).or_else(|| self.long(text));
         known.or_else(|| match self.row.style {
-            Style::Getopt | Style::Bundle if !text.starts_with("--") => self.letters(&text[1..]),
-            Style::Words if !text.starts_with("--") => self.joined(&text[1..]),
-            Style::Getopt | Style::Bundle | Style::Words => None,
+            Style::Getopt | Style::Bundle => self.letters(&text[1..]),
+            Style::Words => self.joined(&text[1..]),
         })
     }
 
@@ -249,10 +248,9 @@ impl<'a> Walk<'a> {
             Operands::Starting(start) => {
                 next(word.literal().is_some_and(|text| text.starts_with(start)))
             }
-            Operands::Below => next(
-                word.literal().is_some()
-                    && place(word, self.simple.dir.as_ref()) != Where::Elsewhere,
-            ),
+            Operands::Below => {
+                next(word.literal().is_some_and(|text| is_below(text, self.simple.dir.as_ref())))
+            }
             Operands::Followed => Step::Over,
             Operands::Program if (self.is_named)(at) => Step::Over,
             Operands::Program => Step::Unknown,
@@ -292,7 +290,7 @@ enum Takes {
 fn takes(letters: &str, letter: char) -> Option<Takes> {
     let listed = if letter.is_ascii_digit() { '#' } else { letter };
     let listed = if letters.contains(letter) { letter } else { listed };
-    let at = letters.find(listed).filter(|_| !matches!(letter, ':' | ' ' | '#'))?;
+    let at = letters.find(listed).filter(|_| !matches!(letter, ':' | ' ' | '#' | '-'))?;
     let after = &letters[at + listed.len_utf8()..];
     Some(match (after.starts_with("::"), after.starts_with(':')) {
         (true, _) => Takes::Joined,

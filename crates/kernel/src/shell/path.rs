@@ -4,51 +4,20 @@
 
 use super::Word;
 
-/// Where a written word leads, seen from where the command starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Where {
-    /// Output that nobody keeps, or a stream that is already open.
-    Nowhere,
-    /// A folder for temporary files.
-    Temporary,
-    /// Below the place where the command starts.
-    Here,
-    /// Anywhere else, or nobody knows.
-    Elsewhere,
-}
-
-/// Where a word leads when the command runs in this directory.
-pub(super) fn place(word: &Word, dir: Option<&Word>) -> Where {
-    let text = word.text();
-    if is_stream(text) {
-        return Where::Nowhere;
+/// Returns whether a path that a command writes is a stream, lies below the place where the command starts, or in a
+/// folder for temporary files.
+pub(super) fn is_below(path: &str, dir: Option<&Word>) -> bool {
+    if is_stream(path) {
+        return true;
     }
-    if let Some(rest) = after_temporary_variable(text) {
-        return if is_plain(rest) && !rest.contains("..") {
-            Where::Temporary
-        } else {
-            Where::Elsewhere
-        };
-    }
-    if !is_plain(text) {
-        return Where::Elsewhere;
-    }
-    let full = match dir {
-        Some(dir) if !text.starts_with('/') => {
-            if !is_plain(dir.text()) {
-                return Where::Elsewhere;
-            }
-            normalize(&format!("{}/{text}", dir.text()))
-        }
-        Some(_) | None => normalize(text),
+    let dir = match path.starts_with('/') {
+        true => "",
+        false => dir.map_or(".", Word::text),
     };
-    if ["/tmp/", "/var/tmp/"].iter().any(|folder| full.starts_with(folder)) {
-        Where::Temporary
-    } else if full.starts_with('/') || full == ".." || full.starts_with("../") {
-        Where::Elsewhere
-    } else {
-        Where::Here
-    }
+    let full = normalize(&format!("{dir}/{path}"));
+    let is_outside = full.starts_with('/') || full == ".." || full.starts_with("../");
+    let is_temporary = ["/tmp/", "/var/tmp/"].iter().any(|folder| full.starts_with(folder));
+    [dir, path].into_iter().all(is_plain) && (is_temporary || !is_outside)
 }
 
 /// A descriptor or a place that swallows what it is given. A path that only begins like one leads elsewhere.
@@ -75,10 +44,6 @@ pub(super) fn is_system_folder(path: &str) -> bool {
 /// Whether nothing but patterns is expanded in it.
 fn is_plain(text: &str) -> bool {
     !text.contains(['$', '`']) && !text.starts_with(['~', '<', '>'])
-}
-
-fn after_temporary_variable(text: &str) -> Option<&str> {
-    ["$TMPDIR/", "${TMPDIR}/", "${TMPDIR:-/tmp}/"].iter().find_map(|start| text.strip_prefix(start))
 }
 
 /// The path without `.`, `..` and doubled slashes.
