@@ -55,10 +55,11 @@ fn follow_text(lowering: &mut Lowering, text: &str, around: &Around) {
     }
     for call in WRITES {
         for (at, _) in text.match_indices(call) {
-            let mode = literals.iter().filter(|(place, _)| *place >= at).nth(1);
+            let from = at + call.len();
+            let mode = literals.iter().filter(|(place, _)| *place >= from).nth(1);
             let reads = *call == "open("
                 && !mode.is_some_and(|(_, mode)| mode.contains(['w', 'a', '>', '+']));
-            let writes: Vec<Word> = argument(&literals, at + call.len()).into_iter().collect();
+            let writes: Vec<Word> = argument(&literals, from).into_iter().collect();
             if !reads && !writes.is_empty() {
                 lowering.settle(Simple { writes, ..Simple::default() }, around);
             }
@@ -126,39 +127,33 @@ pub(super) fn inline(simple: &Simple) -> Option<&Word> {
         return awk_program(arguments);
     }
     let language = interpreter(name)?;
-    let at = arguments.iter().position(|word| is_code_option(language, word.text()))?;
-    let joined = arguments[at].text();
-    match joined.starts_with("--eval=")
-        || is_python(language) && joined.find('c').is_some_and(|at| at + 1 < joined.len())
-    {
-        true => arguments.get(at),
-        false => arguments.get(at + 1),
-    }
+    let (at, joined) = arguments
+        .iter()
+        .enumerate()
+        .find_map(|(at, word)| Some((at, code_option(language, word.text())?)))?;
+    arguments.get(at + usize::from(joined.is_empty()))
 }
 
-fn is_python(language: &str) -> bool {
-    matches!(language, "python" | "pypy")
-}
-
-fn is_code_option(language: &str, text: &str) -> bool {
-    let short = text.starts_with('-') && !text.starts_with("--");
-    match language {
+/// The code that is joined to an option for code: nothing for another word, an empty text if the next word is the code.
+fn code_option<'a>(language: &str, text: &'a str) -> Option<&'a str> {
+    let short = text.strip_prefix('-').filter(|row| !row.starts_with('-'));
+    let is_option = match language {
         // Code, a module or a value may follow its letter in the same word.
-        language if is_python(language) => {
-            short && text.find(['c', 'm', 'W', 'X']).is_some_and(|at| text[at..].starts_with('c'))
+        "python" | "pypy" => {
+            let row = short?;
+            return row[row.find(['c', 'm', 'W', 'X'])?..].strip_prefix('c');
         }
-        "perl" | "ruby" => short && text.ends_with(['e', 'E']),
-        "node" | "nodejs" | "bun" => {
-            matches!(text, "-e" | "-p" | "-pe" | "--eval" | "--print")
-                || text.starts_with("--eval=")
-        }
+        "node" | "nodejs" | "bun" if text.starts_with("--eval=") => return Some(text),
+        "node" | "nodejs" | "bun" => matches!(text, "-e" | "-p" | "-pe" | "--eval" | "--print"),
+        "perl" | "ruby" => short?.ends_with(['e', 'E']),
         "deno" => text == "eval",
         "php" => text == "-r",
         "pwsh" | "powershell" => {
             text.eq_ignore_ascii_case("-c") || text.eq_ignore_ascii_case("-command")
         }
         _ => text == "-e",
-    }
+    };
+    is_option.then_some("")
 }
 
 fn awk_program(arguments: &[Word]) -> Option<&Word> {
@@ -187,7 +182,7 @@ fn literals(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut chars = text.char_indices();
     while let Some((start, quote)) = chars.next() {
-        if !matches!(quote, '\'' | '"' | '`') || found.len() >= SHELL_LITERALS_MAX {
+        if !matches!(quote, '\'' | '"' | '`') {
             continue;
         }
         let mut literal = String::new();
@@ -200,6 +195,7 @@ fn literals(text: &str) -> Vec<(usize, String)> {
         }
         found.push((start, literal));
     }
+    found.truncate(SHELL_LITERALS_MAX);
     found
 }
 

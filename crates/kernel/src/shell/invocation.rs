@@ -34,5 +34,5 @@ pub(super) fn after_shell_options(words: &[Word]) -> usize {
             (is_row && text.ends_with(['o', 'O'])) || matches!(text, "--rcfile" | "--init-file");
         at += 1 + usize::from(takes_next);
     }
-    at
+    at.min(words.len())
 }

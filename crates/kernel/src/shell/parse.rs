@@ -44,14 +44,6 @@ impl Parsed {
         }
     }
 
-    /// The body of a heredoc as written.
-    pub(super) fn body(&self, body: &str) -> String {
-        let is_aside =
-            body.strip_prefix(ASIDE).and_then(number_of).is_some_and(|at| at < self.bodies);
-        self.restored.set(self.restored.get() + usize::from(is_aside));
-        self.written(body)
-    }
-
     /// Whether every text that was taken for a heredoc is one.
     pub(super) fn is_whole(&self) -> bool {
         self.restored.get() == self.bodies
@@ -59,10 +51,11 @@ impl Parsed {
 
     /// A word with the bodies put back that were inside of it.
     fn filled(&self, text: &str) -> String {
-        let mut filled = String::new();
-        for (at, part) in text.split(ASIDE).enumerate() {
+        let mut parts = text.split(ASIDE);
+        let mut filled = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
             // A mark is a number, filled up with blanks to the length of what was there.
-            let (mark, after) = part.split_once('\n').filter(|_| at > 0).unwrap_or(("", part));
+            let (mark, after) = part.split_once('\n').unwrap_or(("", part));
             let body = number_of(mark).and_then(|at| self.aside.get(at));
             self.restored.set(self.restored.get() + usize::from(body.is_some()));
             filled.push_str(body.map_or(mark, String::as_str));
@@ -148,7 +141,7 @@ fn quoted_delimiter(line: &str) -> Option<(&str, bool)> {
     let after = after.trim_start_matches('-').trim_start_matches([' ', '\t']);
     let quote = after.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
     let (delimiter, _) = after[1..].split_once(quote)?;
-    (!delimiter.is_empty() && !delimiter.contains(['\\', '$', '`'])).then_some((delimiter, tabs))
+    Some((delimiter, tabs))
 }
 
 fn check_text(text: &str) -> Result<(), String> {
@@ -243,16 +236,14 @@ fn check_tokens(tokens: &[Token]) -> Result<(), String> {
 
 /// An assignment keeps its name, so that the grammar still sees an assignment.
 fn put_aside(value: &mut String, words: &mut Vec<String>) {
-    let is_mark = value.strip_prefix(ASIDE).is_some_and(|rest| number_of(rest).is_some());
     let is_plain = !value.contains(['$', '`', '[', '(', '{', ASIDE]);
-    if is_plain || is_mark || matches!(value.as_str(), "[" | "[[" | "{") {
+    if is_plain || matches!(value.as_str(), "[" | "[[" | "{") {
         return;
     }
     let name = value.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(0);
     let rest = &value[name..];
     let equals = if rest.starts_with('=') { 1 } else { 2 * usize::from(rest.starts_with("+=")) };
-    let is_assignment = name > 0 && equals > 0 && !value.starts_with(|c: char| c.is_ascii_digit());
-    let kept = if is_assignment { name + equals } else { 0 };
+    let kept = name + equals;
     words.push(value[kept..].to_owned());
     value.truncate(kept);
     value.push(ASIDE);

@@ -165,8 +165,11 @@ pub(crate) fn tests_of_find(simple: &Simple) -> Vec<(usize, &str)> {
 
 /// Whether the word here ends the command of an `-exec`: `;`, or `+` after `{}`.
 pub(super) fn ends_command(words: &[Word], at: usize) -> bool {
-    let text = |at: usize| words.get(at).map(Word::text);
-    text(at) == Some(";") || (text(at) == Some("+") && at > 0 && text(at - 1) == Some("{}"))
+    match words[at].text() {
+        ";" => true,
+        "+" => words[..at].last().map(Word::text) == Some("{}"),
+        _ => false,
+    }
 }
 
 /// Variables that decide what programs run, or what they load.

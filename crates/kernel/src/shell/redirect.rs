@@ -27,7 +27,7 @@ impl Lowering {
                 simple.writes.push(word);
             }
             IoRedirect::HereDocument(_, document) => {
-                let body = parsed.body(&document.doc.value);
+                let body = parsed.written(&document.doc.value);
                 if document.requires_expansion {
                     let (word, fed) = self.scanned(&body, Kind::Body, around);
                     simple.fed_by.extend(fed);

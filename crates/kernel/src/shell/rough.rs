@@ -9,12 +9,7 @@ use crate::limits::{SHELL_COMMAND_BYTES_MAX, SHELL_COMMANDS_MAX};
 
 /// What look like simple commands.
 pub(super) fn commands(text: &str) -> Vec<Vec<Word>> {
-    let end = text
-        .char_indices()
-        .map(|(at, _)| at)
-        .take_while(|at| *at <= SHELL_COMMAND_BYTES_MAX)
-        .last();
-    let text = if text.len() > SHELL_COMMAND_BYTES_MAX { &text[..end.unwrap_or(0)] } else { text };
+    let text = &text[..text.floor_char_boundary(SHELL_COMMAND_BYTES_MAX)];
     text.split(['\n', ';', '&', '|', '(', ')', '`', '{', '}'])
         .map(|piece| piece.split_whitespace().filter_map(word).collect::<Vec<_>>())
         .filter(|words| !words.is_empty())

@@ -51,10 +51,9 @@ fn step(lowering: &mut Lowering, simple: Simple, input: Option<&Input>) -> Step 
     match name.as_str() {
         "eval" => eval(lowering, simple),
         "trap" => {
-            let handler = simple.arguments().iter().find(|word| word.text() != "--").cloned();
-            if handler.as_ref().is_some_and(|word| !matches!(word.text(), "-" | "-l" | "-p" | "")) {
-                run(lowering, &simple, handler.as_ref(), "trap");
-            }
+            let handler = simple.arguments().iter().find(|word| word.text() != "--");
+            let handler = handler.filter(|word| !matches!(word.text(), "-" | "-l" | "-p" | ""));
+            run(lowering, &simple, handler, "trap");
             Step::Plain(simple)
         }
         "source" | "." => {
@@ -75,7 +74,9 @@ fn step(lowering: &mut Lowering, simple: Simple, input: Option<&Input>) -> Step 
         "find" | "fd" | "fdfind" => search(lowering, simple, input),
         "xargs" | "parallel" => each(lowering, simple),
         "git" => git(lowering, simple),
-        "command" if given(&simple, &["-v", "-V"]) => Step::Plain(simple),
+        "command" if simple.words.get(1).is_some_and(|word| matches!(word.text(), "-v" | "-V")) => {
+            Step::Plain(simple)
+        }
         "watch" | "script" | "ssh" | "su" | "runuser" | "sg" | "flock" | "env"
             if code_option(&name, &simple).is_some() =>
         {
@@ -93,10 +94,6 @@ fn step(lowering: &mut Lowering, simple: Simple, input: Option<&Input>) -> Step 
             None => Step::Plain(simple),
         },
     }
-}
-
-fn given(simple: &Simple, options: &[&str]) -> bool {
-    simple.arguments().first().is_some_and(|word| options.contains(&word.text()))
 }
 
 /// A program that runs another: which options take a value, which take none, and how many words come before
@@ -152,10 +149,9 @@ fn check_options(lowering: &mut Lowering, words: &[Word], wrapper: Wrapper) {
                 .valued
                 .iter()
                 .any(|valued| !valued.starts_with("--") && text.starts_with(valued));
-            let letters = !text.starts_with("--")
-                && text.chars().skip(1).all(|letter| {
-                    wrapper.flags.iter().any(|flag| flag.len() == 2 && flag.ends_with(letter))
-                });
+            let letters = text.chars().skip(1).all(|letter| {
+                wrapper.flags.iter().any(|flag| flag.len() == 2 && flag.ends_with(letter))
+            });
             !(wrapper.flags.contains(text) || wrapper.valued.contains(&long) || joined || letters)
         });
     if let Some(option) = strange {
@@ -167,7 +163,7 @@ fn strip(lowering: &mut Lowering, simple: Simple, wrapper: Wrapper) -> Step {
     let name = simple.program().unwrap_or_default().to_owned();
     let mut inner = simple.clone();
     let mut at = after_options(&simple.words, wrapper.valued);
-    check_options(lowering, &simple.words[..at.min(simple.words.len())], wrapper);
+    check_options(lowering, &simple.words[..at], wrapper);
     while let Some((variable, value)) = simple.words.get(at).and_then(assignment) {
         inner.assigns.push((variable, value));
         at += 1;
@@ -222,7 +218,7 @@ fn after_options(words: &[Word], valued: &[&str]) -> usize {
             _ => break,
         }
     }
-    at
+    at.min(words.len())
 }
 
 /// What stands around code that this command executes.
@@ -249,12 +245,12 @@ fn run(lowering: &mut Lowering, simple: &Simple, code: Option<&Word>, wrapper: &
 }
 
 fn eval(lowering: &mut Lowering, simple: Simple) -> Step {
-    let exact = simple.arguments().iter().all(|word| word.literal().is_some());
-    let texts: Vec<&str> = simple.arguments().iter().map(Word::text).collect();
+    let code = joined(simple.arguments());
+    let exact = code.literal().is_some();
     if !exact {
         lowering.opaque("`eval` executes text that is not known");
     }
-    lowering.code(&texts.join(" "), &around(&simple, "eval"));
+    lowering.code(code.text(), &around(&simple, "eval"));
     keep(lowering, simple, exact)
 }
 
@@ -274,12 +270,13 @@ fn keep(lowering: &mut Lowering, mut simple: Simple, followed: bool) -> Step {
 fn shell(lowering: &mut Lowering, simple: Simple, input: Option<&Input>) -> Step {
     let name = simple.program().unwrap_or_default().to_owned();
     let at = after_shell_options(&simple.words);
+    let options: Vec<&str> = simple.words[1..at].iter().map(Word::text).collect();
     let has = |flag: char| {
-        let mut options = simple.words[1..at.min(simple.words.len())].iter().map(Word::text);
-        options.any(|text| text.starts_with('-') && !text.starts_with("--") && text.contains(flag))
+        options
+            .iter()
+            .any(|text| text.starts_with('-') && !text.starts_with("--") && text.contains(flag))
     };
-    let options = simple.words[1..at.min(simple.words.len())].iter().map(Word::text);
-    if let Some(strange) = options.into_iter().find(|text| !is_shell_option(text)) {
+    if let Some(strange) = options.iter().find(|text| !is_shell_option(text)) {
         lowering.opaque(format!("an option of a shell that is not known: `{strange}`"));
     }
     if has('c') {
@@ -338,19 +335,15 @@ pub(super) fn printed(lowering: &Lowering, simple: &Simple) -> Vec<String> {
 
 /// `find … -exec … ;` and `fd … -x …`.
 fn search(lowering: &mut Lowering, simple: Simple, input: Option<&Input>) -> Step {
-    const RUNS: [&str; 8] =
-        ["-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"];
-    let is_find = simple.program() == Some("find");
+    let runs = match simple.program() {
+        Some("find") => ["-exec", "-execdir", "-ok", "-okdir"],
+        _ => ["-x", "-X", "--exec", "--exec-batch"],
+    };
     let mut at = 1;
     while at < simple.words.len() {
         let option = simple.words[at].text();
         at += 1;
-        if !RUNS.contains(&option)
-            || is_find
-                == (option.starts_with("-x")
-                    || option.starts_with("-X")
-                    || option.starts_with("--"))
-        {
+        if !runs.contains(&option) {
             continue;
         }
         let rest = &simple.words[at..];
@@ -408,10 +401,10 @@ fn each(lowering: &mut Lowering, simple: Simple) -> Step {
         operands: 0,
     };
     let at = after_options(&simple.words, options.valued);
-    check_options(lowering, &simple.words[..at.min(simple.words.len())], options);
+    check_options(lowering, &simple.words[..at], options);
     let mut inner = simple.clone();
     inner.wrappers.push(name.clone());
-    inner.words = simple.words.get(at..).unwrap_or_default().to_vec();
+    inner.words = simple.words[at..].to_vec();
     if inner.words.is_empty() {
         inner.words.push(Word::Literal("echo".to_owned()));
         if name == "parallel" {
@@ -419,7 +412,7 @@ fn each(lowering: &mut Lowering, simple: Simple) -> Step {
             return Step::Plain(simple);
         }
     }
-    let options = &simple.words[..at.min(simple.words.len())];
+    let options = &simple.words[..at];
     let mark = options.windows(2).find(|pair| pair[0].text() == "-I").map(|pair| pair[1].text());
     let joined = options
         .iter()
@@ -451,12 +444,18 @@ fn git(lowering: &mut Lowering, simple: Simple) -> Step {
         _ => None,
     };
     if let Some(words) = code.and_then(|(from, to)| simple.words.get(from..to)) {
-        let exact = words.iter().all(|word| word.literal().is_some());
-        let text = words.iter().map(Word::text).collect::<Vec<_>>().join(" ");
-        let code = if exact { Word::Literal(text) } else { Word::Dynamic(text) };
-        run(lowering, &simple, Some(&code), "git");
+        run(lowering, &simple, Some(&joined(words)), "git");
     }
     Step::Plain(simple)
+}
+
+/// Words with one space between.
+fn joined(words: &[Word]) -> Word {
+    let text = words.iter().map(Word::text).collect::<Vec<_>>().join(" ");
+    match words.iter().all(|word| word.literal().is_some()) {
+        true => Word::Literal(text),
+        false => Word::Dynamic(text),
+    }
 }
 
 /// The code among the arguments of a program that hands it to a shell.
@@ -465,15 +464,10 @@ fn code_option(name: &str, simple: &Simple) -> Option<Word> {
         let at = simple.words.iter().position(|word| word.text() == option)?;
         simple.words.get(at + 1).cloned()
     };
-    let joined = |from: usize| {
-        let words = simple.words.get(from..).filter(|words| !words.is_empty())?;
-        let exact = words.iter().all(|word| word.literal().is_some());
-        let text = words.iter().map(Word::text).collect::<Vec<_>>().join(" ");
-        Some(if exact { Word::Literal(text) } else { Word::Dynamic(text) })
-    };
+    let rest = |from: usize| simple.words.get(from..).filter(|words| !words.is_empty()).map(joined);
     match name {
-        "watch" => joined(after_options(&simple.words, &["-n", "--interval"])),
-        "ssh" => joined(
+        "watch" => rest(after_options(&simple.words, &["-n", "--interval"])),
+        "ssh" => rest(
             1 + after_options(
                 &simple.words,
                 &["-p", "-i", "-o", "-l", "-F", "-J", "-L", "-R", "-D", "-b", "-c", "-m"],
