@@ -469,11 +469,15 @@ impl Lowering {
     fn enter(&mut self, simple: &Simple) {
         let operand = simple.arguments().iter().find(|word| !word.text().starts_with('-'));
         let target = operand.cloned().unwrap_or_else(|| Word::Dynamic("~".to_owned()));
-        let is_relative = target.literal().is_some_and(|text| !text.starts_with('/'));
-        self.dir = Some(match (&self.dir, is_relative) {
-            (Some(Word::Literal(dir)), true) => Word::Literal(format!("{dir}/{}", target.text())),
-            (Some(Word::Dynamic(dir)), true) => Word::Dynamic(format!("{dir}/{}", target.text())),
-            (Some(_) | None, _) => target,
-        });
+        self.dir = Some(entered(self.dir.as_ref(), target));
+    }
+}
+
+/// The directory that is entered from another.
+pub(super) fn entered(dir: Option<&Word>, target: Word) -> Word {
+    let is_relative = target.literal().is_some_and(|text| !text.starts_with('/'));
+    match dir.filter(|_| is_relative) {
+        Some(dir) => dir.with(&format!("{}/{}", dir.text(), target.text())),
+        None => target,
     }
 }

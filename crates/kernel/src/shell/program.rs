@@ -120,10 +120,7 @@ pub(crate) fn operands(simple: &Simple) -> Vec<&Word> {
 pub(crate) fn has_option(simple: &Simple, short: char, long: &str) -> bool {
     let arguments = simple.arguments().iter().map(Word::text).take_while(|text| *text != "--");
     arguments.into_iter().any(|text| match text.strip_prefix("--") {
-        Some(_) => {
-            let name = text.split('=').next().unwrap_or(text);
-            name.len() > 3 && long.starts_with(name)
-        }
+        Some(_) => long.starts_with(text.split('=').next().unwrap_or(text)),
         None => text.starts_with('-') && text[1..].contains(short),
     })
 }

@@ -5,7 +5,7 @@
 //! Must never: take off a wrapper and lose what it would execute.
 
 use super::invocation::{after_shell_options, is_shell_option};
-use super::lower::{Around, Input, Lowering};
+use super::lower::{Around, Input, Lowering, entered};
 use super::path::is_system_folder;
 use super::program::{ends_command, interpreter, is_shell};
 use super::{Simple, Word, code};
@@ -74,15 +74,15 @@ fn step(lowering: &mut Lowering, simple: Simple, input: Option<&Input>) -> Step 
         "find" | "fd" | "fdfind" => search(lowering, simple, input),
         "xargs" | "parallel" => each(lowering, simple),
         "git" => git(lowering, simple),
-        "command" if simple.words.get(1).is_some_and(|word| matches!(word.text(), "-v" | "-V")) => {
+        "command" if matches!(simple.words.get(1).map(Word::text), Some("-v" | "-V")) => {
             Step::Plain(simple)
         }
-        "watch" | "script" | "ssh" | "su" | "runuser" | "sg" | "flock" | "env"
+        "watch" | "script" | "ssh" | "su" | "runuser" | "sg" | "flock"
             if code_option(&name, &simple).is_some() =>
         {
             let code = code_option(&name, &simple);
             run(lowering, &simple, code.as_ref(), &name);
-            if name == "env" { Step::Done } else { Step::Plain(simple) }
+            Step::Plain(simple)
         }
         name if is_shell(name) => shell(lowering, simple, input),
         name if interpreter(name).is_some() || code::is_awk(name) => {
@@ -149,9 +149,10 @@ fn check_options(lowering: &mut Lowering, words: &[Word], wrapper: Wrapper) {
                 .valued
                 .iter()
                 .any(|valued| !valued.starts_with("--") && text.starts_with(valued));
-            let letters = text.chars().skip(1).all(|letter| {
+            let is_flag = |letter: char| {
                 wrapper.flags.iter().any(|flag| flag.len() == 2 && flag.ends_with(letter))
-            });
+            };
+            let letters = text.len() > 1 && text.chars().skip(1).all(is_flag);
             !(wrapper.flags.contains(text) || wrapper.valued.contains(&long) || joined || letters)
         });
     if let Some(option) = strange {
@@ -164,6 +165,11 @@ fn strip(lowering: &mut Lowering, simple: Simple, wrapper: Wrapper) -> Step {
     let mut inner = simple.clone();
     let mut at = after_options(&simple.words, wrapper.valued);
     check_options(lowering, &simple.words[..at], wrapper);
+    if name == "env" {
+        split_text(lowering, &simple, at);
+        let dir = chdir(&simple.words[..at]).map(|dir| entered(simple.dir.as_ref(), dir));
+        inner.dir = dir.or(inner.dir);
+    }
     while let Some((variable, value)) = simple.words.get(at).and_then(assignment) {
         inner.assigns.push((variable, value));
         at += 1;
@@ -175,18 +181,34 @@ fn strip(lowering: &mut Lowering, simple: Simple, wrapper: Wrapper) -> Step {
     if writes_a_file(&name, &simple.words[..at]) {
         inner.writes.push(Word::Dynamic(format!("$({name})")));
     }
-    if let Some(dir) =
-        simple.words[..at].windows(2).find(|pair| name == "env" && is_chdir(&pair[0]))
-    {
-        inner.dir = Some(dir[1].clone());
-    }
     inner.words = simple.words[at..].to_vec();
     inner.wrappers.push(name.clone());
     Step::Again(inner)
 }
 
-fn is_chdir(word: &Word) -> bool {
-    matches!(word.text(), "-C" | "--chdir")
+/// The directory that an option of `env` names.
+fn chdir(options: &[Word]) -> Option<Word> {
+    options.iter().enumerate().find_map(|(at, word)| match word.text() {
+        "-C" | "--chdir" => options.get(at + 1).cloned(),
+        text => {
+            let dir = text.strip_prefix("-C").or_else(|| text.strip_prefix("--chdir="))?;
+            Some(word.with(dir))
+        }
+    })
+}
+
+/// `env -S` makes words of a text by rules of its own, so the option is not known; read as shell code, the text shows
+/// what may run.
+fn split_text(lowering: &mut Lowering, simple: &Simple, options_end: usize) {
+    for (at, word) in simple.words[..options_end].iter().enumerate() {
+        let text = word.text();
+        if let Some(first) = text.strip_prefix("-S").or_else(|| text.strip_prefix("--split-string"))
+        {
+            let rest = joined(&simple.words[at + 1..]);
+            let code = format!("{} {}", first.trim_start_matches('='), rest.text());
+            lowering.inner(&code, &around(simple, "env"));
+        }
+    }
 }
 
 /// `time -o` and `strace -o` write what they measure.
@@ -214,7 +236,7 @@ fn after_options(words: &[Word], valued: &[&str]) -> usize {
         match text {
             "--" => return at + 1,
             text if valued.contains(&text) => at += 2,
-            text if text.len() > 1 && text.starts_with(['-', '+']) => at += 1,
+            text if text.starts_with(['-', '+']) => at += 1,
             _ => break,
         }
     }
@@ -473,7 +495,6 @@ fn code_option(name: &str, simple: &Simple) -> Option<Word> {
                 &["-p", "-i", "-o", "-l", "-F", "-J", "-L", "-R", "-D", "-b", "-c", "-m"],
             ),
         ),
-        "env" => after("-S").or_else(|| after("--split-string")),
         _ => after("-c").or_else(|| after("--command")),
     }
 }

@@ -183,12 +183,12 @@ pub(super) const ROWS: &[Row] = &[
                -mindepth= -depth -mtime= -mmin= -atime= -amin= -ctime= -cmin= -newer= -anewer= -cnewer= -newermt= -perm= -user= -group= -uid= -gid= \
                -nouser -nogroup -links= -inum= -samefile= -lname= -ilname= -readable -writable -executable -prune -print -print0 -printf= -ls -quit \
                -not -a -and -o -or -true -false -xdev -mount -follow -daystart -noleaf -ignore_readdir_race -warn -nowarn -L -P -H -fstype= -used= \
-               -exec -execdir -ok -okdir",
+               -exec -ok",
         style: Style::Words,
         operands: Operands::Any,
         allowed: &["find . -name '*.rs'", "find . -type f -newer a", "find . \\( -name a -o -name b \\) -print", "find . -maxdepth 2 -size +1k -ls"],
         asked: &["find . -delete", "find . -fprint F", "find . -fprintf F x", "find . -fls F", "find . -fprint0 F", "find . -exec ./x ;",
-            "find . -execdir sh x +", "find . -files0-from x", "find $X", "find . -name a -frob", "find . -exec xargs -I + sh -c x \\;"],
+            "find . -execdir sh x +", "find . -execdir find {} +", "find . -okdir find {} \\;", "find . -files0-from x", "find $X", "find . -name a -frob", "find . -exec xargs -I + sh -c x \\;"],
         ..Row::NOTHING
     },
     Row {
