@@ -24,6 +24,7 @@ mod sed;
 mod unwrap;
 mod within;
 mod word;
+mod wrapper;
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -8,6 +8,7 @@ use super::invocation::{after_shell_options, is_shell_option};
 use super::lower::{Around, Input, Lowering, entered};
 use super::path::is_system_folder;
 use super::program::{ends_command, interpreter, is_shell};
+use super::wrapper::{Wrapper, after_options, chdir, check_options, wrapper, writes_a_file};
 use super::{Simple, Word, code};
 use crate::limits::SHELL_CODE_DEPTH_MAX;
 
@@ -96,70 +97,6 @@ fn step(lowering: &mut Lowering, simple: Simple, input: Option<&Input>) -> Step 
     }
 }
 
-/// A program that runs another: which options take a value, which take none, and how many words come before
-/// the command.
-#[derive(Clone, Copy)]
-struct Wrapper {
-    valued: &'static [&'static str],
-    flags: &'static [&'static str],
-    operands: usize,
-}
-
-#[rustfmt::skip]
-fn wrapper(name: &str) -> Option<Wrapper> {
-    type Names = &'static [&'static str];
-    let (valued, flags, operands): (Names, Names, usize) = match name {
-        "env" => (&["-u", "--unset", "-C", "--chdir", "-a", "--argv0"], &["-i", "-", "-0", "-v", "--ignore-environment", "--null", "--debug"], 0),
-        "sudo" => (&["-u", "-g", "-h", "-p", "-C", "-T", "-r", "-t", "-R", "-D", "-U", "--user", "--group", "--host",
-            "--prompt", "--chdir", "--chroot", "--role", "--type"], &["-n", "-S", "-E", "-H", "-i", "-s", "-k", "-b", "-A", "-P", "-l", "-v"], 0),
-        "doas" => (&["-u", "-C"], &["-n", "-s", "-L"], 0),
-        "pkexec" | "run0" => (&["--user", "-u"], &["--disable-internal-agent", "--keep-cwd"], 0),
-        "command" => (&[], &["-p"], 0),
-        "setsid" => (&[], &["-c", "-f", "-w", "--wait", "--fork", "--ctty"], 0),
-        "builtin" | "nohup" | "unbuffer" | "eatmydata" | "fakeroot" | "caffeinate" | "busybox" | "toybox" | "catchsegv" => (&[], &[], 0),
-        "exec" => (&["-a"], &["-c", "-l"], 0),
-        "nice" => (&["-n", "--adjustment"], &["-0", "-1", "-5", "-10", "-15", "-19", "-20"], 0),
-        "ionice" => (&["-c", "-n", "--class", "--classdata"], &["-t", "--ignore"], 0),
-        "chrt" => (&[], &["-b", "-f", "-i", "-o", "-r", "-a", "-v"], 1),
-        "taskset" => (&[], &["-a", "-c"], 1),
-        "stdbuf" => (&["-i", "-o", "-e", "--input", "--output", "--error"], &[], 0),
-        "timeout" | "gtimeout" => (&["-s", "-k", "--signal", "--kill-after"], &["-v", "--verbose", "--foreground", "--preserve-status", "-f", "-p"], 1),
-        "time" => (&["-f", "-o", "--format", "--output"], &["-p", "-v", "-a", "-l", "--portability", "--verbose", "--append"], 0),
-        "strace" | "ltrace" => (&["-o", "-e", "-p", "-s", "-u", "-E", "-S", "-a", "-b", "-P"], &["-f", "-ff", "-c", "-t", "-tt", "-T", "-v", "-y", "-q", "-r"], 0),
-        "chroot" => (&["--userspec", "--groups"], &["--skip-chdir"], 1),
-        "flock" => (&["-w", "--timeout", "-E"], &["-n", "-x", "-s", "-e", "-u", "-o", "-F", "--nonblock", "--exclusive", "--shared"], 1),
-        "unshare" | "nsenter" | "systemd-run" | "xvfb-run" | "dbus-run-session" | "rlwrap" | "proxychains" | "proxychains4"
-        | "tsocks" | "torsocks" => (&[], &["-a", "-m", "-n", "-r", "-u", "-p", "-f", "--user", "--scope", "-q"], 0),
-        _ => return None,
-    };
-    Some(Wrapper { valued, flags, operands })
-}
-
-/// Notes options that are not known: one may take the next word, and then another word is the command.
-fn check_options(lowering: &mut Lowering, words: &[Word], wrapper: Wrapper) {
-    let name = words.first().map_or("", Word::text);
-    let strange = words
-        .iter()
-        .skip(1)
-        .map(Word::text)
-        .filter(|text| text.starts_with(['-', '+']) && *text != "--")
-        .find(|text| {
-            let long = text.split('=').next().unwrap_or(text);
-            let joined = wrapper
-                .valued
-                .iter()
-                .any(|valued| !valued.starts_with("--") && text.starts_with(valued));
-            let is_flag = |letter: char| {
-                wrapper.flags.iter().any(|flag| flag.len() == 2 && flag.ends_with(letter))
-            };
-            let letters = text.len() > 1 && text.chars().skip(1).all(is_flag);
-            !(wrapper.flags.contains(text) || wrapper.valued.contains(&long) || joined || letters)
-        });
-    if let Some(option) = strange {
-        lowering.opaque(format!("an option of `{name}` that is not known: `{option}`"));
-    }
-}
-
 fn strip(lowering: &mut Lowering, simple: Simple, wrapper: Wrapper) -> Step {
     let name = simple.program().unwrap_or_default().to_owned();
     let mut inner = simple.clone();
@@ -186,17 +123,6 @@ fn strip(lowering: &mut Lowering, simple: Simple, wrapper: Wrapper) -> Step {
     Step::Again(inner)
 }
 
-/// The directory that an option of `env` names.
-fn chdir(options: &[Word]) -> Option<Word> {
-    options.iter().enumerate().find_map(|(at, word)| match word.text() {
-        "-C" | "--chdir" => options.get(at + 1).cloned(),
-        text => {
-            let dir = text.strip_prefix("-C").or_else(|| text.strip_prefix("--chdir="))?;
-            Some(word.with(dir))
-        }
-    })
-}
-
 /// `env -S` makes words of a text by rules of its own, so the option is not known; read as shell code, the text shows
 /// what may run.
 fn split_text(lowering: &mut Lowering, simple: &Simple, options_end: usize) {
@@ -211,14 +137,6 @@ fn split_text(lowering: &mut Lowering, simple: &Simple, options_end: usize) {
     }
 }
 
-/// `time -o` and `strace -o` write what they measure.
-fn writes_a_file(name: &str, options: &[Word]) -> bool {
-    matches!(name, "time" | "strace" | "ltrace")
-        && options
-            .iter()
-            .any(|word| word.text().starts_with("-o") || word.text().starts_with("--output"))
-}
-
 fn assignment(word: &Word) -> Option<(String, Word)> {
     let (name, value) = word.text().split_once('=')?;
     let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
@@ -227,20 +145,6 @@ fn assignment(word: &Word) -> Option<(String, Word)> {
         Word::Dynamic(_) => Word::Dynamic(value.to_owned()),
     };
     is_name.then(|| (name.to_owned(), value))
-}
-
-/// Where the words after the options begin.
-fn after_options(words: &[Word], valued: &[&str]) -> usize {
-    let mut at = 1;
-    while let Some(text) = words.get(at).and_then(Word::literal) {
-        match text {
-            "--" => return at + 1,
-            text if valued.contains(&text) => at += 2,
-            text if text.starts_with(['-', '+']) => at += 1,
-            _ => break,
-        }
-    }
-    at.min(words.len())
 }
 
 /// What stands around code that this command executes.
