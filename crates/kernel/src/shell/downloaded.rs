@@ -5,7 +5,7 @@
 use super::program::{self, interpreter, is_downloader, is_shell};
 use super::{Simple, Word, code};
 
-/// Whether text from the network is executed here.
+/// Returns whether a command executes text from the network; those before it say what is fed to it.
 pub(crate) fn executes_downloaded(simple: &Simple, before: &[Simple]) -> bool {
     let Some(name) = simple.program() else { return false };
     let fed = simple.fed_by.iter().filter_map(|at| before.get(*at));
@@ -39,7 +39,7 @@ fn reads_script_from_input(arguments: &[Word]) -> bool {
     to_input || operands.next().is_none_or(|first| matches!(first, "-" | "/dev/stdin"))
 }
 
-/// Whether an earlier command got this file from the network.
+/// Returns whether an earlier command got this file from the network.
 fn saved(earlier: &Simple, file: &str) -> bool {
     let Some(name) = earlier.program().filter(|name| is_downloader(name)) else { return false };
     let bare = |path: &str| path.trim_start_matches("./").to_owned();
@@ -50,11 +50,5 @@ fn saved(earlier: &Simple, file: &str) -> bool {
         .any(|word| bare(word.text()) == wanted);
     let by_address = name == "wget" || program::has_option(earlier, 'O', "--remote-name");
     let last = |word: &Word| word.text().rsplit('/').next().map(str::to_owned);
-    named
-        || (by_address
-            && earlier
-                .arguments()
-                .iter()
-                .filter_map(last)
-                .any(|last| !last.is_empty() && last == wanted))
+    named || (by_address && earlier.arguments().iter().filter_map(last).any(|last| last == wanted))
 }

@@ -58,26 +58,16 @@ fn first(simple: &Simple, name: &str) -> Option<Escape> {
             return escape(place, why);
         }
     }
-    let program = simple.words.iter().enumerate().skip(1);
+    let operand = |number: usize| {
+        let words = simple.words.iter().enumerate().skip(1);
+        let mut operands = words.filter(|(_, word)| !word.text().starts_with('-'));
+        operands.nth(number).map(|(place, _)| place)
+    };
     match name {
         "curl" => curl(simple),
         name if code::is_awk(name) => awk(simple),
-        "uniq" | "xxd" => {
-            let operands = program.filter(|(_, word)| !word.text().starts_with('-'));
-            operands
-                .map(|(place, _)| place)
-                .nth(1)
-                .and_then(|place| escape(place, "a file it writes"))
-        }
-        "hostname" => {
-            let operand = simple
-                .words
-                .iter()
-                .position(|word| !word.text().starts_with('-') && word.text() != name);
-            operand
-                .filter(|place| *place > 0)
-                .and_then(|place| escape(place, "a new name for the machine"))
-        }
+        "uniq" | "xxd" => operand(1).and_then(|place| escape(place, "a file it writes")),
+        "hostname" => operand(0).and_then(|place| escape(place, "a new name for the machine")),
         _ => None,
     }
 }

@@ -1,4 +1,4 @@
-//! What a git command does, by its subcommand and options.
+//! Git commands taken apart, and the options and keys by which git runs a program.
 //!
 //! Must never: guess at a subcommand it does not know; it may be an alias for anything.
 
@@ -49,8 +49,8 @@ impl<'a> Git<'a> {
                     | "--exec-path"
                     | "--"
             );
-            if !harmless && steered.is_none() {
-                steered = Some(at);
+            if !harmless {
+                steered.get_or_insert(at);
             }
             // Options that are not known may take the next word as well; they are steering in any case.
             let takes_next = matches!(
@@ -72,14 +72,7 @@ impl<'a> Git<'a> {
 
     /// Whether one of these options is given.
     pub(crate) fn has(&self, options: &[&str]) -> bool {
-        self.arguments.iter().take_while(|text| **text != "--").any(|text| {
-            options.iter().any(|option| {
-                let value = text.strip_prefix(option);
-                value.is_some_and(|rest| {
-                    rest.is_empty() || (option.len() > 2 && rest.starts_with('='))
-                })
-            })
-        })
+        self.arguments.iter().take_while(|text| **text != "--").any(|text| options.contains(text))
     }
 
     /// Whether a short option is given, alone or among others.
@@ -155,9 +148,7 @@ pub(crate) fn is_running_key(key: &str) -> bool {
         ".receivepack",
     ];
     exact.contains(&key.as_str())
-        || prefixes
-            .iter()
-            .any(|prefix| key.starts_with(prefix) && !key.starts_with("merge.conflictstyle"))
+        || prefixes.iter().any(|prefix| key.starts_with(prefix) && key != "merge.conflictstyle")
         || ends.iter().any(|end| key.ends_with(end))
 }
 
@@ -180,7 +171,6 @@ pub(crate) fn set_key<'a>(git: &Git<'a>) -> Option<&'a str> {
     }
     let operands = git.operands();
     match operands.as_slice() {
-        ["get" | "list" | "unset", ..] => None,
         ["set", key, ..] => Some(key),
         [key, _, ..] => Some(key),
         _ => None,

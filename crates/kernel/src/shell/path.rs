@@ -32,7 +32,7 @@ pub(super) fn is_descriptor(text: &str) -> bool {
         || number.is_some_and(|n| !n.is_empty() && n.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Whether a path names a program where systems keep theirs.
+/// Returns whether a path names a program where systems keep theirs.
 pub(super) fn is_system_folder(path: &str) -> bool {
     let folder = path.rsplit_once('/').map(|(folder, _)| folder);
     matches!(

@@ -117,11 +117,9 @@ impl<'a> Scanner<'a> {
 
     /// Up to the closing quote; a heredoc has none.
     fn quoted(&mut self, close: Option<char>) {
-        loop {
-            match self.next() {
-                None if close.is_none() => return,
-                None => return self.unclosed(),
-                Some('\\') => match self.rest.chars().next() {
+        while let Some(c) = self.next() {
+            match c {
+                '\\' => match self.rest.chars().next() {
                     Some(c @ ('$' | '`' | '\\')) => {
                         self.rest = &self.rest[1..];
                         self.out.text.push(c);
@@ -133,41 +131,37 @@ impl<'a> Scanner<'a> {
                     Some('\n') => self.rest = &self.rest[1..],
                     _ => self.out.text.push('\\'),
                 },
-                Some('$') => self.dollar(),
-                Some('`') => self.backquoted(),
-                Some(c) if Some(c) == close => return,
-                Some(c) => self.out.text.push(c),
+                '$' => self.dollar(),
+                '`' => self.backquoted(),
+                c if Some(c) == close => return,
+                c => self.out.text.push(c),
             }
+        }
+        if close.is_some() {
+            self.unclosed();
         }
     }
 
     /// What follows a `$`. The text stays as written; code inside is collected.
     fn dollar(&mut self) {
-        let first = self.rest.chars().next();
-        let after = match first {
-            Some('(') => return self.parenthesized(),
-            Some('{') => return self.braced('{', '}'),
-            Some('[') => return self.braced('[', ']'),
-            Some(c) if c.is_ascii_alphabetic() || c == '_' => self
-                .rest
-                .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
-                .unwrap_or(self.rest.len()),
-            Some(c) if c.is_ascii_digit() || "@*#?-$!".contains(c) => 1,
-            _ => {
-                self.out.text.push('$');
-                return;
+        match self.rest.chars().next() {
+            Some('(') => self.parenthesized(),
+            Some('{') => self.braced('}'),
+            Some('[') => self.braced(']'),
+            // The rest of a longer name is plain text.
+            Some(c) if c.is_ascii_alphanumeric() || "_@*#?-$!".contains(c) => {
+                self.out.dynamic = true;
+                self.out.text.extend(['$', c]);
+                self.rest = &self.rest[1..];
             }
-        };
-        self.out.dynamic = true;
-        self.out.text.push('$');
-        self.out.text.push_str(&self.rest[..after]);
-        self.rest = &self.rest[after..];
+            _ => self.out.text.push('$'),
+        }
     }
 
     /// `$(code)` or `$((sum))`.
     fn parenthesized(&mut self) {
         self.out.dynamic = true;
-        let Some(end) = end_of(self.rest, '(', ')') else {
+        let Some(end) = end_of(self.rest, ')') else {
             return self.unclosed();
         };
         let inside = &self.rest[1..end];
@@ -188,9 +182,9 @@ impl<'a> Scanner<'a> {
     }
 
     /// `${…}` or `$[…]`.
-    fn braced(&mut self, open: char, close: char) {
+    fn braced(&mut self, close: char) {
         self.out.dynamic = true;
-        let Some(end) = end_of(self.rest, open, close) else {
+        let Some(end) = end_of(self.rest, close) else {
             return self.unclosed();
         };
         let inside = &self.rest[1..end];
@@ -200,7 +194,7 @@ impl<'a> Scanner<'a> {
         if inside.starts_with('!') || inside.ends_with("@P") {
             self.out.opaque = Some("a variable that names or holds another expansion");
         }
-        if open == '[' && (inside.contains("$(") || inside.contains('`')) {
+        if close == ']' && (inside.contains("$(") || inside.contains('`')) {
             self.out.opaque = Some("a sum over what a command prints");
         }
         self.collect(inside);
@@ -301,10 +295,10 @@ fn is_balanced(text: &str) -> bool {
 }
 
 /// Where the bracket that opens at the start is closed. Quotes, nested brackets and heredocs are skipped.
-fn end_of(text: &str, open: char, close: char) -> Option<usize> {
-    let mut stack: Vec<char> = Vec::new();
+fn end_of(text: &str, close: char) -> Option<usize> {
+    let mut stack = vec![close];
     let mut here: Vec<String> = Vec::new();
-    let mut at = 0;
+    let mut at = 1;
     while let Some(c) = text[at..].chars().next() {
         let inside = stack.last().copied();
         let after_dollar = text[..at].ends_with('$');
@@ -316,15 +310,13 @@ fn end_of(text: &str, open: char, close: char) -> Option<usize> {
             '"' => stack.push('"'),
             '\'' if inside != Some('"') => stack.push('\''),
             '(' if inside != Some('"') || after_dollar => stack.push(')'),
-            '{' if at == 0 || after_dollar => stack.push('}'),
-            '[' if at == 0 && open == '[' => stack.push(']'),
+            '{' if after_dollar => stack.push('}'),
             ')' | '}' | ']' if inside == Some(c) => {
                 stack.pop();
                 if stack.is_empty() {
-                    return (c == close).then_some(at);
+                    return Some(at);
                 }
             }
-            '<' if inside == Some(')') && text[at..].starts_with("<<<") => at += 2,
             '<' if inside == Some(')') && text[at..].starts_with("<<") => {
                 at += 1;
                 here.extend(delimiter(&text[at + 1..]));
@@ -359,8 +351,7 @@ fn body_length(text: &str, delimiters: &[String]) -> Option<usize> {
         if line.trim_end_matches('\n').trim_start_matches('\t') == delimiter.as_str() {
             match wanted.next() {
                 Some(next) => delimiter = next,
-                // The line break stays: the text after it is a new line.
-                None => return Some(length - usize::from(line.ends_with('\n'))),
+                None => return Some(length),
             }
         }
     }
