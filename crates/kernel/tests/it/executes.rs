@@ -1,5 +1,6 @@
 //! Which files a command executes, so that an approval can be bound to them.
 
+use agentry_kernel::limits::EXECUTED_CANDIDATES_MAX;
 use agentry_kernel::shell::{Use, executes};
 
 /// The files that are executed for sure.
@@ -38,6 +39,9 @@ fn a_program_names_the_files_that_it_executes() {
         ("pytest", "conftest.py"),
         ("ls && make", "Makefile"),
         ("$(cat x) b.sh", "b.sh"),
+        ("bash a-", "a-"),
+        ("make x-", "x-/Makefile"),
+        ("python3 < in.py", "in.py"),
     ] {
         let found = executed(command);
         assert!(found.iter().any(|one| one == file), "{command}: {found:?}");
@@ -49,4 +53,24 @@ fn what_is_only_named_is_left_for_who_can_look_at_it() {
     assert_eq!(executed("cat notes.md"), [""; 0]);
     assert_eq!(executes("cat notes.md").get("notes.md"), Some(&Use::Named));
     assert_eq!(executes("git add 'src/a.rs'").get("src/a.rs"), Some(&Use::Named));
+    assert_eq!(executes("echo 'a;./b'").get("./b"), Some(&Use::Named));
+    assert_eq!(executes("cat < in").get("in"), Some(&Use::Named));
+}
+
+#[test]
+fn what_is_no_file_is_not_named() {
+    for (command, file) in [
+        ("cd d && sh /b", "d//b"),
+        ("make -k", "-k/Makefile"),
+        ("tool --bar", "bar"),
+        ("sh ''", ""),
+    ] {
+        assert_eq!(executes(command).get(file), None, "{command}");
+    }
+}
+
+#[test]
+fn a_text_names_no_more_files_than_the_limit() {
+    let words: Vec<String> = (0..=EXECUTED_CANDIDATES_MAX).map(|one| format!("f{one}")).collect();
+    assert_eq!(executes(&words.join(" ")).len(), EXECUTED_CANDIDATES_MAX);
 }

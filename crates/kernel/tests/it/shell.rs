@@ -8,6 +8,8 @@ mod guard;
 mod harmless;
 mod prefixes;
 mod properties;
+mod words;
+mod wrappers;
 
 use agentry_kernel::danger::{self, Place};
 

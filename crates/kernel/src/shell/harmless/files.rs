@@ -73,7 +73,7 @@ pub(super) const ROWS: &[Row] = &[
         long: "--utc --universal --date= --reference= --iso-8601[=] --rfc-3339= --rfc-email --debug",
         operands: Operands::Starting("+"),
         allowed: &["date", "date -u +%F", "date -d yesterday", "date -Iseconds"],
-        asked: &["date -s x", "date --set=x", "date --se x", "date 01010101", "date -us x", "date -f x"],
+        asked: &["date a*", "date -s x", "date --set=x", "date --se x", "date 01010101", "date -us x", "date -f x"],
         ..Row::NOTHING
     },
     Row {

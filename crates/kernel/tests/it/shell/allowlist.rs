@@ -51,9 +51,16 @@ fn commands_that_begin_with_a_prefix_are_inside() {
         "echo $(ls)",
         "find . -name '*.rs'",
         "sed -n 5p a",
+        "sed -n --posix -- p a",
+        "sed -n --expression p a",
+        "sed -n '/x/Ip' a",
+        "sed -n 'p;d' a",
+        "sed -n 's/a\\/b/c/' a",
+        "awk -vx=1 '{print}' a",
         "awk '{print $1}' a",
         "ls > /dev/null 2>&1",
         "LANG=C sort a",
+        "LC_ALL=C sort a",
         "x=1; echo $x",
         "timeout 5 ls",
         "env ls",
@@ -143,6 +150,11 @@ fn options_that_act_are_not_covered_by_the_name() {
     outside("sed -n '1e rm x' a", "`1e rm x`: a script that may write or execute");
     outside("sed -n 's/a/b/w out' a", "`s/a/b/w out`: a script that may write or execute");
     outside("sed -n -i p a", "`-i`: it changes files");
+    outside("sed -n --in-place p a", "`--in-place`: it changes files");
+    outside("sed -n - a", "`-`: a script that may write or execute");
+    outside("sed -n --expression 'w x' a", "`w x`: a script that may write or execute");
+    outside("sed -n /$X/p a", "`/$X/p`: a script that may write or execute");
+    outside("sed -n p *", "`*`: a word that may turn out to be an option");
     outside("awk 'BEGIN{system(\"rm x\")}'", UNLISTED);
     outside(
         "awk 'BEGIN{system($1)}'",
@@ -175,6 +187,127 @@ fn options_that_act_are_not_covered_by_the_name() {
     outside("git -C .. status", UNLISTED);
 }
 
+const RUNS: &str = "it runs a program";
+const WRITES: &str = "it writes a file";
+const PAGES: &str = "it runs or writes something";
+const GIT: &str = "an option by which git runs or writes something";
+
+/// Commands with a word that an allowlist with the name of the program refuses, and why.
+const REFUSED: &[(&str, &str, &str)] = &[
+    ("find . -fls F", "-fls", "it writes what it finds"),
+    ("find . -fprintf F x", "-fprintf", "it writes what it finds"),
+    ("fd -Hx rm", "-Hx", RUNS),
+    ("fd --exec=rm", "--exec=rm", RUNS),
+    ("fdfind --exec-batch=rm", "--exec-batch=rm", RUNS),
+    ("shuf -o F a", "-o", WRITES),
+    ("base64 --output=F a", "--output=F", WRITES),
+    ("rg --pre x a", "--pre", RUNS),
+    ("tree -o F", "-o", WRITES),
+    ("tree -R", "-R", WRITES),
+    ("date -s x", "-s", "it sets the clock"),
+    ("date --set=x", "--set=x", "it sets the clock"),
+    ("file -C a", "-C", WRITES),
+    ("file --compile a", "--compile", WRITES),
+    ("yq -i x a", "-i", "it changes a file"),
+    ("yq --inplace x a", "--inplace", "it changes a file"),
+    ("tar --to-command=x -xf a", "--to-command=x", RUNS),
+    ("tar -xFf x a", "-xFf", RUNS),
+    ("man -P x a", "-P", PAGES),
+    ("man --html=x a", "--html=x", PAGES),
+    ("bat --pager=x a", "--pager=x", PAGES),
+    ("less +x a", "+x", PAGES),
+    ("less -o F a", "-o", PAGES),
+    ("less --log-file=F a", "--log-file=F", PAGES),
+    ("printf -v x y", "-v", "it sets a variable"),
+    ("printf -vx y", "-vx", "it sets a variable"),
+    ("hash -p x y", "-p", "it changes what names mean"),
+    ("test -v x", "-v", "a test that may execute text"),
+    ("test 'a[$x]' -eq 1", "a[$x]", "a test that may execute text"),
+    ("[ 'a[`x`]' -eq 1 ]", "a[`x`]", "a test that may execute text"),
+    ("uniq a b", "b", "a file it writes"),
+    ("xxd -r a b", "b", "a file it writes"),
+    ("hostname -b x", "x", "a new name for the machine"),
+    ("/bin/hostname x", "x", "a new name for the machine"),
+    ("curl -K x https://x", "-K", "options that are not seen"),
+    ("curl -X POST https://x", "-X", "a request that changes something"),
+    ("curl -d x https://x", "-d", "it sends something"),
+    ("curl --output F https://x", "--output", WRITES),
+    ("curl -sO https://x", "-sO", WRITES),
+    ("curl --remote-name https://x", "--remote-name", WRITES),
+    ("git grep -nOx a", "-nOx", GIT),
+    ("git clone ext::x", "ext::x", GIT),
+    ("git -C x grep --frob-O a", "-C", "an option that changes what git runs or where"),
+    ("env -u *", "*", "a word that may turn out to be an option"),
+    ("set *", "*", "a word that may turn out to be an option"),
+    ("shopt *", "*", "a word that may turn out to be an option"),
+    ("sort a *", "*", "a word that may turn out to be an option"),
+    ("awk /$X/ a", "/$X/", "a program that is not known"),
+    ("awk *", "*", "a word that may turn out to be an option"),
+];
+
+/// Commands with a word that such an allowlist asks about.
+const ASKED: &[&str] = &[
+    "find . -frob",
+    "find . -frob-fprint",
+    "fd -x fd",
+    "fd --frob-exec=",
+    "fd -H --frob",
+    "sort --o F",
+    "tree --frob",
+    "date -Iseconds --frob",
+    "rg --frob a",
+    "file --frob a",
+    "yq --frob x",
+    "tar xf a --frob INSTALLS",
+    "tar xf a --Frob",
+    "man --frob a",
+    "man --frobPH- a",
+    "bat --frob a",
+    "less --frob a+",
+    "less --frobo a",
+    "less a-o -\u{e4}",
+    "printf --frob-v x",
+    "hash --frop x",
+    "test a -frob b",
+    "uniq --frob a",
+    "uniq a --frob",
+    "hostname --frob",
+    "curl -X GET --frob https://x",
+    "curl -X head --frob https://x",
+    "curl --frob --location https://x/O",
+    "curl --frobO https://x",
+    "curl https://x/O- --frob",
+    "git log -Ox",
+    "git --no-pager log --frob",
+    "git log --o=F",
+    "cp a '~b'",
+    "git grep --frob-O a",
+    "git grep aO- --frob",
+    "git grep --frob a",
+];
+
+#[test]
+fn an_option_that_is_known_to_act_is_refused() {
+    for (command, word, why) in REFUSED {
+        let program = command.split(' ').next().expect("a program").trim_start_matches("/bin/");
+        let Allowlist::Outside { why: told, .. } = within(&read(command), &[program]) else {
+            panic!("not refused: {command}");
+        };
+        assert_eq!(told, format!("`{word}`: {why}"), "{command}");
+    }
+}
+
+#[test]
+fn an_option_that_is_not_known_is_asked_about() {
+    for command in ASKED {
+        let program = command.split(' ').next().expect("a program");
+        let told = within(&read(command), &[program]);
+        assert!(matches!(told, Allowlist::Beyond { .. }), "{command}: {told:?}");
+    }
+    let told = within(&read("find . -exec echo -delete \\; -frob"), &["find", "echo"]);
+    assert!(matches!(told, Allowlist::Beyond { .. }), "{told:?}");
+}
+
 #[test]
 fn a_wide_prefix_does_not_cover_options_that_steer_git() {
     let told = |command: &str| within(&read(command), &["git"]);
@@ -195,6 +328,8 @@ fn a_wide_prefix_does_not_cover_options_that_steer_git() {
 #[test]
 fn a_prefix_that_names_the_option_covers_it() {
     assert_eq!(within(&read("sed -i s/a/b/ f"), &["sed -i"]), Allowlist::Inside);
+    assert_eq!(within(&read("sed -i s/a/b/ f"), &["sed -i", "sed"]), Allowlist::Inside);
+    assert_eq!(within(&read("sort -o a b"), &["sort", "sort -o"]), Allowlist::Inside);
     assert_eq!(within(&read("sudo ls"), &["sudo", "ls"]), Allowlist::Inside);
 }
 

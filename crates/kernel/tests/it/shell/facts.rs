@@ -11,7 +11,7 @@ fn programs(command: &str) -> Vec<String> {
 }
 
 #[track_caller]
-fn check(command: &str, expected: &[&str]) {
+pub(super) fn check(command: &str, expected: &[&str]) {
     assert_eq!(programs(command), expected, "{command}");
 }
 
@@ -36,61 +36,36 @@ fn every_part_of_a_command_is_found() {
 }
 
 #[test]
-fn wrappers_come_off_and_are_named() {
-    for (command, inner, wrappers) in [
-        ("env -u A B=1 ls -l", "ls -l", &["env"][..]),
-        ("sudo -u me -- ls", "ls", &["sudo"]),
-        ("timeout -s KILL 5 nice -n 3 ls", "ls", &["timeout", "nice"]),
-        ("sh -c 'ls a'", "ls a", &["sh -c"]),
-        ("bash -lc \"bash -c 'ls b'\"", "ls b", &["bash -c", "bash -c"]),
-        ("command builtin exec ls", "ls", &["command", "builtin", "exec"]),
-        ("xargs -n1 -P 4 rm -f", "rm -f {}", &["xargs"]),
-        ("xargs -I@ cp @ b", "cp @ b", &["xargs"]),
-        ("busybox rm x", "rm x", &["busybox"]),
-        ("eval ls a", "ls a", &["eval"]),
-    ] {
-        let facts = read(command);
-        let [simple] = facts.commands.as_slice() else { panic!("{command}: {facts:?}") };
-        assert_eq!(simple.to_string(), inner, "{command}");
-        assert_eq!(simple.wrappers, wrappers, "{command}");
+fn assignments_are_no_commands() {
+    for command in ["x=$(a)", "x+=$(a)"] {
+        check_whole(command, &["a", ""]);
+        assert_eq!(read(command).commands[1].assigns[0].0, "x", "{command}");
     }
 }
 
 #[test]
-fn words_are_literal_only_when_no_shell_would_change_them() {
-    let words = |command: &str| read(command).commands.last().expect("a command").words.clone();
-    let literal = |text: &str| Word::Literal(text.to_owned());
-    let dynamic = |text: &str| Word::Dynamic(text.to_owned());
-    assert_eq!(
-        words("a 'b c' \"d\"e f\\ g $'h\\ti'"),
-        [literal("a"), literal("b c"), literal("de"), literal("f g"), literal("h\ti"),]
-    );
-    assert_eq!(
-        words("a $x \"${y}z\" *.rs ~/b {1,2} b?c"),
-        [
-            literal("a"),
-            dynamic("$x"),
-            dynamic("${y}z"),
-            dynamic("*.rs"),
-            dynamic("~/b"),
-            dynamic("{1,2}"),
-            dynamic("b?c"),
-        ]
-    );
-    assert_eq!(
-        words("a '$x' '*' \"~\" '{1,2}' {} \\* \"\\$x\""),
-        [
-            literal("a"),
-            literal("$x"),
-            literal("*"),
-            literal("~"),
-            literal("{1,2}"),
-            literal("{}"),
-            literal("*"),
-            literal("$x"),
-        ]
-    );
-    assert_eq!(words("a 'b'$'\\x2f'\\\nc"), [literal("a"), literal("b/c")]);
+fn groups_beside_each_other_are_not_deep() {
+    let count = SHELL_PARENTHESES_DEPTH_MAX + 1;
+    check_whole(&"(ls); ".repeat(count), &vec!["ls"; count]);
+}
+
+#[test]
+fn a_command_runs_where_the_last_cd_went() {
+    let dir = |command: &str| read(command).commands.last().expect("a command").dir.clone();
+    let literal = |text: &str| Some(Word::Literal(text.to_owned()));
+    let dynamic = |text: &str| Some(Word::Dynamic(text.to_owned()));
+    assert_eq!(dir("ls"), None);
+    assert_eq!(dir("cd -P a && ls"), literal("a"));
+    assert_eq!(dir("cd && ls"), dynamic("~"));
+    assert_eq!(dir("cd a && cd b/ && ls"), literal("a/b/"));
+    assert_eq!(dir("cd a && cd /b && ls"), literal("/b"));
+    assert_eq!(dir("cd $A && cd b && ls"), dynamic("$A/b"));
+    assert_eq!(dir("cd a && cd $B && ls"), dynamic("$B"));
+    assert_eq!(dir("(cd a) && ls"), None);
+    assert_eq!(dir("env -C a ls"), literal("a"));
+    assert_eq!(dir("env -i --chdir a ls"), literal("a"));
+    assert_eq!(dir("env -u A ls"), None);
+    assert_eq!(dir("sudo -C 3 ls"), None);
 }
 
 #[test]
@@ -103,6 +78,10 @@ fn a_command_knows_its_place_in_bytes() {
         .map(|simple| simple.place.map_or("", |(from, to)| &text[from..to]))
         .collect();
     assert_eq!(places, ["echo ä", "rm -f x", "sh -c 'ls'"]);
+    // What is put aside of a short body takes no more room than the body.
+    let text = "cat <<'E'\nx\nE\nls";
+    let place = read(text).commands[1].place.expect("it stands in the text");
+    assert_eq!(&text[place.0..place.1], "ls");
 }
 
 #[test]
@@ -126,7 +105,10 @@ fn a_heredoc_is_data_for_cat_and_code_for_bash() {
     check(&format!("cat <<EOF\n{body}EOF"), &["cat"]);
     check(&format!("bash <<EOF\n{body}EOF"), &["rm -rf build"]);
     check(&format!("bash <<'EOF'\n{body}EOF"), &["rm -rf build"]);
-    assert!(read("bash <<EOF\n$X\nEOF").opaque.is_some());
+    check_opaque("bash <<EOF\n$X\nEOF", "`bash` executes text that is not known");
+    check_whole("bash <<< 'rm x'", &["rm x"]);
+    check_opaque("bash <<< \"rm $X\"", "`bash` executes text that is not known");
+    check_whole("cat <<\\EOF\n$(rm x)\nEOF", &["cat"]);
 }
 
 #[test]
@@ -138,6 +120,7 @@ fn a_heredoc_that_nobody_expands_may_hold_any_text() {
         (format!("cat <<-'E F'\n{body}\tE F\n"), &["cat"]),
         (format!("echo \"$(cat <<'EOF'\n{body}EOF\n)\""), &["cat", "echo"]),
         (format!("bash -c 'cat <<\"EOF\"\n{}EOF\n'", body.replace('\'', "")), &["cat"]),
+        (format!("echo \"$(cat <<'A'\n{body}A\ncat <<'B'\n{body}B\n)\""), &["cat", "cat", "echo"]),
     ] {
         let facts = read(&command);
         assert_eq!(facts.opaque, None, "{}", &command[..40]);
@@ -161,8 +144,15 @@ fn what_only_looks_like_a_heredoc_hides_nothing() {
     }
 }
 
+/// Checks that a text is understood, and the commands in it.
 #[track_caller]
-fn check_opaque(command: &str, why: &str) {
+pub(super) fn check_whole(command: &str, expected: &[&str]) {
+    assert_eq!(read(command).opaque, None, "{command}");
+    check(command, expected);
+}
+
+#[track_caller]
+pub(super) fn check_opaque(command: &str, why: &str) {
     let facts = read(command);
     assert_eq!(facts.opaque.as_deref(), Some(why), "{}", &command[..command.len().min(80)]);
 }
@@ -206,6 +196,13 @@ fn reasons_are_given_for_what_is_not_understood() {
     check_opaque("cat <\\\n<''", "a heredoc with a strange delimiter");
     check_opaque("echo $(cat << ; x", "a heredoc with a strange delimiter");
     check_opaque("cat <<'EOF'x$(''", "a heredoc with a strange delimiter");
+    check_opaque("cat <<'E$'\nx\nE$", "a heredoc with a strange delimiter");
+    let unterminated = "unterminated here document sequence; tag(s) [] found at: []";
+    check_opaque("cat <<EOF", &format!("not a shell command: {unterminated}"));
+    for open in ["${x", "$(x", "`x", "$[x"] {
+        let command = format!("cat <<EOF\n{open}\nEOF");
+        check_opaque(&command, "a quote or substitution is not closed");
+    }
     check_opaque("$X a", "the name of a program is not known");
     check_opaque("f() { ls; }", "it defines a function");
     check_opaque("bash -c \"$X\"", "`bash -c` executes text that is not known");
@@ -214,6 +211,36 @@ fn reasons_are_given_for_what_is_not_understood() {
     check_opaque("echo x | sh", "a shell runs what it is fed");
     check_opaque("ls ${x@P}", "a variable that names or holds another expansion");
     check_opaque("[[ -v 'a[$(rm x)]' ]]", "a test on text that may be executed");
+}
+
+#[test]
+fn a_sum_over_what_a_program_gives_is_opaque() {
+    let printed = "a sum over what a command prints";
+    check_opaque("echo $((1 + $(a)))", printed);
+    check_opaque("echo $[1 + $(a)]", printed);
+    check_opaque("((x = $(a)))", printed);
+    check_opaque("[[ $(a) -eq 1 ]]", printed);
+    let read_before = "a sum or test over what was read";
+    check_opaque("read x; echo $((x))", read_before);
+    check_opaque("read x; echo ${y:x}", read_before);
+    check_opaque("printf -v x y; echo $((x))", read_before);
+    check_opaque("printf -vx y; echo $((x))", read_before);
+    check_opaque("x=$(a); echo $((x))", read_before);
+    check_opaque("x='$(a)'", "a variable holds text that may be executed");
+    for command in [
+        "read x; echo ${x}",
+        "read x; echo ${x:-y}",
+        "printf x; echo $((1))",
+        "x=1; echo $((x))",
+        "x=$y; echo $((x))",
+        "[[ $(a) == b ]] && c",
+        "[[ 1 -eq 2 ]]",
+        "[[ -f $x ]]",
+        "echo ${x:-$(a)}",
+        "echo $((1 + 2)) $[1]",
+    ] {
+        assert_eq!(read(command).opaque, None, "{command}");
+    }
 }
 
 #[test]
