@@ -12,8 +12,10 @@ mod rewrite;
 mod suite;
 mod switch;
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::sync::Mutex;
 
 use crate::accepted::AcceptedMutants;
 use crate::audit::{AUDITS, Audit};
@@ -21,6 +23,9 @@ use crate::rewrite::Mutant;
 use crate::suite::{Suite, Verdict};
 
 type Error = Box<dyn std::error::Error>;
+
+/// Progress is printed after so many changes.
+const PROGRESS_EVERY: usize = 25;
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -118,19 +123,54 @@ impl Workshop {
         let own: Vec<&Mutant> = mutants.iter().filter(|one| audit.holds(&one.file)).collect();
         let suite = Suite::build(&self.tree, &self.target, audit)?;
         println!("\n{}: {} changes, {} tests", audit.name, own.len(), suite.len());
-        let verdicts = suite.try_all(&own);
-        let (mut killed, mut explained, mut unexplained) = (0, 0, 0);
-        for (mutant, verdict) in own.into_iter().zip(verdicts) {
-            match verdict {
-                Verdict::Noticed => killed += 1,
-                Verdict::Survived | Verdict::Unreached if accepted.take(mutant) => explained += 1,
-                Verdict::Survived | Verdict::Unreached => {
-                    println!("{verdict}: {mutant}");
-                    unexplained += 1;
-                }
+        let tally = Mutex::new(Tally {
+            accepted,
+            total: own.len(),
+            noticed: 0,
+            explained: 0,
+            unexplained: 0,
+        });
+        suite.try_all(&own, |mutant, verdict| {
+            tally.lock().expect("no worker panics while it holds the lock").count(mutant, verdict);
+        });
+        let tally = tally.into_inner().expect("all workers have ended");
+        println!("{tally}");
+        Ok(tally.unexplained)
+    }
+}
+
+/// The verdicts of an audit so far.
+struct Tally<'a> {
+    accepted: &'a mut AcceptedMutants,
+    total: usize,
+    noticed: usize,
+    explained: usize,
+    unexplained: usize,
+}
+
+impl Tally<'_> {
+    /// Counts a verdict, and prints at once what needs a test or a reason: a long audit may be interrupted.
+    fn count(&mut self, mutant: &Mutant, verdict: Verdict) {
+        match verdict {
+            Verdict::Noticed => self.noticed += 1,
+            Verdict::Survived | Verdict::Unreached if self.accepted.take(mutant) => {
+                self.explained += 1;
+            }
+            Verdict::Survived | Verdict::Unreached => {
+                println!("{verdict}: {mutant}");
+                self.unexplained += 1;
             }
         }
-        println!("{killed} noticed, {explained} explained, {unexplained} unnoticed");
-        Ok(unexplained)
+        let tried = self.noticed + self.explained + self.unexplained;
+        if tried.is_multiple_of(PROGRESS_EVERY) {
+            eprintln!("{tried} of {} tried: {self}", self.total);
+        }
+    }
+}
+
+impl fmt::Display for Tally<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { noticed, explained, unexplained, .. } = self;
+        write!(f, "{noticed} noticed, {explained} explained, {unexplained} unnoticed")
     }
 }

@@ -121,17 +121,18 @@ impl Suite {
         Ok(())
     }
 
-    /// Tries every change by the tests that reach it.
-    pub(crate) fn try_all(&self, mutants: &[&Mutant]) -> Vec<Verdict> {
-        in_parallel(mutants.len(), |at| {
-            let number = mutants[at].number;
-            let Some(tests) = self.reached_by.get(&number) else { return Verdict::Unreached };
-            let is_noticed = tests.iter().map(|test| &self.tests[*test]).any(|test| {
-                let time = (test.takes * SLOWER_MAX).max(TIME_MIN);
-                !self.passes(test, number, None, time)
-            });
-            if is_noticed { Verdict::Noticed } else { Verdict::Survived }
-        })
+    /// Tries every change by the tests that reach it, and reports each verdict as soon as it is known.
+    pub(crate) fn try_all(&self, mutants: &[&Mutant], report: impl Fn(&Mutant, Verdict) + Sync) {
+        in_parallel(mutants.len(), |at| report(mutants[at], self.try_one(mutants[at].number)));
+    }
+
+    fn try_one(&self, number: usize) -> Verdict {
+        let Some(tests) = self.reached_by.get(&number) else { return Verdict::Unreached };
+        let is_noticed = tests.iter().map(|test| &self.tests[*test]).any(|test| {
+            let time = (test.takes * SLOWER_MAX).max(TIME_MIN);
+            !self.passes(test, number, None, time)
+        });
+        if is_noticed { Verdict::Noticed } else { Verdict::Survived }
     }
 
     fn passes(&self, test: &Test, number: usize, notes: Option<&Path>, time: Duration) -> bool {
