@@ -389,6 +389,7 @@ mod tests {
         assert_eq!(kind("x.sublime-project"), Some(NameKind::Obeyed));
         assert_eq!(kind("vendor/x.sublime-project"), None);
         // Longer than any listed name.
+        assert_eq!(kind(&"a".repeat(64)), None);
         assert_eq!(kind(&"a".repeat(70)), None);
         assert_eq!(kind(&format!(".git{}", "t".repeat(64))), None);
     }

@@ -19,6 +19,8 @@ mod quarantine;
 mod registry;
 mod repair;
 pub(crate) mod secrets;
+#[cfg(test)]
+mod tests;
 mod violation;
 mod walk;
 
@@ -45,6 +47,10 @@ use self::repair::Repair;
 use self::secrets::SecretName;
 use self::walk::Task;
 use crate::limits::{KEPT_BYTES_MAX, KEPT_FILE_BYTES_MAX};
+
+/// The names by which git knows a repository, and those in one that can make git run something.
+const REPOSITORY_NAMES: [&str; 8] =
+    ["HEAD", "objects", "refs", "commondir", "config", "config.worktree", "hooks", "info"];
 
 /// What is to be protected.
 #[derive(Clone, Debug, Default)]
@@ -141,7 +147,7 @@ pub fn is_protected_among(path: &Path, has: &dyn Fn(&Path) -> bool) -> bool {
         let is_root = directory.as_os_str().is_empty();
         if may_define && protected::belongs_to_agent(bytes) && is_agent()
             || may_define && !is_root && is_whole()
-            || makes_repository(&directory, name, has)
+            || is_of_repository(&directory, name, has)
         {
             return true;
         }
@@ -151,11 +157,11 @@ pub fn is_protected_among(path: &Path, has: &dyn Fn(&Path) -> bool) -> bool {
     false
 }
 
-/// Returns whether a new name makes a directory look like a repository to git.
-fn makes_repository(directory: &Path, name: &OsStr, has: &dyn Fn(&Path) -> bool) -> bool {
-    let is_mark = ["HEAD", "objects", "refs", "commondir"].iter().any(|mark| name == *mark);
+/// Returns whether a name makes a directory look like a repository to git, or can make git run something in one.
+fn is_of_repository(directory: &Path, name: &OsStr, has: &dyn Fn(&Path) -> bool) -> bool {
+    let is_part = REPOSITORY_NAMES.iter().any(|part| name == *part);
     let has = |mark: &str| name == mark || has(&directory.join(mark));
-    is_mark && has("HEAD") && (has("commondir") || has("objects") && has("refs"))
+    is_part && has("HEAD") && (has("commondir") || has("objects") && has("refs"))
 }
 
 impl Guard {
@@ -412,11 +418,15 @@ impl Guard {
     fn adopt(&mut self, survey: Survey) -> io::Result<()> {
         let mut known = BTreeMap::new();
         let mut room = KEPT_BYTES_MAX;
+        // Only while it stands there: what the person put in its place since is theirs.
+        let stands = |(place, id): &(&Place, &Option<Id>)| {
+            survey.found.get(*place).map(|found| found.status.id) == **id
+        };
+        let given_up: Vec<&Place> =
+            self.given_up.iter().filter(stands).map(|(place, _)| place).collect();
         for (place, found) in survey.found {
-            let is_given_up = |(one, id): (&Place, &Option<Id>)| {
-                place.is_in(one) && (*one != place || *id == Some(found.status.id))
-            };
-            if self.given_up.iter().any(is_given_up) && found.role != Role::Ancestor {
+            let is_given_up = given_up.iter().any(|one| place.is_in(one));
+            if is_given_up && found.role != Role::Ancestor {
                 continue;
             }
             let content = match found.role {

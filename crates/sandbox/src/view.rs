@@ -429,4 +429,187 @@ mod tests {
             assert_eq!(real.path(&path), path.canonicalize().ok(), "{}", path.display());
         }
     }
+
+    #[test]
+    fn the_directories_around_and_in_what_is_shared_belong_to_the_system() {
+        for (path, expected) in [
+            ("/", true),
+            ("/etc", true),
+            ("/usr", true),
+            ("/usr/lib/x", true),
+            ("/etc/passwd", true),
+            ("/data/someone", false),
+            ("/etc/shadow", false),
+        ] {
+            assert_eq!(is_of_system(path), expected, "{path}");
+        }
+    }
+
+    /// Directories that are named by a confinement, and files in them.
+    struct Scene {
+        dir: tempfile::TempDir,
+    }
+
+    impl Scene {
+        fn new(files: &[&str]) -> Self {
+            let scene = Self { dir: tempfile::tempdir().unwrap() };
+            for file in files {
+                let path = scene.at(file);
+                std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+                std::fs::write(path, "").unwrap();
+            }
+            scene
+        }
+
+        fn at(&self, path: &str) -> PathBuf {
+            self.dir.path().canonicalize().unwrap().join(path)
+        }
+
+        fn texts(&self, paths: &[&str]) -> Vec<String> {
+            paths.iter().map(|path| self.at(path).to_str().unwrap().to_owned()).collect()
+        }
+
+        #[track_caller]
+        fn check_hidden(
+            &self,
+            confinement: &Confinement,
+            known: Option<&[&str]>,
+            expected: &[&str],
+        ) {
+            let known: Option<Vec<PathBuf>> =
+                known.map(|known| known.iter().map(|path| self.at(path)).collect());
+            let paths = hidden(confinement, known.as_deref(), &HardLinkCache::default()).unwrap();
+            let expected: Vec<PathBuf> = expected.iter().map(|path| self.at(path)).collect();
+            assert_eq!(paths, expected);
+        }
+    }
+
+    #[test]
+    fn an_entry_with_a_star_means_what_begins_so_and_a_link_also_its_end() {
+        let scene = Scene::new(&["name1", "name2", "no-name", "end"]);
+        std::os::unix::fs::symlink("end", scene.at("link")).unwrap();
+        let entries = scene.texts(&["name*", "link", "missing", "missing/x*", "**/no-name"]);
+        let expected = ["end", "link", "missing", "name1", "name2"].map(|path| scene.at(path));
+        assert_eq!(expand(&entries), expected);
+    }
+
+    #[test]
+    fn what_was_found_already_in_writable_directories_is_not_looked_for_again() {
+        let scene = Scene::new(&["work/sub/.env", "work/sub/deep/.env", "home/.env", "other/x"]);
+        let confinement = Confinement {
+            allow_write: scene.texts(&["other", "work"]),
+            deny_read: scene.texts(&["home/**/.env", "work/sub/**/.env"]),
+            ..Confinement::nothing()
+        };
+        let all = ["home/.env", "work/sub/.env", "work/sub/deep/.env"];
+        scene.check_hidden(&confinement, None, &all);
+        scene.check_hidden(&confinement, Some(&["work/sub/.env"]), &all[..2]);
+    }
+
+    #[test]
+    fn what_is_named_is_hidden_whether_it_is_there_or_not_but_never_a_link() {
+        let scene = Scene::new(&["outside/key"]);
+        std::os::unix::fs::symlink("nowhere", scene.at("outside/dangling")).unwrap();
+        let named = ["outside/dangling", "outside/key", "outside/missing"];
+        let confinement = Confinement { deny_read: scene.texts(&named), ..Confinement::nothing() };
+        scene.check_hidden(&confinement, None, &named[1..]);
+    }
+
+    #[test]
+    fn the_end_of_a_hidden_link_is_hidden_where_it_can_be_seen() {
+        for (target, reading, is_hidden) in [
+            ("work/file", Reading::Strict, true),
+            ("work/inner", Reading::Strict, true),
+            ("read/file", Reading::Strict, true),
+            ("home/file", Reading::Strict, true),
+            ("outside/file", Reading::Strict, false),
+            ("outside/file", Reading::Broad, true),
+            ("outside", Reading::Broad, false),
+            // It must not hide what the next call works in.
+            ("work", Reading::Strict, false),
+        ] {
+            let files = ["work/file", "work/inner/file", "read/file", "home/file", "outside/file"];
+            let scene = Scene::new(&files);
+            std::os::unix::fs::symlink(scene.at(target), scene.at("work/link")).unwrap();
+            let confinement = Confinement {
+                reading,
+                allow_read: scene.texts(&["read"]),
+                allow_write: scene.texts(&["work"]),
+                home: scene.texts(&["home"]).pop(),
+                deny_read: scene.texts(&["work/link"]),
+                ..Confinement::nothing()
+            };
+            let expected = if is_hidden { vec![target] } else { Vec::new() };
+            scene.check_hidden(&confinement, None, &expected);
+        }
+    }
+
+    #[test]
+    fn more_than_can_be_hidden_is_refused() {
+        let scene = Scene::new(&[]);
+        let deny_read = scene.texts(&["**/key*"]);
+        let confinement =
+            Confinement { allow_write: scene.texts(&[""]), deny_read, ..Confinement::nothing() };
+        for (count, is_refused) in [(MASKS_MAX, false), (MASKS_MAX + 1, true)] {
+            let known: Vec<PathBuf> =
+                (0..count).map(|number| scene.at(&format!("key{number}"))).collect();
+            let hidden = hidden(&confinement, Some(&known), &HardLinkCache::default());
+            assert_eq!(hidden.is_err(), is_refused, "{count}");
+        }
+    }
+
+    #[test]
+    fn what_is_protected_looks_as_owned_as_what_it_lies_in() {
+        let scene = Scene::new(&["work/sub/.git/config", "other/x"]);
+        let allow_write = scene.texts(&["other", "work", "work/sub"]);
+        let confinement = Confinement { allow_write, ..Confinement::nothing() };
+        let path = scene.at("work/sub/.git");
+        let found = Found { protected: vec![path.clone()], hidden: Vec::new() };
+        let owner = scene.at("work/sub").metadata().unwrap();
+        let owner = Some((owner.uid(), owner.gid()));
+        for (user, expected) in [(Some(1_000), owner), (None, None)] {
+            let view = view(&confinement, user, &found);
+            let bind = view.binds.iter().find(|bind| bind.from == path).unwrap();
+            assert_eq!((bind.lend, bind.kind), (expected, BindKind::Read));
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn small_settings_are_copied_only_into_own_namespaces() {
+        let copies = |level| {
+            let confinement = Confinement { level, ..Confinement::nothing() };
+            view(&confinement, None, &Found::default()).copies
+        };
+        assert!(!copies(Level::Ns).is_empty());
+        assert_eq!(copies(Level::Bwrap), Vec::<PathBuf>::new());
+    }
+
+    #[test]
+    fn programs_are_looked_for_only_where_the_sandbox_sees_them() {
+        for (reading, expected) in [
+            (Reading::Strict, "/opt/tools/bin:"),
+            (Reading::Broad, "/opt/tools/bin:/data/someone/bin:"),
+        ] {
+            let allow_read = vec!["/opt/tools".to_owned(), "/srv".to_owned()];
+            let confinement = Confinement { reading, allow_read, ..Confinement::nothing() };
+            let path = "relative:/opt/tools/bin:/data/someone/bin";
+            let environment = environment(&confinement, path, None);
+            let (_, programs) = environment.iter().find(|(name, _)| name == "PATH").unwrap();
+            assert_eq!(programs.to_str().unwrap(), format!("{expected}{PROGRAMS}"));
+        }
+    }
+
+    #[test]
+    fn a_toolchain_that_may_be_read_is_named_by_its_variable() {
+        let allow_read = vec!["/data/someone/.rustup".to_owned(), "/.pyenv/x".to_owned()];
+        let confinement = Confinement { allow_read, ..Confinement::nothing() };
+        let environment = environment(&confinement, "", None);
+        let value = |variable: &str| {
+            let found = environment.iter().find(|(name, _)| name == variable);
+            found.map(|(_, value)| value.to_str().unwrap())
+        };
+        assert_eq!(value("RUSTUP_HOME"), Some("/data/someone/.rustup"));
+        assert_eq!(value("PYENV_ROOT"), None);
+    }
 }

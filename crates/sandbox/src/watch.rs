@@ -182,3 +182,159 @@ fn protection(confinement: &Confinement) -> Protection {
         whole_repositories: false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// A writable directory beside a quarantine.
+    struct Scene {
+        dir: tempfile::TempDir,
+    }
+
+    impl Scene {
+        fn new(files: &[&str]) -> Self {
+            let scene = Self { dir: tempfile::tempdir().unwrap() };
+            fs::create_dir(scene.at("")).unwrap();
+            for file in files {
+                fs::create_dir_all(scene.at(file).parent().unwrap()).unwrap();
+                fs::write(scene.at(file), "").unwrap();
+            }
+            scene
+        }
+
+        fn at(&self, path: &str) -> PathBuf {
+            self.dir.path().canonicalize().unwrap().join("root").join(path)
+        }
+
+        fn texts(&self, paths: &[&str]) -> Vec<String> {
+            paths.iter().map(|path| self.at(path).to_str().unwrap().to_owned()).collect()
+        }
+
+        fn quarantine(&self) -> PathBuf {
+            self.dir.path().join("quarantine")
+        }
+
+        fn confinement(&self) -> Confinement {
+            let root = self.at("").to_str().unwrap().trim_end_matches('/').to_owned();
+            Confinement { allow_write: vec![root], ..Confinement::nothing() }
+        }
+
+        fn watches(&self, level: Level) -> Watches {
+            Watches::new(&self.quarantine(), level)
+        }
+
+        /// The number of calls that are recorded.
+        fn calls(&self) -> usize {
+            let records = self.dir.path().join("guarded").read_dir().unwrap();
+            let is_call = |path: &PathBuf| path.extension().is_some_and(|it| it == "call");
+            records.map(|entry| entry.unwrap().path()).filter(is_call).count()
+        }
+    }
+
+    fn begin(watches: &Watches, confinement: &Confinement) -> io::Result<Watch> {
+        Ok(watches.begin(confinement, &Stop::new())?.expect("something may be written"))
+    }
+
+    #[test]
+    fn a_repository_is_compared_as_a_whole_where_nothing_can_be_mounted() {
+        for (level, expected) in [(Level::Ns, 0), (Level::Bwrap, 0), (Level::Landlock, 1)] {
+            let scene = Scene::new(&[".git/config"]);
+            let watches = scene.watches(level);
+            let watch = begin(&watches, &scene.confinement()).unwrap();
+            fs::create_dir(scene.at(".git/objects")).unwrap();
+            assert_eq!(watch.end(&scene.quarantine()).len(), expected, "{level:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_watched_where_nothing_may_be_written() {
+        let scene = Scene::new(&[]);
+        let watch = scene.watches(Level::Ns).begin(&Confinement::nothing(), &Stop::new());
+        assert!(watch.unwrap().is_none());
+        assert_eq!(protected(&Confinement::nothing()).unwrap(), Vec::<PathBuf>::new());
+    }
+
+    #[test]
+    fn a_watch_knows_what_is_protected_and_what_is_hidden() {
+        let scene = Scene::new(&[".envrc", "sub/.env", "plain"]);
+        let confinement = Confinement {
+            deny_read: scene.texts(&["**/.env"]),
+            deny_write: scene.texts(&["plain"]),
+            ..scene.confinement()
+        };
+        let watches = scene.watches(Level::Ns);
+        let watch = begin(&watches, &confinement).unwrap();
+        let expected = [".envrc", "plain"].map(|path| scene.at(path));
+        assert_eq!(watch.protected, expected);
+        assert_eq!(protected(&confinement).unwrap(), expected);
+        assert_eq!(watch.secrets.as_deref(), Some(&[scene.at("sub/.env")] as &[PathBuf]));
+        assert_eq!(watch.end(&scene.quarantine()), Vec::<String>::new());
+    }
+
+    #[test]
+    fn denied_entries_become_paths_and_beginnings() {
+        let scene = Scene::new(&["key", "name1"]);
+        let confinement = Confinement {
+            deny_read: scene.texts(&["key", "missing"]),
+            deny_write: scene.texts(&["all/*", "name*", "plain"]),
+            ..scene.confinement()
+        };
+        let protection = protection(&confinement);
+        assert_eq!(protection.paths, ["all", "plain", "key"].map(|path| scene.at(path)));
+        assert_eq!(protection.beginnings, [scene.at("name")]);
+    }
+
+    #[test]
+    fn calls_that_overlap_share_a_record_until_the_last_one_ends() {
+        let scene = Scene::new(&[]);
+        let (watches, confinement) = (scene.watches(Level::Ns), scene.confinement());
+        let first = begin(&watches, &confinement).unwrap();
+        let second = begin(&watches, &confinement).unwrap();
+        fs::write(scene.at(".envrc"), "planted").unwrap();
+        assert_eq!(first.end(&scene.quarantine()).len(), 1);
+        assert_eq!(scene.calls(), 1);
+        assert_eq!(second.end(&scene.quarantine()).len(), 0);
+        assert_eq!(scene.calls(), 0);
+    }
+
+    #[test]
+    fn a_check_that_could_not_be_finished_is_made_before_the_next_call() {
+        let scene = Scene::new(&[]);
+        let (watches, confinement) = (scene.watches(Level::Ns), scene.confinement());
+        let watch = begin(&watches, &confinement).unwrap();
+        fs::write(scene.at(".envrc"), "planted").unwrap();
+        // A link in its place is never used.
+        std::os::unix::fs::symlink(scene.dir.path(), scene.quarantine()).unwrap();
+        let told = watch.end(&scene.quarantine());
+        assert!(told[1].contains("no other call runs here"), "{told:?}");
+        assert_eq!(scene.calls(), 1);
+        begin(&watches, &confinement).map(drop).unwrap_err();
+        fs::remove_file(scene.quarantine()).unwrap();
+        let error = begin(&watches, &confinement).map(drop).unwrap_err();
+        assert!(error.to_string().contains("was never checked"), "{error}");
+        assert!(!scene.at(".envrc").exists());
+        let watch = begin(&watches, &confinement).unwrap();
+        assert_eq!(watch.end(&scene.quarantine()), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_call_that_does_not_begin_leaves_no_record() {
+        let scene = Scene::new(&[]);
+        // Deeper than anything protected is looked into.
+        fs::create_dir_all(scene.at(".idea").join("d/".repeat(200))).unwrap();
+        let (watches, confinement) = (scene.watches(Level::Ns), scene.confinement());
+        begin(&watches, &confinement).map(drop).unwrap_err();
+        assert_eq!(scene.calls(), 0);
+        protected(&confinement).unwrap_err();
+        fs::remove_dir_all(scene.at(".idea")).unwrap();
+        let running = begin(&watches, &confinement).unwrap();
+        fs::create_dir_all(scene.at(".idea").join("d/".repeat(200))).unwrap();
+        // Another one runs, and its record must stay.
+        begin(&watches, &confinement).map(drop).unwrap_err();
+        assert_eq!(scene.calls(), 1);
+        running.end(&scene.quarantine());
+    }
+}

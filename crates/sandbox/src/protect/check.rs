@@ -6,6 +6,9 @@
 //!
 //! Must never: go on for ever, accept what it could not judge, or leave something out without saying so.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -335,7 +338,7 @@ impl Check<'_> {
 
     /// Whether a repository, or a part of one, makes git run nothing.
     fn is_harmless(&self, survey: &Survey, place: &Place, found: &Found) -> io::Result<bool> {
-        let is_named = |name: &str| place.path.file_name().is_some_and(|it| it == name);
+        let is_named = |name: &str| place.name() == name;
         match (found.role, found.status.kind) {
             (Role::Repository, _) => {
                 for (part, found) in survey.below(place).filter(|(_, it)| it.role == Role::Part) {

@@ -310,3 +310,115 @@ fn rename_once(from: (&OwnedFd, &CStr), to: (&OwnedFd, &CStr)) -> Result<(), Err
         other => other,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::OwnedFd;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+
+    /// A directory, and a handle on it.
+    fn scene() -> (tempfile::TempDir, OwnedFd) {
+        let scene = tempfile::tempdir().unwrap();
+        let handle = open_dir(rustix::fs::CWD, &c_name(scene.path().as_os_str()).unwrap()).unwrap();
+        (scene, handle)
+    }
+
+    fn too_long() -> CString {
+        CString::new("x".repeat(300)).unwrap()
+    }
+
+    #[test]
+    fn only_a_thing_that_is_not_there_is_absent() {
+        for error in [Errno::NOENT, Errno::NOTDIR, Errno::LOOP] {
+            assert!(is_absent(error), "{error}");
+        }
+        for error in [Errno::ACCESS, Errno::INVAL, Errno::NAMETOOLONG, Errno::IO] {
+            assert!(!is_absent(error), "{error}");
+        }
+        let (_scene, dir) = scene();
+        assert_eq!(status(&dir, c"missing").unwrap(), None);
+        status(&dir, &too_long()).unwrap_err();
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_file_is_named_by_its_device_its_number_and_its_birth() {
+        use std::os::unix::fs::MetadataExt as _;
+        let (scene, dir) = scene();
+        std::fs::write(scene.path().join("file"), "").unwrap();
+        let found = status(&dir, c"file").unwrap().unwrap();
+        let metadata = scene.path().join("file").metadata().unwrap();
+        assert_eq!(found.id.ino, i128::from(metadata.ino()));
+        assert_eq!(found.id.born.is_some(), metadata.created().is_ok());
+        // Devices of several sorts, with and without a major number.
+        for path in [c"/proc", c"/dev", c"/"] {
+            let found = status(rustix::fs::CWD, path).unwrap().unwrap();
+            let device = rustix::fs::stat(path).unwrap().st_dev;
+            let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+            assert_eq!(found.id.dev, i128::from(major) << 32 | i128::from(minor), "{path:?}");
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn only_a_regular_file_is_opened_and_read_as_a_whole() {
+        let (scene, dir) = scene();
+        let path = |name: &str| scene.path().join(name);
+        std::fs::write(path("file"), "text").unwrap();
+        symlink("file", path("link")).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(path("socket")).unwrap();
+        let mode = Mode::from_raw_mode(0o600);
+        rustix::fs::mknodat(&dir, c"fifo", FileType::Fifo, mode, 0).unwrap();
+        let read = |name: &CStr, max| read_file(&dir, name, max).unwrap();
+        for name in [c"link", c"socket", c"fifo", c".", c"missing"] {
+            assert_eq!(read(name, 100), None, "{name:?}");
+        }
+        assert_eq!(read(c"file", 4), Some(b"text".to_vec()));
+        assert_eq!(read(c"file", 3), None);
+        open_file(&dir, &too_long()).unwrap_err();
+    }
+
+    #[test]
+    fn the_rights_of_a_file_are_not_set_through_a_link() {
+        let (scene, dir) = scene();
+        let file = scene.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        symlink("file", scene.path().join("link")).unwrap();
+        let mode = || file.metadata().unwrap().permissions().mode() & 0o7777;
+        set_mode(&dir, c"file", 0o640).unwrap();
+        assert_eq!(mode(), 0o640);
+        drop(set_mode(&dir, c"link", 0o777));
+        assert_eq!(mode(), 0o640);
+    }
+
+    #[test]
+    fn only_something_that_was_moved_or_made_meanwhile_is_a_race() {
+        for error in [Errno::NOENT, Errno::EXIST, Errno::NOTDIR, Errno::LOOP] {
+            assert!(is_race(&error.into()), "{error}");
+        }
+        assert!(is_race(&io::Error::new(io::ErrorKind::NotFound, "moved")));
+        for error in [Errno::ACCESS, Errno::INVAL, Errno::NOSPC] {
+            assert!(!is_race(&error.into()), "{error}");
+        }
+        assert!(!is_race(&io::Error::other("moved")));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_directory_that_may_not_be_written_gets_another_parent_and_keeps_its_rights() {
+        crate::protect::tests::as_ordinary_user(|| {
+            let (scene, dir) = scene();
+            let (from, to) = (scene.path().join("from"), scene.path().join("to"));
+            std::fs::create_dir(&from).unwrap();
+            std::fs::create_dir(&to).unwrap();
+            std::fs::set_permissions(&from, std::fs::Permissions::from_mode(0o500)).unwrap();
+            let inner = open_dir(&dir, c"to").unwrap();
+            rename((&dir, c"from"), (&inner, c"here")).unwrap();
+            let mode = to.join("here").metadata().unwrap().permissions().mode();
+            assert_eq!(mode & 0o7777, 0o500);
+            assert!(!from.exists());
+        });
+    }
+}

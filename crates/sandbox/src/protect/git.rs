@@ -4,9 +4,10 @@
 //!
 //! Must never: accept a line that git could read otherwise than we do.
 
-use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
+
+use agentry_protocol::protected::REPOSITORY;
 
 /// Which settings are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,17 +150,11 @@ pub(crate) fn points_to(text: &[u8], directory: &Path) -> Option<PathBuf> {
 
 /// The repository `…/.git` whose worktree or submodule a path in it belongs to.
 pub(crate) fn owner(path: &Path) -> Option<&Path> {
-    let homes: BTreeSet<&str> = BTreeSet::from(["worktrees", "modules"]);
-    path.ancestors().skip(1).find_map(|home| {
-        let repository = home.parent()?;
-        let is_home = home
-            .file_name()
-            .is_some_and(|name| name.to_str().is_some_and(|name| homes.contains(name)));
-        let is_repository = repository
-            .file_name()
-            .is_some_and(|name| name == agentry_protocol::protected::REPOSITORY);
-        (is_home && is_repository).then_some(repository)
-    })
+    let is_home = |path: &&Path| {
+        path.ends_with(Path::new(REPOSITORY).join("worktrees"))
+            || path.ends_with(Path::new(REPOSITORY).join("modules"))
+    };
+    path.ancestors().skip(1).find(is_home).and_then(Path::parent)
 }
 
 #[cfg(test)]
@@ -244,6 +239,7 @@ mod tests {
             ("remote \"o\"", "fetch", "refs/heads/m", true),
             ("remote \"o\"", "fetch", "x", false),
             ("remote \"o\"", "url", "a/b:c", true),
+            ("remote \"o\"", "url", "/a:b", false),
             ("remote \"o\"", "url", "a b", false),
             ("remote \"o\"", "url", "a\u{e9}", false),
             ("remote \"o\"", "url", "a@b@c:d", false),
@@ -277,6 +273,9 @@ mod tests {
             "[CORE]\nFsMonitor = x",
             "[us\u{e9}r]\nname = x",
             "[user]]\nname = x",
+            "[us-er]",
+            "[-]",
+            "[]",
         ] {
             check(text, false);
         }
@@ -314,5 +313,6 @@ mod tests {
         assert_eq!(owner("/w/.git/objects/a"), None);
         assert_eq!(owner("/w/x/modules/a"), None);
         assert_eq!(owner("/w/.git/modules"), None);
+        assert_eq!(owner("/modules/a"), None);
     }
 }

@@ -40,3 +40,22 @@ fn time(clock: ClockId) -> Stamp {
     let time = clock_gettime(clock);
     (time.tv_sec.into(), time.tv_nsec.into())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_began_no_later_than_either_clock_says() {
+        let now = Moment::now();
+        let hour = 3_600;
+        // The clock was set forward since: it says that less time has passed than has.
+        let early = Moment { stamped: (now.stamped.0 - hour, 123_456_789), ..now };
+        assert_eq!(early.stamp(), early.stamped);
+        // It was set back since: a file that the call made has an earlier stamp than the call.
+        let late = Moment { stamped: (now.stamped.0 + hour, 0), ..now };
+        assert!(late.stamp() < (now.stamped.0 + 60, 0));
+        assert!(late.stamp() > (now.stamped.0 - 60, 0));
+        assert!(now.stamp() <= now.stamped);
+    }
+}

@@ -228,3 +228,59 @@ impl Known {
         self.status.kind == Kind::Directory
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn only_directories_are_roots() {
+        let scene = tempfile::tempdir().unwrap();
+        let path = |name: &str| scene.path().join(name);
+        std::fs::create_dir(path("directory")).unwrap();
+        std::fs::write(path("file"), "").unwrap();
+        let paths = ["missing", "file", "directory", "directory"].map(path);
+        let roots = Root::open_all(&paths).unwrap();
+        assert_eq!(roots.len(), 1);
+        assert_eq!(roots[0].path, path("directory"));
+        Root::open_all(&[path(&"x".repeat(300))]).unwrap_err();
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_root_of_somebody_else_that_is_open_keeps_its_rights() {
+        crate::protect::tests::as_ordinary_user(|| {
+            let roots = Root::open_all(&["/usr".into()]).unwrap();
+            roots[0].make_readable().unwrap();
+        });
+    }
+
+    #[test]
+    fn a_place_without_anything_is_told_from_one_that_cannot_be_looked_at() {
+        let scene = tempfile::tempdir().unwrap();
+        std::fs::write(scene.path().join("file"), "text").unwrap();
+        symlink("elsewhere", scene.path().join("link")).unwrap();
+        let roots = Root::open_all(&[scene.path().to_owned()]).unwrap();
+        let place = |path: &str| Place { root: 0, path: path.into() };
+        for path in ["missing", "missing/below", "file/below", "link/below"] {
+            let place = place(path);
+            assert_eq!(place.status(&roots).unwrap(), None, "{path}");
+            assert_eq!(place.target(&roots).unwrap(), None, "{path}");
+            assert_eq!(place.digest(&roots).unwrap(), None, "{path}");
+            assert_eq!(place.read(&roots, 100).unwrap(), None, "{path}");
+        }
+        assert_eq!(place("file").target(&roots).unwrap(), None);
+        assert_eq!(place("link").target(&roots).unwrap(), Some(c"elsewhere".to_owned()));
+        assert_eq!(place("link").digest(&roots).unwrap(), None);
+        assert_eq!(place("file").digest(&roots).unwrap(), Some(ContentHash::of(b"text")));
+        for path in ["x".repeat(300), format!("{}/below", "x".repeat(300))] {
+            let place = place(&path);
+            place.status(&roots).unwrap_err();
+            place.target(&roots).unwrap_err();
+            place.digest(&roots).unwrap_err();
+            place.read(&roots, 100).unwrap_err();
+        }
+    }
+}

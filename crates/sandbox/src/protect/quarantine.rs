@@ -283,3 +283,83 @@ fn remove(dir: &OwnedFd, name: &CStr, depth: usize) -> io::Result<()> {
     names.iter().try_for_each(|name| remove(&inner, name, depth + 1))?;
     Ok(rustix::fs::unlinkat(dir, name, AtFlags::REMOVEDIR)?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A root with a directory in a directory and a file, beside a quarantine.
+    struct Scene {
+        dir: tempfile::TempDir,
+        root: OwnedFd,
+        quarantine: Quarantine,
+    }
+
+    impl Scene {
+        fn new() -> Self {
+            let dir = tempfile::tempdir().unwrap();
+            std::fs::create_dir_all(dir.path().join("root/outer/inner")).unwrap();
+            std::fs::write(dir.path().join("root/file"), "text").unwrap();
+            let name = dir::c_name(dir.path().join("root").as_os_str()).unwrap();
+            let root = dir::open_dir(rustix::fs::CWD, &name).unwrap();
+            let quarantine = Quarantine::open(&dir.path().join("quarantine")).unwrap();
+            Self { dir, root, quarantine }
+        }
+
+        fn at(&self, path: &str) -> PathBuf {
+            self.dir.path().join(path)
+        }
+
+        fn take(&mut self, name: &CStr, kept: &[&CStr]) -> io::Result<PathBuf> {
+            let id = |path: &&CStr| dir::status(&self.root, path).unwrap().unwrap().id;
+            let kept: HashSet<Id> = kept.iter().map(id).collect();
+            let (from, aside) = ((&self.root, name), (&self.root, c"aside"));
+            self.quarantine.take(from, Path::new("/w"), &kept, aside)
+        }
+    }
+
+    #[test]
+    fn a_tree_with_a_directory_that_was_there_before_is_not_taken() {
+        for kept in [c"outer", c"outer/inner"] {
+            let mut scene = Scene::new();
+            let error = scene.take(c"outer", &[kept]).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::NotFound);
+            assert!(scene.at("root/aside/inner").is_dir());
+            assert!(!scene.at("root/outer").exists() && !scene.at("quarantine/0001").exists());
+        }
+        // Only directories count: a file is taken, whatever it was before.
+        let mut scene = Scene::new();
+        assert_eq!(scene.take(c"file", &[c"file"]).unwrap(), scene.at("quarantine/0001/file"));
+        assert_eq!(scene.take(c"outer", &[]).unwrap(), scene.at("quarantine/0002/outer"));
+    }
+
+    #[test]
+    fn a_file_is_copied_as_a_whole_or_not_at_all() {
+        let scene = Scene::new();
+        let status = dir::status(&scene.root, c"file").unwrap().unwrap();
+        for (room, is_copied) in [(5, true), (4, true), (3, false)] {
+            let mut left = room;
+            let (from, to) = ((&scene.root, c"file"), (&scene.root, c"copy"));
+            assert_eq!(copy_file(from, to, &status, &mut left).unwrap(), is_copied, "{room}");
+            let copy = std::fs::read_to_string(scene.at("root/copy")).ok();
+            assert_eq!(copy.as_deref(), is_copied.then_some("text"), "{room}");
+            assert_eq!(left, room.saturating_sub(4));
+            std::fs::remove_file(scene.at("root/copy")).ok();
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_tree_that_may_not_be_written_is_removed() {
+        use std::os::unix::fs::PermissionsExt as _;
+        crate::protect::tests::as_ordinary_user(|| {
+            for mode in [0, 0o500, 0o700] {
+                let scene = Scene::new();
+                let mode = std::fs::Permissions::from_mode(mode);
+                std::fs::set_permissions(scene.at("root/outer"), mode).unwrap();
+                remove(&scene.root, c"outer", 0).unwrap();
+                assert!(!scene.at("root/outer").exists());
+            }
+        });
+    }
+}

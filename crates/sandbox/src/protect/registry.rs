@@ -532,6 +532,7 @@ mod tests {
             (&["/a"], &["/a/b"], false),
             (&["/a", "/x"], &["/a", "/x/y"], false),
             (&["/a", "/a/b"], &["/a"], false),
+            (&["/a", "/b"], &["/a", "/b", "/b/c"], false),
             (&["/a", "/x", "/z"], &["/a", "/y", "/z/w"], false),
         ] {
             let (one, other) = (rules(one, &[]), rules(other, &[]));
@@ -577,6 +578,7 @@ mod tests {
             Guard::look(std::slice::from_ref(&root), protection, WalkBounds::default()).unwrap()
         };
         let first = open().known_record(None);
+        let place = Place { root: 0, path: PathBuf::from("AGENT.md") };
         for (now, expected) in [
             ("calm", Content::Bytes(b"calm".to_vec())),
             ("wild", Content::Digest(ContentHash::of(b"calm"))),
@@ -584,9 +586,115 @@ mod tests {
             std::fs::write(&path, now).unwrap();
             let mut second = open();
             second.take_over(&first);
-            let place = Place { root: 0, path: PathBuf::from("AGENT.md") };
             assert_eq!(second.known[&place].content, expected, "{now}");
         }
+        std::fs::remove_file(&path).unwrap();
+        std::fs::create_dir(&path).unwrap();
+        let mut third = open();
+        third.take_over(&first);
+        assert_eq!(third.known[&place].content, Content::Digest(ContentHash::of(b"calm")));
+    }
+
+    /// Some roots beside a registry.
+    struct Scene {
+        dir: tempfile::TempDir,
+        registry: Registry,
+    }
+
+    impl Scene {
+        fn new() -> Self {
+            let dir = tempfile::tempdir().unwrap();
+            for root in ["a", "b"] {
+                std::fs::create_dir(dir.path().join(root)).unwrap();
+            }
+            let registry = Registry::new(&dir.path().join("quarantine"));
+            Self { dir, registry }
+        }
+
+        fn at(&self, path: &str) -> PathBuf {
+            self.dir.path().join(path)
+        }
+
+        fn guard(&self, roots: &[&str], paths: &[&str]) -> Guard {
+            let at = |paths: &[&str]| -> Vec<PathBuf> {
+                paths.iter().map(|path| self.at(path)).collect()
+            };
+            let protection = Protection { paths: at(paths), ..Protection::default() };
+            Guard::open(&at(roots), protection, WalkBounds::default()).unwrap()
+        }
+
+        fn enter(&self, roots: &[&str]) -> io::Result<Registration> {
+            self.registry.enter(&mut self.guard(roots, &[]), &Stop::new())
+        }
+    }
+
+    #[test]
+    fn a_call_that_was_never_checked_is_checked_before_the_next_begins() {
+        let scene = Scene::new();
+        drop(scene.enter(&["a"]).unwrap());
+        // It had done nothing.
+        drop(scene.enter(&["a"]).unwrap());
+        std::fs::write(scene.at("a/.envrc"), "planted").unwrap();
+        // Elsewhere it does not matter.
+        scene.enter(&["b"]).unwrap().end().unwrap();
+        let error = scene.enter(&["a"]).unwrap_err();
+        assert!(error.to_string().contains("was never checked"), "{error}");
+        assert!(!scene.at("a/.envrc").exists());
+        scene.enter(&["a"]).unwrap().end().unwrap();
+    }
+
+    #[test]
+    fn a_record_that_cannot_be_read_is_removed_only_if_its_call_never_began() {
+        for (has_known, is_locked, is_removed) in
+            [(false, false, true), (true, false, false), (false, true, false)]
+        {
+            let scene = Scene::new();
+            let path = scene.at("guarded/1.call");
+            std::fs::create_dir(scene.at("guarded")).unwrap();
+            std::fs::write(&path, "{").unwrap();
+            if has_known {
+                std::fs::write(path.with_extension(KNOWN), "{}").unwrap();
+            }
+            let file = open(&path).unwrap();
+            if is_locked {
+                lock(&file, FlockOperation::LockExclusive).unwrap();
+            }
+            let entered = scene.enter(&["a"]).map(drop);
+            assert_eq!(entered.is_ok(), is_removed, "{has_known} {is_locked}");
+            assert_eq!(path.exists(), !is_removed, "{has_known} {is_locked}");
+        }
+    }
+
+    #[test]
+    fn a_call_counts_from_the_earliest_of_the_calls_that_run() {
+        let scene = Scene::new();
+        let first = scene.enter(&["a"]).unwrap();
+        first.write_known(&scene.guard(&["a"], &[]), Some((1, 0))).unwrap();
+        let second = scene.enter(&["b"]).unwrap();
+        let both = scene.enter(&["a", "b"]).unwrap();
+        let since = |of: &Registration| read::<KnownRecord>(&of.known_path).unwrap().since;
+        assert_eq!((since(&first), since(&both)), ((1, 0), (1, 0)));
+        assert!(since(&second) > (1, 0));
+        // A clock that was set back since is no reason to begin later.
+        let later = scene.guard(&["a"], &[]).known_record(Some((i128::MAX, 0)));
+        assert!(later.since < (i128::MAX, 0));
+    }
+
+    #[test]
+    fn paths_are_taken_over_for_the_roots_of_a_record_only() {
+        let scene = Scene::new();
+        let record = scene.guard(&["a"], &["a/theirs"]).known_record(None);
+        let mut guard = scene.guard(&["a", "b"], &["a/own", "b/own"]);
+        guard.take_over(&record);
+        let place = |root: usize, path: &str| (Place { root, path: path.into() }, Role::Protected);
+        assert_eq!(guard.sought.explicit, [place(1, "own"), place(0, "theirs")]);
+    }
+
+    #[test]
+    fn only_a_record_that_is_gone_already_need_not_be_removed() {
+        let scene = Scene::new();
+        remove(&scene.at("missing")).unwrap();
+        remove(&scene.at("a")).unwrap_err();
     }
 
     #[test]

@@ -185,3 +185,57 @@ fn dress(handle: &OwnedFd, known: &Known) -> io::Result<()> {
     }
     Ok(rustix::fs::fchmod(handle, Mode::from_raw_mode(known.status.mode))?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protect::place::Role;
+
+    /// A root with a directory and a file in it.
+    fn scene() -> (tempfile::TempDir, Vec<Root>) {
+        let scene = tempfile::tempdir().unwrap();
+        std::fs::create_dir(scene.path().join("directory")).unwrap();
+        std::fs::write(scene.path().join("file"), "theirs").unwrap();
+        let roots = Root::open_all(&[scene.path().to_owned()]).unwrap();
+        (scene, roots)
+    }
+
+    fn place(path: &str) -> Place {
+        Place { root: 0, path: path.into() }
+    }
+
+    fn names(scene: &tempfile::TempDir) -> Vec<String> {
+        let entries = scene.path().read_dir().unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn only_the_directory_that_was_sought_is_set_aside() {
+        let (scene, roots) = scene();
+        let mut repair = Repair::new(&roots, Path::new("/nowhere"), HashSet::new());
+        let id = |path: &str| place(path).status(&roots).unwrap().unwrap().id;
+        let (from, to) = (place("directory"), place("elsewhere"));
+        let error = repair.set_aside(id("file"), from.clone(), &to).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+        assert_eq!(names(&scene), ["directory", "file"]);
+        let aside = repair.set_aside(id("directory"), from, &to).unwrap();
+        assert_eq!(repair.put_back(&aside, &to).unwrap(), None);
+        assert_eq!(names(&scene), ["elsewhere", "file"]);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_made_leaves_nothing_behind() {
+        let (scene, roots) = scene();
+        let mut repair = Repair::new(&roots, Path::new("/nowhere"), HashSet::new());
+        let status = place("file").status(&roots).unwrap().unwrap();
+        let content = Content::Bytes(b"mine".to_vec());
+        let known = Known { role: Role::Protected, status, content };
+        let error = repair.make(&place("file"), &known).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(names(&scene), ["directory", "file"]);
+        assert_eq!(std::fs::read_to_string(scene.path().join("file")).unwrap(), "theirs");
+    }
+}

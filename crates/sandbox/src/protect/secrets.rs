@@ -204,4 +204,69 @@ mod tests {
         fs::hard_link(&hidden, &copy).expect("it is linked");
         assert_eq!(names(), [copy]);
     }
+
+    #[test]
+    fn names_at_any_depth_are_found_below_the_outermost_directories() {
+        let entries = ["/w/**/.env", "/w/sub/**/.env", "/x/**/key*", "/plain", "/w*"];
+        let entries = entries.map(str::to_owned);
+        assert_eq!(SecretName::roots(&entries), [Path::new("/w"), Path::new("/x")]);
+        let names = SecretName::all(&entries);
+        assert_eq!(names.len(), 3);
+        for (name, expected) in [(".env", true), (".envrc", true), ("x.env", false), ("", false)] {
+            assert_eq!(names[0].may_mean(name.as_bytes()), expected, "{name}");
+        }
+        assert!(names[2].may_mean(b"key") && names[2].may_mean(b"keys"));
+
+        let directory = tempfile::tempdir().expect("there is room");
+        let root = directory.path().canonicalize().expect("it is there");
+        for path in ["sub/deep", "agent/prompts", "skill/scripts"] {
+            fs::create_dir_all(root.join(path)).expect("it is new");
+        }
+        // What defines an agent or a skill hides nothing.
+        for path in ["agent/AGENT.md", "skill/SKILL.md", "sub/.envrc", "sub/monkey"] {
+            fs::write(root.join(path), "").expect("it is written");
+        }
+        let expected =
+            [".env", "agent/prompts/.env", "skill/scripts/.env", "sub/deep/.env", "sub/deep/keys"];
+        for path in expected {
+            fs::write(root.join(path), "").expect("it is written");
+        }
+        let text = root.to_str().expect("it is text");
+        let entries = [format!("{text}/**/.env"), format!("{text}/**/key*")];
+        let mut found = find(std::slice::from_ref(&root), &entries).expect("it is read");
+        found.sort();
+        assert_eq!(found, expected.map(|path| root.join(path)));
+    }
+
+    #[test]
+    fn a_hard_link_into_a_hidden_directory_is_the_only_name_to_be_hidden() {
+        let directory = tempfile::tempdir().expect("there is room");
+        let path = |name: &str| directory.path().join(name);
+        for name in ["work", "work/.ssh", "other"] {
+            fs::create_dir(path(name)).expect("it is new");
+        }
+        fs::write(path("work/.ssh/key"), "secret").expect("it is written");
+        fs::write(path("work/.env"), "secret").expect("it is written");
+        let hidden = [path("work/.env"), path("work/.ssh")];
+        let roots = [path("other"), path("work")];
+        let cache = HardLinkCache::default();
+        let names = || cache.other_names(&hidden, &roots).expect("it is read");
+        assert_eq!(names(), Vec::<PathBuf>::new());
+        fs::hard_link(path("work/.ssh/key"), path("other/copy")).expect("it is linked");
+        // At once, because a call can write there.
+        assert_eq!(names(), [path("other/copy")]);
+    }
+
+    #[test]
+    fn a_hidden_directory_that_is_too_large_is_refused_where_it_can_be_seen() {
+        let directory = tempfile::tempdir().expect("there is room");
+        for number in 0..=HIDDEN_ENTRIES_MAX {
+            fs::File::create(directory.path().join(number.to_string())).expect("it is new");
+        }
+        let mut ids = HashSet::new();
+        let error = shared_files(directory.path(), true, &mut ids).expect_err("it is too large");
+        assert!(error.to_string().contains("is hidden and has more than"), "{error}");
+        shared_files(directory.path(), false, &mut ids).expect("it is outside");
+        assert!(ids.is_empty());
+    }
 }

@@ -206,9 +206,8 @@ impl<'a> Walk<'a> {
     /// Visits a directory and all below it, however deep. Neither the stack of the thread nor the number of open
     /// handles grows with the depth: a directory far down is left and found again through its child.
     fn tree(&mut self, root: OwnedFd) -> io::Result<()> {
-        let id = dir::status_of(&root)?.id;
-        let below = self.visit(&root, Surroundings::default())?;
-        let here = Surroundings::default();
+        let (id, here) = (dir::status_of(&root)?.id, Surroundings::default());
+        let below = self.visit(&root, here)?;
         let mut frames = vec![Frame { handle: None, id, here, below }];
         let mut current = root;
         while let Some(frame) = frames.last_mut() {
@@ -496,4 +495,144 @@ fn is_made_up(dir: &OwnedFd) -> bool {
 #[cfg(not(target_os = "linux"))]
 fn is_made_up(_: &OwnedFd) -> bool {
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Walks over one directory.
+    fn check(root: &Path, bounds: &WalkBounds, since: Option<Stamp>, test: impl FnOnce(Walk<'_>)) {
+        let roots = Root::open_all(&[root.to_owned()]).unwrap();
+        let task = Task {
+            roots: &roots,
+            names: &Names::default(),
+            git: Git::Read,
+            whole_repositories: false,
+            bounds,
+            explicit: &[],
+            beginnings: &[],
+            secrets: &[],
+            since,
+        };
+        test(Walk::new(&task));
+    }
+
+    fn open(path: &Path) -> OwnedFd {
+        dir::open_dir(rustix::fs::CWD, &dir::c_name(path.as_os_str()).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_walk_is_over_at_either_bound() {
+        let scene = tempfile::tempdir().unwrap();
+        let bounds = WalkBounds { entries: 2, ..WalkBounds::default() };
+        check(scene.path(), &bounds, None, |mut walk| {
+            walk.entries = 2;
+            assert!(!walk.is_over());
+            walk.entries = 3;
+            assert!(walk.is_over());
+        });
+        check(scene.path(), &bounds, None, |mut walk| {
+            walk.survey.is_cut = true;
+            assert!(walk.is_over());
+        });
+    }
+
+    #[test]
+    fn a_directory_that_cannot_be_opened_is_told_unless_it_is_gone() {
+        let scene = tempfile::tempdir().unwrap();
+        check(scene.path(), &WalkBounds::default(), None, |mut walk| {
+            let root = open(scene.path());
+            walk.path = "inner".into();
+            assert!(walk.opened(&root, c"missing").unwrap().is_none());
+            assert_eq!(walk.survey.incomplete, None);
+            let too_long = CString::new("x".repeat(300)).unwrap();
+            assert!(walk.opened(&root, &too_long).unwrap().is_none());
+            assert!(walk.survey.incomplete.unwrap().contains("cannot be opened"));
+        });
+    }
+
+    #[test]
+    fn a_name_that_is_gone_is_not_hidden() {
+        let scene = tempfile::tempdir().unwrap();
+        check(scene.path(), &WalkBounds::default(), None, |mut walk| {
+            walk.note_secrets(vec![c"gone".to_owned()], &open(scene.path()));
+            assert_eq!(walk.survey.secrets, Vec::<PathBuf>::new());
+        });
+    }
+
+    #[test]
+    fn the_parent_of_a_directory_is_only_the_one_that_is_expected() {
+        let scene = tempfile::tempdir().unwrap();
+        let inner = scene.path().join("inner");
+        std::fs::create_dir(&inner).unwrap();
+        let (outer, handle) = (open(scene.path()), open(&inner));
+        let id = |dir: &OwnedFd| dir::status_of(dir).unwrap().id;
+        assert!(parent_of(&handle, id(&outer)).unwrap().is_some());
+        assert!(parent_of(&handle, id(&handle)).unwrap().is_none());
+        let file = OwnedFd::from(std::fs::File::create(scene.path().join("file")).unwrap());
+        assert!(parent_of(&file, id(&outer)).unwrap().is_none());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_parent_of_a_directory_that_was_closed_is_not_found() {
+        use std::os::unix::fs::PermissionsExt as _;
+        crate::protect::tests::as_ordinary_user(|| {
+            let scene = tempfile::tempdir().unwrap();
+            let inner = scene.path().join("inner");
+            std::fs::create_dir(&inner).unwrap();
+            let (outer, handle) = (open(scene.path()), open(&inner));
+            let set_mode = |mode| {
+                std::fs::set_permissions(&inner, std::fs::Permissions::from_mode(mode)).unwrap();
+            };
+            set_mode(0o000);
+            let id = dir::status_of(&outer).unwrap().id;
+            assert!(parent_of(&handle, id).unwrap().is_none());
+            // So that it can be removed.
+            set_mode(0o700);
+        });
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_closed_directory_is_opened_by_force_only_if_it_is_as_new_as_the_call() {
+        use std::os::unix::fs::PermissionsExt as _;
+        crate::protect::tests::as_ordinary_user(|| {
+            let scene = tempfile::tempdir().unwrap();
+            let path = scene.path().join("dark");
+            std::fs::create_dir(&path).unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o000)).unwrap();
+            let root = open(scene.path());
+            let (seconds, nanos) = dir::status(&root, c"dark").unwrap().unwrap().changed;
+            let opened = |since: Option<Stamp>, expected: bool| {
+                check(scene.path(), &WalkBounds::default(), since, |mut walk| {
+                    walk.path = "dark".into();
+                    let opened = walk.opened(&root, c"dark").unwrap();
+                    assert_eq!(opened.is_some(), expected, "{since:?}");
+                    assert_eq!(walk.survey.incomplete, None);
+                });
+            };
+            opened(None, false);
+            opened(Some((seconds, nanos + 1)), false);
+            opened(Some((seconds, nanos)), true);
+        });
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn another_file_system_is_walked_unless_the_kernel_makes_it_up() {
+        for (path, expected) in [("/proc", true), ("/sys", true), ("/dev/shm", false)] {
+            assert_eq!(is_made_up(&open(Path::new(path))), expected, "{path}");
+        }
+        let found = |root: &str, entry: String| {
+            let roots = Root::open_all(&[root.into()]).unwrap();
+            let secrets = SecretName::all(&[entry]);
+            search(&roots, &WalkBounds::default(), &secrets, HashSet::new()).unwrap().secrets
+        };
+        let scene = tempfile::tempdir_in("/dev/shm").unwrap();
+        let name = scene.path().file_name().unwrap().to_str().unwrap();
+        assert_eq!(found("/dev", format!("/dev/**/{name}")), [scene.path()]);
+        assert_eq!(found("/sys/fs", "/sys/fs/**/cgroup.procs".to_owned()), Vec::<PathBuf>::new());
+    }
 }

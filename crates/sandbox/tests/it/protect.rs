@@ -2,7 +2,10 @@
 
 mod bounds;
 mod git;
+mod kept;
 mod moved;
+#[cfg(target_os = "linux")]
+mod ordinary;
 mod planted;
 mod quarantine;
 

@@ -40,7 +40,7 @@ impl Walk<'_> {
         let (mut secrets, sought, names_hidden) = (Vec::new(), &self.search.ids, self.task.secrets);
         let is_secret = |name: &[u8]| names_hidden.iter().any(|one| one.may_mean(name));
         let is_sought = |name: &CStr, sort: FileType| {
-            let may_be = locating && !sought.is_empty() && sort != FileType::Directory;
+            let may_be = !sought.is_empty() && sort != FileType::Directory;
             let status = may_be.then(|| dir::status(dir, name).ok().flatten()).flatten();
             status.is_some_and(|status| sought.contains(&status.id))
         };
@@ -92,7 +92,7 @@ impl Walk<'_> {
     }
 
     /// Keeps the names that are hidden here.
-    fn note_secrets(&mut self, names: Vec<CString>, dir: &OwnedFd) {
+    pub(super) fn note_secrets(&mut self, names: Vec<CString>, dir: &OwnedFd) {
         for name in names {
             let path = self.here().join(OsStr::from_bytes(name.to_bytes()));
             let is_named = self.task.secrets.iter().any(|one| one.means(&path));

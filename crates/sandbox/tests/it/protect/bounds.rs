@@ -65,7 +65,7 @@ fn depth_hides_nothing_and_costs_no_handles() {
     let levels = 3_000;
     let mut guard = scene.guard(Git::Read);
     let violations = scene.call(&mut guard, || {
-        make_deep(&scene.root(), levels, &["x/.git/config", ".envrc"]);
+        make_deep(&scene.root(), &vec!["d"; levels], &["x/.git/config", ".envrc"]);
     });
     assert_eq!(violations.len(), 2);
     assert!(violations.iter().all(|it| it.restored));
@@ -74,13 +74,13 @@ fn depth_hides_nothing_and_costs_no_handles() {
 }
 
 /// Makes a chain of directories, deeper than any path can name, with files at its end.
-fn make_deep(root: &Path, levels: usize, files: &[&str]) {
+fn make_deep(root: &Path, names: &[&str], files: &[&str]) {
     use rustix::fs::{Mode, OFlags, mkdirat, openat};
     let flags = OFlags::RDONLY | OFlags::DIRECTORY;
     let mut dir = rustix::fs::open(root, flags, Mode::empty()).unwrap();
-    for _ in 0..levels {
-        mkdirat(&dir, "d", Mode::from_raw_mode(0o755)).unwrap();
-        dir = openat(&dir, "d", flags, Mode::empty()).unwrap();
+    for name in names {
+        mkdirat(&dir, *name, Mode::from_raw_mode(0o755)).unwrap();
+        dir = openat(&dir, *name, flags, Mode::empty()).unwrap();
     }
     for file in files {
         let mut parts: Vec<&str> = file.split('/').collect();
@@ -93,6 +93,56 @@ fn make_deep(root: &Path, levels: usize, files: &[&str]) {
         let flags = OFlags::WRONLY | OFlags::CREATE;
         openat(&inner, name, flags, Mode::from_raw_mode(0o644)).unwrap();
     }
+}
+
+#[test]
+fn something_of_the_person_under_a_very_long_path_lets_no_call_begin() {
+    let name = "d".repeat(200);
+    let names = vec![name.as_str(); 100];
+    let mine = Scene::new();
+    make_deep(&mine.root(), &names, &[".envrc"]);
+    let mut guard = mine.guard(Git::Read);
+    assert!(guard.incomplete().unwrap().contains("too many levels below"));
+    guard.begin().unwrap_err();
+    // What a call made there is taken.
+    let scene = Scene::new();
+    let mut guard = scene.guard(Git::Read);
+    let violations = scene.call(&mut guard, || make_deep(&scene.root(), &names, &[".envrc"]));
+    assert_eq!(violations.len(), 1);
+    assert!(violations[0].restored);
+    scene.is_at_rest(&mut guard);
+}
+
+#[test]
+fn as_much_as_the_bounds_say_is_looked_at() {
+    let scene = Scene::new();
+    scene.write(".git/worktrees/w/config.worktree", "mine");
+    // The directory itself, and the worktree in it.
+    let bounds = WalkBounds { entries: 2, ..WalkBounds::default() };
+    let protection = Protection { git: Git::Write, ..Protection::default() };
+    let guard = Guard::look(&[scene.root()], protection, bounds).unwrap();
+    assert_eq!(guard.incomplete(), None);
+    assert_eq!(guard.mounts(), [scene.at(".git/worktrees/w/config.worktree")]);
+
+    let scene = Scene::new();
+    scene.write("sub/.envrc", "mine");
+    let guard = bounded(&scene, WalkBounds { entries: 2, ..WalkBounds::default() });
+    assert_eq!(guard.incomplete(), None);
+    assert_eq!(guard.mounts(), [scene.at("sub/.envrc")]);
+
+    let scene = Scene::new();
+    for number in 0..10 {
+        scene.write(&format!(".idea/{number}"), "");
+    }
+    let guard = bounded(&scene, WalkBounds { watched: 10, ..WalkBounds::default() });
+    assert_eq!(guard.incomplete(), None);
+
+    let scene = Scene::new();
+    scene.write(".idea/inner/file", "");
+    let bounds = WalkBounds { depth: 2, ..WalkBounds::default() };
+    assert_eq!(bounded(&scene, bounds.clone()).incomplete(), None);
+    scene.write(".idea/inner/deep/file", "");
+    assert!(bounded(&scene, bounds).incomplete().unwrap().contains("more than 2 directories"));
 }
 
 #[test]

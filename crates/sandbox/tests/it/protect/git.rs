@@ -229,6 +229,27 @@ fn a_file_that_names_a_repository_elsewhere_is_planted() {
 }
 
 #[test]
+fn only_a_file_called_git_may_name_a_submodule() {
+    let scene = Scene::new();
+    scene.write(".git/HEAD", "ref: refs/heads/main\n");
+    scene.write(".git/modules/real/HEAD", "x");
+    let mut guard = scene.guard(Git::Write);
+    let violations = scene.call(&mut guard, || {
+        scene.write("sub/.envrc", "gitdir: ../.git/modules/real\n");
+    });
+    assert_eq!(told(&violations, &scene.root()), one("sub/.envrc", "planted"));
+}
+
+#[test]
+fn a_directory_in_the_place_of_settings_is_planted() {
+    let scene = Scene::new();
+    scene.write(".git/HEAD", "ref: refs/heads/main\n");
+    let mut guard = scene.guard(Git::Write);
+    let violations = scene.call(&mut guard, || fs::create_dir(scene.at(".git/config")).unwrap());
+    assert_eq!(told(&violations, &scene.root()), one(".git/config", "planted"));
+}
+
+#[test]
 fn a_repository_under_another_name_is_protected_where_a_file_points_to_it() {
     let scene = Scene::new();
     scene.write("store/config", "mine");
@@ -254,6 +275,44 @@ fn a_repository_that_is_read_is_one_mount() {
     let guard = scene.guard(Git::Read);
     let expected = [scene.at(".git"), scene.at("a/.vscode"), scene.at("a/b/.git")];
     assert_eq!(guard.mounts(), expected);
+}
+
+#[test]
+fn a_repository_is_compared_as_a_whole_only_where_it_may_only_be_read_and_cannot_be_mounted() {
+    for (git, whole_repositories) in
+        [(Git::Read, false), (Git::Write, false), (Git::Write, true), (Git::Read, true)]
+    {
+        let scene = Scene::new();
+        scene.write(".git/config", "");
+        let protection = Protection { git, whole_repositories, ..Protection::default() };
+        let mut guard = scene.guard_with(protection);
+        let violations = scene.call(&mut guard, || {
+            scene.write(".git/objects/aa", "");
+        });
+        let is_compared = git == Git::Read && whole_repositories;
+        assert_eq!(violations.is_empty(), !is_compared, "{git:?} {whole_repositories}");
+    }
+}
+
+#[test]
+fn a_submodule_may_have_the_name_of_a_part_of_a_repository() {
+    let scene = Scene::new();
+    for path in ["HEAD", "modules/logs/HEAD", "modules/logs/config", "modules/a/logs/HEAD"] {
+        scene.write(&format!(".git/{path}"), "");
+    }
+    // In a repository, what is large and runs nothing is left out.
+    scene.write(".git/modules/a/HEAD", "");
+    scene.write(".git/modules/a/logs/config", "");
+    assert_eq!(scene.guard(Git::Write).mounts(), [scene.at(".git/modules/logs/config")]);
+}
+
+#[test]
+fn a_repository_that_is_protected_by_its_path_is_protected_as_a_whole() {
+    let scene = Scene::new();
+    scene.write(".git/config", "");
+    let (git, paths) = (Git::Write, vec![scene.at(".git")]);
+    let guard = scene.guard_with(Protection { git, paths, ..Protection::default() });
+    assert_eq!(guard.mounts(), [scene.at(".git")]);
 }
 
 /// Makes a directory look like a repository to git.
@@ -289,6 +348,18 @@ fn a_directory_that_was_made_a_repository_loses_what_makes_it_one() {
         scene.write("src/commondir", "../evil\n");
     });
     assert_eq!(told(&violations, &scene.root()), one("src/commondir", "planted"));
+}
+
+#[test]
+fn a_directory_with_half_of_what_makes_a_repository_is_none() {
+    for half in [["HEAD", "objects/x"], ["HEAD", "refs/x"], ["objects/x", "refs/x"]] {
+        let scene = Scene::new();
+        scene.write("config", "");
+        for path in half {
+            scene.write(path, "");
+        }
+        assert_eq!(scene.guard(Git::Read).mounts(), Vec::<PathBuf>::new(), "{half:?}");
+    }
 }
 
 #[test]

@@ -149,6 +149,19 @@ fn a_repository_that_is_gone_is_told_loudly() {
     assert!(!scene.is_there("sub/.git"));
 }
 
+/// What was in the repository was taken for planted: its place had been given up with all that was in it.
+#[test]
+fn a_repository_that_the_person_brought_back_is_theirs() {
+    let scene = nested();
+    let mut guard = scene.guard(Git::Write);
+    let away = scene.dir.path().join("away");
+    let violations = scene.call(&mut guard, || fs::rename(scene.at("sub/.git"), &away).unwrap());
+    assert_eq!(told(&violations, &scene.root()), [("sub/.git".to_owned(), "removed", false)]);
+    fs::rename(&away, scene.at("sub/.git")).unwrap();
+    scene.is_at_rest(&mut guard);
+    assert_eq!(scene.read("sub/.git/hooks/pre-commit"), "mine");
+}
+
 #[test]
 fn a_file_between_roots_is_found_in_the_other_root() {
     let scene = nested();

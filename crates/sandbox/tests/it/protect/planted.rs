@@ -264,6 +264,118 @@ fn where_a_protected_link_points_to_is_protected() {
 }
 
 #[test]
+fn a_link_to_a_directory_with_something_protected_in_it_protects_all_of_it() {
+    let scene = Scene::new();
+    scene.write("tools/.envrc", "mine");
+    scene.write("tools/pre-commit", "check");
+    symlink("tools", scene.at(".husky")).unwrap();
+    assert_eq!(scene.guard(Git::Read).mounts(), [scene.at("tools")]);
+}
+
+#[test]
+fn only_a_file_called_git_points_to_a_repository() {
+    let scene = Scene::new();
+    scene.write("store/config", "mine");
+    scene.write(".envrc", "gitdir: store\n");
+    assert_eq!(scene.guard(Git::Read).mounts(), [scene.at(".envrc")]);
+}
+
+#[test]
+fn a_directory_in_the_place_of_a_protected_file_is_taken() {
+    let scene = Scene::new();
+    scene.write(".envrc", "mine");
+    let mut guard = scene.guard(Git::Read);
+    let violations = scene.call(&mut guard, || {
+        fs::remove_file(scene.at(".envrc")).unwrap();
+        fs::create_dir(scene.at(".envrc")).unwrap();
+    });
+    assert_eq!(told(&violations, &scene.root()), one(".envrc", "changed"));
+    assert_eq!(scene.read(".envrc"), "mine");
+}
+
+#[test]
+fn what_was_put_back_belongs_to_whom_it_belonged() {
+    use std::os::unix::fs::{MetadataExt as _, chown};
+    let scene = Scene::new();
+    let path = scene.write(".envrc", "mine");
+    if rustix::process::geteuid().is_root() {
+        chown(&path, Some(65534), Some(65534)).unwrap();
+    }
+    let owner = || path.metadata().map(|it| (it.uid(), it.gid())).unwrap();
+    let before = owner();
+    let mut guard = scene.guard(Git::Read);
+    let violations = scene.call(&mut guard, || {
+        fs::remove_file(&path).unwrap();
+        scene.write(".envrc", "theirs");
+    });
+    assert_eq!(told(&violations, &scene.root()), one(".envrc", "changed"));
+    assert_eq!(owner(), before);
+}
+
+#[test]
+fn names_that_begin_in_a_protected_way_are_protected_in_their_directory() {
+    let scene = Scene::new();
+    scene.write("keys/id_one", "mine");
+    let beginnings = vec![scene.at("keys/id_"), scene.at("missing/id_")];
+    let mut guard = scene.guard_with(Protection { beginnings, ..Protection::default() });
+    assert_eq!(guard.mounts(), [scene.at("keys/id_one")]);
+    let violations = scene.call(&mut guard, || {
+        scene.write("keys/id_two", "planted");
+        scene.write("keys/no_id_", "free");
+        scene.write("id_three", "free");
+    });
+    assert_eq!(told(&violations, &scene.root()), one("keys/id_two", "planted"));
+    // A directory that cannot be looked for could hold such a name.
+    let beginnings = vec![scene.at(&"x".repeat(300)).join("id_")];
+    let protection = Protection { beginnings, ..Protection::default() };
+    Guard::look(&[scene.root()], protection, WalkBounds::default()).unwrap_err();
+}
+
+#[test]
+fn a_directory_in_one_that_is_protected_by_its_path_is_protected_itself() {
+    let scene = Scene::new();
+    scene.write("agents/sub/.envrc", "mine");
+    set_mode(&scene.at("agents/sub"), 0o755);
+    let paths = vec![scene.at("agents")];
+    let mut guard = scene.guard_with(Protection { paths, ..Protection::default() });
+    let violations = scene.call(&mut guard, || set_mode(&scene.at("agents/sub"), 0o700));
+    assert_eq!(told(&violations, &scene.root()), one("agents/sub", "changed"));
+    assert_eq!(mode(&scene.at("agents/sub")), 0o755);
+}
+
+#[test]
+fn what_stands_beside_a_definition_is_protected_where_the_loader_reads_it() {
+    let scene = Scene::new();
+    for path in [
+        "SKILL.md",
+        "scripts/run.sh",
+        "agent/AGENT.md",
+        "agent/SOUL.md",
+        "agent/notes.md",
+        "agent/prompts/x.md",
+        "node_modules/a/AGENT.md",
+        "node_modules/a/SOUL.md",
+        "node_modules/s/SKILL.md",
+        "other/SOUL.md",
+        "other/prompts/.envrc",
+        "skill/SKILL.md",
+        "skill/scripts/run.sh",
+    ] {
+        scene.write(path, "");
+    }
+    let expected = [
+        "SKILL.md",
+        "agent/AGENT.md",
+        "agent/SOUL.md",
+        "agent/prompts",
+        "other/prompts/.envrc",
+        "skill/SKILL.md",
+        "skill/scripts",
+    ];
+    assert_eq!(scene.guard(Git::Read).mounts(), expected.map(|path| scene.at(path)));
+}
+
+#[test]
 fn what_one_of_two_calls_does_is_found_whichever_ends_first() {
     let scene = Scene::new();
     let mut guard = scene.guard(Git::Read);
@@ -348,7 +460,18 @@ fn a_directory_that_a_call_closed_is_opened_again() {
 
 #[test]
 fn a_path_is_protected_by_what_stands_beside_it() {
-    let there = ["a/AGENT.md", "s/SKILL.md", "r/HEAD", "r/objects", "SKILL.md"];
+    let there = [
+        "a/AGENT.md",
+        "s/SKILL.md",
+        "r/HEAD",
+        "r/objects",
+        "SKILL.md",
+        "whole/HEAD",
+        "whole/objects",
+        "whole/refs",
+        "headless/refs",
+        "head/HEAD",
+    ];
     let has = |path: &Path| there.iter().any(|one| Path::new(one) == path);
     for (path, expected) in [
         ("a/SOUL.md", true),
@@ -360,6 +483,14 @@ fn a_path_is_protected_by_what_stands_beside_it() {
         ("r/refs/x", true),
         ("r/config", false),
         ("q/refs/x", false),
+        ("whole/readme", false),
+        // A repository without a directory `.git` may have come to be after the files were mounted.
+        ("whole/config", true),
+        ("whole/config.worktree", true),
+        ("whole/hooks/pre-commit", true),
+        ("whole/info/attributes", true),
+        ("headless/objects", false),
+        ("head/objects", false),
     ] {
         let is_protected = agentry_sandbox::protect::is_protected_among(Path::new(path), &has);
         assert_eq!(is_protected, expected, "{path}");

@@ -81,6 +81,8 @@ fn a_quarantine_on_another_file_system_gets_a_copy() {
     let hook = quarantine.join("0001/.git/hooks/pre-commit");
     assert_eq!((fs::read_to_string(&hook).unwrap(), mode(&hook)), ("planted".into(), 0o644));
     assert!(quarantine.join("0001/.git/link").symlink_metadata().unwrap().is_symlink());
+    assert!(!scene.is_there("agentry-quarantined-0001"));
+    assert!(!quarantine.join("0002").exists());
     // What cannot be copied stays, but under a name that means nothing.
     assert_eq!(violations[1].quarantined, Some(scene.at("agentry-quarantined-0002")));
     assert!(!scene.is_there(".git") && !scene.is_there(".husky"));
@@ -114,5 +116,17 @@ fn a_quarantine_in_a_root_is_refused() {
     let mut guard = scene.guard(Git::Read);
     let mark = guard.begin().unwrap();
     let error = guard.check(&mark, &scene.at("quarantine")).unwrap_err();
+    assert!(error.to_string().contains("lies in a writable root"), "{error}");
+}
+
+#[test]
+fn a_quarantine_in_one_of_several_roots_is_refused() {
+    let scene = Scene::new();
+    let second = scene.dir.path().canonicalize().unwrap().join("second");
+    fs::create_dir(&second).unwrap();
+    let roots = [scene.root(), second.clone()];
+    let mut guard = Guard::look(&roots, Protection::default(), WalkBounds::default()).unwrap();
+    let mark = guard.begin().unwrap();
+    let error = guard.check(&mark, &second.join("quarantine")).unwrap_err();
     assert!(error.to_string().contains("lies in a writable root"), "{error}");
 }
