@@ -327,7 +327,7 @@ mod tests {
             assert!(scene.at("root/aside/inner").is_dir());
             assert!(!scene.at("root/outer").exists() && !scene.at("quarantine/0001").exists());
         }
-        // Only directories count: a file is taken, whatever it was before.
+        // Only directories count: a file is taken even if it was there before.
         let mut scene = Scene::new();
         assert_eq!(scene.take(c"file", &[c"file"]).unwrap(), scene.at("quarantine/0001/file"));
         assert_eq!(scene.take(c"outer", &[]).unwrap(), scene.at("quarantine/0002/outer"));

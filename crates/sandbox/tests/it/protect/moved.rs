@@ -149,7 +149,7 @@ fn a_repository_that_is_gone_is_told_loudly() {
     assert!(!scene.is_there("sub/.git"));
 }
 
-/// What was in the repository was taken for planted: its place had been given up with all that was in it.
+/// The guard once gave up the place of a lost repository with everything in it, and took its files for planted.
 #[test]
 fn a_repository_that_the_person_brought_back_is_theirs() {
     let scene = nested();
