@@ -96,3 +96,34 @@ fn shortened(text: &str) -> String {
         None => text.to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use agentry_protocol::call::Repeat;
+    use agentry_protocol::tool::{Category, Risk};
+    use serde_json::json;
+
+    use super::*;
+
+    fn spec(required: &str) -> ToolSpec {
+        ToolSpec {
+            name: ToolName::canonical("own"),
+            description: String::new(),
+            parameters: json!({"required": [required]}),
+            category: Category::Custom,
+            risk: Risk::Medium,
+            repeat: Repeat::Uncertain,
+        }
+    }
+
+    #[test]
+    fn a_schema_that_changed_under_its_name_is_the_one_that_counts() {
+        let (first, second, third) = (spec("a"), spec("b"), spec("c"));
+        let schemas = Schemas::of([&first].into_iter());
+        for spec in [&second, &third, &first, &third] {
+            let required = spec.parameters["required"][0].as_str().expect("it is a name");
+            assert!(schemas.defects(spec, &json!({required: 1})).is_empty(), "{required}");
+            assert_eq!(schemas.defects(spec, &json!({"x": 1})).len(), 1, "{required}");
+        }
+    }
+}

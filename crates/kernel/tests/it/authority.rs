@@ -157,6 +157,29 @@ fn a_tool_that_was_asked_for_and_is_missing_says_why() {
 }
 
 #[test]
+fn each_missing_tool_says_its_own_reason() {
+    // Known to the host as tools, and not given to this agent.
+    let names = "[Read, Grep, Bash, WebSearch, memory_search]";
+    let fixture = BUILDER.replace("[Read, Grep, Bash]", names);
+    let library = read(&fixture, &[("SHELL_TOOL_MODE", "full")]);
+    let agent = library.agents.values().next().expect("there is an agent that loads");
+    let mut authority = authority_of(&library, None);
+    authority.known.extend(["web_search", "memory_search"].map(ToolName::canonical));
+    for one in &agent.powers.left_out {
+        let name = ToolName::canonical(&one.name);
+        let findings = authority.rule(&call(&one.name, json!({})), &[]).findings;
+        let last = findings.last().expect("there is a finding");
+        assert_eq!(last.why, format!("the agent does not get `{name}`: {}", one.why));
+    }
+    assert_eq!(agent.powers.left_out.len(), 2);
+    // A tool of the agent that this host does not run.
+    let few: Vec<_> = specs().into_iter().filter(|one| one.name.as_str() != "grep").collect();
+    let authority = of_agent(agent, &library, &few, None, Confinement::nothing());
+    let missing: Vec<_> = authority.left_out.iter().map(|one| &*one.name).collect();
+    assert_eq!(missing, ["WebSearch", "memory_search", "grep"]);
+}
+
+#[test]
 fn arguments_that_do_not_fit_are_denied_with_all_that_is_wrong() {
     let authority = authority(BUILDER);
     let wrong = call("grep", json!({"limit": 0, "more": 1}));

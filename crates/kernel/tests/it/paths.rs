@@ -90,6 +90,24 @@ fn a_rule_that_asks_is_not_passed_by_another_spelling() {
 }
 
 #[test]
+fn a_rule_that_asks_about_the_workspace_itself_knows_all_its_spellings() {
+    for rule in [".", "./", WORKSPACE, "/people/me/work/"] {
+        let list = rules(json!([
+            {"subject": "bash", "allow": false, "when": {"cwd": {"equals": rule}}},
+            {"subject": "bash", "allow": true},
+        ]));
+        let args = json!({"command": "ls", "cwd": "x/.."});
+        let facts = CallFacts {
+            paths: [("cwd".to_owned(), inside("."))].into_iter().collect(),
+            ..CallFacts::default()
+        };
+        let path = JudgedPath::of("bash", &args, &facts, WORKSPACE);
+        let decision = decide_at(&Patterns::default(), &list, ("bash", &args), path.as_ref());
+        assert_eq!(decision.verdict, Verdict::Ask, "{rule}");
+    }
+}
+
+#[test]
 fn the_texts_of_a_rule_may_be_written_in_full_or_with_a_dot() {
     for matcher in [
         json!({"startsWith": "./docs/"}),

@@ -11,7 +11,7 @@ use agentry_protocol::access::{
     Traced,
 };
 use agentry_protocol::approval::{Answer, Approval, Reach};
-use agentry_protocol::call::{ToolCall, ToolOutcome};
+use agentry_protocol::call::{ToolCall, ToolOutcome, ToolSpec};
 use agentry_protocol::event::{Event, Mode, Permit, TurnPlan};
 use agentry_protocol::message::{Message, ModelReply};
 use agentry_protocol::principal::{Principal, PrincipalKind};
@@ -176,6 +176,7 @@ fn a_granted_command_carries_nothing_beside_it() {
         (&["git *"], "A=b git log"),
         (&["git *"], "git log $(rm x)"),
         (&["git *"], "git $x"),
+        (&["ls $x*"], "ls $x"),
         (&["ls"], "ls -la"),
         (&["ls*"], "ls (("),
         (&["ls*"], "ls/../run.sh"),
@@ -617,6 +618,11 @@ fn a_grant_for_a_command_is_for_plain_words_of_the_shell_only() {
     let exec = vec![Traced { name: "git *".into(), from: Giver::Policy("family".into()) }];
     let bounds = Bounds { exec, requests: None, ..bounds(mom(), searches()) };
     let mut authority = charter(Mode::Supervised).authority;
+    // A tool of another kind may have an argument of that name; no schema stops it here.
+    let bash = authority.tools.first().expect("it has the shell").clone();
+    let free = ToolSpec { name: ToolName::canonical("own"), parameters: json!({}), ..bash.clone() };
+    authority.known.push(free.name.clone());
+    authority.tools = [bash, free].into();
     authority.bounds = Some(bounds);
     let verdict = |call: &ToolCall| {
         let findings = authority.rule(call, &[]).findings;
@@ -624,8 +630,8 @@ fn a_grant_for_a_command_is_for_plain_words_of_the_shell_only() {
     };
     assert_eq!(verdict(&bash_call(1, "git status")), Some(Verdict::Allow));
     assert_eq!(verdict(&bash_call(1, "git status $X")), Some(Verdict::Deny));
-    let other = ToolCall { tool: ToolName::canonical("read_file"), ..bash_call(1, "git status") };
-    assert_ne!(verdict(&other), Some(Verdict::Allow));
+    let other = ToolCall { tool: ToolName::canonical("own"), ..bash_call(1, "git status") };
+    assert_eq!(verdict(&other), Some(Verdict::Deny));
     let exact = Traced { name: "git status".into(), from: Giver::Policy("family".into()) };
     authority.bounds.as_mut().expect("it has bounds").exec = vec![exact];
     let verdict = |call: &ToolCall| {
@@ -633,7 +639,7 @@ fn a_grant_for_a_command_is_for_plain_words_of_the_shell_only() {
         findings.iter().find(|one| one.stage == Stage::Access).map(|one| one.verdict)
     };
     assert_eq!(verdict(&bash_call(1, "git status")), Some(Verdict::Allow));
-    assert_ne!(verdict(&other), Some(Verdict::Allow));
+    assert_eq!(verdict(&other), Some(Verdict::Deny));
     assert!(authority.is_offered(&ToolName::canonical("bash")));
-    assert!(!authority.is_offered(&ToolName::canonical("read_file")));
+    assert!(!authority.is_offered(&ToolName::canonical("own")));
 }
