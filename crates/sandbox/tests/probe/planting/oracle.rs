@@ -14,6 +14,8 @@ use agentry_protocol::protected::{
 
 /// What a planted program makes.
 pub(super) const RAN: &str = "/tmp/agentry-planted-program-ran";
+/// Seconds after which `git status` is ended.
+const GIT_SECONDS: &str = "5";
 /// What is protected in a repository without a directory `.git`.
 const BARE: [&str; 4] = ["HEAD", "hooks", "config", "commondir"];
 
@@ -92,8 +94,9 @@ pub(super) fn difference(
 pub(super) fn visit_with_git(workspace: &Path) {
     let mut waiting = vec![workspace.to_owned()];
     while let Some(directory) = waiting.pop() {
-        let mut git = Command::new("git");
-        git.args(["-c", "safe.directory=*", "status"]).current_dir(&directory);
+        // Git waits for ever for the writer of a pipe named `HEAD`; then it has run no program.
+        let mut git = Command::new("timeout");
+        git.args([GIT_SECONDS, "git", "-c", "safe.directory=*", "status"]).current_dir(&directory);
         drop(git.env("HOME", "/nonexistent").output());
         let below = names(&directory).into_iter().map(|name| directory.join(name));
         waiting.extend(below.filter(|path| path.symlink_metadata().is_ok_and(|it| it.is_dir())));
