@@ -191,7 +191,7 @@ impl Roots {
 pub struct Sandbox {
     /// false runs agents without confinement, loudly. Only your own settings can say so.
     pub enabled: Option<bool>,
-    /// The weakest level that is accepted; `ns` when absent. Only your own settings can lower it.
+    /// The weakest level that is accepted; `bwrap` when absent. Only your own settings can lower it.
     pub minimum: Option<SandboxLevel>,
     /// A named set of settings; `trusted` when absent. Others than you can only choose a stricter one.
     pub profile: Option<SandboxProfile>,
