@@ -36,3 +36,6 @@ pub(crate) const CRASH_ORPHAN_TIME_MAX: Duration = Duration::from_secs(30);
 pub(crate) const CRASH_LIVES_MAX: u32 = 1_000;
 /// How many approvals the quick start gives before it says that the agent does not come to an end.
 pub(crate) const QUICKSTART_ANSWERS_MAX: usize = 5;
+
+/// A finding lists so many places at most.
+pub(crate) const FINDING_PLACES_MAX: usize = 12;

@@ -5,7 +5,11 @@
 //! Must never: change a file, or find something without saying what to do instead.
 
 mod blobs;
+mod code_shape;
+mod counts;
+mod cycles;
 mod decisions;
+mod doc_comments;
 mod edges;
 mod error_pages;
 mod event_pages;
@@ -19,6 +23,7 @@ mod machine_paths;
 mod names;
 mod rust_text;
 mod tree;
+mod type_names;
 mod words;
 
 use std::{fmt, path::Path};
@@ -56,6 +61,11 @@ impl fmt::Display for Finding {
 }
 
 pub(crate) fn run(root: &Path) -> Result<(), Failure> {
+    let tree = Tree::read(root)?;
+    for count in counts::counts(&tree) {
+        println!("{:>5} of {:>5}  {}", count.count, count.budget, count.name);
+    }
+    println!("{:>5}           doc summaries in all", doc_comments::prose(&tree).summaries);
     let findings = findings(root)?;
     if findings.is_empty() {
         println!("The tree is tidy.");
@@ -83,6 +93,7 @@ fn findings(root: &Path) -> Result<Vec<Finding>, Failure> {
 
 const CHECKS: &[fn(&Tree) -> Vec<Finding>] = &[
     blobs::check,
+    counts::check,
     decisions::check,
     error_pages::check,
     event_pages::check,

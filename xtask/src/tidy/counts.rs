@@ -1,0 +1,165 @@
+//! Counts that may only go down: names, shapes, cycles and prose, each with its budget.
+//!
+//! Must never: let a count rise, or a budget stay above its count.
+
+use crate::limits::FINDING_PLACES_MAX;
+use crate::tidy::{
+    Finding, code_shape,
+    cycles::{Cycle, cycles},
+    doc_comments::prose,
+    tree::Tree,
+    type_names::{self, Definition},
+};
+
+/// The budgets stand here, so that lowering one is a change of one line.
+const BUDGETS: &str = "xtask/src/tidy/counts.rs";
+
+/// A count with its budget, and the places that it counts.
+pub(crate) struct Count {
+    pub(crate) name: &'static str,
+    pub(crate) budget: usize,
+    pub(crate) count: usize,
+    places: Vec<String>,
+    remedy: &'static str,
+}
+
+impl Count {
+    fn of(name: &'static str, budget: usize, places: Vec<String>, remedy: &'static str) -> Self {
+        Self { name, budget, count: places.len(), places, remedy }
+    }
+
+    fn finding(&self) -> Option<Finding> {
+        let Self { name, budget, count, .. } = self;
+        if count < budget {
+            let remedy = format!("Lower the budget of \"{name}\" to {count}");
+            return Some(Finding::new(
+                BUDGETS,
+                1,
+                format!("{name}: {count}, budget {budget}"),
+                remedy,
+            ));
+        }
+        (count > budget).then(|| {
+            let mut places: Vec<&str> = self.places.iter().map(String::as_str).collect();
+            places.truncate(FINDING_PLACES_MAX);
+            let problem = format!("{name}: {count}, budget {budget}: {}", places.join(", "));
+            Finding::new(BUDGETS, 1, problem, self.remedy)
+        })
+    }
+}
+
+pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
+    counts(tree).iter().filter_map(Count::finding).collect()
+}
+
+/// Returns all counts of the tree.
+pub(crate) fn counts(tree: &Tree) -> Vec<Count> {
+    let definitions = type_names::definitions(tree);
+    let prose = prose(tree);
+    let cycles = cycles(tree);
+    let glossary = type_names::glossary_types(tree, &definitions);
+    let lines = |found: Vec<code_shape::CodeLine>| {
+        found.iter().map(|one| format!("{}:{}", one.path, one.line)).collect()
+    };
+    let places = |found: &[(String, usize)]| {
+        found.iter().map(|(path, line)| format!("{path}:{line}")).collect()
+    };
+    vec![
+        Count::of(
+            "type names that a crate defines twice",
+            144,
+            groups(&type_names::shared_in_room(&definitions)),
+            "Add the qualifier that tells the type from its neighbours",
+        ),
+        Count::of(
+            "type names that the workspace defines twice",
+            305,
+            groups(&type_names::shared_in_workspace(&definitions)),
+            "Add the qualifier that tells the type from its neighbours",
+        ),
+        Count::of(
+            "types named by a participle",
+            285,
+            type_names::participles(&definitions).into_iter().map(place).collect(),
+            "Name the thing by a noun",
+        ),
+        Count::of(
+            "types of the glossary that are not defined once",
+            10,
+            glossary.iter().map(|(name, count)| format!("{name} ({count} times)")).collect(),
+            "Rename the other type, or mend docs/glossary.md",
+        ),
+        Count::of(
+            "functions with a tuple parameter",
+            159,
+            lines(code_shape::tuple_parameters(tree)),
+            "Give the group of arguments a struct with a name",
+        ),
+        Count::of(
+            "errors discarded with `.unwrap_or_default();`",
+            116,
+            lines(code_shape::discarded_errors(tree)),
+            "Handle the error, or call `ignore` with the reason",
+        ),
+        modules_in_cycles("top modules in import cycles", 99, &cycles, |one| one.parent.is_empty()),
+        modules_in_cycles("nested modules in import cycles", 35, &cycles, |one| {
+            !one.parent.is_empty()
+        }),
+        Count::of(
+            "doc summaries that begin with a clause",
+            3994,
+            places(&prose.clauses),
+            "Begin with the noun, or with a verb in the third person",
+        ),
+        Count::of(
+            "words in comments that name nothing",
+            1219,
+            places(&prose.vague),
+            "Name who or what it is",
+        ),
+    ]
+}
+
+fn modules_in_cycles(
+    name: &'static str,
+    budget: usize,
+    cycles: &[Cycle],
+    counts: impl Fn(&Cycle) -> bool,
+) -> Count {
+    let places = cycles.iter().filter(|one| counts(one)).flat_map(|one| {
+        let Cycle { room, parent, modules } = one;
+        let parts = move |module| {
+            [room, parent, module].into_iter().filter(|part: &&String| !part.is_empty())
+        };
+        modules.iter().map(move |module| parts(module).cloned().collect::<Vec<_>>().join("::"))
+    });
+    Count::of(name, budget, places.collect(), "Move what both need into a module below them")
+}
+
+fn groups(groups: &[Vec<&Definition>]) -> Vec<String> {
+    groups.iter().filter_map(|group| group.first()).map(|one| place(one)).collect()
+}
+
+fn place(one: &Definition) -> String {
+    format!("{} ({}:{})", one.name, one.path, one.line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(budget: usize, places: &[&str]) -> Option<String> {
+        let places = places.iter().map(|place| (*place).to_owned()).collect();
+        Count::of("things", budget, places, "Mend it").finding().map(|one| one.to_string())
+    }
+
+    #[test]
+    fn a_count_may_neither_rise_nor_stay_below_its_budget() {
+        assert_eq!(count(1, &["a"]), None);
+        let risen = "xtask/src/tidy/counts.rs:1: things: 2, budget 1: a, b. Mend it.";
+        assert_eq!(count(1, &["a", "b"]).as_deref(), Some(risen));
+        let fallen = "xtask/src/tidy/counts.rs:1: things: 1, budget 2. \
+                      Lower the budget of \"things\" to 1.";
+        assert_eq!(count(2, &["a"]).as_deref(), Some(fallen));
+    }
+}

@@ -1,0 +1,175 @@
+//! Names of types: unique, nouns, and each term of the glossary defined once.
+//!
+//! Must never: look at tests; a fixture may be called what it likes.
+
+use std::collections::BTreeMap;
+
+use crate::tidy::{rust_text::names_after, tree::Tree};
+
+const KEYWORDS: [&str; 5] = ["struct", "enum", "trait", "union", "type"];
+
+/// Every crate may have these; the module tells them apart.
+const SHARED: [&str; 5] = ["Error", "Options", "State", "Kind", "Args"];
+
+/// Nouns that end like participles.
+const NOUNS: [&str; 10] = [
+    "Building", "Ceiling", "Ending", "Finding", "Heading", "Red", "Ruling", "Setting", "String",
+    "Thing",
+];
+
+/// Participles that do not end in `ed` or `ing`.
+const IRREGULAR: [&str; 36] = [
+    "Begun", "Bound", "Brought", "Built", "Chosen", "Done", "Drawn", "Felt", "Found", "Given",
+    "Gone", "Heard", "Held", "Kept", "Known", "Laid", "Left", "Lost", "Made", "Meant", "Met",
+    "Put", "Said", "Seen", "Sent", "Set", "Shown", "Sought", "Spoken", "Spent", "Taken", "Thought",
+    "Told", "Written", "Wrought", "Born",
+];
+
+const GLOSSARY: &str = "docs/glossary.md";
+
+/// The definition of a type.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Definition {
+    pub(crate) name: String,
+    pub(crate) room: String,
+    pub(crate) path: String,
+    pub(crate) line: usize,
+}
+
+/// Returns every type that product code defines, sorted by name.
+pub(crate) fn definitions(tree: &Tree) -> Vec<Definition> {
+    let mut all = Vec::new();
+    for file in tree.rust_files().filter(|file| file.is_source()) {
+        let room = file.room().unwrap_or_default();
+        for (line, code) in file.product_code_lines() {
+            for (keyword, name) in names_after(code, &KEYWORDS) {
+                // An indented `type` belongs to a trait or its implementation.
+                let is_associated = keyword == "type" && code.starts_with(' ');
+                if name.starts_with(char::is_uppercase) && !is_associated {
+                    all.push(Definition {
+                        name: name.to_owned(),
+                        room: room.to_owned(),
+                        path: file.path.clone(),
+                        line,
+                    });
+                }
+            }
+        }
+    }
+    all.sort();
+    all
+}
+
+/// Names that one crate defines more than once: `(crate, name)` with their places.
+pub(crate) fn shared_in_room(definitions: &[Definition]) -> Vec<Vec<&Definition>> {
+    shared_by(definitions, |one| (one.room.clone(), one.name.clone()))
+}
+
+/// Names that the workspace defines more than once.
+pub(crate) fn shared_in_workspace(definitions: &[Definition]) -> Vec<Vec<&Definition>> {
+    shared_by(definitions, |one| (String::new(), one.name.clone()))
+}
+
+fn shared_by(
+    definitions: &[Definition],
+    key: impl Fn(&Definition) -> (String, String),
+) -> Vec<Vec<&Definition>> {
+    let mut groups: BTreeMap<(String, String), Vec<&Definition>> = BTreeMap::new();
+    for one in definitions.iter().filter(|one| !SHARED.contains(&&*one.name)) {
+        groups.entry(key(one)).or_default().push(one);
+    }
+    groups.into_values().filter(|group| group.len() > 1).collect()
+}
+
+/// Types whose whole name is a participle.
+pub(crate) fn participles(definitions: &[Definition]) -> Vec<&Definition> {
+    definitions.iter().filter(|one| is_participle(&one.name)).collect()
+}
+
+fn is_participle(name: &str) -> bool {
+    let is_one_word = !name.chars().skip(1).any(char::is_uppercase);
+    let ends = name.ends_with("ed") || name.ends_with("ing");
+    is_one_word && !NOUNS.contains(&name) && (ends || IRREGULAR.contains(&name))
+}
+
+/// Types that the glossary names and that are not defined exactly once, with how often they are.
+pub(crate) fn glossary_types(tree: &Tree, definitions: &[Definition]) -> Vec<(String, usize)> {
+    let text = tree.file(GLOSSARY).map_or("", |file| &file.text);
+    let mut wrong: Vec<(String, usize)> = types_of_glossary(text)
+        .map(|name| {
+            let count = definitions.iter().filter(|one| one.name == name).count();
+            (name.to_owned(), count)
+        })
+        .filter(|(_, count)| *count != 1)
+        .collect();
+    wrong.sort();
+    wrong.dedup();
+    wrong
+}
+
+/// The second column of each row that begins with a term in bold: `| **Term** | `Type` | … |`.
+fn types_of_glossary(text: &str) -> impl Iterator<Item = &str> {
+    let rows = text.lines().filter(|line| line.starts_with("| **"));
+    let cells = rows.filter_map(|line| line.split('|').nth(2));
+    cells.flat_map(|cell| cell.split('`').skip(1).step_by(2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tidy::fixture;
+
+    fn defined(files: &[(&str, &str)]) -> Vec<Definition> {
+        definitions(&fixture::tree(files))
+    }
+
+    #[test]
+    fn a_name_that_is_defined_twice_in_a_crate_is_found() {
+        let all = defined(&[
+            ("crates/a/src/x.rs", "pub struct Place;\nenum Kind {}\n"),
+            ("crates/a/src/y.rs", "struct Place {}\nenum Kind {}\n"),
+            ("crates/b/src/z.rs", "trait Place {}\n"),
+        ]);
+        let names = |groups: Vec<Vec<&Definition>>| -> Vec<(String, usize)> {
+            groups.iter().map(|group| (group[0].name.clone(), group.len())).collect()
+        };
+        assert_eq!(names(shared_in_room(&all)), [("Place".to_owned(), 2)]);
+        assert_eq!(names(shared_in_workspace(&all)), [("Place".to_owned(), 3)]);
+    }
+
+    #[test]
+    fn tests_and_associated_types_do_not_count() {
+        let all = defined(&[
+            (
+                "crates/a/src/x.rs",
+                "trait A {\n    type Item;\n}\n#[cfg(test)]\nmod tests {\n    struct B;\n}\n",
+            ),
+            ("crates/a/tests/it/main.rs", "struct C;"),
+        ]);
+        assert_eq!(all.iter().map(|one| &*one.name).collect::<Vec<_>>(), ["A"]);
+    }
+
+    #[test]
+    fn participles_are_found_and_nouns_are_not() {
+        for name in ["Asked", "Looking", "Said", "Known", "Left"] {
+            assert!(is_participle(name), "{name}");
+        }
+        for name in ["Ruling", "Ending", "AskedAgain", "Session", "NeedApproval"] {
+            assert!(!is_participle(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_type_of_the_glossary_is_defined_once() {
+        let tree = fixture::tree(&[
+            (
+                "docs/glossary.md",
+                "| **Turn** | `Turn` | one |\n| **Pack** | – | `two` |\n| **Gone** | `Gone`, `Desk` | |\n",
+            ),
+            ("crates/a/src/x.rs", "struct Turn;\nstruct Desk;\n"),
+            ("crates/b/src/x.rs", "struct Desk;\n"),
+        ]);
+        let wrong = glossary_types(&tree, &definitions(&tree));
+        assert_eq!(wrong, [("Desk".to_owned(), 2), ("Gone".to_owned(), 0)]);
+    }
+}
