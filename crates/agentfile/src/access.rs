@@ -9,25 +9,25 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use agentry_protocol::access::{Delivery, Effect, Openness};
+use agentry_protocol::access::{DataLevel, Delivery, Effect};
 use agentry_protocol::inbound::PeerKind;
 use agentry_protocol::principal::Principal;
 
-use crate::diagnostic::{Code, Findings, Text};
+use crate::diagnostic::{DiagnosticCode, FindingText, Findings};
 use crate::file_tree::FileTree;
 use crate::layout::PACKS;
-use crate::source::{Origin, Source, Sourced, Span};
+use crate::source::{Origin, SourceText, SourcedValue, Span};
 
+mod bundled;
 mod edit;
 mod key;
 mod read;
-mod stock;
 mod time;
 
-pub use edit::{switched, text_of};
-pub use key::{KeyPart, KeyTemplate, Variable};
+pub use bundled::{STOCK, bundled_policies};
+pub use edit::{text_of, with_policy_switched};
+pub use key::{KeyPart, KeyTemplate, KeyVariable};
 pub use read::parse;
-pub use stock::{STOCK, stock};
 pub use time::{LocalTime, MINUTES_PER_DAY, TimeWindow, Weekday};
 
 /// The priority of a policy that does not say.
@@ -37,7 +37,7 @@ pub const PRIORITY_DEFAULT: u8 = 50;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Policy {
     /// Its name.
-    pub name: Sourced<Arc<str>>,
+    pub name: SourcedValue<Arc<str>>,
     /// What it is for.
     pub description: Option<String>,
     /// Whether it holds.
@@ -47,9 +47,9 @@ pub struct Policy {
     /// Whether it lets through or stops.
     pub effect: Effect,
     /// Who it concerns; all that is said must hold.
-    pub who: Who,
+    pub who: PrincipalCondition,
     /// Where and when; one of them must hold, and none means always.
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<PolicyCondition>,
     /// What those it concerns may do.
     pub permissions: Permissions,
     /// Where their messages go.
@@ -57,7 +57,7 @@ pub struct Policy {
     /// How their messages are handled.
     pub modifiers: ModifierRule,
     /// Events with what must come of them.
-    pub examples: Vec<Sourced<Example>>,
+    pub examples: Vec<SourcedValue<PolicyExample>>,
 }
 
 impl Policy {
@@ -72,7 +72,7 @@ impl Policy {
 
 /// Who a policy concerns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Who {
+pub struct PrincipalCondition {
     /// The owner, or everybody else.
     pub is_user: Option<bool>,
     /// What they are to the owner.
@@ -93,7 +93,7 @@ pub struct Who {
 
 /// Where and when a policy holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Condition {
+pub struct PolicyCondition {
     /// The channel.
     pub channel: Option<String>,
     /// What the other side is.
@@ -114,11 +114,11 @@ pub struct Condition {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Permissions {
     /// Tools; neutral if nothing is said.
-    pub tools: Option<ToolRule>,
+    pub tools: Option<PolicyToolRule>,
     /// Credentials; neutral if nothing is said.
-    pub credentials: Option<Names>,
+    pub credentials: Option<NameSet>,
     /// How much may be told; neutral if nothing is said.
-    pub data: Option<Openness>,
+    pub data: Option<DataLevel>,
     /// Whether nobody it concerns gets more than this.
     pub ceiling: bool,
 }
@@ -132,7 +132,7 @@ impl Permissions {
 
 /// Tools that may be called and tools that may not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ToolRule {
+pub struct PolicyToolRule {
     /// Names and patterns that may be called, if any are given; the pattern `*` is all.
     pub allow: Option<Vec<Arc<str>>>,
     /// Names and patterns that may not.
@@ -143,7 +143,7 @@ pub struct ToolRule {
 
 /// All, or a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Names {
+pub enum NameSet {
     /// All.
     All,
     /// These.
@@ -179,11 +179,11 @@ impl ModifierRule {
 
 /// An event, and what must come of it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Example {
+pub struct PolicyExample {
     /// Who speaks.
     pub principal: Principal,
     /// Where; its time has no meaning.
-    pub place: Condition,
+    pub place: PolicyCondition,
     /// The other side.
     pub peer_id: Option<String>,
     /// When.
@@ -200,32 +200,32 @@ pub struct Example {
 
 /// Every policy of a directory and of those that ship.
 #[derive(Clone, Debug, Default)]
-pub struct Rules {
+pub struct PolicySet {
     /// The policies of the directories; none, if something is wrong with one of them.
     pub own: Vec<Policy>,
     /// Files in which something is wrong; because of them only the policies that ship hold.
     pub broken: Vec<Arc<str>>,
     // The texts, so that what is found later can point into them.
-    sources: BTreeMap<Arc<str>, Source>,
+    sources: BTreeMap<Arc<str>, SourceText>,
 }
 
-impl Rules {
+impl PolicySet {
     /// Whether no directory says anything.
-    pub fn is_silent(&self) -> bool {
+    pub fn has_no_files(&self) -> bool {
         self.sources.is_empty()
     }
 
     /// All policies: those of the directories, and those that ship unless one of the same name is there.
     pub fn policies(&self) -> Vec<Policy> {
         let is_own = |one: &&Policy| self.own.iter().any(|own| own.name.value == one.name.value);
-        let shipped = stock().iter().filter(|one| !is_own(one));
+        let shipped = bundled_policies().iter().filter(|one| !is_own(one));
         shipped.chain(&self.own).cloned().collect()
     }
 
     /// The text of a file, also of those that ship.
-    pub fn source(&self, file: &str) -> Option<Source> {
+    pub fn source(&self, file: &str) -> Option<SourceText> {
         let shipped = || STOCK.iter().find(|(name, _)| *name == file);
-        let shipped = || shipped().map(|(name, text)| Source::new(*name, *text));
+        let shipped = || shipped().map(|(name, text)| SourceText::new(*name, *text));
         self.sources.get(file).cloned().or_else(shipped)
     }
 
@@ -235,7 +235,13 @@ impl Rules {
     }
 
     /// Notes a finding at a place in one of the files.
-    pub fn report(&self, code: Code, at: &Origin, text: Text, findings: &mut Findings) {
+    pub fn report(
+        &self,
+        code: DiagnosticCode,
+        at: &Origin,
+        text: FindingText,
+        findings: &mut Findings,
+    ) {
         match self.sources.get(&at.file) {
             Some(source) => {
                 let start = source.offset(at.line, at.column);
@@ -249,14 +255,14 @@ impl Rules {
 }
 
 /// Reads the policies of all trees. Findings say what is wrong with them.
-pub fn read(trees: &[&FileTree], findings: &mut Findings) -> Rules {
+pub fn read(trees: &[&FileTree], findings: &mut Findings) -> PolicySet {
     let paths =
         trees.iter().flat_map(|tree| files(tree).into_iter().map(move |path| (*tree, path)));
     read_each(paths, findings)
 }
 
 /// Reads all policies of a directory that holds nothing else. Findings say what is wrong with them.
-pub fn read_directory(tree: &FileTree, findings: &mut Findings) -> Rules {
+pub fn read_directory(tree: &FileTree, findings: &mut Findings) -> PolicySet {
     let paths = tree.below("").map(|(path, _)| path).filter(|path| is_policy_file(path));
     read_each(paths.map(|path| (tree, path.to_owned())), findings)
 }
@@ -264,8 +270,8 @@ pub fn read_directory(tree: &FileTree, findings: &mut Findings) -> Rules {
 fn read_each<'a>(
     paths: impl Iterator<Item = (&'a FileTree, String)>,
     findings: &mut Findings,
-) -> Rules {
-    let mut rules = Rules::default();
+) -> PolicySet {
+    let mut rules = PolicySet::default();
     let mut own: Vec<Policy> = Vec::new();
     for (tree, path) in paths {
         let mut found = Findings::default();
@@ -274,7 +280,7 @@ fn read_each<'a>(
             rules.sources.insert(source.file.clone(), source);
         }
         if found.has_errors() {
-            rules.broken.push(tree.shown(&path).into());
+            rules.broken.push(tree.display_path(&path).into());
         }
         findings.append(found);
     }
@@ -300,7 +306,7 @@ pub fn is_policy_file(path: &str) -> bool {
     [".yml", ".yaml", ".json"].iter().any(|ending| path.ends_with(ending))
 }
 
-fn report_doubles(own: &[Policy], rules: &mut Rules, findings: &mut Findings) {
+fn report_doubles(own: &[Policy], rules: &mut PolicySet, findings: &mut Findings) {
     let mut first: BTreeMap<&str, &Origin> = BTreeMap::new();
     let mut broken = Vec::new();
     for policy in own {
@@ -308,10 +314,12 @@ fn report_doubles(own: &[Policy], rules: &mut Rules, findings: &mut Findings) {
             first.insert(&policy.name.value, &policy.name.origin);
             continue;
         };
-        let text =
-            Text::new(format!("a policy `{}` is there already, in {earlier}", policy.name.value))
-                .help("rename one of the two, or remove it; until then only the owner is let in");
-        rules.report(Code::PolicyTwice, &policy.name.origin, text, findings);
+        let text = FindingText::new(format!(
+            "a policy `{}` is there already, in {earlier}",
+            policy.name.value
+        ))
+        .help("rename one of the two, or remove it; until then only the owner is let in");
+        rules.report(DiagnosticCode::PolicyTwice, &policy.name.origin, text, findings);
         broken.push(policy.name.origin.file.clone());
     }
     rules.broken.extend(broken);

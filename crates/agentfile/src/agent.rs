@@ -6,16 +6,16 @@
 
 use std::collections::BTreeMap;
 
-use agentry_protocol::hook::{HookSpec, Moment};
-use agentry_protocol::tool::{Category, Risk, ToolName};
+use agentry_protocol::hook::{HookMoment, HookSpec};
+use agentry_protocol::tool::{Risk, ToolCategory, ToolName};
 use agentry_protocol::{AgentId, ContentHash, PersonaId, SkillId, TaskId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::manifest::agent_yml::Router;
-use crate::sandbox::Layer;
-use crate::scope::Rule;
-use crate::source::{Origin, Sourced};
+use crate::manifest::agent_yml::PersonaRouter;
+use crate::sandbox::SandboxLayer;
+use crate::scope::ApprovalRule;
+use crate::source::{Origin, SourcedValue};
 use crate::tool_access::ToolAccess;
 
 /// One agent.
@@ -24,33 +24,33 @@ pub struct Agent {
     /// Its id, from its directory.
     pub id: AgentId,
     /// Which form its files have.
-    pub form: Form,
+    pub form: AgentForm,
     /// Its directory, as people see it.
     pub directory: String,
     /// The hash of all of its files.
     pub hash: ContentHash,
     /// What it is called.
-    pub identity: Identity,
+    pub identity: AgentIdentity,
     /// What it is told.
-    pub texts: Texts,
+    pub texts: PromptTexts,
     /// Which models it may use.
-    pub models: Models,
+    pub models: AgentModels,
     /// What it may do.
-    pub powers: Powers,
+    pub powers: AgentPermissions,
     /// The voices it may wear.
-    pub personas: Personas,
+    pub personas: AgentPersonas,
     /// The skills it has.
-    pub skills: Vec<Sourced<SkillId>>,
+    pub skills: Vec<SourcedValue<SkillId>>,
     /// The tasks it may invoke.
-    pub tasks: Vec<Sourced<TaskId>>,
+    pub tasks: Vec<SourcedValue<TaskId>>,
     /// Values for its template and its memory.
-    pub values: Values,
+    pub values: AgentValues,
 }
 
 /// The form of an agent's files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Form {
+pub enum AgentForm {
     /// `agent.yml` and Markdown files beside it.
     Program,
     /// `AGENT.md` with front matter.
@@ -61,58 +61,58 @@ pub enum Form {
 
 /// Names.
 #[derive(Clone, Debug, Serialize)]
-pub struct Identity {
+pub struct AgentIdentity {
     /// What the agent is called.
-    pub name: Sourced<String>,
+    pub name: SourcedValue<String>,
     /// What it is for.
-    pub description: Option<Sourced<String>>,
+    pub description: Option<SourcedValue<String>>,
     /// Whatever else its files say about it.
-    pub metadata: Option<Sourced<Value>>,
+    pub metadata: Option<SourcedValue<Value>>,
 }
 
 /// What goes into the prompt, apart from tools and skills.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Texts {
+pub struct PromptTexts {
     /// Operating instructions.
-    pub instructions: Option<Sourced<String>>,
+    pub instructions: Option<SourcedValue<String>>,
     /// The root persona.
-    pub soul: Option<Sourced<String>>,
+    pub soul: Option<SourcedValue<String>>,
     /// Who the user is.
-    pub user: Option<Sourced<String>>,
+    pub user: Option<SourcedValue<String>>,
     /// The user's name.
-    pub user_name: Option<Sourced<String>>,
+    pub user_name: Option<SourcedValue<String>>,
     /// The template of the system prompt.
-    pub template: Option<Sourced<String>>,
+    pub template: Option<SourcedValue<String>>,
     /// Rules of the workspace.
-    pub rules: Option<Sourced<String>>,
+    pub rules: Option<SourcedValue<String>>,
 }
 
 /// Which models may be used.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Models {
+pub struct AgentModels {
     /// Models in the order in which they are tried.
-    pub candidates: Vec<Sourced<String>>,
+    pub candidates: Vec<SourcedValue<String>>,
     /// Further models that a person may choose.
-    pub allowed: Vec<Sourced<String>>,
+    pub allowed: Vec<SourcedValue<String>>,
     /// Whether no others may be used: the agent's front matter names its model. A list of preferences does not bind.
     pub bound: bool,
     /// How freely the model answers.
-    pub temperature: Option<Sourced<f64>>,
+    pub temperature: Option<SourcedValue<f64>>,
     /// The longest answer, in tokens.
-    pub max_tokens: Option<Sourced<u64>>,
+    pub max_tokens: Option<SourcedValue<u64>>,
 }
 
 /// What an agent may do.
 #[derive(Clone, Debug, Serialize)]
-pub struct Powers {
+pub struct AgentPermissions {
     /// The tools it is offered.
     pub toolset: Vec<OfferedTool>,
     /// Tools it asked for and does not get.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<ExcludedTool>,
     /// Which tool calls go ahead without a question, in order.
-    pub tool_rules: Vec<Rule>,
+    pub tool_rules: Vec<ApprovalRule>,
     /// Which task invocations go ahead without a question, in order.
-    pub task_rules: Vec<Rule>,
+    pub task_rules: Vec<ApprovalRule>,
     /// Which of its programs run at which moment.
     pub hooks: Vec<Hook>,
     /// What it may do beyond calling tools.
@@ -120,21 +120,21 @@ pub struct Powers {
     /// What its tool-access file and the environment say.
     pub access: ToolAccess,
     /// What its files ask of the sandbox.
-    pub confinement: Vec<Layer>,
+    pub confinement: Vec<SandboxLayer>,
 }
 
 /// What an agent may do beyond calling tools, each with what said so.
 #[derive(Clone, Debug, Serialize)]
 pub struct CapabilitySwitches {
     /// The agent may edit its own directory.
-    pub self_modify: Sourced<bool>,
+    pub self_modify: SourcedValue<bool>,
     /// The agent may hand work to other agents.
-    pub spawn_subagents: Sourced<bool>,
+    pub spawn_subagents: SourcedValue<bool>,
 }
 
 impl Default for CapabilitySwitches {
     fn default() -> Self {
-        let off = || Sourced::new(false, Origin::named("built-in"));
+        let off = || SourcedValue::new(false, Origin::named("built-in"));
         Self { self_modify: off(), spawn_subagents: off() }
     }
 }
@@ -147,7 +147,7 @@ pub struct OfferedTool {
     /// Where it comes from.
     pub kind: ToolKind,
     /// What kind of thing it does.
-    pub category: Category,
+    pub category: ToolCategory,
     /// How much harm a call can do.
     pub risk: Risk,
     /// What it does, for the model.
@@ -192,7 +192,7 @@ pub struct CustomTool {
 
 /// A tool that was asked for and is not offered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LeftOut {
+pub struct ExcludedTool {
     /// The name, as written.
     pub name: String,
     /// Why it is not offered.
@@ -208,7 +208,7 @@ pub struct LeftOut {
 #[derive(Clone, Debug, Serialize)]
 pub struct Hook {
     /// The moment.
-    pub moment: Moment,
+    pub moment: HookMoment,
     /// Whether it runs.
     pub switch: HookSwitch,
     /// What switched it on or off.
@@ -227,18 +227,18 @@ pub enum HookSwitch {
 
 /// The voices an agent may wear.
 #[derive(Clone, Debug, Serialize)]
-pub struct Personas {
+pub struct AgentPersonas {
     /// The one to begin with; none means the root SOUL.md.
-    pub default: Option<Sourced<PersonaId>>,
+    pub default: Option<SourcedValue<PersonaId>>,
     /// Who chooses.
-    pub router: Sourced<Router>,
+    pub router: SourcedValue<PersonaRouter>,
     /// All that may be worn.
     pub available: Vec<Persona>,
 }
 
-impl Default for Personas {
+impl Default for AgentPersonas {
     fn default() -> Self {
-        let router = Sourced::new(Router::default(), Origin::named("built-in"));
+        let router = SourcedValue::new(PersonaRouter::default(), Origin::named("built-in"));
         Self { default: None, router, available: Vec::new() }
     }
 }
@@ -249,24 +249,24 @@ pub struct Persona {
     /// Its name.
     pub id: PersonaId,
     /// Its SOUL.md, which replaces the root one.
-    pub soul: Option<Sourced<String>>,
+    pub soul: Option<SourcedValue<String>>,
     /// Its template, which replaces the root one.
-    pub template: Option<Sourced<String>>,
+    pub template: Option<SourcedValue<String>>,
     /// What made it available.
     pub origin: Origin,
 }
 
 /// Values for the template, and what the agent keeps.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Values {
+pub struct AgentValues {
     /// `data/facts.yml`.
-    pub facts: Option<Sourced<Value>>,
+    pub facts: Option<SourcedValue<Value>>,
     /// `data/lorebook.yml`.
-    pub lorebook: Option<Sourced<Value>>,
+    pub lorebook: Option<SourcedValue<Value>>,
     /// `memory/YYYY-MM-DD.md`, oldest first.
     pub diary: Vec<DiaryPage>,
     /// Values given when the agent was made.
-    pub args: BTreeMap<String, Sourced<Value>>,
+    pub args: BTreeMap<String, SourcedValue<Value>>,
 }
 
 /// One page of the diary.

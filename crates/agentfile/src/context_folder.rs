@@ -8,21 +8,22 @@
 use agentry_protocol::AgentId;
 
 use crate::agent::{
-    Agent, CapabilitySwitches, Form, Identity, Models, Personas, Powers, Texts, Values,
+    Agent, AgentForm, AgentIdentity, AgentModels, AgentPermissions, AgentPersonas, AgentValues,
+    CapabilitySwitches, PromptTexts,
 };
-use crate::diagnostic::{Code, Findings, Text};
+use crate::diagnostic::{DiagnosticCode, FindingText, Findings};
 use crate::file_tree::FileTree;
 use crate::json;
-use crate::manifest::agent_yml::Capabilities;
+use crate::manifest::agent_yml::CapabilitiesYml;
 use crate::markdown;
 use crate::node::{Kind, Node};
-use crate::program::Surroundings;
+use crate::program::ResolveContext;
 use crate::sandbox;
 use crate::schema::{self, FileKind};
-use crate::scope::{Choice, Scope};
-use crate::source::{Origin, Source, Sourced};
+use crate::scope::{DefinitionScope, NameSelection};
+use crate::source::{Origin, SourceText, SourcedValue};
 use crate::tool_access;
-use crate::toolset::Gathering;
+use crate::toolset::ToolsetBuilder;
 
 /// The files of a context folder.
 pub const FILES: [&str; 4] = [
@@ -33,7 +34,7 @@ pub const FILES: [&str; 4] = [
 ];
 
 /// Whether a directory is an agent in this form.
-pub fn is_here(tree: &FileTree) -> bool {
+pub fn is_context_folder(tree: &FileTree) -> bool {
     FILES[..3].iter().any(|file| tree.get(file).is_some())
 }
 
@@ -42,40 +43,44 @@ pub fn is_here(tree: &FileTree) -> bool {
 pub fn read(
     tree: &FileTree,
     id: &str,
-    around: &Surroundings<'_>,
+    around: &ResolveContext<'_>,
     findings: &mut Findings,
 ) -> Option<Agent> {
     let [base, soul, profile, _] = FILES;
     let soul = layer(tree, soul, FileKind::Soul, "# Soul", findings);
     let profile = layer(tree, profile, FileKind::UserProfile, "# User Profile", findings);
     if tree.get(base).is_none() {
-        let text = Text::new("the context folder has no system_prompt.md")
+        let text = FindingText::new("the context folder has no system_prompt.md")
             .help("write the base prompt: how the agent works and what it may do");
-        findings.about(Code::MissingFile, tree.shown(base), text);
+        findings.about(DiagnosticCode::MissingFile, tree.display_path(base), text);
     }
     let instructions = tree.get(base).and_then(|_| markdown::plain(tree, base, findings));
     let access = tool_access::read(tree, &[], around.environment, findings);
     let built_in = Origin::named("built-in");
-    let mut gathering = Gathering::new(around.index, Capabilities::default(), &access);
-    gathering.choose(&Choice { inherit: true, names: Vec::new() }, &built_in);
+    let mut gathering = ToolsetBuilder::new(around.index, CapabilitiesYml::default(), &access);
+    gathering.choose(&NameSelection { inherit: true, names: Vec::new() }, &built_in);
     let (toolset, left_out) = gathering.finish();
-    let everything = Choice { inherit: true, names: Vec::new() };
-    let scope = Scope { skills: everything.clone(), tasks: everything, ..Scope::default() };
+    let everything = NameSelection { inherit: true, names: Vec::new() };
+    let scope = DefinitionScope {
+        skills: everything.clone(),
+        tasks: everything,
+        ..DefinitionScope::default()
+    };
     let name = soul.as_ref().and_then(|layer| layer.text_at("/soul/name"));
     let user_name = profile.as_ref().and_then(|layer| layer.text_at("/name"));
     Some(Agent {
         id: AgentId::new(id),
-        form: Form::ContextFolder,
-        directory: tree.shown(""),
+        form: AgentForm::ContextFolder,
+        directory: tree.display_path(""),
         hash: tree.hash(),
-        identity: Identity {
+        identity: AgentIdentity {
             name: name
                 .or_else(|| around.settings.agent_name())
-                .unwrap_or_else(|| Sourced::new(id.to_owned(), Origin::named("directory"))),
+                .unwrap_or_else(|| SourcedValue::new(id.to_owned(), Origin::named("directory"))),
             description: soul.as_ref().and_then(|layer| layer.text_at("/soul/identity")),
             metadata: None,
         },
-        texts: Texts {
+        texts: PromptTexts {
             instructions,
             soul: soul.map(|layer| layer.text),
             user: profile.map(|layer| layer.text),
@@ -83,11 +88,11 @@ pub fn read(
             template: None,
             rules: around.rules.cloned(),
         },
-        models: Models {
+        models: AgentModels {
             candidates: around.settings.default_model().into_iter().collect(),
-            ..Models::default()
+            ..AgentModels::default()
         },
-        powers: Powers {
+        powers: AgentPermissions {
             toolset,
             left_out,
             tool_rules: Vec::new(),
@@ -97,25 +102,25 @@ pub fn read(
             access,
             confinement: sandbox::of_agent(around.settings, &[], findings),
         },
-        personas: Personas::default(),
+        personas: AgentPersonas::default(),
         skills: crate::pack::skills_of(&scope, around.index),
         tasks: crate::pack::tasks_of(&scope, around.index),
-        values: Values { args: around.settings.args(), ..Values::default() },
+        values: AgentValues { args: around.settings.args(), ..AgentValues::default() },
     })
 }
 
-struct Layer {
-    source: Source,
+struct ContextDocument {
+    source: SourceText,
     node: Node,
-    text: Sourced<String>,
+    text: SourcedValue<String>,
 }
 
-impl Layer {
-    fn text_at(&self, pointer: &str) -> Option<Sourced<String>> {
+impl ContextDocument {
+    fn text_at(&self, pointer: &str) -> Option<SourcedValue<String>> {
         let node = self.node.at(pointer)?;
         match &node.kind {
             Kind::Text(text) if !text.is_empty() => {
-                Some(Sourced::new(text.clone(), self.source.origin(node.span)))
+                Some(SourcedValue::new(text.clone(), self.source.origin(node.span)))
             }
             Kind::Text(_)
             | Kind::Null
@@ -134,14 +139,14 @@ fn layer(
     kind: FileKind,
     heading: &str,
     findings: &mut Findings,
-) -> Option<Layer> {
+) -> Option<ContextDocument> {
     let source = tree.text(path, findings)?;
     let mut node = json::parse(&source, findings)?;
     schema::check(kind, &source, &mut node, findings);
     let mut text = heading.to_owned();
     written_out(&node, 0, &mut text);
-    let text = Sourced::new(text, source.origin(node.span));
-    Some(Layer { source, node, text })
+    let text = SourcedValue::new(text, source.origin(node.span));
+    Some(ContextDocument { source, node, text })
 }
 
 fn written_out(node: &Node, depth: usize, text: &mut String) {

@@ -9,15 +9,15 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-pub use crate::code::{Code, Severity};
+pub use crate::diagnostic_code::{DiagnosticCode, Severity};
 use crate::limits::{CANDIDATES_MAX, FINDINGS_PER_FILE_MAX, MESSAGE_CHARS_MAX};
-use crate::source::{Source, Span};
+use crate::source::{SourceText, Span};
 
 /// One finding.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Diagnostic {
     /// What is wrong, for machines.
-    pub code: Code,
+    pub code: DiagnosticCode,
     /// How bad it is.
     pub severity: Severity,
     /// The file, as people see it.
@@ -40,13 +40,13 @@ pub struct Diagnostic {
 pub struct Findings {
     diagnostics: Vec<Diagnostic>,
     // Keyed by file name; holds each source a finding points into, for the excerpts.
-    sources: BTreeMap<Arc<str>, Source>,
+    sources: BTreeMap<Arc<str>, SourceText>,
     // How much is wrong with each file; beyond the limit only these numbers grow.
-    counts: BTreeMap<Arc<str>, Count>,
+    counts: BTreeMap<Arc<str>, FindingCount>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Count {
+struct FindingCount {
     kept: usize,
     errors_kept: usize,
     not_shown: usize,
@@ -54,7 +54,7 @@ struct Count {
     errors_not_shown: usize,
 }
 
-impl Count {
+impl FindingCount {
     /// An error takes the place of something less; only errors leave no room for one.
     fn is_full_for(&self, severity: Severity) -> bool {
         let kept = if severity == Severity::Error { self.errors_kept } else { self.kept };
@@ -69,7 +69,13 @@ impl Count {
 
 impl Findings {
     /// Notes a finding at a place in a text.
-    pub fn at(&mut self, code: Code, source: &Source, span: Span, text: impl Into<Text>) {
+    pub fn at(
+        &mut self,
+        code: DiagnosticCode,
+        source: &SourceText,
+        span: Span,
+        text: impl Into<FindingText>,
+    ) {
         let (line, column) = source.position(span.start);
         self.sources.entry(source.file.clone()).or_insert_with(|| source.clone());
         self.push(code, (source.file.clone(), line, column, span), text.into());
@@ -78,10 +84,10 @@ impl Findings {
     /// Like `at`, for words that cost something to find: they are made only if the finding is kept.
     pub fn at_with(
         &mut self,
-        code: Code,
-        source: &Source,
+        code: DiagnosticCode,
+        source: &SourceText,
         span: Span,
-        text: impl FnOnce() -> Text,
+        text: impl FnOnce() -> FindingText,
     ) {
         match self.counts.get_mut(&source.file) {
             Some(count) if count.is_full_for(code.severity()) => count.skip(code.severity()),
@@ -90,11 +96,21 @@ impl Findings {
     }
 
     /// Notes a finding about a file as a whole.
-    pub fn about(&mut self, code: Code, file: impl Into<Arc<str>>, text: impl Into<Text>) {
+    pub fn about(
+        &mut self,
+        code: DiagnosticCode,
+        file: impl Into<Arc<str>>,
+        text: impl Into<FindingText>,
+    ) {
         self.push(code, (file.into(), 1, 1, Span::default()), text.into());
     }
 
-    fn push(&mut self, code: Code, place: (Arc<str>, usize, usize, Span), text: Text) {
+    fn push(
+        &mut self,
+        code: DiagnosticCode,
+        place: (Arc<str>, usize, usize, Span),
+        text: FindingText,
+    ) {
         let (file, line, column, span) = place;
         self.keep(Diagnostic {
             code,
@@ -149,7 +165,7 @@ impl Findings {
     }
 
     /// The text a finding points into, when it is one.
-    pub fn source(&self, file: &str) -> Option<&Source> {
+    pub fn source(&self, file: &str) -> Option<&SourceText> {
         self.sources.get(file)
     }
 
@@ -172,7 +188,7 @@ impl Findings {
     }
 
     /// Makes every warning an error.
-    pub fn be_strict(&mut self) {
+    pub fn promote_warnings(&mut self) {
         for one in &mut self.diagnostics {
             if one.severity == Severity::Warning {
                 one.severity = Severity::Error;
@@ -192,13 +208,13 @@ impl Findings {
 }
 
 /// The words of a finding.
-pub struct Text {
+pub struct FindingText {
     message: String,
     help: Option<String>,
     severity: Option<Severity>,
 }
 
-impl Text {
+impl FindingText {
     /// What is wrong.
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), help: None, severity: None }
@@ -217,13 +233,13 @@ impl Text {
     }
 }
 
-impl From<String> for Text {
+impl From<String> for FindingText {
     fn from(message: String) -> Self {
         Self::new(message)
     }
 }
 
-impl From<&str> for Text {
+impl From<&str> for FindingText {
     fn from(message: &str) -> Self {
         Self::new(message)
     }

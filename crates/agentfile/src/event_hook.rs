@@ -9,14 +9,14 @@ use agentry_protocol::event_hook::{HookMode, Triggers};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::diagnostic::{Code, Findings, Text};
+use crate::diagnostic::{DiagnosticCode, FindingText, Findings};
 use crate::file_tree;
 use crate::limits::{
     EVENT_HOOK_CONFIG_BYTES_MAX, EVENT_HOOK_TIMEOUT_MS_DEFAULT, EVENT_HOOK_TIMEOUT_MS_MAX,
     FILE_BYTES_MAX,
 };
 use crate::manifest::event_hook_yml::EventHookYml;
-use crate::schema::{self, Doc, FileKind};
+use crate::schema::{self, FileKind, ManifestFile};
 use crate::source::Span;
 use crate::yaml;
 
@@ -49,20 +49,21 @@ pub fn read(text: &str, file: &str, findings: &mut Findings) -> Option<HookManif
 
 fn checked(text: &str, file: &str, findings: &mut Findings) -> Option<HookManifest> {
     if text.len() > FILE_BYTES_MAX {
-        let text = Text::new(format!("the file has {} bytes", text.len()))
+        let text = FindingText::new(format!("the file has {} bytes", text.len()))
             .help(format!("a definition has at most {FILE_BYTES_MAX} bytes"));
-        findings.about(Code::TooLarge, file, text);
+        findings.about(DiagnosticCode::TooLarge, file, text);
         return None;
     }
-    let source = file_tree::decoded(file.to_owned(), text.as_bytes(), findings)?;
+    let source = file_tree::decode_utf8(file.to_owned(), text.as_bytes(), findings)?;
     let node = yaml::parse(&source, Span::new(0, source.text.len()), findings)?;
-    let doc: Doc<EventHookYml> = schema::read(FileKind::EventHook, &source, node, findings)?;
+    let doc: ManifestFile<EventHookYml> =
+        schema::read(FileKind::EventHook, &source, node, findings)?;
     let written = doc.manifest;
     let bytes = Value::Object(written.config.clone()).to_string().len();
     if bytes > EVENT_HOOK_CONFIG_BYTES_MAX {
-        let text = Text::new(format!("`config` has {bytes} bytes"))
+        let text = FindingText::new(format!("`config` has {bytes} bytes"))
             .help(format!("it may have at most {EVENT_HOOK_CONFIG_BYTES_MAX}, written as JSON"));
-        findings.at(Code::OutOfRange, &source, doc.node.span_at("/config"), text);
+        findings.at(DiagnosticCode::OutOfRange, &source, doc.node.span_at("/config"), text);
     }
     let usual = match written.model {
         true => EVENT_HOOK_TIMEOUT_MS_MAX,

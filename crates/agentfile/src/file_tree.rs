@@ -11,9 +11,9 @@ use std::sync::Arc;
 
 use agentry_protocol::{ContentHash, ContentHasher};
 
-use crate::diagnostic::{Code, Findings, Text};
+use crate::diagnostic::{DiagnosticCode, FindingText, Findings};
 use crate::limits::FILE_BYTES_MAX;
-use crate::source::{Source, Span};
+use crate::source::{SourceText, Span};
 
 /// What was found in a directory, by path below it.
 #[derive(Clone, Debug, Default)]
@@ -23,21 +23,21 @@ pub struct FileTree {
     /// The directory's own name, where the label does not end with it (`.` does not).
     pub own_name: Option<String>,
     // Invariant: keys are relative, separated by `/`, without `.` and `..` parts.
-    entries: BTreeMap<String, Entry>,
+    entries: BTreeMap<String, FileTreeEntry>,
 }
 
 /// One thing in a directory.
 #[derive(Clone, Debug)]
-pub enum Entry {
+pub enum FileTreeEntry {
     /// A regular file.
-    File(File),
+    File(FileContent),
     /// Something that is there and was not read.
-    Refused(Refusal),
+    Refused(ReadRefusal),
 }
 
 /// A regular file.
 #[derive(Clone, Debug)]
-pub struct File {
+pub struct FileContent {
     /// Its content; `None` when it is larger than a definition may be.
     pub bytes: Option<Arc<Vec<u8>>>,
     /// The hash of all of its content.
@@ -50,7 +50,7 @@ pub struct File {
 
 /// Why something was not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum ReadRefusal {
     /// A link whose target lies outside of the directory.
     LinkLeavesRoot,
     /// A pipe, socket or device.
@@ -109,30 +109,36 @@ impl FileTree {
 
     fn insert_text(&mut self, file: Option<(&str, bool, String)>) {
         if let Some((path, executable, content)) = file {
-            self.insert(path, Entry::File(File::new(content.into_bytes(), executable)));
+            self.insert(
+                path,
+                FileTreeEntry::File(FileContent::new(content.into_bytes(), executable)),
+            );
         }
     }
 
     /// Adds an entry.
-    pub fn insert(&mut self, path: impl Into<String>, entry: Entry) {
+    pub fn insert(&mut self, path: impl Into<String>, entry: FileTreeEntry) {
         self.entries.insert(path.into(), entry);
     }
 
     /// The entry at a path.
-    pub fn get(&self, path: &str) -> Option<&Entry> {
+    pub fn get(&self, path: &str) -> Option<&FileTreeEntry> {
         self.entries.get(path)
     }
 
     /// The regular file at a path.
-    pub fn file(&self, path: &str) -> Option<&File> {
+    pub fn file(&self, path: &str) -> Option<&FileContent> {
         match self.entries.get(path)? {
-            Entry::File(file) => Some(file),
-            Entry::Refused(_) => None,
+            FileTreeEntry::File(file) => Some(file),
+            FileTreeEntry::Refused(_) => None,
         }
     }
 
     /// Everything below a directory, with paths from the root of the tree, in order.
-    pub fn below<'a>(&'a self, directory: &str) -> impl Iterator<Item = (&'a str, &'a Entry)> + 'a {
+    pub fn below<'a>(
+        &'a self,
+        directory: &str,
+    ) -> impl Iterator<Item = (&'a str, &'a FileTreeEntry)> + 'a {
         let prefix = if directory.is_empty() { String::new() } else { format!("{directory}/") };
         self.entries
             .range(prefix.clone()..)
@@ -144,11 +150,11 @@ impl FileTree {
     pub fn files_in<'a>(
         &'a self,
         directory: &'a str,
-    ) -> impl Iterator<Item = (&'a str, &'a File)> + 'a {
+    ) -> impl Iterator<Item = (&'a str, &'a FileContent)> + 'a {
         let skip = if directory.is_empty() { 0 } else { directory.len() + 1 };
         self.below(directory).filter_map(move |(path, entry)| match entry {
-            Entry::File(file) if !path[skip..].contains('/') => Some((&path[skip..], file)),
-            Entry::File(_) | Entry::Refused(_) => None,
+            FileTreeEntry::File(file) if !path[skip..].contains('/') => Some((&path[skip..], file)),
+            FileTreeEntry::File(_) | FileTreeEntry::Refused(_) => None,
         })
     }
 
@@ -171,7 +177,7 @@ impl FileTree {
             .map(|(path, entry)| (path[skip..].to_owned(), entry.clone()))
             .collect();
         let own_name = directory.is_empty().then(|| self.own_name.clone()).flatten();
-        Self { label: self.shown(directory), own_name, entries }
+        Self { label: self.display_path(directory), own_name, entries }
     }
 
     /// The name of the directory itself.
@@ -183,7 +189,7 @@ impl FileTree {
     }
 
     /// A path as people see it.
-    pub fn shown(&self, path: &str) -> String {
+    pub fn display_path(&self, path: &str) -> String {
         match (self.label.as_str(), path) {
             ("", path) => path.to_owned(),
             (label, "") => label.to_owned(),
@@ -192,30 +198,30 @@ impl FileTree {
     }
 
     /// The text of a file. What is wrong with it as text goes to the findings.
-    pub fn text(&self, path: &str, findings: &mut Findings) -> Option<Source> {
+    pub fn text(&self, path: &str, findings: &mut Findings) -> Option<SourceText> {
         let file = match self.entries.get(path)? {
-            Entry::File(file) => file,
-            Entry::Refused(refusal) => {
-                let (code, text) = refusal.words();
-                findings.about(code, self.shown(path), text);
+            FileTreeEntry::File(file) => file,
+            FileTreeEntry::Refused(refusal) => {
+                let (code, text) = refusal.diagnostic();
+                findings.about(code, self.display_path(path), text);
                 return None;
             }
         };
         let Some(bytes) = &file.bytes else {
-            let text = Text::new(format!("the file has {} bytes", file.length))
+            let text = FindingText::new(format!("the file has {} bytes", file.length))
                 .help(format!("a definition has at most {FILE_BYTES_MAX} bytes"));
-            findings.about(Code::TooLarge, self.shown(path), text);
+            findings.about(DiagnosticCode::TooLarge, self.display_path(path), text);
             return None;
         };
-        decoded(self.shown(path), bytes, findings)
+        decode_utf8(self.display_path(path), bytes, findings)
     }
 
     /// Notes a finding for everything that is there and was not read.
     pub fn report_refusals(&self, findings: &mut Findings) {
         for (path, entry) in &self.entries {
-            if let Entry::Refused(refusal) = entry {
-                let (code, text) = refusal.words();
-                findings.about(code, self.shown(path), text);
+            if let FileTreeEntry::Refused(refusal) = entry {
+                let (code, text) = refusal.diagnostic();
+                findings.about(code, self.display_path(path), text);
             }
         }
     }
@@ -224,7 +230,7 @@ impl FileTree {
     pub fn hash(&self) -> ContentHash {
         let mut hasher = ContentHasher::default();
         for (path, entry) in &self.entries {
-            if let Entry::File(file) = entry {
+            if let FileTreeEntry::File(file) = entry {
                 let mode: &[u8] = if file.executable { b"x" } else { b"-" };
                 hasher.part(path.as_bytes()).part(mode).part(file.hash.as_str().as_bytes());
             }
@@ -243,7 +249,7 @@ impl FileTree {
     }
 }
 
-impl File {
+impl FileContent {
     /// A file with this content.
     pub fn new(bytes: Vec<u8>, executable: bool) -> Self {
         let hash = ContentHash::of(&bytes);
@@ -253,48 +259,50 @@ impl File {
     }
 }
 
-impl Refusal {
+impl ReadRefusal {
     /// What to say of it.
-    pub(crate) fn words(&self) -> (Code, Text) {
+    pub(crate) fn diagnostic(&self) -> (DiagnosticCode, FindingText) {
         match self {
             Self::LinkLeavesRoot => (
-                Code::LinkLeavesRoot,
-                Text::new("this link leads out of the directory, so it is not followed")
+                DiagnosticCode::LinkLeavesRoot,
+                FindingText::new("this link leads out of the directory, so it is not followed")
                     .help("copy what it points to, or link to something inside"),
             ),
             Self::NotARegularFile => (
-                Code::NotARegularFile,
-                Text::new("this is a pipe, a socket or a device").help("put a regular file here"),
+                DiagnosticCode::NotARegularFile,
+                FindingText::new("this is a pipe, a socket or a device")
+                    .help("put a regular file here"),
             ),
             Self::Unreadable(why) => (
-                Code::Unreadable,
-                Text::new(format!("this is there but cannot be read: {why}"))
+                DiagnosticCode::Unreadable,
+                FindingText::new(format!("this is there but cannot be read: {why}"))
                     .help("make sure that it exists and that you may read it"),
             ),
             Self::TooMuch(what) => (
-                Code::TooManyFiles,
-                Text::new(format!("there is more here than may be read: {what}"))
+                DiagnosticCode::TooManyFiles,
+                FindingText::new(format!("there is more here than may be read: {what}"))
                     .help("move what does not belong to the definition elsewhere"),
             ),
             Self::WrongKind(expected) => (
-                Code::NotARegularFile,
-                Text::new(format!("{expected} is expected here, and this is not one"))
+                DiagnosticCode::NotARegularFile,
+                FindingText::new(format!("{expected} is expected here, and this is not one"))
                     .help("rename it, or put the right thing here"),
             ),
             Self::Misnamed(meant) => (
-                Code::Misnamed,
-                Text::new("this is not read, because of its name")
+                DiagnosticCode::Misnamed,
+                FindingText::new("this is not read, because of its name")
                     .help(format!("did you mean `{meant}`?")),
             ),
             Self::Timeout => (
-                Code::ReadTimeout,
-                Text::new("reading did not end in time").help("check the disk or network mount"),
+                DiagnosticCode::ReadTimeout,
+                FindingText::new("reading did not end in time")
+                    .help("check the disk or network mount"),
             ),
         }
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for ReadRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&match self {
             Self::LinkLeavesRoot => "a link that leads out of the directory".to_owned(),
@@ -315,25 +323,29 @@ pub fn lies_in(path: &str, directory: &str) -> bool {
 }
 
 /// Bytes to text: no byte order mark, every line ends with `\n`.
-pub(crate) fn decoded(file: String, bytes: &[u8], findings: &mut Findings) -> Option<Source> {
+pub(crate) fn decode_utf8(
+    file: String,
+    bytes: &[u8],
+    findings: &mut Findings,
+) -> Option<SourceText> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => {
             let good = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
-            let source = Source::new(file, unix_lines(&good));
+            let source = SourceText::new(file, unix_lines(&good));
             let end = source.text.len();
-            let text =
-                Text::new("the bytes from here on are not UTF-8").help("save the file as UTF-8");
-            findings.at(Code::NotUtf8, &source, Span::new(end, end), text);
+            let text = FindingText::new("the bytes from here on are not UTF-8")
+                .help("save the file as UTF-8");
+            findings.at(DiagnosticCode::NotUtf8, &source, Span::new(end, end), text);
             return None;
         }
     };
-    let source = Source::new(file, unix_lines(text));
+    let source = SourceText::new(file, unix_lines(text));
     if let Some(at) = source.text.find('\0') {
-        let text =
-            Text::new("a NUL byte stands here").help("remove it; definitions are plain text");
-        findings.at(Code::NulByte, &source, Span::new(at, at + 1), text);
+        let text = FindingText::new("a NUL byte stands here")
+            .help("remove it; definitions are plain text");
+        findings.at(DiagnosticCode::NulByte, &source, Span::new(at, at + 1), text);
         return None;
     }
     Some(source)

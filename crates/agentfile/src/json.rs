@@ -9,17 +9,17 @@ use jsonc_parser::common::Ranged;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde_json::Number;
 
-use crate::diagnostic::{Code, Findings, Text};
+use crate::diagnostic::{DiagnosticCode, FindingText, Findings};
 use crate::limits::{NODE_DEPTH_MAX, NODES_MAX};
-use crate::node::{Kind, Node, Pair};
-use crate::source::{Source, Span};
+use crate::node::{Kind, MapEntry, Node};
+use crate::source::{SourceText, Span};
 
 /// Reads a JSON file. Defects go to the findings; without a usable tree the answer is `None`.
-pub fn parse(source: &Source, findings: &mut Findings) -> Option<Node> {
+pub fn parse(source: &SourceText, findings: &mut Findings) -> Option<Node> {
     if let Some(at) = too_deep(&source.text) {
-        let text = Text::new("this nests too deep")
+        let text = FindingText::new("this nests too deep")
             .help(format!("at most {NODE_DEPTH_MAX} levels are read"));
-        findings.at(Code::TooDeep, source, Span::new(at, at + 1), text);
+        findings.at(DiagnosticCode::TooDeep, source, Span::new(at, at + 1), text);
         return None;
     }
     let strict = ParseOptions {
@@ -36,7 +36,12 @@ pub fn parse(source: &Source, findings: &mut Findings) -> Option<Node> {
         Err(error) => {
             let range = error.range();
             let message = lower_first(&error.kind().to_string());
-            findings.at(Code::JsonSyntax, source, Span::new(range.start, range.end), message);
+            findings.at(
+                DiagnosticCode::JsonSyntax,
+                source,
+                Span::new(range.start, range.end),
+                message,
+            );
             return None;
         }
     };
@@ -45,10 +50,10 @@ pub fn parse(source: &Source, findings: &mut Findings) -> Option<Node> {
         let at = byte_at(source, error.line(), error.column());
         let message = error.to_string();
         let message = message.split(" at line ").next().unwrap_or_default().to_owned();
-        findings.at(Code::JsonSyntax, source, Span::new(at, at + 1), message);
+        findings.at(DiagnosticCode::JsonSyntax, source, Span::new(at, at + 1), message);
         return None;
     }
-    let mut reader = Reader { source, findings, nodes: 0 };
+    let mut reader = JsonReader { source, findings, nodes: 0 };
     reader.node(parsed.value.as_ref()?)
 }
 
@@ -73,7 +78,7 @@ fn too_deep(text: &str) -> Option<usize> {
     None
 }
 
-fn byte_at(source: &Source, line: usize, column: usize) -> usize {
+fn byte_at(source: &SourceText, line: usize, column: usize) -> usize {
     let before: usize =
         source.text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
     before + column.saturating_sub(1)
@@ -84,21 +89,21 @@ fn lower_first(text: &str) -> String {
     chars.next().map(|first| first.to_lowercase().chain(chars).collect()).unwrap_or_default()
 }
 
-struct Reader<'a> {
-    source: &'a Source,
+struct JsonReader<'a> {
+    source: &'a SourceText,
     findings: &'a mut Findings,
     nodes: usize,
 }
 
-impl Reader<'_> {
+impl JsonReader<'_> {
     fn node(&mut self, value: &ast::Value<'_>) -> Option<Node> {
         let range = value.range();
         let span = Span::new(range.start, range.end);
         self.nodes += 1;
         if self.nodes > NODES_MAX {
-            let text = Text::new("the file holds too many values")
+            let text = FindingText::new("the file holds too many values")
                 .help(format!("at most {NODES_MAX} values are read from one file"));
-            self.findings.at(Code::TooManyNodes, self.source, span, text);
+            self.findings.at(DiagnosticCode::TooManyNodes, self.source, span, text);
             return None;
         }
         let kind = match value {
@@ -115,20 +120,20 @@ impl Reader<'_> {
     }
 
     fn map(&mut self, object: &ast::Object<'_>) -> Option<Kind> {
-        let mut pairs: Vec<Pair> = Vec::with_capacity(object.properties.len());
+        let mut pairs: Vec<MapEntry> = Vec::with_capacity(object.properties.len());
         let mut seen = std::collections::HashSet::new();
         for property in &object.properties {
             let range = property.name.range();
             let key_span = Span::new(range.start, range.end);
             let key = property.name.as_str().to_owned();
             if !seen.insert(key.clone()) {
-                let text =
-                    Text::new(format!("`{key}` stands here again")).help("keep one of the two");
-                self.findings.at(Code::DuplicateKey, self.source, key_span, text);
+                let text = FindingText::new(format!("`{key}` stands here again"))
+                    .help("keep one of the two");
+                self.findings.at(DiagnosticCode::DuplicateKey, self.source, key_span, text);
                 continue;
             }
             let value = self.node(&property.value)?;
-            pairs.push(Pair { key, key_span, value });
+            pairs.push(MapEntry { key, key_span, value });
         }
         Some(Kind::Map(pairs))
     }
@@ -137,8 +142,8 @@ impl Reader<'_> {
     fn number(&mut self, text: &str, span: Span) -> Option<Number> {
         let number = serde_json::from_str(text).ok();
         if number.is_none() {
-            let text = Text::new("the number is too large").help("write a smaller one");
-            self.findings.at(Code::JsonSyntax, self.source, span, text);
+            let text = FindingText::new("the number is too large").help("write a smaller one");
+            self.findings.at(DiagnosticCode::JsonSyntax, self.source, span, text);
         }
         number
     }

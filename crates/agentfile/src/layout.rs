@@ -16,9 +16,9 @@ use agentry_protocol::protected::{
 
 /// How a directory is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum DirectoryRole {
     /// It may hold a definition; its known parts are read.
-    Place {
+    Candidate {
         /// How many directories below the root it is.
         depth: usize,
     },
@@ -56,11 +56,11 @@ const PLACES_BELOW: usize = 3;
 
 /// The name that was probably meant by one that is not read: another case, a missing or added `s`, or
 /// the other ending of YAML.
-pub fn probably_meant(role: &Role, name: &str, beside: &[&str]) -> Option<&'static str> {
+pub fn suggested_name(role: &DirectoryRole, name: &str, beside: &[&str]) -> Option<&'static str> {
     let depth = match role {
-        Role::Place { depth } => depth,
-        Role::Context => return nearly(name, CONTEXT_FILES.into_iter()),
-        Role::Whole | Role::Code | Role::SkillsOnly => return None,
+        DirectoryRole::Candidate { depth } => depth,
+        DirectoryRole::Context => return nearly(name, CONTEXT_FILES.into_iter()),
+        DirectoryRole::Whole | DirectoryRole::Code | DirectoryRole::SkillsOnly => return None,
     };
     let program = beside.iter().any(|name| MARKERS[..2].contains(name));
     let parts = AGENT_FILES.iter().chain(&AGENT_DIRECTORIES).chain(&PROJECT_FILES);
@@ -70,12 +70,12 @@ pub fn probably_meant(role: &Role, name: &str, beside: &[&str]) -> Option<&'stat
 }
 
 /// Like `probably_meant`, for a file anywhere in a pack.
-pub fn probably_meant_in_pack(name: &str) -> Option<&'static str> {
+pub fn suggested_name_in_pack(name: &str) -> Option<&'static str> {
     nearly(name, MARKERS.into_iter())
 }
 
 /// Like `probably_meant`, for a directory at the top of a pack.
-pub fn probably_meant_on_top_of_pack(name: &str) -> Option<&'static str> {
+pub fn suggested_name_at_pack_root(name: &str) -> Option<&'static str> {
     nearly(name, PACK_DIRECTORIES.into_iter())
 }
 
@@ -97,12 +97,12 @@ fn nearly(name: &str, known: impl Iterator<Item = &'static str> + Clone) -> Opti
 
 /// What is expected under a name, when something else stands there.
 pub fn expected_kind(
-    role: &Role,
+    role: &DirectoryRole,
     name: &str,
     is_directory: bool,
     beside: &[&str],
 ) -> Option<&'static str> {
-    let Role::Place { .. } = role else { return None };
+    let DirectoryRole::Candidate { .. } = role else { return None };
     let program = beside.iter().any(|name| MARKERS[..2].contains(name));
     if is_directory && (MARKERS.contains(&name) || program && AGENT_FILES.contains(&name)) {
         return Some("a file");
@@ -111,25 +111,25 @@ pub fn expected_kind(
 }
 
 /// How to read the root that was asked for.
-pub fn root() -> Role {
-    Role::Place { depth: 0 }
+pub fn root() -> DirectoryRole {
+    DirectoryRole::Candidate { depth: 0 }
 }
 
 /// How to read a folder of an agent that its trust covers.
-pub fn trusted_folder(name: &str) -> Role {
-    if PROGRAM_FOLDERS.contains(&name) { Role::Code } else { Role::Whole }
+pub fn trusted_folder(name: &str) -> DirectoryRole {
+    if PROGRAM_FOLDERS.contains(&name) { DirectoryRole::Code } else { DirectoryRole::Whole }
 }
 
 /// How to read a user's home: only the packs and the skills.
 pub const HOME_ENTRIES: [&str; 4] = [PACKS[0], PACKS[1], SKILL_HOMES[0], SKILL_HOMES[1]];
 
 /// Whether to read a file, given its directory's role and what stands beside it.
-pub fn takes_file(role: &Role, name: &str, beside: &[&str]) -> bool {
+pub fn includes_file(role: &DirectoryRole, name: &str, beside: &[&str]) -> bool {
     match role {
-        Role::Whole | Role::Code => true,
-        Role::SkillsOnly => false,
-        Role::Context => CONTEXT_FILES.contains(&name),
-        Role::Place { depth } => {
+        DirectoryRole::Whole | DirectoryRole::Code => true,
+        DirectoryRole::SkillsOnly => false,
+        DirectoryRole::Context => CONTEXT_FILES.contains(&name),
+        DirectoryRole::Candidate { depth } => {
             let here = |markers: &[&str]| markers.iter().any(|marker| beside.contains(marker));
             MARKERS.contains(&name)
                 || PROJECT_FILES.contains(&name) && (*depth == 0 || here(&MARKERS[..2]))
@@ -141,37 +141,37 @@ pub fn takes_file(role: &Role, name: &str, beside: &[&str]) -> bool {
 }
 
 /// How to read a directory below, or `None` to pass it over.
-pub fn takes_directory(role: &Role, name: &str, beside: &[&str]) -> Option<Role> {
-    if LOADER_SKIPS.contains(&name) && (*role != Role::Code || name != PACKAGES) {
+pub fn directory_role(role: &DirectoryRole, name: &str, beside: &[&str]) -> Option<DirectoryRole> {
+    if LOADER_SKIPS.contains(&name) && (*role != DirectoryRole::Code || name != PACKAGES) {
         return None;
     }
     match role {
-        Role::Whole => Some(Role::Whole),
-        Role::Code => Some(Role::Code),
-        Role::SkillsOnly => (name == "skills").then_some(Role::Whole),
-        Role::Context => None,
-        Role::Place { depth } => {
+        DirectoryRole::Whole => Some(DirectoryRole::Whole),
+        DirectoryRole::Code => Some(DirectoryRole::Code),
+        DirectoryRole::SkillsOnly => (name == "skills").then_some(DirectoryRole::Whole),
+        DirectoryRole::Context => None,
+        DirectoryRole::Candidate { depth } => {
             let here = |markers: &[&str]| markers.iter().any(|marker| beside.contains(marker));
             if here(&MARKERS[2..]) {
-                return Some(Role::Whole);
+                return Some(DirectoryRole::Whole);
             }
             if here(&MARKERS[..2]) && AGENT_DIRECTORIES.contains(&name) {
-                return Some(Role::Whole);
+                return Some(DirectoryRole::Whole);
             }
             if here(&MARKERS[..1]) && CODE_DIRECTORIES.contains(&name) {
-                return Some(Role::Whole);
+                return Some(DirectoryRole::Whole);
             }
             if PACKS.contains(&name) {
-                return Some(Role::Whole);
+                return Some(DirectoryRole::Whole);
             }
             if SKILL_HOMES.contains(&name) {
-                return Some(Role::SkillsOnly);
+                return Some(DirectoryRole::SkillsOnly);
             }
             if name == CONTEXT_FOLDER {
-                return Some(Role::Context);
+                return Some(DirectoryRole::Context);
             }
             let plain = !name.starts_with('.') && *depth < PLACES_BELOW && !here(&MARKERS[..2]);
-            plain.then_some(Role::Place { depth: depth + 1 })
+            plain.then_some(DirectoryRole::Candidate { depth: depth + 1 })
         }
     }
 }

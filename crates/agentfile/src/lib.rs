@@ -9,14 +9,13 @@
 
 pub mod access;
 pub mod agent;
-pub mod code;
 pub mod config;
 pub mod context_folder;
 pub mod diagnostic;
+pub mod diagnostic_code;
 pub mod event_hook;
 pub mod file_tree;
 pub mod front_matter;
-pub mod index;
 pub mod json;
 pub mod layout;
 pub mod library;
@@ -24,6 +23,7 @@ pub mod limits;
 pub mod manifest;
 pub mod markdown;
 pub mod mcp;
+pub mod name_index;
 pub mod node;
 pub mod pack;
 mod pattern;

@@ -17,26 +17,26 @@ use crate::access;
 use crate::agent::Agent;
 use crate::config::Settings;
 use crate::context_folder;
-use crate::diagnostic::{Code, Findings, Text};
+use crate::diagnostic::{DiagnosticCode, FindingText, Findings};
 use crate::file_tree::FileTree;
-use crate::index::{Health, Index};
 use crate::limits::{READERS_MAX, SKILLS_PER_READER_MIN};
 use crate::mcp::{self, McpServer};
+use crate::name_index::{DefinitionHealth, NameIndex};
 use crate::pack;
-use crate::program::{self, Surroundings};
-use crate::scope::TryExamples;
+use crate::program::{self, ResolveContext};
+use crate::scope::ExampleChecker;
 use crate::skill::{self, Skill, SkillDraft, SkillLevel};
-use crate::source::{Source, Sourced, Span};
+use crate::source::{SourceText, SourcedValue, Span};
 use crate::task::{self, Task, TaskDraft};
 use crate::trust;
 
+mod discovery;
 mod ids;
-mod places;
 
-use places::{Found, What};
+use discovery::{DefinitionKind, FoundDefinition};
 
 /// What is read, and against what.
-pub struct Input<'a> {
+pub struct LibraryInput<'a> {
     /// The directory that was asked for.
     pub project: &'a FileTree,
     /// The user's packs and skills.
@@ -52,17 +52,17 @@ pub struct Input<'a> {
     /// How strictly skills are read.
     pub level: SkillLevel,
     /// Tries templates and says what is wrong with them. It runs elsewhere, confined.
-    pub try_templates: &'a dyn Fn(Trial<'_>) -> Vec<TemplateDefect>,
+    pub try_templates: &'a dyn Fn(TemplateTrial<'_>) -> Vec<TemplateDefect>,
     /// Tries the examples of approval rules, which are evaluated elsewhere.
-    pub try_examples: TryExamples,
+    pub try_examples: ExampleChecker,
 }
 
 /// Which templates are tried.
-pub enum Trial<'a> {
+pub enum TemplateTrial<'a> {
     /// All of an agent, with its values.
     Agent(&'a Agent),
     /// Those of an agent that does not load: there are no values, so only whether they parse counts.
-    Texts(&'a [Source]),
+    Texts(&'a [SourceText]),
 }
 
 /// What is wrong with a template.
@@ -71,7 +71,7 @@ pub struct TemplateDefect {
     /// The file, as the agent's origins name it.
     pub file: String,
     /// What kind of defect.
-    pub code: Code,
+    pub code: DiagnosticCode,
     /// The line, from one.
     pub line: usize,
     /// The column, from one.
@@ -102,13 +102,13 @@ pub struct Library {
     /// MCP servers, by name.
     pub mcp: BTreeMap<String, McpServer>,
     /// The workspace's rules.
-    pub rules: Option<Sourced<String>>,
+    pub rules: Option<SourcedValue<String>>,
     /// Who may reach an agent and with what powers.
-    pub access: access::Rules,
+    pub access: access::PolicySet,
     /// The settings that hold.
     pub settings: Settings,
     /// What of each agent would run, by id; or why that cannot be said. Whoever reads the agents' directories fills it.
-    pub programs: BTreeMap<String, Result<trust::Manifest, trust::Unknown>>,
+    pub programs: BTreeMap<String, Result<trust::TrustManifest, trust::TrustError>>,
 }
 
 impl Library {
@@ -121,7 +121,7 @@ impl Library {
 
     /// The MCP servers that the project's own files define, one line each.
     pub fn project_servers(&self) -> Vec<String> {
-        trust::servers(self.mcp.values())
+        trust::server_lines(self.mcp.values())
     }
 
     /// Whether nothing was found.
@@ -132,15 +132,15 @@ impl Library {
             && self.broken_tasks.is_empty()
             && self.skills.is_empty()
             && self.tasks.is_empty()
-            && self.access.is_silent()
+            && self.access.has_no_files()
     }
 }
 
 /// Reads everything. Findings say what is wrong with what did not load.
-pub fn read(input: Input<'_>, findings: &mut Findings) -> Library {
-    let mut reading = Reading {
+pub fn read(input: LibraryInput<'_>, findings: &mut Findings) -> Library {
+    let mut reading = LibraryReader {
         input: &input,
-        index: Index::default(),
+        index: NameIndex::default(),
         library: Library::default(),
         ids: BTreeMap::new(),
     };
@@ -148,48 +148,49 @@ pub fn read(input: Input<'_>, findings: &mut Findings) -> Library {
     reading.library.rules = rules(&input, findings);
     let trees: Vec<&FileTree> = [Some(input.project), input.home].into_iter().flatten().collect();
     reading.library.access = access::read(&trees, findings);
-    let found = places::find(&input);
-    let found = ids::without_doubles(found, findings);
+    let found = discovery::find(&input);
+    let found = ids::without_duplicates(found, findings);
     let drafts = reading.first_pass(&found, findings);
     reading.second_pass(&found, drafts, findings);
     reading.report_rest(&found, findings);
-    let Reading { mut library, .. } = reading;
+    let LibraryReader { mut library, .. } = reading;
     library.settings = input.settings.clone();
     library
 }
 
 /// Root `AGENTS.md`, or the files that the settings name, one after the other.
-fn rules(input: &Input<'_>, findings: &mut Findings) -> Option<Sourced<String>> {
+fn rules(input: &LibraryInput<'_>, findings: &mut Findings) -> Option<SourcedValue<String>> {
     let configured = input.settings.config.rules.named("/rules");
     if configured.is_empty() {
         let rules = crate::markdown::plain(input.project, "AGENTS.md", findings)?;
         return Some(rules).filter(|rules| !rules.value.is_empty());
     }
-    let mut texts: Vec<Sourced<String>> = Vec::new();
+    let mut texts: Vec<SourcedValue<String>> = Vec::new();
     for (pointer, path) in configured {
         match crate::markdown::plain(input.project, path.trim_start_matches("./"), findings) {
             Some(rules) => texts.push(rules),
             None => {
-                let text = Text::new(format!("the rules file `{path}` is not there"))
+                let text = FindingText::new(format!("the rules file `{path}` is not there"))
                     .help("write it, or change the setting");
-                input.settings.report(Code::MissingRoot, &pointer, text, findings);
+                input.settings.report(DiagnosticCode::MissingRoot, &pointer, text, findings);
             }
         }
     }
     texts.retain(|rules| !rules.value.is_empty());
     let origin = texts.first()?.origin.clone();
     let all: Vec<&str> = texts.iter().map(|rules| rules.value.as_str()).collect();
-    Some(Sourced::new(all.join("\n\n"), origin))
+    Some(SourcedValue::new(all.join("\n\n"), origin))
 }
 
 /// Reads all skills, in their order. They do not know of each other, so several are read at once.
 fn read_skills(
-    found: &[Found<'_>],
+    found: &[FoundDefinition<'_>],
     level: SkillLevel,
     findings: &mut Findings,
 ) -> Vec<Option<SkillDraft>> {
-    let skills: Vec<&Found<'_>> = found.iter().filter(|one| one.what == What::Skill).collect();
-    let read = |skills: &[&Found<'_>]| {
+    let skills: Vec<&FoundDefinition<'_>> =
+        found.iter().filter(|one| one.what == DefinitionKind::Skill).collect();
+    let read = |skills: &[&FoundDefinition<'_>]| {
         let mut own = Findings::default();
         let drafts: Vec<Option<SkillDraft>> = skills
             .iter()
@@ -221,35 +222,41 @@ fn without_skills(agent: Agent) -> (Agent, Vec<Skill>) {
     (agent, Vec::new())
 }
 
-struct Drafts {
-    skills: Vec<SkillDraftOf>,
-    tasks: Vec<TaskDraftOf>,
+struct DefinitionDrafts {
+    skills: Vec<SkillDraftEntry>,
+    tasks: Vec<TaskDraftEntry>,
 }
 
-type SkillDraftOf = (String, SkillDraft);
-type TaskDraftOf = (String, TaskDraft);
+type SkillDraftEntry = (String, SkillDraft);
+type TaskDraftEntry = (String, TaskDraft);
 
-struct Reading<'a> {
-    input: &'a Input<'a>,
-    index: Index,
+struct LibraryReader<'a> {
+    input: &'a LibraryInput<'a>,
+    index: NameIndex,
     library: Library,
     /// The ids of agents, by how they are compared.
     ids: BTreeMap<String, String>,
 }
 
-impl Reading<'_> {
-    fn first_pass(&mut self, found: &[Found<'_>], findings: &mut Findings) -> Drafts {
-        let mut drafts = Drafts { skills: Vec::new(), tasks: Vec::new() };
+impl LibraryReader<'_> {
+    fn first_pass(
+        &mut self,
+        found: &[FoundDefinition<'_>],
+        findings: &mut Findings,
+    ) -> DefinitionDrafts {
+        let mut drafts = DefinitionDrafts { skills: Vec::new(), tasks: Vec::new() };
         self.index.host = self.input.host.clone();
         self.index.try_examples = Some(self.input.try_examples);
         self.index.mcp = self.library.mcp.keys().cloned().collect();
-        let mcp_file = self.input.project.shown(mcp::FILE);
+        let mcp_file = self.input.project.display_path(mcp::FILE);
         self.index.mcp_broken = findings.has_errors_in(&mcp_file).then_some(mcp_file);
         let mut skills = read_skills(found, self.input.level, findings).into_iter();
         for one in found {
-            let health = |good: bool| if good { Health::Good } else { Health::Broken(one.shown()) };
+            let health = |good: bool| {
+                if good { DefinitionHealth::Valid } else { DefinitionHealth::Broken(one.shown()) }
+            };
             match one.what {
-                What::Skill => {
+                DefinitionKind::Skill => {
                     let draft = skills.next().flatten();
                     if draft.is_none() {
                         self.library.broken_skills.insert(one.id.clone(), one.shown());
@@ -257,7 +264,7 @@ impl Reading<'_> {
                     self.index.skills.insert(one.id.clone(), health(draft.is_some()));
                     drafts.skills.extend(draft.map(|draft| (one.id.clone(), draft)));
                 }
-                What::Task => {
+                DefinitionKind::Task => {
                     let draft = task::read(one.tree, &one.path, &one.id, findings);
                     let whole = draft.as_ref().is_some_and(|draft| draft.whole);
                     if !whole {
@@ -266,22 +273,27 @@ impl Reading<'_> {
                     self.index.tasks.insert(one.id.clone(), health(whole));
                     drafts.tasks.extend(draft.map(|draft| (one.id.clone(), draft)));
                 }
-                What::Program => {
+                DefinitionKind::Program => {
                     self.index.custom.extend(program::tool_names(one.tree, one.directory()));
                 }
-                What::Pack | What::ContextFolder => {}
+                DefinitionKind::Pack | DefinitionKind::ContextFolder => {}
             }
         }
         drafts
     }
 
-    fn second_pass(&mut self, found: &[Found<'_>], drafts: Drafts, findings: &mut Findings) {
+    fn second_pass(
+        &mut self,
+        found: &[FoundDefinition<'_>],
+        drafts: DefinitionDrafts,
+        findings: &mut Findings,
+    ) {
         for (id, draft) in drafts.skills {
             let mut own = Findings::default();
             let skill = skill::resolve(draft, &self.index, &mut own);
             if own.has_errors() {
                 let file = skill.body.origin.file.to_string();
-                self.index.skills.insert(id.clone(), Health::Broken(file.clone()));
+                self.index.skills.insert(id.clone(), DefinitionHealth::Broken(file.clone()));
                 self.library.broken_skills.insert(id, file);
             } else {
                 self.library.skills.insert(id, skill);
@@ -310,12 +322,13 @@ impl Reading<'_> {
 
     /// Tasks name agents and agents name tasks. Agents were resolved first; here they learn which of
     /// their tasks did not load after all.
-    fn drop_broken_tasks(&mut self, one: &Found<'_>, findings: &mut Findings) {
+    fn drop_broken_tasks(&mut self, one: &FoundDefinition<'_>, findings: &mut Findings) {
         let Some(agent) = self.library.agents.get_mut(&one.id).filter(|_| one.what.is_agent())
         else {
             return;
         };
-        let loads = |task: &Sourced<TaskId>| self.library.tasks.contains_key(task.value.as_str());
+        let loads =
+            |task: &SourcedValue<TaskId>| self.library.tasks.contains_key(task.value.as_str());
         let lost: Vec<_> = agent.tasks.iter().filter(|task| !loads(task)).cloned().collect();
         agent.tasks.retain(loads);
         let mut named = lost.iter().filter(|task| task.origin.line > 0).peekable();
@@ -325,28 +338,32 @@ impl Reading<'_> {
         let source = one.tree.text(&one.beside(pack::FILE), &mut Findings::default());
         for task in named {
             let file = self.library.broken_tasks.get(task.value.as_str());
-            let text = Text::new(format!("the task `{}` does not load", task.value))
+            let text = FindingText::new(format!("the task `{}` does not load", task.value))
                 .help(format!("mend {} first", file.map_or("it", String::as_str)));
             match &source {
                 Some(source) => {
                     let at = source.offset(task.origin.line, task.origin.column);
                     let end = at + task.value.as_str().len();
-                    findings.at(Code::BrokenReference, source, Span::new(at, end), text);
+                    findings.at(DiagnosticCode::BrokenReference, source, Span::new(at, end), text);
                 }
-                None => findings.about(Code::BrokenReference, one.shown(), text),
+                None => findings.about(DiagnosticCode::BrokenReference, one.shown(), text),
             }
         }
         self.library.agents.remove(&one.id);
         self.break_agent(one);
     }
 
-    fn break_agent(&mut self, one: &Found<'_>) {
-        self.index.agents.insert(one.id.clone(), Health::Broken(one.shown()));
+    fn break_agent(&mut self, one: &FoundDefinition<'_>) {
+        self.index.agents.insert(one.id.clone(), DefinitionHealth::Broken(one.shown()));
         self.library.broken_agents.insert(one.id.clone(), one.shown());
     }
 
     /// An agent that lies in a project may have settings of its own on top of the project's.
-    fn settings_of<'s>(&'s self, one: &Found<'_>, findings: &mut Findings) -> Cow<'s, Settings> {
+    fn settings_of<'s>(
+        &'s self,
+        one: &FoundDefinition<'_>,
+        findings: &mut Findings,
+    ) -> Cow<'s, Settings> {
         let source = match (one.what.is_agent(), one.directory()) {
             (false, _) | (true, "") => None,
             (true, _) => one.tree.text(&one.beside(crate::config::FILE), findings),
@@ -357,7 +374,7 @@ impl Reading<'_> {
         }
     }
 
-    fn agent(&mut self, one: &Found<'_>, findings: &mut Findings) {
+    fn agent(&mut self, one: &FoundDefinition<'_>, findings: &mut Findings) {
         if !one.what.is_agent() {
             return;
         }
@@ -368,7 +385,7 @@ impl Reading<'_> {
         self.ids.insert(ids::folded(&one.id), one.id.clone());
         let mut own = Findings::default();
         let settings = self.settings_of(one, &mut own);
-        let around = Surroundings {
+        let around = ResolveContext {
             index: &self.index,
             settings: &settings,
             environment: &self.input.environment,
@@ -376,21 +393,28 @@ impl Reading<'_> {
             rules: self.library.rules.as_ref(),
         };
         let tree = match one.what {
-            What::Skill | What::Task => return,
-            What::Program | What::Pack | What::ContextFolder => one.tree.subtree(one.directory()),
+            DefinitionKind::Skill | DefinitionKind::Task => return,
+            DefinitionKind::Program | DefinitionKind::Pack | DefinitionKind::ContextFolder => {
+                one.tree.subtree(one.directory())
+            }
         };
         let tree = match one.what {
-            What::Pack => places::without_nested(&tree),
-            What::Skill | What::Task | What::Program | What::ContextFolder => tree,
+            DefinitionKind::Pack => discovery::without_nested(&tree),
+            DefinitionKind::Skill
+            | DefinitionKind::Task
+            | DefinitionKind::Program
+            | DefinitionKind::ContextFolder => tree,
         };
         tree.report_refusals(&mut own);
         let read = match one.what {
-            What::Program => program::read(&tree, &one.id, &around, &mut own),
-            What::Pack => pack::read(&tree, &one.id, &around, &mut own).map(without_skills),
-            What::ContextFolder => {
+            DefinitionKind::Program => program::read(&tree, &one.id, &around, &mut own),
+            DefinitionKind::Pack => {
+                pack::read(&tree, &one.id, &around, &mut own).map(without_skills)
+            }
+            DefinitionKind::ContextFolder => {
                 context_folder::read(&tree, &one.id, &around, &mut own).map(without_skills)
             }
-            What::Skill | What::Task => None,
+            DefinitionKind::Skill | DefinitionKind::Task => None,
         };
         let agent = read.as_ref().map(|(agent, _)| agent).filter(|_| !own.has_errors());
         check_templates(&tree, agent, self.input.try_templates, &mut own);
@@ -398,7 +422,7 @@ impl Reading<'_> {
         findings.append(own);
         match read {
             Some((agent, skills)) => {
-                self.index.agents.insert(one.id.clone(), Health::Good);
+                self.index.agents.insert(one.id.clone(), DefinitionHealth::Valid);
                 self.library.own_skills.insert(one.id.clone(), skills);
                 self.library.agents.insert(one.id.clone(), agent);
             }
@@ -407,20 +431,20 @@ impl Reading<'_> {
     }
 
     /// What was refused outside of any agent, and what the settings name.
-    fn report_rest(&self, found: &[Found<'_>], findings: &mut Findings) {
+    fn report_rest(&self, found: &[FoundDefinition<'_>], findings: &mut Findings) {
         let mut own = Findings::default();
         self.input.project.report_refusals(&mut own);
         for root in self.input.skill_roots {
             root.report_refusals(findings);
         }
-        places::report_misnamed(self.input.project, findings);
+        discovery::report_misnamed(self.input.project, findings);
         let inside: Vec<String> = found
             .iter()
-            .filter(|one| !matches!(one.what, What::Skill | What::Task))
-            .map(|one| one.tree.shown(one.directory()))
+            .filter(|one| !matches!(one.what, DefinitionKind::Skill | DefinitionKind::Task))
+            .map(|one| one.tree.display_path(one.directory()))
             .collect();
         if inside.is_empty()
-            || !inside.iter().any(|directory| *directory == self.input.project.shown(""))
+            || !inside.iter().any(|directory| *directory == self.input.project.display_path(""))
         {
             findings.append(own);
         }
@@ -428,17 +452,28 @@ impl Reading<'_> {
         if let Some(default) = &self.input.settings.config.agent.default {
             let pointer = "/agent/default";
             match self.index.agents.get(default) {
-                Some(Health::Good) => {}
-                Some(Health::Broken(file)) => {
-                    let text = Text::new(format!("the default agent `{default}` does not load"))
-                        .help(format!("mend {file} first"));
-                    self.input.settings.report(Code::BrokenReference, pointer, text, findings);
+                Some(DefinitionHealth::Valid) => {}
+                Some(DefinitionHealth::Broken(file)) => {
+                    let text =
+                        FindingText::new(format!("the default agent `{default}` does not load"))
+                            .help(format!("mend {file} first"));
+                    self.input.settings.report(
+                        DiagnosticCode::BrokenReference,
+                        pointer,
+                        text,
+                        findings,
+                    );
                 }
                 None => {
                     let known: Vec<&str> = self.index.agents.keys().map(String::as_str).collect();
-                    let text = Text::new(format!("no agent has the id `{default}`"))
+                    let text = FindingText::new(format!("no agent has the id `{default}`"))
                         .help(crate::diagnostic::suggestion(default, &known));
-                    self.input.settings.report(Code::UnknownAgent, pointer, text, findings);
+                    self.input.settings.report(
+                        DiagnosticCode::UnknownAgent,
+                        pointer,
+                        text,
+                        findings,
+                    );
                 }
             }
         }
@@ -452,9 +487,14 @@ impl Reading<'_> {
             .flat_map(|agent| agent.personas.available.iter().map(|persona| persona.id.as_str()))
             .collect();
         if !self.library.agents.is_empty() && !known.contains(&persona.as_str()) {
-            let text = Text::new(format!("no agent here has the persona `{persona}`"))
+            let text = FindingText::new(format!("no agent here has the persona `{persona}`"))
                 .help(crate::diagnostic::suggestion(persona, &known));
-            self.input.settings.report(Code::UnknownPersona, "/agent/persona", text, findings);
+            self.input.settings.report(
+                DiagnosticCode::UnknownPersona,
+                "/agent/persona",
+                text,
+                findings,
+            );
         }
     }
 }
@@ -463,16 +503,16 @@ impl Reading<'_> {
 fn check_templates(
     tree: &FileTree,
     agent: Option<&Agent>,
-    try_templates: &dyn Fn(Trial<'_>) -> Vec<TemplateDefect>,
+    try_templates: &dyn Fn(TemplateTrial<'_>) -> Vec<TemplateDefect>,
     findings: &mut Findings,
 ) {
     let sources = program::templates(tree);
     if sources.is_empty() {
         return;
     }
-    let trial = agent.map_or(Trial::Texts(&sources), Trial::Agent);
+    let trial = agent.map_or(TemplateTrial::Texts(&sources), TemplateTrial::Agent);
     for defect in try_templates(trial) {
-        let text = Text::new(defect.message).help(defect.help);
+        let text = FindingText::new(defect.message).help(defect.help);
         match sources.iter().find(|source| *source.file == defect.file) {
             Some(source) => {
                 let at = source.offset(defect.line, defect.column);

@@ -9,13 +9,13 @@ use std::collections::{BTreeMap, HashSet};
 use serde::Serialize;
 
 use crate::config::Settings;
-use crate::diagnostic::{Code, Findings, Severity, Text};
+use crate::diagnostic::{DiagnosticCode, FindingText, Findings, Severity};
 use crate::file_tree::FileTree;
 use crate::json;
-use crate::manifest::config::{McpTransport, Words};
+use crate::manifest::config::{CommandWords, McpTransport};
 use crate::node::{Kind, Node, pointer_part};
 use crate::schema::{self, FileKind};
-use crate::source::{Origin, Source, Span};
+use crate::source::{Origin, SourceText, Span};
 
 /// The file.
 pub const FILE: &str = ".mcp.json";
@@ -26,7 +26,7 @@ pub struct McpServer {
     /// The first half of its tools' names.
     pub id: String,
     /// How it is reached.
-    pub reach: Reach,
+    pub reach: McpEndpoint,
     /// What said so.
     pub origin: Origin,
     /// Whether a file of the project said so, which others may have written.
@@ -37,7 +37,7 @@ pub struct McpServer {
 /// How a server is reached.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Reach {
+pub enum McpEndpoint {
     /// As a child process.
     Command(Vec<String>),
     /// Over HTTP.
@@ -60,26 +60,28 @@ pub fn read(
     let mut seen = HashSet::new();
     for (at, server) in settings.config.mcp.servers.iter().enumerate() {
         if !seen.insert(server.id.as_str()) {
-            let text = Text::new(format!("the MCP server `{}` is there already", server.id))
+            let text = FindingText::new(format!("the MCP server `{}` is there already", server.id))
                 .help("this one is not used; rename or remove it");
             let pointer = format!("/mcp/servers/{at}/id");
-            settings.report(Code::DuplicateId, &pointer, text, findings);
+            settings.report(DiagnosticCode::DuplicateId, &pointer, text, findings);
             continue;
         }
         let pointer = format!("/mcp/servers/{at}");
-        let said =
-            Said { origin: settings.origin(&pointer), is_of_project: settings.is_shared(&pointer) };
+        let said = McpServerSource {
+            origin: settings.origin(&pointer),
+            is_of_project: settings.is_shared(&pointer),
+        };
         let command = server.command.as_ref().map(|words| match words {
-            Words::One(word) => vec![word.clone()],
-            Words::Several(words) => words.clone(),
+            CommandWords::One(word) => vec![word.clone()],
+            CommandWords::Several(words) => words.clone(),
         });
         let command = command.map(|words| [words, server.args.clone()].concat());
         match (command, server.url.clone(), server.transport) {
             (Some(command), None, None | Some(McpTransport::Stdio)) => {
-                add(&mut servers, &server.id, Reach::Command(command), said)
+                add(&mut servers, &server.id, McpEndpoint::Command(command), said)
             }
             (None, Some(url), None | Some(McpTransport::Http)) => {
-                add(&mut servers, &server.id, Reach::Url(url), said)
+                add(&mut servers, &server.id, McpEndpoint::Url(url), said)
             }
             (Some(_), None, Some(McpTransport::Http))
             | (None, Some(_), Some(McpTransport::Stdio))
@@ -94,18 +96,19 @@ pub fn read(
 }
 
 fn from_json(
-    source: &Source,
+    source: &SourceText,
     node: &Node,
     (lost, servers): (&[String], &mut BTreeMap<String, McpServer>),
     findings: &mut Findings,
 ) {
     let Some(Kind::Map(pairs)) = node.pair("mcpServers").map(|pair| &pair.value.kind) else {
         if !lost.iter().any(|lost| lost == "/mcpServers") {
-            let text = Text::new("the file names no servers, because it has no `mcpServers`")
-                .help("write `{\"mcpServers\": {\"name\": {\"command\": \"…\"}}}`")
-                .severity(Severity::Warning);
+            let text =
+                FindingText::new("the file names no servers, because it has no `mcpServers`")
+                    .help("write `{\"mcpServers\": {\"name\": {\"command\": \"…\"}}}`")
+                    .severity(Severity::Warning);
             findings.at(
-                Code::MissingField,
+                DiagnosticCode::MissingField,
                 source,
                 Span::new(node.span.start, node.span.start + 1),
                 text,
@@ -131,13 +134,16 @@ fn from_json(
                 }
             }
         };
-        let said = Said { origin: source.origin(pair.key_span), is_of_project: true };
+        let said = McpServerSource { origin: source.origin(pair.key_span), is_of_project: true };
         let (command, url) = (words("command"), words("url"));
         match (command.is_empty(), url.first()) {
-            (false, None) => {
-                add(servers, &pair.key, Reach::Command([command, words("args")].concat()), said)
-            }
-            (true, Some(url)) => add(servers, &pair.key, Reach::Url(url.clone()), said),
+            (false, None) => add(
+                servers,
+                &pair.key,
+                McpEndpoint::Command([command, words("args")].concat()),
+                said,
+            ),
+            (true, Some(url)) => add(servers, &pair.key, McpEndpoint::Url(url.clone()), said),
             (false, Some(_)) | (true, None) => {
                 let (code, text) = form(&pair.key);
                 findings.at(code, source, Span::new(pair.key_span.start, pair.key_span.end), text);
@@ -146,21 +152,27 @@ fn from_json(
     }
 }
 
-fn form(id: &str) -> (Code, Text) {
-    let text = Text::new(format!("the MCP server `{id}` needs a command or a url, and not both"));
+fn form(id: &str) -> (DiagnosticCode, FindingText) {
+    let text =
+        FindingText::new(format!("the MCP server `{id}` needs a command or a url, and not both"));
     (
-        Code::McpServerForm,
+        DiagnosticCode::McpServerForm,
         text.help("`command` starts a child process, `url` reaches a server over HTTP"),
     )
 }
 
 /// Who defines a server.
-struct Said {
+struct McpServerSource {
     origin: Origin,
     is_of_project: bool,
 }
 
-fn add(servers: &mut BTreeMap<String, McpServer>, id: &str, reach: Reach, said: Said) {
-    let Said { origin, is_of_project } = said;
+fn add(
+    servers: &mut BTreeMap<String, McpServer>,
+    id: &str,
+    reach: McpEndpoint,
+    said: McpServerSource,
+) {
+    let McpServerSource { origin, is_of_project } = said;
     servers.insert(id.to_owned(), McpServer { id: id.to_owned(), reach, origin, is_of_project });
 }

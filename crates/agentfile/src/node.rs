@@ -31,12 +31,12 @@ pub enum Kind {
     /// Values in order.
     List(Vec<Node>),
     /// Values by name, in the order written.
-    Map(Vec<Pair>),
+    Map(Vec<MapEntry>),
 }
 
 /// One entry of a map.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Pair {
+pub struct MapEntry {
     /// The name.
     pub key: String,
     /// Where the name stands.
@@ -47,7 +47,7 @@ pub struct Pair {
 
 impl Node {
     /// The entry of a map with this name.
-    pub fn pair(&self, key: &str) -> Option<&Pair> {
+    pub fn pair(&self, key: &str) -> Option<&MapEntry> {
         match &self.kind {
             Kind::Map(pairs) => pairs.iter().find(|pair| pair.key == key),
             Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) | Kind::List(_) => None,

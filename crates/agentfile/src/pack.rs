@@ -10,22 +10,23 @@ use agentry_protocol::{AgentId, SkillId, TaskId};
 use serde_json::Value;
 
 use crate::agent::{
-    Agent, CapabilitySwitches, Form, Identity, Models, Personas, Powers, Texts, Values,
+    Agent, AgentForm, AgentIdentity, AgentModels, AgentPermissions, AgentPersonas, AgentValues,
+    CapabilitySwitches, PromptTexts,
 };
-use crate::diagnostic::{Code, Findings, Text};
+use crate::diagnostic::{DiagnosticCode, FindingText, Findings};
 use crate::file_tree::FileTree;
-use crate::index::{Health, Index};
 use crate::manifest::agent_md::AgentMd;
-use crate::manifest::agent_yml::Capabilities;
-use crate::manifest::names::NameList;
-use crate::markdown::{self, Reading};
-use crate::program::Surroundings;
+use crate::manifest::agent_yml::CapabilitiesYml;
+use crate::manifest::names::InheritableNames;
+use crate::markdown::{self, FrontMatterStrictness};
+use crate::name_index::{DefinitionHealth, NameIndex};
+use crate::program::ResolveContext;
 use crate::sandbox;
-use crate::schema::{self, Doc, FileKind};
-use crate::scope::{self, Scope};
-use crate::source::{Origin, Sourced, Span};
+use crate::schema::{self, FileKind, ManifestFile};
+use crate::scope::{self, DefinitionScope};
+use crate::source::{Origin, SourcedValue, Span};
 use crate::tool_access;
-use crate::toolset::{Gathering, report_left_out};
+use crate::toolset::{ToolsetBuilder, report_left_out};
 
 /// The file that defines an agent of a pack.
 pub const FILE: &str = "AGENT.md";
@@ -35,17 +36,19 @@ pub const FILE: &str = "AGENT.md";
 pub fn read(
     tree: &FileTree,
     id: &str,
-    around: &Surroundings<'_>,
+    around: &ResolveContext<'_>,
     findings: &mut Findings,
 ) -> Option<Agent> {
-    let markdown = markdown::read(tree, FILE, Reading::Exact, findings)?;
+    let markdown = markdown::read(tree, FILE, FrontMatterStrictness::Exact, findings)?;
     let Some(node) = markdown.head else {
-        let text = Text::new("AGENT.md has no front matter, and there is no agent.yml beside it")
-            .help("begin the file with `---`, `name: …`, `---`, or write an agent.yml");
-        findings.at(Code::NoFrontMatter, &markdown.source, Span::default(), text);
+        let text =
+            FindingText::new("AGENT.md has no front matter, and there is no agent.yml beside it")
+                .help("begin the file with `---`, `name: …`, `---`, or write an agent.yml");
+        findings.at(DiagnosticCode::NoFrontMatter, &markdown.source, Span::default(), text);
         return None;
     };
-    let doc: Doc<AgentMd> = schema::read(FileKind::Agent, &markdown.source, node, findings)?;
+    let doc: ManifestFile<AgentMd> =
+        schema::read(FileKind::Agent, &markdown.source, node, findings)?;
     let scope = scope::read(&doc, around.index, findings);
     let mut models = models_of(&doc);
     models.candidates.extend(around.settings.default_model());
@@ -53,10 +56,10 @@ pub fn read(
     let manifest = &doc.manifest;
     Some(Agent {
         id: AgentId::new(id),
-        form: Form::Pack,
-        directory: tree.shown(""),
+        form: AgentForm::Pack,
+        directory: tree.display_path(""),
         hash: tree.hash(),
-        identity: Identity {
+        identity: AgentIdentity {
             name: doc.sourced("/name", manifest.name.clone()),
             description: manifest.description.clone().map(|text| doc.sourced("/description", text)),
             metadata: manifest
@@ -64,38 +67,38 @@ pub fn read(
                 .clone()
                 .map(|map| doc.sourced("/metadata", Value::Object(map))),
         },
-        texts: Texts {
+        texts: PromptTexts {
             instructions: Some(markdown.body).filter(|body| !body.value.is_empty()),
             user_name: around.settings.user_name(),
             rules: around.rules.cloned(),
-            ..Texts::default()
+            ..PromptTexts::default()
         },
         models,
         powers: powers(tree, &doc, &scope, around, findings),
-        personas: Personas::default(),
+        personas: AgentPersonas::default(),
         skills: skills_of(&scope, around.index),
         tasks: tasks_of(&scope, around.index),
-        values: Values { args: around.settings.args(), ..Values::default() },
+        values: AgentValues { args: around.settings.args(), ..AgentValues::default() },
     })
 }
 
 fn powers(
     tree: &FileTree,
-    doc: &Doc<AgentMd>,
-    scope: &Scope,
-    around: &Surroundings<'_>,
+    doc: &ManifestFile<AgentMd>,
+    scope: &DefinitionScope,
+    around: &ResolveContext<'_>,
     findings: &mut Findings,
-) -> Powers {
+) -> AgentPermissions {
     let access = tool_access::read(tree, &[], around.environment, findings);
-    let mut gathering = Gathering::new(around.index, Capabilities::default(), &access);
+    let mut gathering = ToolsetBuilder::new(around.index, CapabilitiesYml::default(), &access);
     let inherited = doc.said("/tools").unwrap_or_else(|| Origin::named("built-in"));
     gathering.choose(&scope.tools, &inherited);
     let (toolset, left_out) = gathering.finish();
-    let spans: Vec<(String, Span)> = NameList::named(doc.manifest.tools.as_ref())
+    let spans: Vec<(String, Span)> = InheritableNames::named(doc.manifest.tools.as_ref())
         .map(|(below, name)| (name.to_owned(), doc.span(&format!("/tools{below}"))))
         .collect();
     report_left_out(&left_out, &doc.source, &spans, findings);
-    Powers {
+    AgentPermissions {
         toolset,
         left_out,
         tool_rules: scope.tool_rules.clone().unwrap_or_default(),
@@ -108,10 +111,10 @@ fn powers(
 }
 
 /// The models that the front matter speaks of.
-pub(crate) fn models_of(doc: &Doc<AgentMd>) -> Models {
+pub(crate) fn models_of(doc: &ManifestFile<AgentMd>) -> AgentModels {
     let manifest = &doc.manifest;
     let allowed = manifest.allowed_models.iter().enumerate();
-    Models {
+    AgentModels {
         candidates: manifest.model.iter().map(|name| doc.sourced("/model", name.clone())).collect(),
         allowed: allowed
             .map(|(at, name)| doc.sourced(&format!("/allowed_models/{at}"), name.clone()))
@@ -123,28 +126,28 @@ pub(crate) fn models_of(doc: &Doc<AgentMd>) -> Models {
 }
 
 /// The models without those that stood earlier.
-pub(crate) fn each_once(models: Vec<Sourced<String>>) -> Vec<Sourced<String>> {
+pub(crate) fn each_once(models: Vec<SourcedValue<String>>) -> Vec<SourcedValue<String>> {
     let mut seen = HashSet::new();
     models.into_iter().filter(|model| seen.insert(model.value.clone())).collect()
 }
 
 /// The skills that a scope gives, of those that load.
-pub(crate) fn skills_of(scope: &Scope, index: &Index) -> Vec<Sourced<SkillId>> {
+pub(crate) fn skills_of(scope: &DefinitionScope, index: &NameIndex) -> Vec<SourcedValue<SkillId>> {
     let ids = chosen(&scope.skills, &index.skills);
-    ids.into_iter().map(|(id, origin)| Sourced::new(SkillId::new(id), origin)).collect()
+    ids.into_iter().map(|(id, origin)| SourcedValue::new(SkillId::new(id), origin)).collect()
 }
 
 /// The tasks that a scope gives, of those that load.
-pub(crate) fn tasks_of(scope: &Scope, index: &Index) -> Vec<Sourced<TaskId>> {
+pub(crate) fn tasks_of(scope: &DefinitionScope, index: &NameIndex) -> Vec<SourcedValue<TaskId>> {
     let ids = chosen(&scope.tasks, &index.tasks);
-    ids.into_iter().map(|(id, origin)| Sourced::new(TaskId::new(id), origin)).collect()
+    ids.into_iter().map(|(id, origin)| SourcedValue::new(TaskId::new(id), origin)).collect()
 }
 
 fn chosen(
-    choice: &scope::Choice,
-    known: &std::collections::BTreeMap<String, Health>,
+    choice: &scope::NameSelection,
+    known: &std::collections::BTreeMap<String, DefinitionHealth>,
 ) -> Vec<(String, Origin)> {
-    let good = |id: &str| known.get(id) == Some(&Health::Good);
+    let good = |id: &str| known.get(id) == Some(&DefinitionHealth::Valid);
     let mut ids: Vec<(String, Origin)> = choice
         .names
         .iter()

@@ -4,22 +4,22 @@
 
 use regex::RegexBuilder;
 
-use crate::diagnostic::Text;
+use crate::diagnostic::FindingText;
 use crate::limits::REGEX_BYTES_MAX;
 
 /// What to say of an expression that does not compile.
-pub(crate) fn defect(pattern: &str) -> Option<Text> {
+pub(crate) fn defect(pattern: &str) -> Option<FindingText> {
     let error = RegexBuilder::new(pattern).size_limit(REGEX_BYTES_MAX).build().err()?;
     let words = error.to_string();
     let words = words.lines().last().unwrap_or_default().trim_start_matches("error: ");
-    let text = Text::new(format!("the regular expression does not compile: {words}")).help(
+    let text = FindingText::new(format!("the regular expression does not compile: {words}")).help(
         "look-around and back-references are not supported; they cannot be run in linear time",
     );
     Some(text)
 }
 
 /// Like `defect`, for one that must hold for a whole text.
-pub(crate) fn defect_of_whole(pattern: &str) -> Option<Text> {
+pub(crate) fn defect_of_whole(pattern: &str) -> Option<FindingText> {
     // Alone first: `a)(b` compiles only in brackets.
     defect(pattern).or_else(|| defect(&format!("^(?:{pattern})$")))
 }

@@ -11,22 +11,25 @@ use agentry_protocol::tool::ToolName;
 use agentry_protocol::{AgentId, SkillId};
 use serde_json::Value;
 
-use crate::agent::{Agent, CapabilitySwitches, Form, Identity, Models, Powers, Texts, Values};
+use crate::agent::{
+    Agent, AgentForm, AgentIdentity, AgentModels, AgentPermissions, AgentValues,
+    CapabilitySwitches, PromptTexts,
+};
 use crate::config::Settings;
-use crate::diagnostic::{Code, Findings, Text};
+use crate::diagnostic::{DiagnosticCode, FindingText, Findings};
 use crate::file_tree::FileTree;
-use crate::index::Index;
 use crate::manifest::agent_md::AgentMd;
 use crate::manifest::agent_yml::AgentYml;
-use crate::markdown::{self, Markdown, Reading};
-use crate::node::{Kind, Node, Pair};
+use crate::markdown::{self, FrontMatterStrictness, MarkdownFile};
+use crate::name_index::NameIndex;
+use crate::node::{Kind, MapEntry, Node};
 use crate::sandbox;
-use crate::schema::{self, Doc, FileKind};
-use crate::scope::{self, Scope};
+use crate::schema::{self, FileKind, ManifestFile};
+use crate::scope::{self, DefinitionScope};
 use crate::skill::{self, Skill, SkillLevel};
-use crate::source::{Origin, Sourced, Span};
+use crate::source::{Origin, SourcedValue, Span};
 use crate::tool_access::{self, ToolAccess};
-use crate::toolset::Gathering;
+use crate::toolset::ToolsetBuilder;
 use crate::yaml;
 
 mod custom_tools;
@@ -44,9 +47,9 @@ pub(crate) use values::{diary, yaml_value};
 pub const FILE: &str = "agent.yml";
 
 /// What an agent is resolved against.
-pub struct Surroundings<'a> {
+pub struct ResolveContext<'a> {
     /// All names.
-    pub index: &'a Index,
+    pub index: &'a NameIndex,
     /// The project's and the user's settings.
     pub settings: &'a Settings,
     /// The variables that bound the tools.
@@ -54,7 +57,7 @@ pub struct Surroundings<'a> {
     /// How strictly skills are read.
     pub level: SkillLevel,
     /// The workspace's rules.
-    pub rules: Option<&'a Sourced<String>>,
+    pub rules: Option<&'a SourcedValue<String>>,
 }
 
 /// Reads an agent program. Its own skills come with it. `None` if too little of it is right; with
@@ -62,18 +65,18 @@ pub struct Surroundings<'a> {
 pub fn read(
     tree: &FileTree,
     id: &str,
-    around: &Surroundings<'_>,
+    around: &ResolveContext<'_>,
     findings: &mut Findings,
 ) -> Option<(Agent, Vec<Skill>)> {
-    Program { tree, around }.read(id, findings)
+    ProgramReader { tree, around }.read(id, findings)
 }
 
-struct Program<'a> {
+struct ProgramReader<'a> {
     tree: &'a FileTree,
-    around: &'a Surroundings<'a>,
+    around: &'a ResolveContext<'a>,
 }
 
-impl Program<'_> {
+impl ProgramReader<'_> {
     fn read(&self, id: &str, findings: &mut Findings) -> Option<(Agent, Vec<Skill>)> {
         let yml = self.agent_yml(findings);
         let instructions = self.instructions(id, yml.as_ref(), findings);
@@ -90,7 +93,7 @@ impl Program<'_> {
         let access = tool_access::read(self.tree, &names, self.around.environment, findings);
         let scope = match &instructions {
             Some((_, Some(front))) => self.scope(front, &names, findings),
-            Some((_, None)) | None => Scope::default(),
+            Some((_, None)) | None => DefinitionScope::default(),
         };
         let yml = yml?;
         let (markdown, front) = instructions?;
@@ -105,10 +108,10 @@ impl Program<'_> {
         let skill_ids = self.skill_ids(&skills, &scope);
         let agent = Agent {
             id: AgentId::new(id),
-            form: Form::Program,
-            directory: self.tree.shown(""),
+            form: AgentForm::Program,
+            directory: self.tree.display_path(""),
             hash: self.tree.hash(),
-            identity: Identity {
+            identity: AgentIdentity {
                 name: yml.sourced("/name", manifest.name.clone()),
                 description: manifest
                     .description
@@ -119,9 +122,9 @@ impl Program<'_> {
                     .clone()
                     .map(|map| yml.sourced("/metadata", Value::Object(map))),
             },
-            texts: Texts { instructions: Some(markdown.body), ..texts },
+            texts: PromptTexts { instructions: Some(markdown.body), ..texts },
             models: self.models(&yml, front.as_ref(), findings),
-            powers: Powers { hooks, confinement, ..powers },
+            powers: AgentPermissions { hooks, confinement, ..powers },
             personas,
             skills: skill_ids,
             tasks: crate::pack::tasks_of(&scope, self.around.index),
@@ -130,7 +133,7 @@ impl Program<'_> {
         Some((agent, skills))
     }
 
-    fn agent_yml(&self, findings: &mut Findings) -> Option<Doc<AgentYml>> {
+    fn agent_yml(&self, findings: &mut Findings) -> Option<ManifestFile<AgentYml>> {
         let source = self.tree.text(FILE, findings)?;
         let node = yaml::parse(&source, Span::new(0, source.text.len()), findings)?;
         schema::read(FileKind::AgentYml, &source, node, findings)
@@ -140,26 +143,27 @@ impl Program<'_> {
     fn instructions(
         &self,
         id: &str,
-        yml: Option<&Doc<AgentYml>>,
+        yml: Option<&ManifestFile<AgentYml>>,
         findings: &mut Findings,
-    ) -> Option<(Markdown, Option<Doc<AgentMd>>)> {
+    ) -> Option<(MarkdownFile, Option<ManifestFile<AgentMd>>)> {
         const FILE: &str = "AGENT.md";
         if self.tree.get(FILE).is_none() {
-            let text = Text::new("agent.yml is here, but AGENT.md is missing")
+            let text = FindingText::new("agent.yml is here, but AGENT.md is missing")
                 .help("write AGENT.md with the agent's operating instructions");
-            findings.about(Code::MissingFile, self.tree.shown(FILE), text);
+            findings.about(DiagnosticCode::MissingFile, self.tree.display_path(FILE), text);
             return None;
         }
-        let mut markdown = markdown::read(self.tree, FILE, Reading::Exact, findings)?;
+        let mut markdown = markdown::read(self.tree, FILE, FrontMatterStrictness::Exact, findings)?;
         if markdown.body.value.is_empty() {
-            let text =
-                Text::new("AGENT.md says nothing").help("write the agent's operating instructions");
-            findings.at(Code::EmptyFile, &markdown.source, Span::default(), text);
+            let text = FindingText::new("AGENT.md says nothing")
+                .help("write the agent's operating instructions");
+            findings.at(DiagnosticCode::EmptyFile, &markdown.source, Span::default(), text);
         }
         let Some(node) = markdown.head.take() else { return Some((markdown, None)) };
         let name = yml.map(|yml| yml.manifest.name.as_str()).filter(|name| !name.is_empty());
         let node = with_name(node.or_empty_map(), name.unwrap_or(id));
-        let front: Doc<AgentMd> = schema::read(FileKind::Agent, &markdown.source, node, findings)?;
+        let front: ManifestFile<AgentMd> =
+            schema::read(FileKind::Agent, &markdown.source, node, findings)?;
         if let Some(yml) = yml {
             check_agreement(yml, &front, findings);
         }
@@ -168,7 +172,12 @@ impl Program<'_> {
 
     /// What the front matter says. Where it is silent a program has only what `agent.yml` gives it, so
     /// nothing is inherited.
-    fn scope(&self, front: &Doc<AgentMd>, own: &[&str], findings: &mut Findings) -> Scope {
+    fn scope(
+        &self,
+        front: &ManifestFile<AgentMd>,
+        own: &[&str],
+        findings: &mut Findings,
+    ) -> DefinitionScope {
         let index = self.around.index;
         let exists = |name: &str| index.tool_exists(name) || own.contains(&name);
         let mut scope = scope::read_names(front, index, &exists, findings);
@@ -184,9 +193,9 @@ impl Program<'_> {
 
     fn check_rules(
         &self,
-        front: &Doc<AgentMd>,
-        scope: &Scope,
-        powers: &Powers,
+        front: &ManifestFile<AgentMd>,
+        scope: &DefinitionScope,
+        powers: &AgentPermissions,
         findings: &mut Findings,
     ) {
         // A tool that cannot be had here is one of the agent's all the same.
@@ -197,13 +206,13 @@ impl Program<'_> {
         scope::check_rules(front, scope, (self.around.index, &has_tool), findings);
     }
 
-    fn texts(&self, findings: &mut Findings) -> Texts {
+    fn texts(&self, findings: &mut Findings) -> PromptTexts {
         let plain = |path: &str, findings: &mut Findings| {
             self.tree.get(path)?;
             markdown::plain(self.tree, path, findings)
         };
         let (user, user_name) = self.user(findings);
-        Texts {
+        PromptTexts {
             instructions: None,
             soul: plain("SOUL.md", findings),
             user,
@@ -213,27 +222,33 @@ impl Program<'_> {
         }
     }
 
-    fn user(&self, findings: &mut Findings) -> (Option<Sourced<String>>, Option<Sourced<String>>) {
+    fn user(
+        &self,
+        findings: &mut Findings,
+    ) -> (Option<SourcedValue<String>>, Option<SourcedValue<String>>) {
         if self.tree.get("USER.md").is_none() {
             return (None, None);
         }
-        let Some(markdown) = markdown::read(self.tree, "USER.md", Reading::Exact, findings) else {
+        let Some(markdown) =
+            markdown::read(self.tree, "USER.md", FrontMatterStrictness::Exact, findings)
+        else {
             return (None, None);
         };
         if let Some(head) = markdown.head.as_ref().filter(|head| !head.is_map_or_nothing()) {
             let text = format!("expected a map of fields, found {}", head.noun());
-            findings.at(Code::NotAMapping, &markdown.source, head.span, text);
+            findings.at(DiagnosticCode::NotAMapping, &markdown.source, head.span, text);
         }
         let pair = markdown.head.as_ref().and_then(|head| head.pair("name"));
         let name = pair.and_then(|pair| match &pair.value.kind {
             Kind::Text(name) if !name.trim().is_empty() => {
-                Some(Sourced::new(name.clone(), markdown.source.origin(pair.value.span)))
+                Some(SourcedValue::new(name.clone(), markdown.source.origin(pair.value.span)))
             }
             Kind::Text(_) | Kind::Null => None,
             Kind::Bool(_) | Kind::Number(_) | Kind::List(_) | Kind::Map(_) => {
-                let text = Text::new(format!("`name` must be text, but is {}", pair.value.noun()));
+                let text =
+                    FindingText::new(format!("`name` must be text, but is {}", pair.value.noun()));
                 findings.at(
-                    Code::WrongType,
+                    DiagnosticCode::WrongType,
                     &markdown.source,
                     pair.value.span,
                     text.help("put it in quotes"),
@@ -247,11 +262,11 @@ impl Program<'_> {
 
     fn models(
         &self,
-        yml: &Doc<AgentYml>,
-        front: Option<&Doc<AgentMd>>,
+        yml: &ManifestFile<AgentYml>,
+        front: Option<&ManifestFile<AgentMd>>,
         findings: &mut Findings,
-    ) -> Models {
-        let mut candidates: Vec<Sourced<String>> = Vec::new();
+    ) -> AgentModels {
+        let mut candidates: Vec<SourcedValue<String>> = Vec::new();
         let model = yml.manifest.model.as_ref();
         for (at, name) in model.iter().flat_map(|model| model.prefer.iter().enumerate()) {
             let pointer = format!("/model/prefer/{at}");
@@ -265,18 +280,22 @@ impl Program<'_> {
         let front = front.map(crate::pack::models_of).unwrap_or_default();
         candidates.extend(front.candidates);
         candidates.extend(self.around.settings.default_model());
-        Models { candidates: crate::pack::each_once(candidates), allowed: front.allowed, ..front }
+        AgentModels {
+            candidates: crate::pack::each_once(candidates),
+            allowed: front.allowed,
+            ..front
+        }
     }
 
     fn powers(
         &self,
-        yml: &Doc<AgentYml>,
+        yml: &ManifestFile<AgentYml>,
         custom: Vec<crate::agent::OfferedTool>,
-        (scope, access): (&Scope, ToolAccess),
+        (scope, access): (&DefinitionScope, ToolAccess),
         findings: &mut Findings,
-    ) -> Powers {
+    ) -> AgentPermissions {
         let capabilities = yml.manifest.capabilities.unwrap_or_default();
-        let mut gathering = Gathering::new(self.around.index, capabilities, &access);
+        let mut gathering = ToolsetBuilder::new(self.around.index, capabilities, &access);
         let spans = custom_tools::allow(self.tree, yml, &mut gathering, findings);
         if yml.manifest.tools.is_none() {
             gathering.choose(&scope.tools, &Origin::named("inherit"));
@@ -288,10 +307,10 @@ impl Program<'_> {
         let (toolset, left_out) = gathering.finish();
         let switch = |pointer: &str, on: bool| {
             let origin = yml.said(pointer).unwrap_or_else(|| Origin::named("built-in"));
-            Sourced::new(on, origin)
+            SourcedValue::new(on, origin)
         };
         crate::toolset::report_left_out(&left_out, &yml.source, &spans, findings);
-        Powers {
+        AgentPermissions {
             toolset,
             left_out,
             tool_rules: scope.tool_rules.clone().unwrap_or_default(),
@@ -324,12 +343,12 @@ impl Program<'_> {
             let Some(found) = found else { continue };
             match skills.iter().find(|known| known.id == found.id) {
                 Some(known) => {
-                    let text = Text::new(format!(
+                    let text = FindingText::new(format!(
                         "the skill `{}` is there already, in {}",
                         found.id, known.body.origin.file
                     ))
                     .help("rename one of the two");
-                    findings.about(Code::DuplicateId, found.body.origin.file, text);
+                    findings.about(DiagnosticCode::DuplicateId, found.body.origin.file, text);
                 }
                 None => skills.push(found),
             }
@@ -337,9 +356,10 @@ impl Program<'_> {
         skills
     }
 
-    fn skill_ids(&self, own: &[Skill], scope: &Scope) -> Vec<Sourced<SkillId>> {
-        let own = own.iter().map(|skill| Sourced::new(skill.id.clone(), skill.name.origin.clone()));
-        let mut ids: Vec<Sourced<SkillId>> = own.collect();
+    fn skill_ids(&self, own: &[Skill], scope: &DefinitionScope) -> Vec<SourcedValue<SkillId>> {
+        let own =
+            own.iter().map(|skill| SourcedValue::new(skill.id.clone(), skill.name.origin.clone()));
+        let mut ids: Vec<SourcedValue<SkillId>> = own.collect();
         for skill in crate::pack::skills_of(scope, self.around.index) {
             if !ids.iter().any(|known| known.value == skill.value) {
                 ids.push(skill);
@@ -348,10 +368,10 @@ impl Program<'_> {
         ids
     }
 
-    fn values(&self, findings: &mut Findings) -> Values {
-        Values {
-            facts: yaml_value(self.tree, "data/facts.yml", values::Shape::Map, findings),
-            lorebook: yaml_value(self.tree, "data/lorebook.yml", values::Shape::Any, findings),
+    fn values(&self, findings: &mut Findings) -> AgentValues {
+        AgentValues {
+            facts: yaml_value(self.tree, "data/facts.yml", values::ValueShape::Map, findings),
+            lorebook: yaml_value(self.tree, "data/lorebook.yml", values::ValueShape::Any, findings),
             diary: diary(self.tree, findings),
             args: self.around.settings.args(),
         }
@@ -364,13 +384,17 @@ fn with_name(mut node: Node, name: &str) -> Node {
         && !pairs.iter().any(|pair| pair.key == "name")
     {
         let value = Node { span, kind: Kind::Text(name.to_owned()) };
-        pairs.push(Pair { key: "name".to_owned(), key_span: span, value });
+        pairs.push(MapEntry { key: "name".to_owned(), key_span: span, value });
     }
     node
 }
 
 /// Where both files speak of one thing they must say the same.
-fn check_agreement(yml: &Doc<AgentYml>, front: &Doc<AgentMd>, findings: &mut Findings) {
+fn check_agreement(
+    yml: &ManifestFile<AgentYml>,
+    front: &ManifestFile<AgentMd>,
+    findings: &mut Findings,
+) {
     let both = |field: &str| yml.said(field).zip(front.said(field));
     for field in ["/name", "/description"] {
         if both(field).is_some()
@@ -387,22 +411,30 @@ fn check_agreement(yml: &Doc<AgentYml>, front: &Doc<AgentMd>, findings: &mut Fin
 }
 
 fn report_disagreement(
-    yml: &Doc<AgentYml>,
-    front: &Doc<AgentMd>,
+    yml: &ManifestFile<AgentYml>,
+    front: &ManifestFile<AgentMd>,
     field: &str,
     findings: &mut Findings,
 ) {
     let name = field.trim_start_matches('/');
-    let text =
-        Text::new(format!("agent.yml speaks of `{name}` too, on line {}", yml.origin(field).line))
-            .help("say it in one of the two files");
-    findings.at(Code::SaidTwice, &front.source, front.span(field), text);
+    let text = FindingText::new(format!(
+        "agent.yml speaks of `{name}` too, on line {}",
+        yml.origin(field).line
+    ))
+    .help("say it in one of the two files");
+    findings.at(DiagnosticCode::SaidTwice, &front.source, front.span(field), text);
 }
 
-fn check_model_name(yml: &Doc<AgentYml>, pointer: &str, name: &str, findings: &mut Findings) {
+fn check_model_name(
+    yml: &ManifestFile<AgentYml>,
+    pointer: &str,
+    name: &str,
+    findings: &mut Findings,
+) {
     if !name.contains(|c: char| c.is_ascii_digit()) {
-        let text = Text::new(format!("`{name}` looks like the name of a family, not of a model"))
-            .help("write the full name, such as claude-sonnet-4-20250514");
-        findings.at(Code::ShortModelName, &yml.source, yml.span(pointer), text);
+        let text =
+            FindingText::new(format!("`{name}` looks like the name of a family, not of a model"))
+                .help("write the full name, such as claude-sonnet-4-20250514");
+        findings.at(DiagnosticCode::ShortModelName, &yml.source, yml.span(pointer), text);
     }
 }

@@ -7,24 +7,26 @@
 
 use std::fmt;
 
-use agentry_protocol::confinement::{Git, Reading};
+use agentry_protocol::confinement::{GitAccess, ReadAccess};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use crate::config::Settings;
-use crate::config::said::Said;
-use crate::diagnostic::{Code, Findings, Text};
-use crate::manifest::config::{HomePersistence, Sandbox, SandboxLevel, SandboxProfile, Security};
+use crate::config::layered_values::LayeredValues;
+use crate::diagnostic::{DiagnosticCode, FindingText, Findings};
+use crate::manifest::config::{
+    HomePersistence, SandboxLevel, SandboxProfile, SandboxToml, Security,
+};
 use crate::node::{Kind, Node};
-use crate::source::{Origin, Source};
+use crate::source::{Origin, SourceText};
 
-mod form;
+mod validation;
 
-pub use form::is_kept_from_commands;
+pub use validation::is_kept_from_commands;
 
 /// Who says something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Speaker {
+pub enum SettingsAuthor {
     /// Whose machine it is.
     #[default]
     Operator,
@@ -34,7 +36,7 @@ pub enum Speaker {
     Agent,
 }
 
-impl fmt::Display for Speaker {
+impl fmt::Display for SettingsAuthor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Operator => "the operator",
@@ -46,27 +48,27 @@ impl fmt::Display for Speaker {
 
 /// What one of them says.
 #[derive(Clone, Debug, Default)]
-pub struct Layer {
+pub struct SandboxLayer {
     /// Who.
-    pub speaker: Speaker,
+    pub speaker: SettingsAuthor,
     /// What.
-    pub sandbox: Sandbox,
+    pub sandbox: SandboxToml,
     // Where; by JSON pointer below the section.
-    said: Said,
+    said: LayeredValues,
 }
 
 /// What all of them say.
 #[derive(Clone, Debug, Default)]
-pub struct Layers {
+pub struct SandboxLayers {
     /// The ceiling.
-    pub operator: Layer,
+    pub operator: SandboxLayer,
     /// What is asked for, each within the ceiling.
-    pub requests: Vec<Layer>,
+    pub requests: Vec<SandboxLayer>,
 }
 
-impl Layer {
+impl SandboxLayer {
     /// A layer in which nothing is said.
-    pub fn of(speaker: Speaker) -> Self {
+    pub fn of(speaker: SettingsAuthor) -> Self {
         Self { speaker, ..Self::default() }
     }
 
@@ -86,24 +88,24 @@ impl Layer {
     }
 
     pub(crate) fn has(&self, pointer: &str) -> bool {
-        self.said.has(pointer)
+        self.said.contains(pointer)
     }
 
     /// Takes over the section `[sandbox]` of a tree.
-    pub(crate) fn add(&mut self, source: &Source, node: &Node) {
+    pub(crate) fn add(&mut self, source: &SourceText, node: &Node) {
         if let Some(section) = node.at("/sandbox") {
-            self.said.say(source, section, "");
+            self.said.insert_tree(source, section, "");
             self.refresh();
         }
     }
 
     /// What an agent's file asks for in its fields `security` and `limits`.
-    pub(crate) fn of_agent_file(source: &Source, node: &Node) -> Self {
-        let mut layer = Self::of(Speaker::Agent);
+    pub(crate) fn of_agent_file(source: &SourceText, node: &Node) -> Self {
+        let mut layer = Self::of(SettingsAuthor::Agent);
         for field in ["/security", "/limits"] {
             let section = node.at(field).filter(|section| section.kind != Kind::Null);
             if let Some(section) = section {
-                layer.said.say(source, section, field);
+                layer.said.insert_tree(source, section, field);
             }
         }
         layer.refresh();
@@ -112,28 +114,29 @@ impl Layer {
 
     fn refresh(&mut self) {
         // Each value was checked when it was read. If they do not fit all the same, nothing is allowed.
-        self.sandbox = self.said.read().unwrap_or_else(|_| nothing());
+        self.sandbox = self.said.deserialize().unwrap_or_else(|_| nothing());
     }
 
     /// Reports what is not well formed, and takes it out.
     pub(crate) fn check_form(&mut self, findings: &mut Findings) {
-        for (pointer, code, text) in form::defects(&self.sandbox) {
+        for (pointer, code, text) in validation::defects(&self.sandbox) {
             self.said.report(code, (&pointer, ""), text, findings);
         }
-        let (env, domains) = form::good(&self.sandbox);
+        let (env, domains) = validation::valid_entries(&self.sandbox);
         self.said.replace("/env", json!(env));
         self.said.replace("/security/allowedDomains", json!(domains));
         self.refresh();
     }
 
     /// Reports what only the operator may say and this layer says wider, and takes it out.
-    pub(crate) fn keep_within(&mut self, operator: &Sandbox, findings: &mut Findings) {
+    pub(crate) fn drop_wider_than(&mut self, operator: &SandboxToml, findings: &mut Findings) {
         for (pointer, what) in wider(&self.sandbox, operator) {
             let key = format!("sandbox{}", pointer.replace('/', "."));
-            let text = Text::new(format!("{} may not {what}; it has no effect", self.speaker))
-                .help(format!("set `{key}` in your own settings, as a variable or with -c"));
-            self.said.report(Code::OperatorOnly, (pointer, ""), text, findings);
-            self.said.forget(pointer);
+            let text =
+                FindingText::new(format!("{} may not {what}; it has no effect", self.speaker))
+                    .help(format!("set `{key}` in your own settings, as a variable or with -c"));
+            self.said.report(DiagnosticCode::OperatorOnly, (pointer, ""), text, findings);
+            self.said.remove(pointer);
         }
         self.refresh();
     }
@@ -143,22 +146,23 @@ impl Layer {
 /// wrong with the fields goes to the findings.
 pub(crate) fn of_agent(
     settings: &Settings,
-    files: &[(&Source, &Node)],
+    files: &[(&SourceText, &Node)],
     findings: &mut Findings,
-) -> Vec<Layer> {
+) -> Vec<SandboxLayer> {
     let layers = settings.sandbox();
-    let own = layers.requests.iter().filter(|layer| layer.speaker == Speaker::Agent).cloned();
+    let own =
+        layers.requests.iter().filter(|layer| layer.speaker == SettingsAuthor::Agent).cloned();
     let fields = files.iter().map(|(source, node)| {
-        let mut layer = Layer::of_agent_file(source, node);
+        let mut layer = SandboxLayer::of_agent_file(source, node);
         layer.check_form(findings);
-        layer.keep_within(&layers.operator.sandbox, findings);
+        layer.drop_wider_than(&layers.operator.sandbox, findings);
         layer
     });
     own.chain(fields).filter(|layer| !layer.is_silent()).collect()
 }
 
 /// With each key its value and its place.
-impl Serialize for Layer {
+impl Serialize for SandboxLayer {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let all = self.all().into_iter();
         serializer
@@ -167,7 +171,7 @@ impl Serialize for Layer {
 }
 
 /// The strictest settings that can be written.
-fn nothing() -> Sandbox {
+fn nothing() -> SandboxToml {
     let none = || Some(Vec::new());
     let security = Security {
         allow_read: none(),
@@ -175,11 +179,11 @@ fn nothing() -> Sandbox {
         allowed_domains: none(),
         ..Security::default()
     };
-    Sandbox { profile: Some(SandboxProfile::Untrusted), security, ..Sandbox::default() }
+    SandboxToml { profile: Some(SandboxProfile::Untrusted), security, ..SandboxToml::default() }
 }
 
 /// What a request says that is wider than what the operator says, and that only the operator may say.
-fn wider(asked: &Sandbox, operator: &Sandbox) -> Vec<(&'static str, &'static str)> {
+fn wider(asked: &SandboxToml, operator: &SandboxToml) -> Vec<(&'static str, &'static str)> {
     let (security, ceiling) = (&asked.security, &operator.security);
     let new = |asked: &Option<Vec<String>>, known: &Option<Vec<String>>| {
         let known = known.as_deref().unwrap_or_default();
@@ -200,7 +204,7 @@ fn wider(asked: &Sandbox, operator: &Sandbox) -> Vec<(&'static str, &'static str
         ),
         (new(&asked.env, &operator.env), ("/env", "pass variables to commands")),
         (
-            asked.git == Some(Git::Write) && operator.git != Some(Git::Write),
+            asked.git == Some(GitAccess::Write) && operator.git != Some(GitAccess::Write),
             ("/git", "let repositories be written"),
         ),
         (
@@ -209,7 +213,7 @@ fn wider(asked: &Sandbox, operator: &Sandbox) -> Vec<(&'static str, &'static str
             ("/home/persist", "let the home of commands persist"), // tidy-allow: a key of settings
         ),
         (
-            security.read == Some(Reading::Broad) && reading(operator) == Reading::Strict,
+            security.read == Some(ReadAccess::Broad) && reading(operator) == ReadAccess::Strict,
             ("/security/read", "let everything be read"),
         ),
         (
@@ -221,20 +225,20 @@ fn wider(asked: &Sandbox, operator: &Sandbox) -> Vec<(&'static str, &'static str
 }
 
 /// The weakest level that settings accept.
-pub fn minimum(sandbox: &Sandbox) -> SandboxLevel {
+pub fn minimum(sandbox: &SandboxToml) -> SandboxLevel {
     sandbox.minimum.unwrap_or(SandboxLevel::Bwrap)
 }
 
 /// The profile that settings choose.
-pub fn profile(sandbox: &Sandbox) -> SandboxProfile {
+pub fn profile(sandbox: &SandboxToml) -> SandboxProfile {
     sandbox.profile.unwrap_or(SandboxProfile::Trusted)
 }
 
 /// How much settings let be read: what they say, or what their profile means.
-pub fn reading(sandbox: &Sandbox) -> Reading {
+pub fn reading(sandbox: &SandboxToml) -> ReadAccess {
     let by_profile = match profile(sandbox) {
-        SandboxProfile::Untrusted | SandboxProfile::Trusted => Reading::Strict,
-        SandboxProfile::Host => Reading::Broad,
+        SandboxProfile::Untrusted | SandboxProfile::Trusted => ReadAccess::Strict,
+        SandboxProfile::Host => ReadAccess::Broad,
     };
     sandbox.security.read.unwrap_or(by_profile)
 }

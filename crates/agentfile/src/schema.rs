@@ -13,7 +13,7 @@ use schemars::schema_for;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::diagnostic::{Code, Findings, Severity, Text, suggestion};
+use crate::diagnostic::{DiagnosticCode, FindingText, Findings, Severity, suggestion};
 use crate::file_tree::lies_in;
 use crate::limits::{NODE_DEPTH_MAX, WHOLE_NUMBER_MAX};
 use crate::manifest::access::{AccessYml, PoliciesYml};
@@ -26,12 +26,12 @@ use crate::manifest::skill_md::SkillMd;
 use crate::manifest::task_md::{StepMd, TaskMd};
 use crate::manifest::tool_access::ToolAccessJson;
 use crate::manifest::tool_yml::ToolYml;
-use crate::node::{Kind, Node, Pair, plain_part};
-use crate::source::{Origin, Source, Sourced, Span};
+use crate::node::{Kind, MapEntry, Node, plain_part};
+use crate::source::{Origin, SourceText, SourcedValue, Span};
 
 mod problem;
 
-use problem::Problem;
+use problem::SchemaProblem;
 
 /// A kind of definition file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,9 +134,9 @@ impl FileKind {
 
 /// A file that was read: its tree with the defects taken out, and its manifest.
 #[derive(Clone, Debug)]
-pub struct Doc<T> {
+pub struct ManifestFile<T> {
     /// The text.
-    pub source: Source,
+    pub source: SourceText,
     /// The tree that the manifest was made from.
     pub node: Node,
     /// The manifest.
@@ -145,7 +145,7 @@ pub struct Doc<T> {
     lost: Vec<String>,
 }
 
-impl<T> Doc<T> {
+impl<T> ManifestFile<T> {
     /// Whether something at or below a field was reported and taken out, or is missing. What depends
     /// on it is then unknown, and not wrong.
     pub fn lost(&self, field: &str) -> bool {
@@ -163,8 +163,8 @@ impl<T> Doc<T> {
     }
 
     /// A value with the origin of its pointer.
-    pub fn sourced<V>(&self, pointer: &str, value: V) -> Sourced<V> {
-        Sourced::new(value, self.origin(pointer))
+    pub fn sourced<V>(&self, pointer: &str, value: V) -> SourcedValue<V> {
+        SourcedValue::new(value, self.origin(pointer))
     }
 
     /// The origin of a pointer if the file says anything there.
@@ -177,19 +177,19 @@ impl<T> Doc<T> {
 /// that what is left is not enough for a manifest.
 pub fn read<T: DeserializeOwned>(
     kind: FileKind,
-    source: &Source,
+    source: &SourceText,
     mut node: Node,
     findings: &mut Findings,
-) -> Option<Doc<T>> {
+) -> Option<ManifestFile<T>> {
     let lost = check(kind, source, &mut node, findings);
     add_missing_texts(kind, &mut node);
     let value = node.to_value();
     let manifest = serde_json::from_value(value.clone())
         .or_else(|_| serde_json::from_value(with_whole_numbers(value)));
     match manifest {
-        Ok(manifest) => Some(Doc { source: source.clone(), node, manifest, lost }),
+        Ok(manifest) => Some(ManifestFile { source: source.clone(), node, manifest, lost }),
         Err(error) if lost.is_empty() => {
-            findings.at(Code::WrongType, source, node.span, error.to_string());
+            findings.at(DiagnosticCode::WrongType, source, node.span, error.to_string());
             None
         }
         Err(_) => None,
@@ -200,24 +200,24 @@ pub fn read<T: DeserializeOwned>(
 /// what was taken out or is missing.
 pub fn check(
     kind: FileKind,
-    source: &Source,
+    source: &SourceText,
     node: &mut Node,
     findings: &mut Findings,
 ) -> Vec<String> {
     let value = node.to_value();
     let (schema, validator) = kind.compiled();
-    let mut problems: Vec<Problem> =
+    let mut problems: Vec<SchemaProblem> =
         validator.iter_errors(&value).flat_map(|error| problem::problems(&error, schema)).collect();
     problems.retain(|problem| !is_checked_by_hand(kind, problem));
     for problem in &problems {
         report(kind, source, node, problem, findings);
     }
-    let mut pointers: Vec<String> = problems.iter().flat_map(Problem::to_take_out).collect();
+    let mut pointers: Vec<String> = problems.iter().flat_map(SchemaProblem::to_take_out).collect();
     take_out_all(node, &mut pointers);
     if !pointers.is_empty() {
         take_out_the_incomplete(node, (schema, validator));
     }
-    pointers.extend(problems.iter().filter_map(Problem::missing));
+    pointers.extend(problems.iter().filter_map(SchemaProblem::missing));
     pointers
 }
 
@@ -229,7 +229,10 @@ fn take_out_the_incomplete(node: &mut Node, (schema, validator): (&Value, &Valid
         let problems = errors.flat_map(|error| problem::problems(&error, schema));
         let mut pointers: Vec<String> = problems
             .filter(|problem| {
-                matches!(problem.what, problem::What::Missing(_) | problem::What::Matchers)
+                matches!(
+                    problem.what,
+                    problem::SchemaProblemKind::Missing(_) | problem::SchemaProblemKind::Matchers
+                )
             })
             .map(|problem| problem.pointer)
             .filter(|pointer| !pointer.is_empty())
@@ -250,7 +253,7 @@ fn add_missing_texts(kind: FileKind, node: &mut Node) {
     for name in required.into_iter().flatten().filter_map(Value::as_str) {
         if !pairs.iter().any(|pair| pair.key == name) {
             let value = Node { span: at, kind: Kind::Text(String::new()) };
-            pairs.push(Pair { key: name.to_owned(), key_span: at, value });
+            pairs.push(MapEntry { key: name.to_owned(), key_span: at, value });
         }
     }
 }
@@ -294,74 +297,84 @@ fn bound_whole_numbers(schema: &mut Value) {
 }
 
 /// The lengths of a skill's fields have codes of their own; see `skill`.
-fn is_checked_by_hand(kind: FileKind, problem: &Problem) -> bool {
+fn is_checked_by_hand(kind: FileKind, problem: &SchemaProblem) -> bool {
     kind == FileKind::Skill
-        && matches!(problem.what, problem::What::Range(_))
+        && matches!(problem.what, problem::SchemaProblemKind::Range(_))
         && problem.pointer.matches('/').count() == 1
 }
 
 fn report(
     kind: FileKind,
-    source: &Source,
+    source: &SourceText,
     node: &Node,
-    problem: &Problem,
+    problem: &SchemaProblem,
     findings: &mut Findings,
 ) {
-    use problem::What;
+    use problem::SchemaProblemKind;
     let span = node.span_at(&problem.pointer);
     let field = problem.field();
     match &problem.what {
-        What::UnknownFields { unknown, known } => {
+        SchemaProblemKind::UnknownFields { unknown, known } => {
             let places = node.at(&problem.pointer).map(key_spans).unwrap_or_default();
             let known: Vec<&str> = known.iter().map(String::as_str).collect();
             for name in unknown {
                 let place = places.get(name.as_str()).copied().unwrap_or(span);
                 let text = match problem.is_matcher() {
-                    true => Text::new(format!("`{name}` is not a matcher"))
+                    true => FindingText::new(format!("`{name}` is not a matcher"))
                         .help(suggestion(name, &Matcher::KEYS)),
-                    false => Text::new(format!("the field `{name}` is not known here"))
+                    false => FindingText::new(format!("the field `{name}` is not known here"))
                         .help(suggestion(name, &known))
                         .severity(kind.unknown_field_severity(&problem.pointer)),
                 };
-                let code =
-                    if problem.is_matcher() { Code::NotAMatcher } else { Code::UnknownField };
+                let code = if problem.is_matcher() {
+                    DiagnosticCode::NotAMatcher
+                } else {
+                    DiagnosticCode::UnknownField
+                };
                 findings.at(code, source, place, text);
             }
         }
-        What::Missing(name) => {
-            let text = Text::new(format!("the field `{name}` is missing"))
+        SchemaProblemKind::Missing(name) => {
+            let text = FindingText::new(format!("the field `{name}` is missing"))
                 .help(format!("add a line `{name}: …`"));
-            findings.at(Code::MissingField, source, Span::new(span.start, span.start + 1), text);
+            findings.at(
+                DiagnosticCode::MissingField,
+                source,
+                Span::new(span.start, span.start + 1),
+                text,
+            );
         }
-        What::Type(expected) if problem.pointer.is_empty() => {
+        SchemaProblemKind::Type(expected) if problem.pointer.is_empty() => {
             let found = node.at("").map_or("nothing", Node::noun);
             let text = format!("expected {expected} of fields, found {found}");
-            findings.at(Code::NotAMapping, source, span, text);
+            findings.at(DiagnosticCode::NotAMapping, source, span, text);
         }
-        What::Type(expected) => {
+        SchemaProblemKind::Type(expected) => {
             let found = node.at(&problem.pointer).map_or("nothing", Node::noun);
-            let text = Text::new(format!("{field} must be {expected}, but is {found}"));
+            let text = FindingText::new(format!("{field} must be {expected}, but is {found}"));
             let text = match node.at(&problem.pointer).map(|node| &node.kind) {
                 Some(Kind::Number(_) | Kind::Bool(_)) if expected == "text" => {
                     text.help("put it in quotes")
                 }
                 _ => text,
             };
-            findings.at(Code::WrongType, source, span, text);
+            findings.at(DiagnosticCode::WrongType, source, span, text);
         }
-        What::OneOf(words) => {
-            let text = Text::new(format!("{field} has a value that is not allowed"));
-            findings.at(Code::NotOneOf, source, span, text.help(words.clone()));
+        SchemaProblemKind::OneOf(words) => {
+            let text = FindingText::new(format!("{field} has a value that is not allowed"));
+            findings.at(DiagnosticCode::NotOneOf, source, span, text.help(words.clone()));
         }
-        What::Matchers => {
-            let text = Text::new("a matcher has exactly one key")
+        SchemaProblemKind::Matchers => {
+            let text = FindingText::new("a matcher has exactly one key")
                 .help(format!("one of {}", Matcher::KEYS.join(", ")));
-            findings.at(Code::NotAMatcher, source, span, text);
+            findings.at(DiagnosticCode::NotAMatcher, source, span, text);
         }
-        What::Range(words) => {
-            findings.at(Code::OutOfRange, source, span, format!("{field} {words}"));
+        SchemaProblemKind::Range(words) => {
+            findings.at(DiagnosticCode::OutOfRange, source, span, format!("{field} {words}"));
         }
-        What::Other(words) => findings.at(Code::WrongType, source, span, words.clone()),
+        SchemaProblemKind::Other(words) => {
+            findings.at(DiagnosticCode::WrongType, source, span, words.clone())
+        }
     }
 }
 

@@ -10,18 +10,18 @@ use agentry_protocol::tool::ToolName;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::diagnostic::{Code, Findings, Text};
-use crate::index::{Index, Lookup};
+use crate::diagnostic::{DiagnosticCode, FindingText, Findings};
 use crate::limits::{MATCHER_DEPTH_MAX, REGEXES_MAX};
 use crate::manifest::agent_md::AgentMd;
 use crate::manifest::approvals::{ExampleArgs, Examples, Matcher, TaskApprovals, ToolApprovals};
-use crate::manifest::names::NameList;
+use crate::manifest::names::InheritableNames;
 use crate::manifest::skill_md::SkillMd;
 use crate::manifest::task_md::{StepMd, TaskMd};
+use crate::name_index::{NameIndex, ReferenceKind};
 use crate::node::Kind;
 use crate::pattern;
-use crate::schema::Doc;
-use crate::source::{Origin, Sourced};
+use crate::schema::ManifestFile;
+use crate::source::{Origin, SourcedValue};
 
 /// The shell's canonical name.
 pub const SHELL: &str = "bash";
@@ -30,16 +30,16 @@ pub const COMMAND: &str = "command";
 
 /// A list of names, perhaps on top of what is inherited.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Choice {
+pub struct NameSelection {
     /// Whether the surroundings' names are taken over.
     pub inherit: bool,
     /// Names of its own.
-    pub names: Vec<Sourced<String>>,
+    pub names: Vec<SourcedValue<String>>,
 }
 
 /// One approval rule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Rule {
+pub struct ApprovalRule {
     /// The tool (by its canonical name) or the task.
     pub subject: String,
     /// true: goes ahead; false: a person is asked.
@@ -49,16 +49,16 @@ pub struct Rule {
     pub when: BTreeMap<String, Matcher>,
     /// What must come of given arguments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub examples: Vec<Example>,
+    pub examples: Vec<ApprovalExample>,
     /// Where it stands.
     pub origin: Origin,
 }
 
 /// What must come of given arguments when all rules of the list are tried in order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Example {
+pub struct ApprovalExample {
     /// What must come of it.
-    pub expected: Expected,
+    pub expected: ExpectedVerdict,
     /// The arguments.
     pub args: Value,
     /// Where it stands.
@@ -68,7 +68,7 @@ pub struct Example {
 /// What must come of an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Expected {
+pub enum ExpectedVerdict {
     /// The rule that has the example lets it go ahead.
     Allow,
     /// A person is asked.
@@ -94,7 +94,7 @@ impl RuleKind {
 }
 
 /// Tries the examples of rules. Rules are evaluated elsewhere; this is how that is handed in.
-pub type TryExamples = fn(RuleKind, &[Rule]) -> Vec<ExampleDefect>;
+pub type ExampleChecker = fn(RuleKind, &[ApprovalRule]) -> Vec<ExampleDefect>;
 
 /// An example that comes out otherwise.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,30 +109,30 @@ pub struct ExampleDefect {
 
 /// Everything a definition says about its surroundings.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Scope {
+pub struct DefinitionScope {
     /// Tools.
-    pub tools: Choice,
+    pub tools: NameSelection,
     /// Skills.
-    pub skills: Choice,
+    pub skills: NameSelection,
     /// Tasks.
-    pub tasks: Choice,
+    pub tasks: NameSelection,
     /// Rules for tool calls; none means that the surrounding scope decides.
-    pub tool_rules: Option<Vec<Rule>>,
+    pub tool_rules: Option<Vec<ApprovalRule>>,
     /// Rules for task invocations; none means that the surrounding scope decides.
-    pub task_rules: Option<Vec<Rule>>,
+    pub task_rules: Option<Vec<ApprovalRule>>,
 }
 
 /// The five fields that carry a scope.
 pub struct ScopeFields<'a> {
-    tools: Option<&'a NameList>,
-    skills: Option<&'a NameList>,
-    tasks: Option<&'a NameList>,
+    tools: Option<&'a InheritableNames>,
+    skills: Option<&'a InheritableNames>,
+    tasks: Option<&'a InheritableNames>,
     tool_approvals: Option<&'a ToolApprovals>,
     task_approvals: Option<&'a TaskApprovals>,
 }
 
 /// A manifest that has those fields.
-pub trait Scoped {
+pub trait ScopedManifest {
     /// Whether it is at work inside of an agent that it does not know, whose own tools it may name.
     const INSIDE_ANY_AGENT: bool;
 
@@ -161,7 +161,11 @@ macro_rules! scoped {
 scoped!(AgentMd: false, SkillMd: true, TaskMd: true, StepMd: true);
 
 /// Reads the scope of a definition and checks that everything it names exists.
-pub fn read<T: Scoped>(doc: &Doc<T>, index: &Index, findings: &mut Findings) -> Scope {
+pub fn read<T: ScopedManifest>(
+    doc: &ManifestFile<T>,
+    index: &NameIndex,
+    findings: &mut Findings,
+) -> DefinitionScope {
     let exists =
         |name: &str| index.tool_exists(name) || T::INSIDE_ANY_AGENT && index.custom.contains(name);
     let scope = read_names(doc, index, &exists, findings);
@@ -176,21 +180,21 @@ pub fn read<T: Scoped>(doc: &Doc<T>, index: &Index, findings: &mut Findings) -> 
 }
 
 /// Reads the scope without a look at which tools its rules are for.
-pub(crate) fn read_names<T: Scoped>(
-    doc: &Doc<T>,
-    index: &Index,
+pub(crate) fn read_names<T: ScopedManifest>(
+    doc: &ManifestFile<T>,
+    index: &NameIndex,
     exists: &dyn Fn(&str) -> bool,
     findings: &mut Findings,
-) -> Scope {
+) -> DefinitionScope {
     let fields = doc.manifest.scope_fields();
-    let scope = Scope {
+    let scope = DefinitionScope {
         tools: choice(doc, "/tools", fields.tools, findings),
         skills: choice(doc, "/skills", fields.skills, findings),
         tasks: choice(doc, "/tasks", fields.tasks, findings),
         tool_rules: fields.tool_approvals.map(|approvals| tool_rules(doc, approvals)),
         task_rules: fields.task_approvals.map(|approvals| task_rules(doc, approvals)),
     };
-    for (below, name) in NameList::named(fields.tools).filter(|(_, name)| !exists(name)) {
+    for (below, name) in InheritableNames::named(fields.tools).filter(|(_, name)| !exists(name)) {
         index.report_tool(name, &doc.source, doc.span(&format!("/tools{below}")), findings);
     }
     check_references(doc, "/skills", fields.skills, index, findings);
@@ -199,10 +203,10 @@ pub(crate) fn read_names<T: Scoped>(
 }
 
 /// Checks that every rule is for something that is there, and can be evaluated.
-pub(crate) fn check_rules<T: Scoped>(
-    doc: &Doc<T>,
-    scope: &Scope,
-    (index, has_tool): (&Index, &dyn Fn(&str) -> bool),
+pub(crate) fn check_rules<T: ScopedManifest>(
+    doc: &ManifestFile<T>,
+    scope: &DefinitionScope,
+    (index, has_tool): (&NameIndex, &dyn Fn(&str) -> bool),
     findings: &mut Findings,
 ) {
     if let Some(rules) = &scope.tool_rules {
@@ -220,14 +224,14 @@ pub(crate) fn check_rules<T: Scoped>(
 }
 
 fn choice<T>(
-    doc: &Doc<T>,
+    doc: &ManifestFile<T>,
     field: &str,
-    list: Option<&NameList>,
+    list: Option<&InheritableNames>,
     findings: &mut Findings,
-) -> Choice {
-    let mut names: Vec<Sourced<String>> = Vec::new();
+) -> NameSelection {
+    let mut names: Vec<SourcedValue<String>> = Vec::new();
     let mut seen = HashSet::new();
-    for (below, name) in NameList::named(list) {
+    for (below, name) in InheritableNames::named(list) {
         let pointer = format!("{field}{below}");
         // `Read` and `read_file` are one tool.
         let one = match field {
@@ -235,21 +239,22 @@ fn choice<T>(
             _ => name.to_owned(),
         };
         if !seen.insert(one) {
-            let text = Text::new(format!("`{name}` is listed twice")).help("remove one of the two");
-            findings.at(Code::ListedTwice, &doc.source, doc.span(&pointer), text);
+            let text =
+                FindingText::new(format!("`{name}` is listed twice")).help("remove one of the two");
+            findings.at(DiagnosticCode::ListedTwice, &doc.source, doc.span(&pointer), text);
             continue;
         }
         names.push(doc.sourced(&pointer, name.to_owned()));
     }
-    Choice { inherit: NameList::inherits(list), names }
+    NameSelection { inherit: InheritableNames::inherits(list), names }
 }
 
-fn tool_rules<T>(doc: &Doc<T>, approvals: &ToolApprovals) -> Vec<Rule> {
+fn tool_rules<T>(doc: &ManifestFile<T>, approvals: &ToolApprovals) -> Vec<ApprovalRule> {
     let rules = approvals.rules.iter().enumerate();
     rules
         .map(|(at, rule)| {
             let pointer = format!("/tool_approvals/rules/{at}");
-            Rule {
+            ApprovalRule {
                 subject: ToolName::canonical(&rule.tool).as_str().to_owned(),
                 allow: rule.allow,
                 when: rule.when.clone().unwrap_or_default(),
@@ -260,12 +265,12 @@ fn tool_rules<T>(doc: &Doc<T>, approvals: &ToolApprovals) -> Vec<Rule> {
         .collect()
 }
 
-fn task_rules<T>(doc: &Doc<T>, approvals: &TaskApprovals) -> Vec<Rule> {
+fn task_rules<T>(doc: &ManifestFile<T>, approvals: &TaskApprovals) -> Vec<ApprovalRule> {
     let rules = approvals.rules.iter().enumerate();
     rules
         .map(|(at, rule)| {
             let pointer = format!("/task_approvals/rules/{at}");
-            Rule {
+            ApprovalRule {
                 subject: rule.task.clone(),
                 allow: rule.allow,
                 when: rule.when.clone().unwrap_or_default(),
@@ -277,13 +282,17 @@ fn task_rules<T>(doc: &Doc<T>, approvals: &TaskApprovals) -> Vec<Rule> {
 }
 
 /// Those that must go ahead, then those that must be asked about.
-fn examples<T>(doc: &Doc<T>, pointer: &str, examples: Option<&Examples>) -> Vec<Example> {
+fn examples<T>(
+    doc: &ManifestFile<T>,
+    pointer: &str,
+    examples: Option<&Examples>,
+) -> Vec<ApprovalExample> {
     let Some(examples) = examples else { return Vec::new() };
-    let lists = [(Expected::Allow, &examples.allow), (Expected::Ask, &examples.ask)];
+    let lists = [(ExpectedVerdict::Allow, &examples.allow), (ExpectedVerdict::Ask, &examples.ask)];
     let each = lists.into_iter().flat_map(|(expected, list)| {
         list.iter().enumerate().map(move |(at, args)| (expected, at, args))
     });
-    each.map(|(expected, at, args)| Example {
+    each.map(|(expected, at, args)| ApprovalExample {
         expected,
         args: match args {
             ExampleArgs::Map(args) => Value::Object(args.clone()),
@@ -294,22 +303,22 @@ fn examples<T>(doc: &Doc<T>, pointer: &str, examples: Option<&Examples>) -> Vec<
     .collect()
 }
 
-fn example_pointer(rule: &str, expected: Expected, at: usize) -> String {
+fn example_pointer(rule: &str, expected: ExpectedVerdict, at: usize) -> String {
     match expected {
-        Expected::Allow => format!("{rule}/examples/allow/{at}"),
-        Expected::Ask => format!("{rule}/examples/ask/{at}"),
+        ExpectedVerdict::Allow => format!("{rule}/examples/allow/{at}"),
+        ExpectedVerdict::Ask => format!("{rule}/examples/ask/{at}"),
     }
 }
 
 fn check_references<T>(
-    doc: &Doc<T>,
+    doc: &ManifestFile<T>,
     field: &str,
-    list: Option<&NameList>,
-    index: &Index,
+    list: Option<&InheritableNames>,
+    index: &NameIndex,
     findings: &mut Findings,
 ) {
-    let lookup = if field == "/skills" { Lookup::Skill } else { Lookup::Task };
-    for (below, name) in NameList::named(list) {
+    let lookup = if field == "/skills" { ReferenceKind::Skill } else { ReferenceKind::Task };
+    for (below, name) in InheritableNames::named(list) {
         let span = doc.span(&format!("{field}{below}"));
         index.report_reference(lookup, name, (&doc.source, span), findings);
     }
@@ -317,9 +326,9 @@ fn check_references<T>(
 
 /// Checks the rules of one list, then tries their examples if they can be evaluated.
 fn check_list<T>(
-    doc: &Doc<T>,
-    (kind, rules): (RuleKind, &[Rule]),
-    (index, offered): (&Index, &dyn Fn(&str) -> bool),
+    doc: &ManifestFile<T>,
+    (kind, rules): (RuleKind, &[ApprovalRule]),
+    (index, offered): (&NameIndex, &dyn Fn(&str) -> bool),
     findings: &mut Findings,
 ) {
     let mut own = Findings::default();
@@ -329,15 +338,15 @@ fn check_list<T>(
     if let Some(try_examples) = index.try_examples.filter(|_| whole) {
         for defect in try_examples(kind, rules) {
             let pointer = pointer_of(kind, rules, &defect);
-            let text = Text::new(defect.message)
+            let text = FindingText::new(defect.message)
                 .help("mend the rule or the example; the rules are tried in order, all of them");
-            own.at(Code::ExampleFails, &doc.source, doc.span(&pointer), text);
+            own.at(DiagnosticCode::ExampleFails, &doc.source, doc.span(&pointer), text);
         }
     }
     findings.append(own);
 }
 
-fn pointer_of(kind: RuleKind, rules: &[Rule], defect: &ExampleDefect) -> String {
+fn pointer_of(kind: RuleKind, rules: &[ApprovalRule], defect: &ExampleDefect) -> String {
     let rule = format!("/{}_approvals/rules/{}", kind.noun(), defect.rule);
     let Some(examples) = rules.get(defect.rule).map(|rule| &rule.examples) else { return rule };
     let Some(example) = examples.get(defect.example) else { return rule };
@@ -347,7 +356,12 @@ fn pointer_of(kind: RuleKind, rules: &[Rule], defect: &ExampleDefect) -> String 
 }
 
 /// A text alone is a command, and only the shell takes one.
-fn check_commands<T>(doc: &Doc<T>, kind: RuleKind, rules: &[Rule], findings: &mut Findings) {
+fn check_commands<T>(
+    doc: &ManifestFile<T>,
+    kind: RuleKind,
+    rules: &[ApprovalRule],
+    findings: &mut Findings,
+) {
     for (at, rule) in rules.iter().enumerate() {
         if kind == RuleKind::Tool && rule.subject == SHELL {
             continue;
@@ -356,18 +370,18 @@ fn check_commands<T>(doc: &Doc<T>, kind: RuleKind, rules: &[Rule], findings: &mu
             let defect = ExampleDefect { rule: at, example, message: String::new() };
             let pointer = pointer_of(kind, rules, &defect);
             if matches!(doc.node.at(&pointer).map(|node| &node.kind), Some(Kind::Text(_))) {
-                let text = Text::new("an example of this rule must be a map, but is text")
+                let text = FindingText::new("an example of this rule must be a map, but is text")
                     .help("write the arguments as `{name: value}`; text alone is for the shell");
-                findings.at(Code::WrongType, &doc.source, doc.span(&pointer), text);
+                findings.at(DiagnosticCode::WrongType, &doc.source, doc.span(&pointer), text);
             }
         }
     }
 }
 
 fn check_each<T>(
-    doc: &Doc<T>,
+    doc: &ManifestFile<T>,
     what: &str,
-    rules: &[Rule],
+    rules: &[ApprovalRule],
     offered: &dyn Fn(&str) -> bool,
     findings: &mut Findings,
 ) {
@@ -377,22 +391,22 @@ fn check_each<T>(
     for (at, rule) in rules.iter().enumerate() {
         let pointer = format!("/{what}_approvals/rules/{at}");
         if !offered(&rule.subject) {
-            let text = Text::new(format!(
+            let text = FindingText::new(format!(
                 "the rule is for `{}`, which is not among the {what}s here",
                 rule.subject
             ))
             .help(format!("add it to `{what}s`, or remove the rule"));
             findings.at(
-                Code::RuleForAbsentTool,
+                DiagnosticCode::RuleForAbsentTool,
                 &doc.source,
                 doc.span(&format!("{pointer}/{what}")),
                 text,
             );
         }
         if let Some(line) = always.get(rule.subject.as_str()) {
-            let text = Text::new(format!("the rule on line {line} always matches first"))
+            let text = FindingText::new(format!("the rule on line {line} always matches first"))
                 .help("put the narrower rule first");
-            findings.at(Code::RuleUnreachable, &doc.source, doc.span(&pointer), text);
+            findings.at(DiagnosticCode::RuleUnreachable, &doc.source, doc.span(&pointer), text);
         } else if rule.when.is_empty() {
             always.insert(&rule.subject, rule.origin.line);
         }
@@ -405,7 +419,7 @@ fn check_each<T>(
 }
 
 fn check_matcher<T>(
-    doc: &Doc<T>,
+    doc: &ManifestFile<T>,
     pointer: &str,
     matcher: &Matcher,
     (depth, compiled): (usize, &mut usize),
@@ -416,23 +430,23 @@ fn check_matcher<T>(
             *compiled += 1;
             // Said once; compiling thousands takes longer than reading all else.
             if *compiled == REGEXES_MAX + 1 {
-                let text = Text::new("the file holds too many regular expressions")
+                let text = FindingText::new("the file holds too many regular expressions")
                     .help(format!("at most {REGEXES_MAX} are compiled; join some with `|`"));
-                findings.at(Code::TooManyNodes, &doc.source, doc.span(pointer), text);
+                findings.at(DiagnosticCode::TooManyNodes, &doc.source, doc.span(pointer), text);
             }
         }
         Matcher::Matches(pattern) => {
             *compiled += 1;
             if let Some(text) = pattern::defect(pattern) {
                 let span = doc.span(&format!("{pointer}/matches"));
-                findings.at(Code::BadRegex, &doc.source, span, text);
+                findings.at(DiagnosticCode::BadRegex, &doc.source, span, text);
             }
         }
         Matcher::AnyOf(nested) | Matcher::AllOf(nested) => {
             let key = if matches!(matcher, Matcher::AnyOf(_)) { "anyOf" } else { "allOf" };
             if depth >= MATCHER_DEPTH_MAX {
                 let text = format!("matchers may nest at most {MATCHER_DEPTH_MAX} deep");
-                findings.at(Code::TooDeep, &doc.source, doc.span(pointer), text);
+                findings.at(DiagnosticCode::TooDeep, &doc.source, doc.span(pointer), text);
                 return;
             }
             for (at, one) in nested.iter().enumerate() {

@@ -11,19 +11,19 @@ use serde::Serialize;
 use serde_json::Value;
 use unicode_normalization::UnicodeNormalization;
 
-use crate::diagnostic::{Code, Findings, Severity, Text};
+use crate::diagnostic::{DiagnosticCode, FindingText, Findings, Severity};
 use crate::file_tree::FileTree;
-use crate::index::Index;
 use crate::limits::{
     SKILL_BODY_LINES_MAX, SKILL_COMPATIBILITY_CHARS_MAX, SKILL_DESCRIPTION_CHARS_MAX,
     SKILL_NAME_CHARS_MAX,
 };
 use crate::manifest::skill_md::{SPEC_FIELDS, SkillMd};
-use crate::markdown::{self, Markdown, Reading};
-use crate::node::{Kind, Node, Pair};
-use crate::schema::{self, Doc, FileKind};
-use crate::scope::{self, Scope};
-use crate::source::{Origin, Source, Sourced, Span};
+use crate::markdown::{self, FrontMatterStrictness, MarkdownFile};
+use crate::name_index::NameIndex;
+use crate::node::{Kind, MapEntry, Node};
+use crate::schema::{self, FileKind, ManifestFile};
+use crate::scope::{self, DefinitionScope};
+use crate::source::{Origin, SourceText, SourcedValue, Span};
 
 /// How strictly skills are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,11 +41,11 @@ pub struct Skill {
     /// Its id, from its directory.
     pub id: SkillId,
     /// Its name.
-    pub name: Sourced<String>,
+    pub name: SourcedValue<String>,
     /// What it does and when to use it.
-    pub description: Sourced<String>,
+    pub description: SourcedValue<String>,
     /// The instructions.
-    pub body: Sourced<String>,
+    pub body: SourcedValue<String>,
     /// Whether it is a single file that is always loaded, or a folder that is loaded on request.
     pub form: SkillForm,
     /// Tools it asks to have approved beforehand, as written.
@@ -53,7 +53,7 @@ pub struct Skill {
     /// Licence, compatibility and metadata, as written.
     pub about: serde_json::Map<String, Value>,
     /// What it says about tools, skills, tasks and approvals.
-    pub scope: Scope,
+    pub scope: DefinitionScope,
     /// Files beside it.
     pub resources: Vec<String>,
     /// The hash of all of its files.
@@ -73,8 +73,8 @@ pub enum SkillForm {
 /// A skill whose references are not checked yet.
 #[derive(Clone, Debug)]
 pub struct SkillDraft {
-    doc: Doc<SkillMd>,
-    body: Sourced<String>,
+    doc: ManifestFile<SkillMd>,
+    body: SourcedValue<String>,
     id: SkillId,
     resources: Vec<String>,
     hash: ContentHash,
@@ -102,12 +102,16 @@ fn read_draft(
     (id, level): (&str, SkillLevel),
     findings: &mut Findings,
 ) -> Option<SkillDraft> {
-    let reading = if level == SkillLevel::Spec { Reading::Exact } else { Reading::Forgiving };
-    let Markdown { source, head, body } = markdown::read(tree, path, reading, findings)?;
+    let reading = if level == SkillLevel::Spec {
+        FrontMatterStrictness::Exact
+    } else {
+        FrontMatterStrictness::Forgiving
+    };
+    let MarkdownFile { source, head, body } = markdown::read(tree, path, reading, findings)?;
     let Some(mut node) = head else {
-        let text = Text::new("a skill begins with front matter")
+        let text = FindingText::new("a skill begins with front matter")
             .help("begin the file with `---`, `name: …`, `description: …`, `---`");
-        findings.at(Code::NoFrontMatter, &source, Span::default(), text);
+        findings.at(DiagnosticCode::NoFrontMatter, &source, Span::default(), text);
         return None;
     };
     let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
@@ -115,9 +119,9 @@ fn read_draft(
         Some(name) if !name.is_empty() => name.to_owned(),
         _ => tree.name(),
     };
-    let checks = Checks { source: &source, level };
+    let checks = SkillChecker { source: &source, level };
     checks.prepare(&mut node, &folder, findings);
-    let doc: Doc<SkillMd> = schema::read(FileKind::Skill, &source, node, findings)?;
+    let doc: ManifestFile<SkillMd> = schema::read(FileKind::Skill, &source, node, findings)?;
     checks.values(&doc, &folder, findings);
     checks.body(&body, findings);
     let own = tree.subtree(directory);
@@ -130,7 +134,7 @@ fn read_draft(
 }
 
 /// Checks what a skill refers to and makes it whole.
-pub fn resolve(draft: SkillDraft, index: &Index, findings: &mut Findings) -> Skill {
+pub fn resolve(draft: SkillDraft, index: &NameIndex, findings: &mut Findings) -> Skill {
     let SkillDraft { doc, body, id, resources, hash } = draft;
     let scope = scope::read(&doc, index, findings);
     let manifest = &doc.manifest;
@@ -175,41 +179,42 @@ fn words_outside_of_parentheses(text: &str) -> Vec<String> {
 
 /// Reads a skill that is a single Markdown file of an agent.
 pub fn read_file(tree: &FileTree, path: &str, findings: &mut Findings) -> Option<Skill> {
-    let Markdown { source, head, body } = markdown::read(tree, path, Reading::Forgiving, findings)?;
-    Checks { source: &source, level: SkillLevel::Extended }.body(&body, findings);
+    let MarkdownFile { source, head, body } =
+        markdown::read(tree, path, FrontMatterStrictness::Forgiving, findings)?;
+    SkillChecker { source: &source, level: SkillLevel::Extended }.body(&body, findings);
     let stem = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".md");
     let text_of = |key: &str| {
         let pair = head.as_ref()?.pair(key)?;
         let text = plain_text(&source, &pair.value)?;
-        Some(Sourced::new(text.trim().to_owned(), source.origin(pair.value.span)))
+        Some(SourcedValue::new(text.trim().to_owned(), source.origin(pair.value.span)))
     };
     let first_line = || {
         let line =
             body.value.lines().find(|line| !line.trim().is_empty() && !line.starts_with('#'));
-        Sourced::new(line.unwrap_or_default().trim().to_owned(), body.origin.clone())
+        SourcedValue::new(line.unwrap_or_default().trim().to_owned(), body.origin.clone())
     };
     let whole_file = Origin { line: 1, column: 1, ..body.origin.clone() };
     Some(Skill {
         id: SkillId::new(stem),
-        name: text_of("name").unwrap_or_else(|| Sourced::new(stem.to_owned(), whole_file)),
+        name: text_of("name").unwrap_or_else(|| SourcedValue::new(stem.to_owned(), whole_file)),
         description: text_of("description").unwrap_or_else(first_line),
         form: SkillForm::File,
         allowed_tools: Vec::new(),
         about: serde_json::Map::new(),
-        scope: Scope::default(),
+        scope: DefinitionScope::default(),
         resources: Vec::new(),
         hash: ContentHash::of(source.text.as_bytes()),
         body,
     })
 }
 
-struct Checks<'a> {
-    source: &'a Source,
+struct SkillChecker<'a> {
+    source: &'a SourceText,
     level: SkillLevel,
 }
 
-impl Checks<'_> {
-    fn report(&self, code: Code, span: Span, text: Text, findings: &mut Findings) {
+impl SkillChecker<'_> {
+    fn report(&self, code: DiagnosticCode, span: Span, text: FindingText, findings: &mut Findings) {
         let text = match self.level {
             SkillLevel::Spec => text.severity(Severity::Error),
             SkillLevel::Extended => text,
@@ -236,71 +241,72 @@ impl Checks<'_> {
             pairs.retain(|pair| {
                 let known = SPEC_FIELDS.contains(&pair.key.as_str());
                 if !known {
-                    let text = Text::new(format!(
+                    let text = FindingText::new(format!(
                         "`{}` is not a field of the specification",
                         pair.key
                     ))
                     .help(
                         "put your own values below `metadata`, or check with `--skills extended`",
                     );
-                    findings.at(Code::SkillNotInSpec, self.source, pair.key_span, text);
+                    findings.at(DiagnosticCode::SkillNotInSpec, self.source, pair.key_span, text);
                 }
                 known
             });
         } else if !pairs.iter().any(|pair| pair.key == "name") {
-            let text = Text::new(format!(
+            let text = FindingText::new(format!(
                 "the field `name` is missing; the folder's, `{folder}`, is used"
             ))
             .help(format!("add a line `name: {folder}`"))
             .severity(Severity::Warning);
             findings.at(
-                Code::MissingField,
+                DiagnosticCode::MissingField,
                 self.source,
                 Span::new(span.start, span.start + 1),
                 text,
             );
             let value = Node { span, kind: Kind::Text(folder.to_owned()) };
-            pairs.push(Pair { key: "name".to_owned(), key_span: span, value });
+            pairs.push(MapEntry { key: "name".to_owned(), key_span: span, value });
         }
     }
 
-    fn metadata(&self, pair: &mut Pair, findings: &mut Findings) {
+    fn metadata(&self, pair: &mut MapEntry, findings: &mut Findings) {
         let Kind::Map(values) = &mut pair.value.kind else {
             if pair.value.kind != Kind::Null {
-                let text = Text::new(format!("`metadata` is {}, not a map", pair.value.noun()))
-                    .help("write `name: value` lines below it");
-                self.report(Code::SkillMetadata, pair.value.span, text, findings);
+                let text =
+                    FindingText::new(format!("`metadata` is {}, not a map", pair.value.noun()))
+                        .help("write `name: value` lines below it");
+                self.report(DiagnosticCode::SkillMetadata, pair.value.span, text, findings);
                 pair.value.kind = Kind::Null;
             }
             return;
         };
         for value in values {
             if matches!(value.value.kind, Kind::List(_) | Kind::Map(_)) {
-                let text = Text::new(format!(
+                let text = FindingText::new(format!(
                     "`{}` is {}, but metadata maps names to text",
                     value.key,
                     value.value.noun()
                 ))
                 .help("write it as one text");
-                self.report(Code::SkillMetadata, value.value.span, text, findings);
+                self.report(DiagnosticCode::SkillMetadata, value.value.span, text, findings);
             } else {
                 as_text(self.source, &mut value.value);
             }
         }
     }
 
-    fn allowed_tools(&self, pair: &mut Pair, findings: &mut Findings) {
+    fn allowed_tools(&self, pair: &mut MapEntry, findings: &mut Findings) {
         if let Kind::List(items) = &pair.value.kind {
             let words: Vec<String> =
                 items.iter().filter_map(|item| plain_text(self.source, item)).collect();
-            let text = Text::new("allowed-tools is a list here")
+            let text = FindingText::new("allowed-tools is a list here")
                 .help(format!("write `allowed-tools: {}`", words.join(" ")));
-            self.report(Code::SkillAllowedTools, pair.value.span, text, findings);
+            self.report(DiagnosticCode::SkillAllowedTools, pair.value.span, text, findings);
             pair.value.kind = Kind::Text(words.join(" "));
         }
     }
 
-    fn values(&self, doc: &Doc<SkillMd>, folder: &str, findings: &mut Findings) {
+    fn values(&self, doc: &ManifestFile<SkillMd>, folder: &str, findings: &mut Findings) {
         if !doc.lost("/name") {
             self.name(doc, folder, findings);
         }
@@ -309,57 +315,79 @@ impl Checks<'_> {
         if doc.lost("/description") {
             // Missing or not a text; that is reported.
         } else if description.trim().is_empty() {
-            let text = Text::new("the description is empty")
+            let text = FindingText::new("the description is empty")
                 .help("say in a sentence or two what the skill does and when to use it");
-            findings.at(Code::SkillDescriptionEmpty, self.source, doc.span("/description"), text);
+            findings.at(
+                DiagnosticCode::SkillDescriptionEmpty,
+                self.source,
+                doc.span("/description"),
+                text,
+            );
         } else if length > SKILL_DESCRIPTION_CHARS_MAX {
-            let text = Text::new(format!("the description has {length} characters")).help(format!(
+            let text = FindingText::new(format!("the description has {length} characters")).help(format!(
                 "at most {SKILL_DESCRIPTION_CHARS_MAX} are allowed; the rest belongs into the body"
             ));
-            self.report(Code::SkillDescriptionLong, doc.span("/description"), text, findings);
+            self.report(
+                DiagnosticCode::SkillDescriptionLong,
+                doc.span("/description"),
+                text,
+                findings,
+            );
         }
         if let Some(note) = &doc.manifest.compatibility {
             let length = note.chars().count();
             if length == 0 || length > SKILL_COMPATIBILITY_CHARS_MAX {
-                let text = Text::new(format!("the compatibility note has {length} characters"))
-                    .help(format!(
-                        "write 1 to {SKILL_COMPATIBILITY_CHARS_MAX}, or leave the field out"
-                    ));
-                self.report(Code::SkillCompatibility, doc.span("/compatibility"), text, findings);
+                let text =
+                    FindingText::new(format!("the compatibility note has {length} characters"))
+                        .help(format!(
+                            "write 1 to {SKILL_COMPATIBILITY_CHARS_MAX}, or leave the field out"
+                        ));
+                self.report(
+                    DiagnosticCode::SkillCompatibility,
+                    doc.span("/compatibility"),
+                    text,
+                    findings,
+                );
             }
         }
     }
 
-    fn name(&self, doc: &Doc<SkillMd>, folder: &str, findings: &mut Findings) {
+    fn name(&self, doc: &ManifestFile<SkillMd>, folder: &str, findings: &mut Findings) {
         let span = doc.span("/name");
         let name: String = doc.manifest.name.trim().nfkc().collect();
         let length = name.chars().count();
         if length > SKILL_NAME_CHARS_MAX {
-            let text = Text::new(format!("the name has {length} characters"))
+            let text = FindingText::new(format!("the name has {length} characters"))
                 .help(format!("at most {SKILL_NAME_CHARS_MAX} are allowed"));
-            self.report(Code::SkillNameLong, span, text, findings);
+            self.report(DiagnosticCode::SkillNameLong, span, text, findings);
         }
         if let Some(what) = misformed(&name) {
-            let text = Text::new(format!("the name `{name}` {what}"))
+            let text = FindingText::new(format!("the name `{name}` {what}"))
                 .help("use lower-case letters, digits and single hyphens between them");
-            self.report(Code::SkillNameForm, span, text, findings);
+            self.report(DiagnosticCode::SkillNameForm, span, text, findings);
         }
         let folder: String = folder.nfkc().collect();
         if name != folder {
-            let text =
-                Text::new(format!("the skill is called `{name}` but its directory `{folder}`"))
-                    .help("make them equal");
-            self.report(Code::SkillNameMismatch, span, text, findings);
+            let text = FindingText::new(format!(
+                "the skill is called `{name}` but its directory `{folder}`"
+            ))
+            .help("make them equal");
+            self.report(DiagnosticCode::SkillNameMismatch, span, text, findings);
         }
     }
 
-    fn body(&self, body: &Sourced<String>, findings: &mut Findings) {
+    fn body(&self, body: &SourcedValue<String>, findings: &mut Findings) {
         let lines = body.value.lines().count();
         if lines > SKILL_BODY_LINES_MAX {
-            let text = Text::new(format!("the body has {lines} lines"))
+            let text = FindingText::new(format!("the body has {lines} lines"))
                 .help(format!("keep it under {SKILL_BODY_LINES_MAX}; move detail to files beside it, read when needed"));
             let start = self.source.text.find(body.value.as_str()).unwrap_or_default();
-            findings.at(Code::SkillBodyLong, self.source, Span::new(start, start + 1), text);
+            findings.at(
+                DiagnosticCode::SkillBodyLong,
+                self.source,
+                Span::new(start, start + 1),
+                text,
+            );
         }
     }
 }
@@ -381,14 +409,14 @@ fn misformed(name: &str) -> Option<&'static str> {
 }
 
 /// In a skill's head every plain value is text, as the reference reader has it.
-fn as_text(source: &Source, node: &mut Node) {
+fn as_text(source: &SourceText, node: &mut Node) {
     if let Some(text) = plain_text(source, node) {
         node.kind = Kind::Text(text);
     }
 }
 
 /// A plain value as text; numbers and the like as they are written.
-fn plain_text(source: &Source, node: &Node) -> Option<String> {
+fn plain_text(source: &SourceText, node: &Node) -> Option<String> {
     match &node.kind {
         Kind::Text(text) => Some(text.clone()),
         Kind::Number(_) | Kind::Bool(_) => Some(source.slice(node.span).to_owned()),

@@ -39,7 +39,7 @@ impl Span {
 
 /// A text with the name of its file.
 #[derive(Clone, Debug)]
-pub struct Source {
+pub struct SourceText {
     /// The path as people see it.
     pub file: Arc<str>,
     /// The whole text: no byte order mark, lines end with `\n`.
@@ -55,7 +55,7 @@ pub struct Source {
 
 const MARK_BYTES: usize = 1024;
 
-impl Source {
+impl SourceText {
     /// Names a text.
     pub fn new(file: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> Self {
         let text: Arc<str> = text.into();
@@ -72,7 +72,7 @@ impl Source {
     }
 
     /// A text that was made from a flag or a variable; nobody can open it at a line.
-    pub fn made(name: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> Self {
+    pub fn synthetic(name: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> Self {
         Self { made: true, ..Self::new(name, text) }
     }
 
@@ -181,14 +181,14 @@ impl<'de> Deserialize<'de> for Origin {
 
 /// A value that knows where it came from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Sourced<T> {
+pub struct SourcedValue<T> {
     /// The value.
     pub value: T,
     /// Where it was said.
     pub origin: Origin,
 }
 
-impl<T> Sourced<T> {
+impl<T> SourcedValue<T> {
     /// Puts a value and its origin together.
     pub fn new(value: T, origin: Origin) -> Self {
         Self { value, origin }
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn columns_count_characters_and_lines_count_from_one() {
-        let source = Source::new("a.yml", "é: 1\nb: ü2\n");
+        let source = SourceText::new("a.yml", "é: 1\nb: ü2\n");
         assert_eq!(source.position(0), (1, 1));
         assert_eq!(source.position(source.text.find("1\n").unwrap()), (1, 4));
         assert_eq!(source.position(source.text.find('2').unwrap()), (2, 5));
@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn columns_of_a_long_line_are_exact() {
         let text = format!("é\n{}b\nc", "äa".repeat(5_000));
-        let source = Source::new("a.yml", text.as_str());
+        let source = SourceText::new("a.yml", text.as_str());
         for (found, expected) in [("é", (1, 1)), ("b", (2, 10_001)), ("c", (3, 1))] {
             let at = text.find(found).unwrap();
             assert_eq!(source.position(at), expected);

@@ -12,16 +12,16 @@ use agentry_protocol::{AgentId, ContentHash, TaskId};
 use regex::Regex;
 use serde::Serialize;
 
-use crate::diagnostic::{Code, Findings, Text, suggestion};
+use crate::diagnostic::{DiagnosticCode, FindingText, Findings, suggestion};
 use crate::file_tree::FileTree;
-use crate::index::{Index, Lookup};
 use crate::limits::TASK_STEPS_MAX;
-use crate::manifest::task_md::{Input, StepMd, TaskMd};
-use crate::markdown::{self, Markdown, Reading};
+use crate::manifest::task_md::{StepMd, TaskInputSpec, TaskMd};
+use crate::markdown::{self, FrontMatterStrictness, MarkdownFile};
+use crate::name_index::{NameIndex, ReferenceKind};
 use crate::node::{Kind, Node};
-use crate::schema::{self, Doc, FileKind};
-use crate::scope::{self, Scope};
-use crate::source::{Source, Sourced, Span};
+use crate::schema::{self, FileKind, ManifestFile};
+use crate::scope::{self, DefinitionScope};
+use crate::source::{SourceText, SourcedValue, Span};
 
 const FIRST: &str = "TASK.md";
 
@@ -31,32 +31,32 @@ pub struct Task {
     /// Its id, from its directory.
     pub id: TaskId,
     /// What it is called.
-    pub name: Sourced<String>,
+    pub name: SourcedValue<String>,
     /// What it does.
-    pub description: Option<Sourced<String>>,
+    pub description: Option<SourcedValue<String>>,
     /// In wiggum mode, the command whose success means that the work is done.
-    pub check: Option<Sourced<String>>,
+    pub check: Option<SourcedValue<String>>,
     /// What it is given.
-    pub inputs: Vec<Sourced<Input>>,
+    pub inputs: Vec<SourcedValue<TaskInputSpec>>,
     /// Its steps in order; the first is `TASK.md`.
-    pub steps: Vec<Step>,
+    pub steps: Vec<TaskStep>,
     /// The hash of all of its files.
     pub hash: ContentHash,
 }
 
 /// One step of a task.
 #[derive(Clone, Debug, Serialize)]
-pub struct Step {
+pub struct TaskStep {
     /// The file.
     pub file: String,
     /// What it is called.
     pub name: String,
     /// The agent that does it; none means that of the step before, or the default.
-    pub agent: Option<Sourced<AgentId>>,
+    pub agent: Option<SourcedValue<AgentId>>,
     /// What to do.
-    pub body: Sourced<String>,
+    pub body: SourcedValue<String>,
     /// What it says about tools, skills, tasks and approvals.
-    pub scope: Scope,
+    pub scope: DefinitionScope,
 }
 
 /// A task whose references are not checked yet.
@@ -65,8 +65,8 @@ pub struct TaskDraft {
     id: TaskId,
     /// Whether all of its steps are right, as far as can be told without what they refer to.
     pub whole: bool,
-    first: Doc<TaskMd>,
-    first_body: Sourced<String>,
+    first: ManifestFile<TaskMd>,
+    first_body: SourcedValue<String>,
     later: Vec<LaterStep>,
     hash: ContentHash,
 }
@@ -74,8 +74,8 @@ pub struct TaskDraft {
 #[derive(Clone, Debug)]
 struct LaterStep {
     file: String,
-    doc: Doc<StepMd>,
-    body: Sourced<String>,
+    doc: ManifestFile<StepMd>,
+    body: SourcedValue<String>,
 }
 
 /// Reads a task. `path` is its `TASK.md`. `None` if too little of it is right to look at what it refers to.
@@ -83,10 +83,10 @@ pub fn read(tree: &FileTree, path: &str, id: &str, findings: &mut Findings) -> O
     let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
     let own = tree.subtree(directory);
     let (source, node, first_body) = head_and_body(&own, FIRST, findings)?;
-    let next = Next::of(&source, &node);
-    let first: Option<Doc<TaskMd>> = schema::read(FileKind::Task, &source, node, findings);
+    let next = NextStep::of(&source, &node);
+    let first: Option<ManifestFile<TaskMd>> = schema::read(FileKind::Task, &source, node, findings);
     let mut chain =
-        Chain { own: &own, seen: vec![FIRST.to_owned()], later: Vec::new(), whole: true };
+        StepChain { own: &own, seen: vec![FIRST.to_owned()], later: Vec::new(), whole: true };
     // The steps are read even if TASK.md is broken: one defect must not hide the next.
     chain.follow(next, findings);
     if let Some(first) = &first {
@@ -104,21 +104,21 @@ pub fn read(tree: &FileTree, path: &str, id: &str, findings: &mut Findings) -> O
     if chain.whole && first.as_ref().is_some_and(|first| !first.lost("/next")) {
         report_unused(&own, &chain.seen, findings);
     }
-    let Chain { later, whole, .. } = chain;
+    let StepChain { later, whole, .. } = chain;
     let whole =
-        whole && !own.files_in("").any(|(name, _)| findings.has_errors_in(&own.shown(name)));
+        whole && !own.files_in("").any(|(name, _)| findings.has_errors_in(&own.display_path(name)));
     let (id, hash) = (TaskId::new(id), own.hash());
     Some(TaskDraft { id, whole, first: first?, first_body, later, hash })
 }
 
 /// Checks what a task refers to and makes it whole.
-pub fn resolve(draft: TaskDraft, index: &Index, findings: &mut Findings) -> Task {
+pub fn resolve(draft: TaskDraft, index: &NameIndex, findings: &mut Findings) -> Task {
     let TaskDraft { id, first, first_body, later, hash, .. } = draft;
     let manifest = &first.manifest;
     let inputs = manifest.inputs.iter().enumerate();
     let inputs =
         inputs.map(|(at, input)| first.sourced(&format!("/inputs/{at}"), input.clone())).collect();
-    let mut steps = vec![Step {
+    let mut steps = vec![TaskStep {
         file: FIRST.to_owned(),
         name: manifest.name.clone(),
         agent: agent_of(&first, manifest.agent.as_deref(), index, findings),
@@ -126,7 +126,7 @@ pub fn resolve(draft: TaskDraft, index: &Index, findings: &mut Findings) -> Task
         scope: scope::read(&first, index, findings),
     }];
     for LaterStep { file, doc, body } in later {
-        steps.push(Step {
+        steps.push(TaskStep {
             name: doc
                 .manifest
                 .name
@@ -152,13 +152,18 @@ pub fn resolve(draft: TaskDraft, index: &Index, findings: &mut Findings) -> Task
 }
 
 fn agent_of<T>(
-    doc: &Doc<T>,
+    doc: &ManifestFile<T>,
     agent: Option<&str>,
-    index: &Index,
+    index: &NameIndex,
     findings: &mut Findings,
-) -> Option<Sourced<AgentId>> {
+) -> Option<SourcedValue<AgentId>> {
     let agent = agent?;
-    index.report_reference(Lookup::Agent, agent, (&doc.source, doc.span("/agent")), findings);
+    index.report_reference(
+        ReferenceKind::Agent,
+        agent,
+        (&doc.source, doc.span("/agent")),
+        findings,
+    );
     Some(doc.sourced("/agent", AgentId::new(agent)))
 }
 
@@ -166,28 +171,29 @@ fn head_and_body(
     own: &FileTree,
     file: &str,
     findings: &mut Findings,
-) -> Option<(Source, Node, Sourced<String>)> {
-    let Markdown { source, head, body } = markdown::read(own, file, Reading::Exact, findings)?;
+) -> Option<(SourceText, Node, SourcedValue<String>)> {
+    let MarkdownFile { source, head, body } =
+        markdown::read(own, file, FrontMatterStrictness::Exact, findings)?;
     match head {
         Some(node) => Some((source, node, body)),
         None => {
-            let text = Text::new("a step of a task begins with front matter")
+            let text = FindingText::new("a step of a task begins with front matter")
                 .help("begin the file with `---`, `name: …`, `---`");
-            findings.at(Code::NoFrontMatter, &source, Span::default(), text);
+            findings.at(DiagnosticCode::NoFrontMatter, &source, Span::default(), text);
             None
         }
     }
 }
 
 /// What a step says about the one after it.
-struct Next {
+struct NextStep {
     name: String,
-    source: Source,
+    source: SourceText,
     span: Span,
 }
 
-impl Next {
-    fn of(source: &Source, head: &Node) -> Option<Self> {
+impl NextStep {
+    fn of(source: &SourceText, head: &Node) -> Option<Self> {
         let node = &head.pair("next")?.value;
         match &node.kind {
             Kind::Text(name) => {
@@ -199,17 +205,17 @@ impl Next {
     }
 }
 
-struct Chain<'a> {
+struct StepChain<'a> {
     own: &'a FileTree,
     seen: Vec<String>,
     later: Vec<LaterStep>,
     whole: bool,
 }
 
-impl Chain<'_> {
+impl StepChain<'_> {
     /// Follows `next` from one step, then from the step it leads to.
-    fn follow(&mut self, mut next: Option<Next>, findings: &mut Findings) {
-        while let Some(Next { name, source, span }) = next.take() {
+    fn follow(&mut self, mut next: Option<NextStep>, findings: &mut Findings) {
+        while let Some(NextStep { name, source, span }) = next.take() {
             let Some(file) = self.target(&name, &source, span, findings) else {
                 self.whole = false;
                 return;
@@ -220,7 +226,7 @@ impl Chain<'_> {
                 return;
             };
             self.whole &= !step.doc.lost("/next");
-            next = Next::of(&step.doc.source, &step.doc.node);
+            next = NextStep::of(&step.doc.source, &step.doc.node);
             self.later.push(step);
         }
     }
@@ -228,36 +234,43 @@ impl Chain<'_> {
     fn target(
         &self,
         name: &str,
-        source: &Source,
+        source: &SourceText,
         span: Span,
         findings: &mut Findings,
     ) -> Option<String> {
         let file = name.strip_prefix("./").unwrap_or(name);
-        let mut refuse = |code, text: Text| {
+        let mut refuse = |code, text: FindingText| {
             findings.at(code, source, span, text);
             None
         };
         if file.is_empty() || file == ".." || file.contains(['/', '\\']) {
-            let text = Text::new(format!("`{name}` is not a file of this directory"));
-            return refuse(Code::NextLeavesTask, text.help("name a file beside TASK.md"));
+            let text = FindingText::new(format!("`{name}` is not a file of this directory"));
+            return refuse(DiagnosticCode::NextLeavesTask, text.help("name a file beside TASK.md"));
         }
         if file == FIRST {
-            let text = Text::new("`next` leads back to TASK.md, which is always the first step");
-            return refuse(Code::NextIsTask, text.help("name a later step"));
+            let text =
+                FindingText::new("`next` leads back to TASK.md, which is always the first step");
+            return refuse(DiagnosticCode::NextIsTask, text.help("name a later step"));
         }
         if self.seen.iter().any(|seen| seen == file) {
             let way = self.seen.join(" → ");
-            let text = Text::new(format!("the steps run in a circle: {way} → {file}"));
-            return refuse(Code::NextCycle, text.help("end the chain by leaving `next` out"));
+            let text = FindingText::new(format!("the steps run in a circle: {way} → {file}"));
+            return refuse(
+                DiagnosticCode::NextCycle,
+                text.help("end the chain by leaving `next` out"),
+            );
         }
         if self.own.file(file).is_none() {
             let known: Vec<&str> = self.own.files_in("").map(|(name, _)| name).collect();
-            let text = Text::new(format!("there is no file `{file}` in this directory"));
-            return refuse(Code::NextMissing, text.help(suggestion(file, &known)));
+            let text = FindingText::new(format!("there is no file `{file}` in this directory"));
+            return refuse(DiagnosticCode::NextMissing, text.help(suggestion(file, &known)));
         }
         if self.seen.len() >= TASK_STEPS_MAX {
-            let text = Text::new("the task has too many steps");
-            return refuse(Code::TooManySteps, text.help(format!("at most {TASK_STEPS_MAX}")));
+            let text = FindingText::new("the task has too many steps");
+            return refuse(
+                DiagnosticCode::TooManySteps,
+                text.help(format!("at most {TASK_STEPS_MAX}")),
+            );
         }
         Some(file.to_owned())
     }
@@ -270,29 +283,37 @@ fn read_step(own: &FileTree, file: &str, findings: &mut Findings) -> Option<Late
         pairs.retain(|pair| {
             let inputs = pair.key == "inputs";
             if inputs {
-                let text = Text::new("inputs stand in a later step").help("move them to TASK.md");
-                findings.at(Code::InputsInStep, &source, pair.key_span, text);
+                let text =
+                    FindingText::new("inputs stand in a later step").help("move them to TASK.md");
+                findings.at(DiagnosticCode::InputsInStep, &source, pair.key_span, text);
             }
             !inputs
         });
     }
-    let doc: Doc<StepMd> = schema::read(FileKind::Step, &source, node, findings)?;
+    let doc: ManifestFile<StepMd> = schema::read(FileKind::Step, &source, node, findings)?;
     Some(LaterStep { file: file.to_owned(), doc, body })
 }
 
-fn check_inputs(first: &Doc<TaskMd>, findings: &mut Findings) {
+fn check_inputs(first: &ManifestFile<TaskMd>, findings: &mut Findings) {
     let mut names = HashSet::new();
     for (at, input) in first.manifest.inputs.iter().enumerate() {
         let span = first.span(&format!("/inputs/{at}/name"));
         if !is_identifier(&input.name) {
-            let text =
-                Text::new(format!("`{}` is not a name that `{{{{input.…}}}}` can use", input.name))
-                    .help("use letters, digits, `_` and `-`, beginning with a letter");
-            findings.at(Code::InputName, &first.source, span, text);
+            let text = FindingText::new(format!(
+                "`{}` is not a name that `{{{{input.…}}}}` can use",
+                input.name
+            ))
+            .help("use letters, digits, `_` and `-`, beginning with a letter");
+            findings.at(DiagnosticCode::InputName, &first.source, span, text);
         }
         if !names.insert(&input.name) {
-            let text = Text::new(format!("an input `{}` is there already", input.name));
-            findings.at(Code::InputTwice, &first.source, span, text.help("rename one of the two"));
+            let text = FindingText::new(format!("an input `{}` is there already", input.name));
+            findings.at(
+                DiagnosticCode::InputTwice,
+                &first.source,
+                span,
+                text.help("rename one of the two"),
+            );
         }
     }
 }
@@ -303,7 +324,7 @@ fn is_identifier(name: &str) -> bool {
 }
 
 /// `{{input.x}}` in the text of a step must name an input of the task.
-fn check_uses(source: &Source, inputs: &HashSet<&str>, findings: &mut Findings) {
+fn check_uses(source: &SourceText, inputs: &HashSet<&str>, findings: &mut Findings) {
     static USE: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r"\{\{\s*input\.([A-Za-z0-9_-]+)\s*\}\}").expect("the expression is a constant")
     });
@@ -313,8 +334,9 @@ fn check_uses(source: &Source, inputs: &HashSet<&str>, findings: &mut Findings) 
         if !inputs.contains(name) {
             let place = found.get(1).map_or(0..0, |name| name.range());
             let span = Span::new(place.start, place.end);
-            findings.at_with(Code::UnknownInput, source, span, || {
-                Text::new(format!("the task has no input `{name}`")).help(suggestion(name, &known))
+            findings.at_with(DiagnosticCode::UnknownInput, source, span, || {
+                FindingText::new(format!("the task has no input `{name}`"))
+                    .help(suggestion(name, &known))
             });
         }
     }
@@ -324,9 +346,9 @@ fn report_unused(own: &FileTree, seen: &[String], findings: &mut Findings) {
     for (name, _) in own.files_in("") {
         let step_like = name.ends_with(".md") && !name.eq_ignore_ascii_case("README.md");
         if step_like && !seen.iter().any(|seen| seen == name) {
-            let text = Text::new("no step leads to this file")
+            let text = FindingText::new("no step leads to this file")
                 .help(format!("set `next: {name}` in the step before it, or remove it"));
-            findings.about(Code::StepUnused, own.shown(name), text);
+            findings.about(DiagnosticCode::StepUnused, own.display_path(name), text);
         }
     }
 }

@@ -9,20 +9,20 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::diagnostic::{Code, Findings, Text, suggestion};
-use crate::source::{Source, Span};
+use crate::diagnostic::{DiagnosticCode, FindingText, Findings, suggestion};
+use crate::source::{SourceText, Span};
 
 /// The values a template may use, as far as they are known when the agent is read.
-pub struct Variables<'a> {
+pub struct TemplateVariables<'a> {
     /// `facts.*`.
-    pub facts: Facts<'a>,
+    pub facts: TemplateFacts<'a>,
     /// `args.*`.
     pub args: BTreeSet<&'a str>,
 }
 
 /// What is known of `data/facts.yml`.
 #[derive(Clone, Copy, Debug)]
-pub enum Facts<'a> {
+pub enum TemplateFacts<'a> {
     /// There is none.
     None,
     /// These.
@@ -47,7 +47,7 @@ const KEYWORDS: [&str; 20] = [
 ];
 
 /// Notes a finding for each variable that does not exist or that changes from turn to turn.
-pub fn check(source: &Source, variables: &Variables<'_>, findings: &mut Findings) {
+pub fn check(source: &SourceText, variables: &TemplateVariables<'_>, findings: &mut Findings) {
     let tags = tags(&source.text);
     let mut local: BTreeSet<&str> = ["forloop", "tablerow", "tablerowloop"].into();
     for tag in &tags {
@@ -63,7 +63,7 @@ pub fn check(source: &Source, variables: &Variables<'_>, findings: &mut Findings
 }
 
 /// Whether a template uses a value that changes from turn to turn or session to session.
-pub fn changes(text: &str) -> bool {
+pub fn uses_changing_values(text: &str) -> bool {
     let variables = tags(text).into_iter().flat_map(|tag| tag.variables(text));
     variables.into_iter().any(|(_, path)| MOMENTARY.contains(&root_of(path)))
 }
@@ -73,18 +73,19 @@ fn root_of(path: &str) -> &str {
 }
 
 fn check_one(
-    source: &Source,
+    source: &SourceText,
     at: usize,
     path: &str,
-    variables: &Variables<'_>,
+    variables: &TemplateVariables<'_>,
     findings: &mut Findings,
 ) {
     let parts: Vec<&str> = path.split('.').collect();
     let root = parts[0];
     let span = Span::new(at, at + path.len());
     let mut unknown = |help: &dyn Fn() -> String| {
-        findings.at_with(Code::UnknownVariable, source, span, || {
-            Text::new(format!("`{path}` does not exist, so it renders as nothing")).help(help())
+        findings.at_with(DiagnosticCode::UnknownVariable, source, span, || {
+            FindingText::new(format!("`{path}` does not exist, so it renders as nothing"))
+                .help(help())
         });
     };
     if !ROOTS.contains(&root) {
@@ -102,9 +103,9 @@ fn check_one(
     if root == "facts" {
         let pointer: String = parts[1..].iter().map(|part| format!("/{part}")).collect();
         let known = match variables.facts {
-            Facts::None => false,
-            Facts::Some(facts) => facts.pointer(&pointer).is_some(),
-            Facts::Unknown => true,
+            TemplateFacts::None => false,
+            TemplateFacts::Some(facts) => facts.pointer(&pointer).is_some(),
+            TemplateFacts::Unknown => true,
         };
         if !known {
             return unknown(&|| "add it to data/facts.yml".to_owned());
@@ -116,9 +117,9 @@ fn check_one(
         });
     }
     if MOMENTARY.contains(&root) {
-        let text = Text::new(format!("`{path}` changes, and with it all of the prompt that follows"))
+        let text = FindingText::new(format!("`{path}` changes, and with it all of the prompt that follows"))
             .help("providers bill a changed beginning again; keep the template the same from turn to turn");
-        findings.at(Code::PerTurnVariable, source, span, text);
+        findings.at(DiagnosticCode::PerTurnVariable, source, span, text);
     }
 }
 
@@ -245,9 +246,10 @@ mod tests {
     #[track_caller]
     fn check_text(text: &str, expected: &[&str]) {
         let facts = serde_json::json!({ "city": "Bern", "deep": { "er": 1 } });
-        let variables = Variables { facts: Facts::Some(&facts), args: ["tone"].into() };
+        let variables =
+            TemplateVariables { facts: TemplateFacts::Some(&facts), args: ["tone"].into() };
         let mut findings = Findings::default();
-        check(&Source::new("t", text), &variables, &mut findings);
+        check(&SourceText::new("t", text), &variables, &mut findings);
         let found: Vec<String> = findings
             .sorted()
             .iter()

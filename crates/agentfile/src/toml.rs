@@ -5,26 +5,26 @@
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::diagnostic::{Code, Findings, Text};
+use crate::diagnostic::{DiagnosticCode, FindingText, Findings};
 use crate::limits::{NODE_DEPTH_MAX, NODES_MAX};
-use crate::node::{Kind, Node, Pair};
-use crate::source::{Source, Span};
+use crate::node::{Kind, MapEntry, Node};
+use crate::source::{SourceText, Span};
 
 /// Reads a TOML file. Defects go to the findings; without a usable tree the answer is `None`.
-pub fn parse(source: &Source, findings: &mut Findings) -> Option<Node> {
+pub fn parse(source: &SourceText, findings: &mut Findings) -> Option<Node> {
     let (table, errors) = DeTable::parse_recoverable(&source.text);
     for error in &errors {
         let range = error.span().unwrap_or_default();
         let message = error.message().lines().next().unwrap_or_default().to_owned();
-        findings.at(Code::TomlSyntax, source, Span::new(range.start, range.end), message);
+        findings.at(DiagnosticCode::TomlSyntax, source, Span::new(range.start, range.end), message);
     }
     let whole = Span::new(0, source.text.len());
-    let root = Reader::default().map(table.get_ref(), whole, 0);
+    let root = TomlReader::default().map(table.get_ref(), whole, 0);
     match root {
         Ok(root) => errors.is_empty().then_some(root),
-        Err(Stop { code, span }) => {
+        Err(TomlLimitError { code, span }) => {
             let (what, help) = match code {
-                Code::TooDeep => {
+                DiagnosticCode::TooDeep => {
                     ("this nests too deep", format!("at most {NODE_DEPTH_MAX} levels are read"))
                 }
                 _ => (
@@ -32,7 +32,7 @@ pub fn parse(source: &Source, findings: &mut Findings) -> Option<Node> {
                     format!("at most {NODES_MAX} values are read from one file"),
                 ),
             };
-            findings.at(code, source, span, Text::new(what).help(help));
+            findings.at(code, source, span, FindingText::new(what).help(help));
             None
         }
     }
@@ -41,7 +41,7 @@ pub fn parse(source: &Source, findings: &mut Findings) -> Option<Node> {
 /// Reads one TOML value, as written after `-c key=`. Text that is not TOML is taken as text.
 pub fn parse_value(text: &str) -> serde_json::Value {
     match DeValue::parse(text) {
-        Ok(value) => Reader::default()
+        Ok(value) => TomlReader::default()
             .node(&value, 0)
             .map_or_else(|_| serde_json::Value::String(text.to_owned()), |node| node.to_value()),
         Err(_) => serde_json::Value::String(text.to_owned()),
@@ -49,35 +49,40 @@ pub fn parse_value(text: &str) -> serde_json::Value {
 }
 
 #[derive(Default)]
-struct Reader {
+struct TomlReader {
     nodes: usize,
 }
 
 /// Reading cannot go on, for one of the two limits.
-struct Stop {
-    code: Code,
+struct TomlLimitError {
+    code: DiagnosticCode,
     span: Span,
 }
 
-impl Reader {
-    fn map(&mut self, table: &DeTable<'_>, span: Span, depth: usize) -> Result<Node, Stop> {
+impl TomlReader {
+    fn map(
+        &mut self,
+        table: &DeTable<'_>,
+        span: Span,
+        depth: usize,
+    ) -> Result<Node, TomlLimitError> {
         let pairs = table.iter().map(|(key, value)| {
             let key_span = Span::new(key.span().start, key.span().end);
             let value = self.node(value, depth + 1)?;
-            Ok(Pair { key: key.get_ref().to_string(), key_span, value })
+            Ok(MapEntry { key: key.get_ref().to_string(), key_span, value })
         });
         let pairs = pairs.collect::<Result<Vec<_>, _>>()?;
         Ok(Node { span, kind: Kind::Map(pairs) })
     }
 
-    fn node(&mut self, value: &Spanned<DeValue<'_>>, depth: usize) -> Result<Node, Stop> {
+    fn node(&mut self, value: &Spanned<DeValue<'_>>, depth: usize) -> Result<Node, TomlLimitError> {
         let span = Span::new(value.span().start, value.span().end);
         self.nodes += 1;
         if depth > NODE_DEPTH_MAX {
-            return Err(Stop { code: Code::TooDeep, span });
+            return Err(TomlLimitError { code: DiagnosticCode::TooDeep, span });
         }
         if self.nodes > NODES_MAX {
-            return Err(Stop { code: Code::TooManyNodes, span });
+            return Err(TomlLimitError { code: DiagnosticCode::TooManyNodes, span });
         }
         let kind = match value.get_ref() {
             DeValue::String(text) => Kind::Text(text.to_string()),

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use agentry_protocol::tool::{self, ToolName};
 use serde::{Deserialize, Serialize};
 
-use crate::diagnostic::{Code, Findings, Text, suggestion};
+use crate::diagnostic::{DiagnosticCode, FindingText, Findings, suggestion};
 use crate::file_tree::FileTree;
 use crate::json;
 use crate::limits::{
@@ -20,8 +20,8 @@ use crate::limits::{
 };
 use crate::manifest::tool_access::{AccessMode, OneToolAccess, ToolAccessJson};
 use crate::node::Kind;
-use crate::schema::{self, Doc, FileKind};
-use crate::source::{Origin, Source, Sourced, Span};
+use crate::schema::{self, FileKind, ManifestFile};
+use crate::source::{Origin, SourceText, SourcedValue, Span};
 
 /// The places of the file below an agent's directory. Only one of them may be used at a time.
 pub const FILES: [&str; 2] = ["context/tool-access.json", "tool-access.json"];
@@ -31,37 +31,37 @@ const SHELL_NAMES: [&str; 4] = ["shell", "bash", "Bash", "exec"];
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolAccess {
     /// false switches every tool off.
-    pub enabled: Sourced<bool>,
+    pub enabled: SourcedValue<bool>,
     /// Off, only `allowed`, or all.
-    pub mode: Sourced<AccessMode>,
+    pub mode: SourcedValue<AccessMode>,
     /// The tools that are on when the mode is `allowlist`.
-    pub allowed: Vec<Sourced<ToolName>>,
+    pub allowed: Vec<SourcedValue<ToolName>>,
     /// Tools that are switched off by name.
-    pub off: Vec<Sourced<ToolName>>,
+    pub off: Vec<SourcedValue<ToolName>>,
     /// How the shell is bounded.
-    pub shell: Shell,
+    pub shell: ShellAccess,
     /// The file is there and cannot be used: nothing is on.
     pub broken: Option<Origin>,
 }
 
 /// How the shell is bounded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Shell {
+pub struct ShellAccess {
     /// Off, only commands with a listed beginning, or all.
-    pub mode: Sourced<AccessMode>,
+    pub mode: SourcedValue<AccessMode>,
     /// Those beginnings.
-    pub allowed_prefixes: Vec<Sourced<String>>,
+    pub allowed_prefixes: Vec<SourcedValue<String>>,
     /// The time a call gets, in milliseconds.
-    pub timeout_ms: Sourced<u64>,
+    pub timeout_ms: SourcedValue<u64>,
     /// The output that is kept, in characters.
-    pub max_output_chars: Sourced<u64>,
+    pub max_output_chars: SourcedValue<u64>,
     /// Whether a call may name a directory outside of the workspace.
-    pub allow_any_cwd: Sourced<bool>,
+    pub allow_any_cwd: SourcedValue<bool>,
 }
 
 /// Why a tool is off.
 #[derive(Clone, Debug)]
-pub struct Off {
+pub struct DisabledReason {
     /// In words.
     pub why: String,
     /// What said so.
@@ -70,9 +70,10 @@ pub struct Off {
 
 impl ToolAccess {
     /// Why a tool may not be used, if it may not.
-    pub fn why_off(&self, name: &ToolName) -> Option<Off> {
-        let off =
-            |why: &str, origin: &Origin| Some(Off { why: why.to_owned(), origin: origin.clone() });
+    pub fn why_off(&self, name: &ToolName) -> Option<DisabledReason> {
+        let off = |why: &str, origin: &Origin| {
+            Some(DisabledReason { why: why.to_owned(), origin: origin.clone() })
+        };
         if let Some(origin) = &self.broken {
             return off("tool-access.json cannot be used, so nothing is on", origin);
         }
@@ -108,7 +109,7 @@ pub fn read(
     let mut broken = None;
     for file in &present {
         let doc = parsed(tree, file, custom, findings);
-        if doc.is_none() || findings.has_errors_in(&tree.shown(file)) {
+        if doc.is_none() || findings.has_errors_in(&tree.display_path(file)) {
             broken = broken.or(Some(*file));
         }
         docs.extend(doc);
@@ -119,8 +120,8 @@ pub fn read(
     }
     let doc = docs.first();
     report_unknown_knobs(environment, findings);
-    let knobs = Knobs { environment };
-    let file = File { doc };
+    let knobs = ToolAccessEnvironment { environment };
+    let file = ToolAccessFile { doc };
     ToolAccess {
         enabled: file
             .said("/global/enabled", |one| one.global.as_ref()?.enabled)
@@ -130,11 +131,17 @@ pub fn read(
             .unwrap_or_else(|| knobs.mode("TOOLS_MODE", AccessMode::Full, findings)),
         allowed: file.allowed().unwrap_or_else(|| {
             let words = knobs.words("TOOLS_ALLOWED").into_iter();
-            words.map(|word| Sourced::new(ToolName::canonical(&word.value), word.origin)).collect()
+            words
+                .map(|word| SourcedValue::new(ToolName::canonical(&word.value), word.origin))
+                .collect()
         }),
         off: file.off(&knobs, findings),
         shell: shell(&file, &knobs, findings),
-        broken: broken.map(|file| Origin { file: tree.shown(file).into(), line: 1, column: 1 }),
+        broken: broken.map(|file| Origin {
+            file: tree.display_path(file).into(),
+            line: 1,
+            column: 1,
+        }),
     }
 }
 
@@ -144,7 +151,7 @@ fn parsed(
     file: &str,
     custom: &[&str],
     findings: &mut Findings,
-) -> Option<Doc<ToolAccessJson>> {
+) -> Option<ManifestFile<ToolAccessJson>> {
     let source = tree.text(file, findings)?;
     let node = json::parse(&source, findings)?;
     let doc = schema::read::<ToolAccessJson>(FileKind::ToolAccess, &source, node, findings)?;
@@ -155,13 +162,18 @@ fn parsed(
 
 /// Reports that both places have a file: one of them would be passed over.
 fn report_both(tree: &FileTree, (first, second): (&str, &str), findings: &mut Findings) {
-    let (first, second) = (tree.shown(first), tree.shown(second));
-    let text = Text::new(format!("both {second} and {first} say which tools are on, so none is"))
-        .help("keep one of the two files and move what the other says into it");
-    findings.about(Code::TwoToolAccessFiles, second, text);
+    let (first, second) = (tree.display_path(first), tree.display_path(second));
+    let text =
+        FindingText::new(format!("both {second} and {first} say which tools are on, so none is"))
+            .help("keep one of the two files and move what the other says into it");
+    findings.about(DiagnosticCode::TwoToolAccessFiles, second, text);
 }
 
-fn shell(file: &File<'_>, knobs: &Knobs<'_>, findings: &mut Findings) -> Shell {
+fn shell(
+    file: &ToolAccessFile<'_>,
+    knobs: &ToolAccessEnvironment<'_>,
+    findings: &mut Findings,
+) -> ShellAccess {
     let (name, entry) = file.shell();
     let said = |field: &str| format!("/tools/{name}/{field}");
     let of = |field: &str, pick: &dyn Fn(&OneToolAccess) -> Option<u64>| {
@@ -184,7 +196,7 @@ fn shell(file: &File<'_>, knobs: &Knobs<'_>, findings: &mut Findings) -> Shell {
         });
     let mode = entry.and_then(|one| one.mode).zip(file.doc);
     let any = entry.and_then(|one| one.allow_any_cwd).zip(file.doc);
-    Shell {
+    ShellAccess {
         mode: mode
             .map(|(mode, doc)| doc.sourced(&said("mode"), mode))
             .unwrap_or_else(|| knobs.mode("SHELL_TOOL_MODE", AccessMode::Allowlist, findings)),
@@ -222,24 +234,24 @@ fn report_unknown_knobs(environment: &BTreeMap<String, String>, findings: &mut F
         .keys()
         .filter(|name| name.starts_with("SHELL_TOOL_") && !SHELL_KNOBS.contains(&name.as_str()));
     for name in unknown {
-        let text = Text::new(format!("{name} is set but has no meaning"))
+        let text = FindingText::new(format!("{name} is set but has no meaning"))
             .help(suggestion(name, &SHELL_KNOBS));
-        findings.about(Code::UnknownEnvironment, format!("environment {name}"), text);
+        findings.about(DiagnosticCode::UnknownEnvironment, format!("environment {name}"), text);
     }
 }
 
-fn check_names(doc: &Doc<ToolAccessJson>, custom: &[&str], findings: &mut Findings) {
+fn check_names(doc: &ManifestFile<ToolAccessJson>, custom: &[&str], findings: &mut Findings) {
     let own: HashSet<&str> = custom.iter().copied().collect();
     let known = |name: &str| {
-        tool::known(name).is_some()
+        tool::find_known_tool(name).is_some()
             || ToolName::canonical(name).mcp().is_some()
             || own.contains(name)
     };
     let names: Vec<&str> =
         tool::KNOWN.iter().map(|tool| tool.name).chain(custom.iter().copied()).collect();
     let mut report = |name: &str, span: Span| {
-        findings.at_with(Code::AccessForUnknownTool, &doc.source, span, || {
-            Text::new(format!("no tool is called `{name}`, so this has no effect"))
+        findings.at_with(DiagnosticCode::AccessForUnknownTool, &doc.source, span, || {
+            FindingText::new(format!("no tool is called `{name}`, so this has no effect"))
                 .help(suggestion(name, &names))
         });
     };
@@ -256,34 +268,34 @@ fn check_names(doc: &Doc<ToolAccessJson>, custom: &[&str], findings: &mut Findin
 }
 
 /// `bash` and `shell` are one tool; of two entries for it one would hold in silence.
-fn check_doubles(doc: &Doc<ToolAccessJson>, findings: &mut Findings) {
+fn check_doubles(doc: &ManifestFile<ToolAccessJson>, findings: &mut Findings) {
     let tools = doc.node.pair("tools").map(|pair| &pair.value.kind);
     let Some(Kind::Map(pairs)) = tools else { return };
     let mut seen: HashMap<ToolName, &str> = HashMap::new();
     for pair in pairs {
         if let Some(first) = seen.insert(ToolName::canonical(&pair.key), &pair.key) {
-            let text = Text::new(format!("`{}` and `{first}` are the same tool", pair.key))
+            let text = FindingText::new(format!("`{}` and `{first}` are the same tool", pair.key))
                 .help("keep one of the two");
-            findings.at(Code::DuplicateKey, &doc.source, pair.key_span, text);
+            findings.at(DiagnosticCode::DuplicateKey, &doc.source, pair.key_span, text);
         }
     }
 }
 
-struct File<'a> {
-    doc: Option<&'a Doc<ToolAccessJson>>,
+struct ToolAccessFile<'a> {
+    doc: Option<&'a ManifestFile<ToolAccessJson>>,
 }
 
-impl File<'_> {
+impl ToolAccessFile<'_> {
     fn said<V>(
         &self,
         pointer: &str,
         pick: impl Fn(&ToolAccessJson) -> Option<V>,
-    ) -> Option<Sourced<V>> {
+    ) -> Option<SourcedValue<V>> {
         let doc = self.doc?;
         Some(doc.sourced(pointer, pick(&doc.manifest)?))
     }
 
-    fn allowed(&self) -> Option<Vec<Sourced<ToolName>>> {
+    fn allowed(&self) -> Option<Vec<SourcedValue<ToolName>>> {
         let doc = self.doc?;
         let allowed = doc.manifest.global.as_ref()?.allowed_tools.as_ref()?.iter().enumerate();
         let one = |(at, name): (usize, &String)| {
@@ -292,7 +304,11 @@ impl File<'_> {
         Some(allowed.map(one).collect())
     }
 
-    fn off(&self, knobs: &Knobs<'_>, findings: &mut Findings) -> Vec<Sourced<ToolName>> {
+    fn off(
+        &self,
+        knobs: &ToolAccessEnvironment<'_>,
+        findings: &mut Findings,
+    ) -> Vec<SourcedValue<ToolName>> {
         let mut off = Vec::new();
         if let Some(doc) = self.doc {
             for (name, entry) in &doc.manifest.tools {
@@ -308,7 +324,7 @@ impl File<'_> {
         if self.shell().1.and_then(|shell| shell.enabled).is_none() {
             let knob = knobs.flag("SHELL_TOOL_ENABLED", true, findings);
             if !knob.value {
-                off.push(Sourced::new(ToolName::canonical("bash"), knob.origin));
+                off.push(SourcedValue::new(ToolName::canonical("bash"), knob.origin));
             }
         }
         off
@@ -322,12 +338,12 @@ impl File<'_> {
     }
 }
 
-struct Knobs<'a> {
+struct ToolAccessEnvironment<'a> {
     environment: &'a BTreeMap<String, String>,
 }
 
-impl Knobs<'_> {
-    fn flag(&self, name: &str, default: bool, findings: &mut Findings) -> Sourced<bool> {
+impl ToolAccessEnvironment<'_> {
+    fn flag(&self, name: &str, default: bool, findings: &mut Findings) -> SourcedValue<bool> {
         self.parsed(name, (default, "write true or false"), findings, |text| match text {
             "true" | "1" | "yes" | "on" => Some(true),
             "false" | "0" | "no" | "off" => Some(false),
@@ -340,7 +356,7 @@ impl Knobs<'_> {
         name: &str,
         default: AccessMode,
         findings: &mut Findings,
-    ) -> Sourced<AccessMode> {
+    ) -> SourcedValue<AccessMode> {
         self.parsed(name, (default, "write off, allowlist or full"), findings, |text| match text {
             "off" => Some(AccessMode::Off),
             "allowlist" => Some(AccessMode::Allowlist),
@@ -349,29 +365,31 @@ impl Knobs<'_> {
         })
     }
 
-    fn words(&self, name: &str) -> Vec<Sourced<String>> {
+    fn words(&self, name: &str) -> Vec<SourcedValue<String>> {
         let text = self.environment.get(name).map(String::as_str).unwrap_or_default();
         let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
         words
-            .map(|word| Sourced::new(word.to_owned(), Origin::named(format!("environment {name}"))))
+            .map(|word| {
+                SourcedValue::new(word.to_owned(), Origin::named(format!("environment {name}")))
+            })
             .collect()
     }
 
     fn number(
         &self,
         name: &str,
-        file: Option<(Sourced<u64>, Source, Span)>,
+        file: Option<(SourcedValue<u64>, SourceText, Span)>,
         (default, cap): (u64, u64),
         findings: &mut Findings,
-    ) -> Sourced<u64> {
+    ) -> SourcedValue<u64> {
         let words = |value| {
-            Text::new(format!("{value} is above the cap of {cap}, which is used"))
+            FindingText::new(format!("{value} is above the cap of {cap}, which is used"))
                 .help(format!("write at most {cap}"))
         };
         let number = match file {
             Some((number, source, span)) => {
                 if number.value > cap {
-                    findings.at(Code::OverTheCap, &source, span, words(number.value));
+                    findings.at(DiagnosticCode::OverTheCap, &source, span, words(number.value));
                 }
                 number
             }
@@ -384,7 +402,7 @@ impl Knobs<'_> {
                 );
                 if number.value > cap {
                     findings.about(
-                        Code::OverTheCap,
+                        DiagnosticCode::OverTheCap,
                         format!("environment {name}"),
                         words(number.value),
                     );
@@ -392,7 +410,7 @@ impl Knobs<'_> {
                 number
             }
         };
-        Sourced::new(number.value.min(cap), number.origin)
+        SourcedValue::new(number.value.min(cap), number.origin)
     }
 
     /// A variable that cannot be used is an error, and the built-in value holds.
@@ -402,17 +420,17 @@ impl Knobs<'_> {
         (default, help): (V, &str),
         findings: &mut Findings,
         parse: impl Fn(&str) -> Option<V>,
-    ) -> Sourced<V> {
+    ) -> SourcedValue<V> {
         let Some(text) = self.environment.get(name) else {
-            return Sourced::new(default, Origin::named("built-in"));
+            return SourcedValue::new(default, Origin::named("built-in"));
         };
         let origin = Origin::named(format!("environment {name}"));
         match parse(text.trim()) {
-            Some(value) => Sourced::new(value, origin),
+            Some(value) => SourcedValue::new(value, origin),
             None => {
-                let words = Text::new(format!("{name} is `{text}`")).help(help);
-                findings.about(Code::EnvironmentValue, origin.file, words);
-                Sourced::new(default, Origin::named("built-in"))
+                let words = FindingText::new(format!("{name} is `{text}`")).help(help);
+                findings.about(DiagnosticCode::EnvironmentValue, origin.file, words);
+                SourcedValue::new(default, Origin::named("built-in"))
             }
         }
     }

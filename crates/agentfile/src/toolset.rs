@@ -7,45 +7,49 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use agentry_protocol::tool::{self, Category, KnownTool, Needs, Risk, ToolName};
+use agentry_protocol::tool::{self, KnownTool, Risk, ToolCategory, ToolName, ToolRequirement};
 
-use crate::agent::{LeftOut, OfferedTool, ToolKind};
-use crate::diagnostic::{Code, Findings, Text};
-use crate::index::Index;
-use crate::manifest::agent_yml::Capabilities;
-use crate::scope::Choice;
-use crate::source::{Origin, Source, Span};
+use crate::agent::{ExcludedTool, OfferedTool, ToolKind};
+use crate::diagnostic::{DiagnosticCode, FindingText, Findings};
+use crate::manifest::agent_yml::CapabilitiesYml;
+use crate::name_index::NameIndex;
+use crate::scope::NameSelection;
+use crate::source::{Origin, SourceText, Span};
 use crate::tool_access::ToolAccess;
 
 /// The toolset while it is put together.
-pub struct Gathering<'a> {
-    pub(crate) index: &'a Index,
-    capabilities: Capabilities,
+pub struct ToolsetBuilder<'a> {
+    pub(crate) index: &'a NameIndex,
+    capabilities: CapabilitiesYml,
     access: &'a ToolAccess,
     offered: Vec<OfferedTool>,
-    left_out: Vec<LeftOut>,
+    left_out: Vec<ExcludedTool>,
     // The names in the two lists.
     seen: HashSet<ToolName>,
 }
 
-impl<'a> Gathering<'a> {
+impl<'a> ToolsetBuilder<'a> {
     /// Nothing yet.
-    pub fn new(index: &'a Index, capabilities: Capabilities, access: &'a ToolAccess) -> Self {
+    pub fn new(
+        index: &'a NameIndex,
+        capabilities: CapabilitiesYml,
+        access: &'a ToolAccess,
+    ) -> Self {
         let (offered, left_out, seen) = (Vec::new(), Vec::new(), HashSet::new());
         Self { index, capabilities, access, offered, left_out, seen }
     }
 
     /// Adds what a list with `inherit` asks for.
-    pub fn choose(&mut self, choice: &Choice, inherited_from: &Origin) {
+    pub fn choose(&mut self, choice: &NameSelection, inherited_from: &Origin) {
         for name in &choice.names {
-            self.named(&name.value, &name.origin);
+            self.add_named(&name.value, &name.origin);
         }
         if choice.inherit {
             let host: BTreeSet<ToolName> = self.index.host.clone();
             for known in
                 tool::KNOWN.iter().filter(|known| host.contains(&ToolName::canonical(known.name)))
             {
-                if known.needs == Needs::Nothing {
+                if known.needs == ToolRequirement::Nothing {
                     self.host(known, known.name, inherited_from);
                 }
             }
@@ -53,19 +57,19 @@ impl<'a> Gathering<'a> {
     }
 
     /// Adds one tool of the host or of an MCP server. False if no such tool is known.
-    pub fn named(&mut self, written: &str, origin: &Origin) -> bool {
+    pub fn add_named(&mut self, written: &str, origin: &Origin) -> bool {
         if let Some(prefix) = written.strip_suffix('*') {
             let matching: Vec<&KnownTool> = tool::KNOWN
                 .iter()
                 .filter(|known| known.name.starts_with(prefix))
-                .filter(|known| known.needs != Needs::Name || !prefix.is_empty())
+                .filter(|known| known.needs != ToolRequirement::Name || !prefix.is_empty())
                 .collect();
             for known in &matching {
                 self.host(known, known.name, origin);
             }
             return !matching.is_empty();
         }
-        if let Some(known) = tool::known(written) {
+        if let Some(known) = tool::find_known_tool(written) {
             self.host(known, written, origin);
             return true;
         }
@@ -78,7 +82,7 @@ impl<'a> Gathering<'a> {
             (server.to_owned(), format!("{plain} of the MCP server {server}."));
         self.push(OfferedTool {
             kind: ToolKind::Mcp { server },
-            category: Category::Custom,
+            category: ToolCategory::Custom,
             risk: Risk::Medium,
             description,
             parameters: None,
@@ -90,18 +94,21 @@ impl<'a> Gathering<'a> {
 
     fn host(&mut self, known: &'static KnownTool, written: &str, origin: &Origin) {
         let why = match known.needs {
-            Needs::SelfModify if !self.capabilities.self_modify => {
+            ToolRequirement::SelfModify if !self.capabilities.self_modify => {
                 Some("it needs `capabilities.self_modify: true`")
             }
-            Needs::SpawnSubagents if !self.capabilities.spawn_subagents => {
+            ToolRequirement::SpawnSubagents if !self.capabilities.spawn_subagents => {
                 Some("it needs `capabilities.spawn_subagents: true`")
             }
             _ if self.index.host.contains(&ToolName::canonical(known.name)) => None,
-            Needs::MacOs => Some("it needs a macOS machine"),
-            Needs::SearchService => Some("it needs a search service, and none is configured"),
-            Needs::Nothing | Needs::Name | Needs::SelfModify | Needs::SpawnSubagents => {
-                Some("this host does not have it")
+            ToolRequirement::MacOs => Some("it needs a macOS machine"),
+            ToolRequirement::SearchService => {
+                Some("it needs a search service, and none is configured")
             }
+            ToolRequirement::Nothing
+            | ToolRequirement::Name
+            | ToolRequirement::SelfModify
+            | ToolRequirement::SpawnSubagents => Some("this host does not have it"),
         };
         if let Some(why) = why {
             self.leave_out(written, why, origin);
@@ -145,7 +152,7 @@ impl<'a> Gathering<'a> {
         if is_new {
             let (name, why) = (name.to_owned(), why.to_owned());
             let origin = origin.clone();
-            self.left_out.push(LeftOut { name, why, origin, switched_off: false });
+            self.left_out.push(ExcludedTool { name, why, origin, switched_off: false });
         }
         is_new
     }
@@ -154,9 +161,12 @@ impl<'a> Gathering<'a> {
     pub fn add_for_capabilities(&mut self, origin: &Origin) {
         for known in tool::KNOWN {
             let granted = match known.needs {
-                Needs::SelfModify => self.capabilities.self_modify,
-                Needs::SpawnSubagents => self.capabilities.spawn_subagents,
-                Needs::Nothing | Needs::Name | Needs::MacOs | Needs::SearchService => false,
+                ToolRequirement::SelfModify => self.capabilities.self_modify,
+                ToolRequirement::SpawnSubagents => self.capabilities.spawn_subagents,
+                ToolRequirement::Nothing
+                | ToolRequirement::Name
+                | ToolRequirement::MacOs
+                | ToolRequirement::SearchService => false,
             };
             if granted {
                 self.host(known, known.name, origin);
@@ -165,7 +175,7 @@ impl<'a> Gathering<'a> {
     }
 
     /// The result, in the order of the catalogue and then of the asking.
-    pub fn finish(self) -> (Vec<OfferedTool>, Vec<LeftOut>) {
+    pub fn finish(self) -> (Vec<OfferedTool>, Vec<ExcludedTool>) {
         let mut offered = self.offered;
         let place = |tool: &OfferedTool| {
             tool::KNOWN
@@ -180,8 +190,8 @@ impl<'a> Gathering<'a> {
 
 /// Notes for everything that was asked for by name in a file and is not offered.
 pub fn report_left_out(
-    left_out: &[LeftOut],
-    source: &Source,
+    left_out: &[ExcludedTool],
+    source: &SourceText,
     spans: &[(String, Span)],
     findings: &mut Findings,
 ) {
@@ -189,8 +199,8 @@ pub fn report_left_out(
         spans.iter().rev().map(|(name, span)| (ToolName::canonical(name), *span)).collect();
     for one in left_out {
         if let Some(span) = places.get(&ToolName::canonical(&one.name)) {
-            let text = Text::new(format!("`{}` is left out: {}", one.name, one.why));
-            findings.at(Code::ToolUnavailable, source, *span, text);
+            let text = FindingText::new(format!("`{}` is left out: {}", one.name, one.why));
+            findings.at(DiagnosticCode::ToolUnavailable, source, *span, text);
         }
     }
 }

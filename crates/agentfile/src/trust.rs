@@ -8,13 +8,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use agentry_protocol::hook::Moment;
+use agentry_protocol::hook::HookMoment;
 use agentry_protocol::{ContentHash, ContentHasher};
 use serde::Serialize;
 
 use crate::agent::{Agent, HookSwitch, ToolKind};
-use crate::file_tree::{Entry, File, FileTree, lies_in};
-use crate::mcp::{McpServer, Reach};
+use crate::file_tree::{FileContent, FileTree, FileTreeEntry, lies_in};
+use crate::mcp::{McpEndpoint, McpServer};
 use crate::{config, program, tool_access};
 
 /// Folders of an agent's directory that are part of its trust as a whole: programs, and what programs load.
@@ -28,14 +28,14 @@ const FILES: [&str; 4] =
 /// A program of the agent sees these files and nothing else of the directory, so what is not listed here cannot be
 /// loaded by it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Parts {
+pub struct TrustCoverage {
     /// Single files.
     pub files: BTreeSet<String>,
     /// Folders with everything below them.
     pub folders: BTreeSet<String>,
 }
 
-impl Parts {
+impl TrustCoverage {
     /// Lists the parts for an agent: the usual folders, its programs, and the folder that each program lies in.
     pub fn of(agent: &Agent) -> Self {
         let files = FILES.map(str::to_owned).into_iter().collect();
@@ -64,18 +64,18 @@ impl Parts {
 
 /// The programs of an agent, and every file that they can load from its directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Manifest {
+pub struct TrustManifest {
     /// Which part of the agent's directory it covers.
-    pub parts: Parts,
+    pub parts: TrustCoverage,
     /// The hash of each file, by path below the agent's directory.
     pub files: BTreeMap<String, ContentHash>,
     /// One hash for all of them: their paths, their content, whether they are executable.
     pub hash: ContentHash,
     /// What would run.
-    pub runs: Vec<Runs>,
+    pub runs: Vec<RunnableProgram>,
 }
 
-impl Manifest {
+impl TrustManifest {
     /// Whether nothing would run; then nobody needs to trust anything.
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty()
@@ -84,10 +84,10 @@ impl Manifest {
 
 /// A program that would run. Printed, it is a line for people.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Runs {
+pub struct RunnableProgram {
     /// What starts it.
     #[serde(flatten)]
-    pub occasion: Occasion,
+    pub occasion: ProgramPurpose,
     /// Its file, a path below the agent's directory.
     pub program: String,
 }
@@ -95,11 +95,11 @@ pub struct Runs {
 /// What starts a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Occasion {
+pub enum ProgramPurpose {
     /// It is a hook of the agent.
     Hook {
         /// When it runs.
-        moment: Moment,
+        moment: HookMoment,
         /// What the program is given.
         args: Vec<String>,
     },
@@ -110,13 +110,13 @@ pub enum Occasion {
     },
 }
 
-impl fmt::Display for Runs {
+impl fmt::Display for RunnableProgram {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.occasion {
-            Occasion::Hook { moment, args } => {
+            ProgramPurpose::Hook { moment, args } => {
                 write!(f, "hook {moment}: {}", words([&self.program].into_iter().chain(args)))
             }
-            Occasion::Tool { name } => write!(f, "tool {name}: {}", self.program),
+            ProgramPurpose::Tool { name } => write!(f, "tool {name}: {}", self.program),
         }
     }
 }
@@ -125,11 +125,11 @@ impl fmt::Display for Runs {
 ///
 /// Servers that the operator's settings define are the operator's own. The environment and the headers of a server
 /// are not read yet; whoever starts servers must add them to the line.
-pub fn servers<'a>(servers: impl IntoIterator<Item = &'a McpServer>) -> Vec<String> {
+pub fn server_lines<'a>(servers: impl IntoIterator<Item = &'a McpServer>) -> Vec<String> {
     let own = servers.into_iter().filter(|server| server.is_of_project);
     own.map(|server| match &server.reach {
-        Reach::Command(command) => format!("MCP server {}: {}", server.id, words(command)),
-        Reach::Url(url) => format!("MCP server {}: {url}", server.id),
+        McpEndpoint::Command(command) => format!("MCP server {}: {}", server.id, words(command)),
+        McpEndpoint::Url(url) => format!("MCP server {}: {url}", server.id),
     })
     .collect()
 }
@@ -146,7 +146,7 @@ fn words<'a>(words: impl IntoIterator<Item = &'a String>) -> String {
 
 /// Why it cannot be said what a program could load. Then no program runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Unknown {
+pub enum TrustError {
     /// Something is there and was not read.
     NotRead {
         /// Its path below the agent's directory.
@@ -168,7 +168,7 @@ pub enum Unknown {
     },
 }
 
-impl fmt::Display for Unknown {
+impl fmt::Display for TrustError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotRead { path, why } => write!(f, "{path} is there but was not read: {why}"),
@@ -178,7 +178,7 @@ impl fmt::Display for Unknown {
     }
 }
 
-impl std::error::Error for Unknown {}
+impl std::error::Error for TrustError {}
 
 /// Lists what would run for an agent, and every file that could be loaded by it.
 ///
@@ -187,8 +187,8 @@ impl std::error::Error for Unknown {}
 /// same, since `File::hash` is over all of its content. Something that was refused (a link out of the directory, a
 /// pipe, too many files) has none, so it is an error. What `layout` passes over, such as `__pycache__`, is in no tree;
 /// programs do not see it either.
-pub fn manifest(tree: &FileTree, agent: &Agent) -> Result<Manifest, Unknown> {
-    let parts = Parts::of(agent);
+pub fn manifest(tree: &FileTree, agent: &Agent) -> Result<TrustManifest, TrustError> {
+    let parts = TrustCoverage::of(agent);
     let runs = runs_of(agent);
     let (files, hash) = match covered(tree, &parts) {
         // Where nothing runs, nothing can be loaded.
@@ -197,9 +197,9 @@ pub fn manifest(tree: &FileTree, agent: &Agent) -> Result<Manifest, Unknown> {
     };
     if let Some(missing) = runs.iter().find(|runs| !files.contains_key(&runs.program)) {
         let (path, why) = (missing.program.clone(), "it is not a regular file".to_owned());
-        return Err(Unknown::NotRead { path, why });
+        return Err(TrustError::NotRead { path, why });
     }
-    Ok(Manifest { parts, files, hash, runs })
+    Ok(TrustManifest { parts, files, hash, runs })
 }
 
 /// Gives the hash of each file of an agent's directory that the parts hold, and one hash over all of them.
@@ -208,17 +208,17 @@ pub fn manifest(tree: &FileTree, agent: &Agent) -> Result<Manifest, Unknown> {
 /// When something is there that was not read.
 pub fn covered(
     tree: &FileTree,
-    parts: &Parts,
-) -> Result<(BTreeMap<String, ContentHash>, ContentHash), Unknown> {
-    let mut found = Found::default();
+    parts: &TrustCoverage,
+) -> Result<(BTreeMap<String, ContentHash>, ContentHash), TrustError> {
+    let mut found = CoveredFiles::default();
     for (path, entry) in tree.below("") {
         match entry {
-            Entry::Refused(why) if path == "." || parts.hold(path) => {
+            FileTreeEntry::Refused(why) if path == "." || parts.hold(path) => {
                 let (path, why) = (path.to_owned(), why.to_string());
-                return Err(Unknown::NotRead { path, why });
+                return Err(TrustError::NotRead { path, why });
             }
-            Entry::File(file) if parts.hold(path) => found.add(path, file),
-            Entry::Refused(_) | Entry::File(_) => {}
+            FileTreeEntry::File(file) if parts.hold(path) => found.add(path, file),
+            FileTreeEntry::Refused(_) | FileTreeEntry::File(_) => {}
         }
     }
     Ok((found.files, found.hasher.finish()))
@@ -230,18 +230,18 @@ pub fn brings_programs(agent: &Agent) -> bool {
 }
 
 /// Lists the programs of an agent.
-fn runs_of(agent: &Agent) -> Vec<Runs> {
+fn runs_of(agent: &Agent) -> Vec<RunnableProgram> {
     let hooks = agent.powers.hooks.iter().filter_map(|hook| match &hook.switch {
         HookSwitch::On(spec) => {
-            let occasion = Occasion::Hook { moment: spec.moment, args: spec.args.clone() };
-            Some(Runs { occasion, program: spec.program.clone() })
+            let occasion = ProgramPurpose::Hook { moment: spec.moment, args: spec.args.clone() };
+            Some(RunnableProgram { occasion, program: spec.program.clone() })
         }
         HookSwitch::Off => None,
     });
     let tools = agent.powers.toolset.iter().filter_map(|tool| match &tool.kind {
         ToolKind::Custom(custom) => {
-            let occasion = Occasion::Tool { name: tool.name.as_str().to_owned() };
-            Some(Runs { occasion, program: custom.program.clone() })
+            let occasion = ProgramPurpose::Tool { name: tool.name.as_str().to_owned() };
+            Some(RunnableProgram { occasion, program: custom.program.clone() })
         }
         ToolKind::Host | ToolKind::Mcp { .. } => None,
     });
@@ -250,13 +250,13 @@ fn runs_of(agent: &Agent) -> Vec<Runs> {
 
 /// The files that were found, in the order of their paths.
 #[derive(Default)]
-struct Found {
+struct CoveredFiles {
     files: BTreeMap<String, ContentHash>,
     hasher: ContentHasher,
 }
 
-impl Found {
-    fn add(&mut self, path: &str, file: &File) {
+impl CoveredFiles {
+    fn add(&mut self, path: &str, file: &FileContent) {
         let mode: &[u8] = if file.executable { b"x" } else { b"-" };
         self.hasher.part(path.as_bytes()).part(mode).part(file.hash.as_str().as_bytes());
         self.files.insert(path.to_owned(), file.hash.clone());

@@ -10,26 +10,26 @@ use std::collections::HashMap;
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle};
 use serde_json::Number;
 
-use crate::diagnostic::{Code, Findings, Text};
+use crate::diagnostic::{DiagnosticCode, FindingText, Findings};
 use crate::limits::{NODE_DEPTH_MAX, NODES_MAX};
-use crate::node::{Kind, Node, Pair};
-use crate::source::{Source, Span};
+use crate::node::{Kind, MapEntry, Node};
+use crate::source::{SourceText, Span};
 
 /// Reads the part of a source that is YAML. Defects go to the findings; without a usable tree the
 /// answer is `None`.
-pub fn parse(source: &Source, within: Span, findings: &mut Findings) -> Option<Node> {
+pub fn parse(source: &SourceText, within: Span, findings: &mut Findings) -> Option<Node> {
     let mut quiet = Findings::default();
-    let tree = Builder::new(source, within.start, &mut quiet).build(source.slice(within));
+    let tree = NodeBuilder::new(source, within.start, &mut quiet).build(source.slice(within));
     findings.append(quiet);
     tree
 }
 
 /// Like `parse`, but forgives the commonest slip of hand-written front matter: a top-level value
 /// with a colon in it that should have been quoted. What was forgiven is a warning.
-pub fn parse_forgiving(source: &Source, within: Span, findings: &mut Findings) -> Option<Node> {
+pub fn parse_forgiving(source: &SourceText, within: Span, findings: &mut Findings) -> Option<Node> {
     let text = source.slice(within);
     let mut first = Findings::default();
-    if let Some(tree) = Builder::new(source, within.start, &mut first).build(text) {
+    if let Some(tree) = NodeBuilder::new(source, within.start, &mut first).build(text) {
         findings.append(first);
         return Some(tree);
     }
@@ -37,7 +37,7 @@ pub fn parse_forgiving(source: &Source, within: Span, findings: &mut Findings) -
     let mut second = Findings::default();
     let tree = match masked.values.is_empty() {
         true => None,
-        false => Builder::new(source, within.start, &mut second).build(&masked.text),
+        false => NodeBuilder::new(source, within.start, &mut second).build(&masked.text),
     };
     let Some(mut tree) = tree else {
         findings.append(first);
@@ -52,11 +52,14 @@ pub fn parse_forgiving(source: &Source, within: Span, findings: &mut Findings) -
                 let lines = source.slice(pair.value.span).lines().map(str::trim);
                 let text = lines.collect::<Vec<_>>().join(" ");
                 findings.at(
-                    Code::QuotedForYou,
+                    DiagnosticCode::QuotedForYou,
                     source,
                     pair.value.span,
-                    Text::new(format!("the value of `{}` has a colon and no quotes", pair.key))
-                        .help("put the value in double quotes"),
+                    FindingText::new(format!(
+                        "the value of `{}` has a colon and no quotes",
+                        pair.key
+                    ))
+                    .help("put the value in double quotes"),
                 );
                 pair.value.kind = Kind::Text(text);
             }
@@ -65,7 +68,7 @@ pub fn parse_forgiving(source: &Source, within: Span, findings: &mut Findings) -
     Some(tree)
 }
 
-struct Masked {
+struct MaskedYaml {
     text: String,
     // Offsets of the values that were masked, in order.
     values: Vec<usize>,
@@ -85,8 +88,8 @@ fn tab_near(text: &str, at: usize) -> usize {
 }
 
 /// Replaces such values by as many `x`, so that all places stay where they are.
-fn mask_values_with_colons(text: &str) -> Masked {
-    let mut masked = Masked { text: String::with_capacity(text.len()), values: Vec::new() };
+fn mask_values_with_colons(text: &str) -> MaskedYaml {
+    let mut masked = MaskedYaml { text: String::with_capacity(text.len()), values: Vec::new() };
     for line in text.split_inclusive('\n') {
         let content = line.trim_end();
         let value_at = content.find(": ").map(|colon| {
@@ -120,26 +123,34 @@ fn wants_quotes(value: &str) -> bool {
     plain && (value.contains(": ") || value.ends_with(':'))
 }
 
-enum Frame {
-    List { start: usize, items: Vec<Node> },
-    Map { start: usize, pairs: Vec<Pair>, seen: HashMap<String, Span>, key: Option<(String, Span)> },
+enum YamlFrame {
+    List {
+        start: usize,
+        items: Vec<Node>,
+    },
+    Map {
+        start: usize,
+        pairs: Vec<MapEntry>,
+        seen: HashMap<String, Span>,
+        key: Option<(String, Span)>,
+    },
 }
 
-struct Builder<'a> {
-    source: &'a Source,
+struct NodeBuilder<'a> {
+    source: &'a SourceText,
     offset: usize,
     findings: &'a mut Findings,
-    stack: Vec<Frame>,
+    stack: Vec<YamlFrame>,
     root: Option<Node>,
     nodes: usize,
     usable: bool,
 }
 
 /// Parsing cannot go on; the finding is noted.
-struct Stop;
+struct YamlParseError;
 
-impl<'a> Builder<'a> {
-    fn new(source: &'a Source, offset: usize, findings: &'a mut Findings) -> Self {
+impl<'a> NodeBuilder<'a> {
+    fn new(source: &'a SourceText, offset: usize, findings: &'a mut Findings) -> Self {
         Self { source, offset, findings, stack: vec![], root: None, nodes: 0, usable: true }
     }
 
@@ -160,7 +171,7 @@ impl<'a> Builder<'a> {
                     let place = Span::new(at, at + 1);
                     match error.kind() {
                         ErrorKind::RecursionLimitExceeded => self.refuse_depth(place),
-                        _ => self.refuse(Code::YamlSyntax, place, error.info(), None),
+                        _ => self.refuse(DiagnosticCode::YamlSyntax, place, error.info(), None),
                     }
                     return None;
                 }
@@ -171,14 +182,14 @@ impl<'a> Builder<'a> {
                 let at = tag.start.byte_offset().unwrap_or_default();
                 let place = Span::new(at, tag.end.byte_offset().unwrap_or(at));
                 let help = "write the plain value; quotes make anything text";
-                self.refuse(Code::YamlTag, place, "a YAML tag stands here", Some(help));
+                self.refuse(DiagnosticCode::YamlTag, place, "a YAML tag stands here", Some(help));
             }
             if let Event::DocumentStart(..) = event {
                 documents += 1;
                 if documents > 1 {
                     let help = "keep one document in a file";
                     self.refuse(
-                        Code::SeveralDocuments,
+                        DiagnosticCode::SeveralDocuments,
                         place,
                         "a second document begins",
                         Some(help),
@@ -194,9 +205,15 @@ impl<'a> Builder<'a> {
         self.usable.then(|| self.root.unwrap_or(empty))
     }
 
-    fn refuse(&mut self, code: Code, place: Span, message: impl Into<String>, help: Option<&str>) {
+    fn refuse(
+        &mut self,
+        code: DiagnosticCode,
+        place: Span,
+        message: impl Into<String>,
+        help: Option<&str>,
+    ) {
         self.usable = false;
-        let text = Text::new(message);
+        let text = FindingText::new(message);
         let text = match help {
             Some(help) => text.help(help),
             None => text,
@@ -206,10 +223,10 @@ impl<'a> Builder<'a> {
 
     fn refuse_depth(&mut self, place: Span) {
         let help = format!("at most {NODE_DEPTH_MAX} levels are read");
-        self.refuse(Code::TooDeep, place, "this nests too deep", Some(&help));
+        self.refuse(DiagnosticCode::TooDeep, place, "this nests too deep", Some(&help));
     }
 
-    fn take(&mut self, event: Event<'_>, place: Span) -> Result<(), Stop> {
+    fn take(&mut self, event: Event<'_>, place: Span) -> Result<(), YamlParseError> {
         match event {
             Event::Scalar(text, style, ..) => {
                 let kind = match style {
@@ -219,17 +236,20 @@ impl<'a> Builder<'a> {
                 self.value(Node { span: place.shifted(self.offset), kind })
             }
             Event::SequenceStart(..) => {
-                self.open(Frame::List { start: place.start, items: vec![] }, place)
+                self.open(YamlFrame::List { start: place.start, items: vec![] }, place)
             }
             Event::MappingStart(..) => {
                 let seen = HashMap::new();
-                self.open(Frame::Map { start: place.start, pairs: vec![], seen, key: None }, place)
+                self.open(
+                    YamlFrame::Map { start: place.start, pairs: vec![], seen, key: None },
+                    place,
+                )
             }
             Event::SequenceEnd | Event::MappingEnd => self.close(place),
             Event::Alias(_) | Event::UnresolvedAlias(_) | Event::Anchor(..) => {
                 let help = "write the value out where it is used";
                 self.refuse(
-                    Code::YamlAlias,
+                    DiagnosticCode::YamlAlias,
                     place,
                     "a YAML anchor or alias stands here",
                     Some(help),
@@ -243,24 +263,24 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn open(&mut self, frame: Frame, place: Span) -> Result<(), Stop> {
+    fn open(&mut self, frame: YamlFrame, place: Span) -> Result<(), YamlParseError> {
         if self.stack.len() >= NODE_DEPTH_MAX {
             self.refuse_depth(place);
-            return Err(Stop);
+            return Err(YamlParseError);
         }
         self.stack.push(frame);
         Ok(())
     }
 
-    fn close(&mut self, place: Span) -> Result<(), Stop> {
+    fn close(&mut self, place: Span) -> Result<(), YamlParseError> {
         let node = match self.stack.pop() {
-            Some(Frame::List { start, items }) => {
+            Some(YamlFrame::List { start, items }) => {
                 Node { span: self.span_of(start, place), kind: Kind::List(items) }
             }
-            Some(Frame::Map { start, pairs, .. }) => {
+            Some(YamlFrame::Map { start, pairs, .. }) => {
                 Node { span: self.span_of(start, place), kind: Kind::Map(pairs) }
             }
-            None => return Err(Stop),
+            None => return Err(YamlParseError),
         };
         self.value(node)
     }
@@ -269,38 +289,48 @@ impl<'a> Builder<'a> {
         Span::new(start, end.end).shifted(self.offset)
     }
 
-    fn value(&mut self, node: Node) -> Result<(), Stop> {
+    fn value(&mut self, node: Node) -> Result<(), YamlParseError> {
         self.nodes += 1;
         if self.nodes > NODES_MAX {
             let help = format!("at most {NODES_MAX} values are read from one file");
             let place = Span::new(node.span.start - self.offset, node.span.end - self.offset);
-            self.refuse(Code::TooManyNodes, place, "the file holds too many values", Some(&help));
-            return Err(Stop);
+            self.refuse(
+                DiagnosticCode::TooManyNodes,
+                place,
+                "the file holds too many values",
+                Some(&help),
+            );
+            return Err(YamlParseError);
         }
         match self.stack.last_mut() {
             None => self.root = Some(node),
-            Some(Frame::List { items, .. }) => items.push(node),
-            Some(Frame::Map { key: key @ None, .. }) => match key_text(self.source, &node) {
+            Some(YamlFrame::List { items, .. }) => items.push(node),
+            Some(YamlFrame::Map { key: key @ None, .. }) => match key_text(self.source, &node) {
                 Some(text) => *key = Some((text, node.span)),
                 None => {
                     let place =
                         Span::new(node.span.start - self.offset, node.span.end - self.offset);
-                    self.refuse(Code::KeyNotText, place, "a key must be plain text", None);
-                    return Err(Stop);
+                    self.refuse(
+                        DiagnosticCode::KeyNotText,
+                        place,
+                        "a key must be plain text",
+                        None,
+                    );
+                    return Err(YamlParseError);
                 }
             },
-            Some(Frame::Map { pairs, seen, key, .. }) => {
+            Some(YamlFrame::Map { pairs, seen, key, .. }) => {
                 let (key, key_span) = key.take().unwrap_or_default();
                 if let Some(first) = seen.get(&key) {
                     let (line, _) = self.source.position(first.start);
-                    let text = Text::new(format!(
+                    let text = FindingText::new(format!(
                         "`{key}` stands here again; it was first on line {line}"
                     ))
                     .help("keep one of the two");
-                    self.findings.at(Code::DuplicateKey, self.source, key_span, text);
+                    self.findings.at(DiagnosticCode::DuplicateKey, self.source, key_span, text);
                 } else {
                     seen.insert(key.clone(), key_span);
-                    pairs.push(Pair { key, key_span, value: node });
+                    pairs.push(MapEntry { key, key_span, value: node });
                 }
             }
         }
@@ -308,7 +338,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-fn key_text(source: &Source, node: &Node) -> Option<String> {
+fn key_text(source: &SourceText, node: &Node) -> Option<String> {
     match &node.kind {
         Kind::Text(text) => Some(text.clone()),
         Kind::Null | Kind::Bool(_) | Kind::Number(_) => Some(source.slice(node.span).to_owned()),

@@ -2,8 +2,8 @@
 //!
 //! Must never: hand out policies of which one has an error, or an example that comes out otherwise.
 
-use agentry_agentfile::access::Rules;
-use agentry_agentfile::diagnostic::{Diagnostic, Findings, Severity, Text};
+use agentry_agentfile::access::PolicySet;
+use agentry_agentfile::diagnostic::{Diagnostic, FindingText, Findings, Severity};
 use agentry_kernel::access::{Access, Lint, compile, examples_that_fail, findings};
 
 use crate::fault::{Blame, Fault};
@@ -16,7 +16,7 @@ pub(crate) fn policies(loaded: &Loaded) -> Result<Access, Fault> {
 }
 
 /// The same for policies that were read by themselves.
-pub(crate) fn ready(rules: &Rules, findings: &Findings) -> Result<Access, Fault> {
+pub(crate) fn ready(rules: &PolicySet, findings: &Findings) -> Result<Access, Fault> {
     compiled(rules, findings).map_err(|lines| {
         let what = "the access policies have errors, so nobody is let in by them";
         Fault::new(Blame::Caller, format!("{what}:\n  {}", lines.join("\n  ")))
@@ -25,7 +25,7 @@ pub(crate) fn ready(rules: &Rules, findings: &Findings) -> Result<Access, Fault>
 }
 
 /// The same for policies that a change would lead to.
-pub(crate) fn tried(rules: &Rules, findings: &Findings) -> Result<Access, Fault> {
+pub(crate) fn tried(rules: &PolicySet, findings: &Findings) -> Result<Access, Fault> {
     compiled(rules, findings).map_err(|lines| {
         let what = "nothing was changed, since the access policies would have errors";
         Fault::new(Blame::Caller, format!("{what}:\n  {}", lines.join("\n  ")))
@@ -33,7 +33,7 @@ pub(crate) fn tried(rules: &Rules, findings: &Findings) -> Result<Access, Fault>
 }
 
 /// The policies, or a line for each thing that is wrong with them.
-fn compiled(rules: &Rules, findings: &Findings) -> Result<Access, Vec<String>> {
+fn compiled(rules: &PolicySet, findings: &Findings) -> Result<Access, Vec<String>> {
     if !rules.broken.is_empty() {
         let is_cause = |one: &&&Diagnostic| {
             one.severity == Severity::Error && rules.broken.contains(&one.file)
@@ -51,21 +51,24 @@ fn compiled(rules: &Rules, findings: &Findings) -> Result<Access, Vec<String>> {
 }
 
 /// Notes what is probably not meant, and which examples come out otherwise.
-pub(crate) fn look(rules: &Rules, noted: &mut Findings) {
+pub(crate) fn look(rules: &PolicySet, noted: &mut Findings) {
     // What ships alone is as it should be; of a set with errors nothing can be said.
-    if rules.is_silent() || !rules.broken.is_empty() {
+    if rules.has_no_files() || !rules.broken.is_empty() {
         return;
     }
     let access = compile(&rules.policies());
     let lints = findings(&access, &offered()).into_iter().chain(wrong_examples(rules, &access));
     for Lint { code, origin, message, help, .. } in lints {
-        rules.report(code, &origin, Text::new(message).help(help), noted);
+        rules.report(code, &origin, FindingText::new(message).help(help), noted);
     }
 }
 
 /// The examples that come out otherwise. Those that ship say what holds where nobody else says anything; a
 /// directory may let in whom they do not.
-fn wrong_examples(rules: &Rules, access: &Access) -> Vec<Lint> {
+fn wrong_examples(rules: &PolicySet, access: &Access) -> Vec<Lint> {
     let is_own = |one: &Lint| rules.own.iter().any(|own| own.name.origin.file == one.origin.file);
-    examples_that_fail(access).into_iter().filter(|one| rules.is_silent() || is_own(one)).collect()
+    examples_that_fail(access)
+        .into_iter()
+        .filter(|one| rules.has_no_files() || is_own(one))
+        .collect()
 }

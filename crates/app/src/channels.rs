@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use agentry_agentfile::manifest::channels::Queue;
+use agentry_agentfile::manifest::channels::QueueToml;
 use agentry_agentfile::manifest::config::Config as Settings;
 use agentry_kernel::schedule::Limits;
 use agentry_runtime::Host as Parts;
@@ -83,7 +83,7 @@ fn check_webhooks(settings: &Settings, secrets: &Secrets) -> Result<(), Fault> {
 }
 
 /// How much may run and wait.
-pub(crate) fn limits(queue: &Queue) -> Limits {
+pub(crate) fn limits(queue: &QueueToml) -> Limits {
     let usual = Limits::default();
     let or = |said: Option<u64>, usual: usize| {
         said.map_or(usual, |said| usize::try_from(said).unwrap_or(usize::MAX))

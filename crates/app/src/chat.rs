@@ -35,7 +35,7 @@ use std::sync::Mutex;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant};
 
-use agentry_protocol::confinement::Level;
+use agentry_protocol::confinement::ConfinementLevel;
 use agentry_sandbox::Stop;
 use ratatui::crossterm::event::Event as Input;
 use ratatui::crossterm::terminal;
@@ -311,7 +311,7 @@ impl<'a> Chat<'a> {
         let head = wrap::cut(&ink::joined(head), columns);
         self.scroll.add(Kind::Note, [head], columns);
         self.note("/help shows commands and keys", DIM);
-        if self.talk.engine.definitions.level == Level::Off {
+        if self.talk.engine.definitions.level == ConfinementLevel::Off {
             self.note("The sandbox is off: commands can do whatever you can.", WARN);
         }
         for note in notes {

@@ -7,9 +7,9 @@ use std::io::Write;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 
-use agentry_agentfile::sandbox::{Layer, Layers};
+use agentry_agentfile::sandbox::{SandboxLayer, SandboxLayers};
 use agentry_kernel::confine;
-use agentry_protocol::confinement::Level;
+use agentry_protocol::confinement::ConfinementLevel;
 use agentry_runtime::Enforcer;
 use agentry_sandbox::helper::Role;
 use agentry_sandbox::{Sandbox, Setup, egress, private_directory};
@@ -34,7 +34,7 @@ pub(crate) fn close_ourselves() {
 }
 
 /// The sandbox for runs.
-pub(crate) fn open(environment: &Environment, layers: &Layers) -> Enforcer {
+pub(crate) fn open(environment: &Environment, layers: &SandboxLayers) -> Enforcer {
     remove_leftovers(environment);
     if layers.operator.sandbox.enabled == Some(false) {
         return Enforcer::Off;
@@ -49,7 +49,7 @@ pub(crate) fn open(environment: &Environment, layers: &Layers) -> Enforcer {
     };
     let soft: Vec<&str> =
         attestation.limits.iter().filter(|limit| !limit.hard).map(|limit| &*limit.limit).collect();
-    let requests: Vec<&Layer> = layers.requests.iter().collect();
+    let requests: Vec<&SandboxLayer> = layers.requests.iter().collect();
     if confine::is_strict(&layers.operator, &requests) && !soft.is_empty() {
         return Enforcer::Missing(format!(
             "sandbox.limits.strict is set, and here the kernel does not bound: {}",
@@ -76,7 +76,7 @@ fn run_homes(environment: &Environment) -> PathBuf {
 }
 
 /// What stands in for a sandbox where nothing is run.
-pub(crate) fn unopened(layers: &Layers) -> Enforcer {
+pub(crate) fn unopened(layers: &SandboxLayers) -> Enforcer {
     match layers.operator.sandbox.enabled {
         Some(false) => Enforcer::Off,
         Some(true) | None => Enforcer::Missing("nothing is run here".to_owned()),
@@ -84,8 +84,8 @@ pub(crate) fn unopened(layers: &Layers) -> Enforcer {
 }
 
 /// The weakest level that is accepted.
-pub(crate) fn minimum(layers: &Layers) -> Level {
-    let requests: Vec<&Layer> = layers.requests.iter().collect();
+pub(crate) fn minimum(layers: &SandboxLayers) -> ConfinementLevel {
+    let requests: Vec<&SandboxLayer> = layers.requests.iter().collect();
     confine::minimum(&layers.operator, &requests)
 }
 

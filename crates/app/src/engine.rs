@@ -12,14 +12,14 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use agentry_agentfile::agent::Agent;
-use agentry_agentfile::sandbox::Layers;
+use agentry_agentfile::sandbox::SandboxLayers;
 use agentry_agentfile::skill::SkillLevel;
 use agentry_kernel::models::{Serving, Wanted, choose, is_played};
 use agentry_model::weights::Store;
 use agentry_protocol::RunId;
-use agentry_protocol::call::ToolSpec;
-use agentry_protocol::confinement::Level;
+use agentry_protocol::confinement::ConfinementLevel;
 use agentry_protocol::event::{Ending, Mode, RunLimits};
+use agentry_protocol::tool_call::ToolSpec;
 use agentry_runtime::door::Door;
 use agentry_runtime::executor::Local;
 use agentry_runtime::hook_tools;
@@ -206,7 +206,7 @@ pub(crate) fn engine_to_look(host: &Host, ledger: Ledger, run: &RunId) -> Result
 }
 
 /// Gives what confines the processes of runs.
-type Open = fn(&Environment, &Layers) -> Enforcer;
+type Open = fn(&Environment, &SandboxLayers) -> Enforcer;
 
 fn engine_of_with(host: &Host, ledger: Ledger, run: &RunId, open: Open) -> Result<Engine, Fault> {
     let plan = plan::recorded(&ledger, run).map_err(fault)?;
@@ -306,7 +306,7 @@ pub(crate) fn definitions(
     host: &Host,
     loaded: &Loaded,
     project: &Path,
-    level: Level,
+    level: ConfinementLevel,
 ) -> Result<Definitions, Fault> {
     let project = project.canonicalize().map_err(|error| {
         Fault::new(Blame::Caller, format!("cannot work in {}: {error}", project.display()))
@@ -346,17 +346,17 @@ fn passed(host: &Host, loaded: &Loaded) -> Vec<(String, String)> {
 }
 
 /// What the settings want to confine processes by.
-pub(crate) fn level(loaded: &Loaded) -> Level {
+pub(crate) fn level(loaded: &Loaded) -> ConfinementLevel {
     match loaded.library.settings.config.sandbox.enabled {
-        Some(false) => Level::Off,
-        Some(true) | None => Level::Ns,
+        Some(false) => ConfinementLevel::Off,
+        Some(true) | None => ConfinementLevel::Ns,
     }
 }
 
 /// Work that nobody watches needs a sandbox.
-pub(crate) fn check_mode(level: Level, mode: Mode) -> Result<(), Fault> {
+pub(crate) fn check_mode(level: ConfinementLevel, mode: Mode) -> Result<(), Fault> {
     match (mode, level) {
-        (Mode::Autonomous, Level::Off) => Err(Fault::new(
+        (Mode::Autonomous, ConfinementLevel::Off) => Err(Fault::new(
             Blame::Caller,
             "the sandbox is off, so there is no wiggum mode: nothing would hold back what nobody is \
              asked about",
@@ -364,7 +364,7 @@ pub(crate) fn check_mode(level: Level, mode: Mode) -> Result<(), Fault> {
         .hint("remove `sandbox.enabled = false` from your settings, or use --mode structured")),
         (
             Mode::Supervised | Mode::Autonomous,
-            Level::Ns | Level::Bwrap | Level::Seatbelt | Level::Landlock | Level::Off,
+            ConfinementLevel::Ns | ConfinementLevel::Bwrap | ConfinementLevel::Seatbelt | ConfinementLevel::Landlock | ConfinementLevel::Off,
         ) => Ok(()),
     }
 }

@@ -13,12 +13,12 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Component, Path, PathBuf};
 
 use agentry_agentfile::agent::{Agent, Persona};
-use agentry_agentfile::config::{self, Layers, Settings};
-use agentry_agentfile::diagnostic::{Code, Findings, Severity, Text};
-use agentry_agentfile::file_tree::{Entry, FileTree, lies_in};
-use agentry_agentfile::library::{self, Input, Library, TemplateDefect, Trial};
+use agentry_agentfile::config::{self, ConfigLayers, Settings};
+use agentry_agentfile::diagnostic::{DiagnosticCode, FindingText, Findings, Severity};
+use agentry_agentfile::file_tree::{FileTree, FileTreeEntry, lies_in};
+use agentry_agentfile::library::{self, Library, LibraryInput, TemplateDefect, TemplateTrial};
 use agentry_agentfile::skill::SkillLevel;
-use agentry_agentfile::source::{Source, Sourced};
+use agentry_agentfile::source::{SourceText, SourcedValue};
 use agentry_kernel::approval;
 use agentry_kernel::prompt::{self, Moment};
 use agentry_kernel::template::{Outcome, Request};
@@ -88,8 +88,10 @@ impl Gathered {
             for (path, entry) in tree.below("") {
                 path.hash(&mut stamp);
                 match entry {
-                    Entry::File(file) => (file.hash.as_str(), file.executable).hash(&mut stamp),
-                    Entry::Refused(refusal) => format!("{refusal:?}").hash(&mut stamp),
+                    FileTreeEntry::File(file) => {
+                        (file.hash.as_str(), file.executable).hash(&mut stamp)
+                    }
+                    FileTreeEntry::Refused(refusal) => format!("{refusal:?}").hash(&mut stamp),
                 }
             }
         }
@@ -138,7 +140,7 @@ impl Host {
 
     /// The settings that hold for a project.
     pub(crate) fn settings(&self, project: &FileTree, findings: &mut Findings) -> Settings {
-        let layers = Layers {
+        let layers = ConfigLayers {
             user: self.environment.config.as_deref().and_then(|path| user_settings(path, findings)),
             project: project.text(config::FILE, findings),
             agent: None,
@@ -182,7 +184,7 @@ impl Host {
         let Gathered { place, project, home, skill_roots, settings, mut findings, in_settings } =
             gathered;
         let digests = digests(&project, &skill_roots);
-        let input = Input {
+        let input = LibraryInput {
             project: &project,
             home: home.as_ref(),
             skill_roots: &skill_roots,
@@ -212,10 +214,10 @@ impl Host {
         rendered(&mut self.renderer.borrow_mut(), agent, persona)
     }
 
-    fn try_templates(&self, trial: Trial<'_>) -> Vec<TemplateDefect> {
+    fn try_templates(&self, trial: TemplateTrial<'_>) -> Vec<TemplateDefect> {
         let agent = match trial {
-            Trial::Agent(agent) => agent,
-            Trial::Texts(sources) => {
+            TemplateTrial::Agent(agent) => agent,
+            TemplateTrial::Texts(sources) => {
                 return sources.iter().filter_map(|source| self.try_text(source)).collect();
             }
         };
@@ -233,7 +235,7 @@ impl Host {
     fn try_template(
         &self,
         agent: &Agent,
-        template: &Sourced<String>,
+        template: &SourcedValue<String>,
         persona: Option<&Persona>,
     ) -> Option<TemplateDefect> {
         let request = prompt::template_request(agent, persona, &Moment::default())?;
@@ -242,7 +244,7 @@ impl Host {
     }
 
     /// Without values it counts only whether the template parses.
-    fn try_text(&self, source: &Source) -> Option<TemplateDefect> {
+    fn try_text(&self, source: &SourceText) -> Option<TemplateDefect> {
         let request = Request { template: source.text.to_string(), values: serde_json::json!({}) };
         match self.renderer.borrow_mut().render(&request) {
             Ok(Outcome::Failed { .. }) => None,
@@ -260,8 +262,8 @@ impl Host {
         let mut trees = Vec::new();
         for (pointer, root) in settings.config.skills.named("/skills") {
             let mut refuse = |what: &str, help: &str| {
-                let text = Text::new(format!("the skill root `{root}` {what}")).help(help);
-                settings.report(Code::MissingRoot, &pointer, text, findings);
+                let text = FindingText::new(format!("the skill root `{root}` {what}")).help(help);
+                settings.report(DiagnosticCode::MissingRoot, &pointer, text, findings);
             };
             let by_project = *settings.origin(&pointer).file == *place.shown(config::FILE);
             let path = match root.strip_prefix("~/") {
@@ -295,7 +297,7 @@ fn digests(project: &FileTree, skill_roots: &[FileTree]) -> Digests {
     let roots = skill_roots.iter().map(|tree| (format!("{}/", tree.label), tree));
     for (prefix, tree) in [(String::new(), project)].into_iter().chain(roots) {
         for (path, entry) in tree.below("") {
-            if let Entry::File(file) = entry
+            if let FileTreeEntry::File(file) = entry
                 && !is_memory(path)
             {
                 all.insert(format!("{prefix}{path}"), file.hash.clone());
@@ -332,7 +334,7 @@ fn defect(outcome: std::io::Result<Outcome>, file: &str, template: &str) -> Opti
         Ok(Outcome::Syntax { message, line, column }) => {
             let text = format!("the template does not parse: {message}");
             (
-                Code::TemplateSyntax,
+                DiagnosticCode::TemplateSyntax,
                 (line, column),
                 text,
                 "the guide's page on agents says which tags, filters and variables there are",
@@ -340,16 +342,26 @@ fn defect(outcome: std::io::Result<Outcome>, file: &str, template: &str) -> Opti
         }
         Ok(Outcome::Budget { what }) => {
             let text = format!("the template costs more than it may: {what}");
-            (Code::TemplateBudget, first_loop(template), text, "loop over less, or write it out")
+            (
+                DiagnosticCode::TemplateBudget,
+                first_loop(template),
+                text,
+                "loop over less, or write it out",
+            )
         }
         Ok(Outcome::Failed { message, place }) => {
             let text = format!("the template does not render: {message}");
             let place = place.unwrap_or_else(|| first_loop(template));
-            (Code::TemplateFails, place, text, "try its parts one by one")
+            (DiagnosticCode::TemplateFails, place, text, "try its parts one by one")
         }
         Err(error) => {
             let text = format!("the template could not be tried: {error}");
-            (Code::TemplateFails, (1, 1), text, "the process that renders templates does not start")
+            (
+                DiagnosticCode::TemplateFails,
+                (1, 1),
+                text,
+                "the process that renders templates does not start",
+            )
         }
     };
     let (file, help) = (file.to_owned(), help.to_owned());
@@ -376,15 +388,15 @@ pub(crate) fn read_home(home: &Path, findings: &mut Findings) -> Option<FileTree
         Ok(tree) => Some(tree),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
         Err(error) => {
-            let text = Text::new(format!("your home directory cannot be read: {error}"))
+            let text = FindingText::new(format!("your home directory cannot be read: {error}"))
                 .help("packs and skills in it are not known; check its permissions");
-            findings.about(Code::Unreadable, HOME, text);
+            findings.about(DiagnosticCode::Unreadable, HOME, text);
             None
         }
     }
 }
 
-fn user_settings(path: &Path, findings: &mut Findings) -> Option<Source> {
+fn user_settings(path: &Path, findings: &mut Findings) -> Option<SourceText> {
     let name = path.file_name()?.to_string_lossy().into_owned();
     let directory = path.parent()?;
     let shown = directory.display().to_string();
@@ -392,14 +404,15 @@ fn user_settings(path: &Path, findings: &mut Findings) -> Option<Source> {
     let bytes = match std::fs::read(path) {
         Ok(bytes) => bytes,
         Err(error) => {
-            let text = Text::new(format!("your settings are there but cannot be read: {error}"));
-            findings.about(Code::Unreadable, path.display().to_string(), text);
+            let text =
+                FindingText::new(format!("your settings are there but cannot be read: {error}"));
+            findings.about(DiagnosticCode::Unreadable, path.display().to_string(), text);
             return None;
         }
     };
     let mut tree = FileTree::new(shown);
-    let file = agentry_agentfile::file_tree::File::new(bytes, false);
-    tree.insert(name.clone(), Entry::File(file));
+    let file = agentry_agentfile::file_tree::FileContent::new(bytes, false);
+    tree.insert(name.clone(), FileTreeEntry::File(file));
     tree.text(&name, findings)
 }
 
@@ -408,7 +421,7 @@ fn first_loop(template: &str) -> (usize, usize) {
         .iter()
         .find_map(|tag| template.find(tag))
         .unwrap_or_default();
-    Source::new("template", template).position(at)
+    SourceText::new("template", template).position(at)
 }
 
 pub(crate) fn unreadable(path: &Path, error: &std::io::Error) -> Fault {

@@ -31,7 +31,7 @@ pub(crate) use server::Server;
 pub(crate) use site::Site;
 
 use crate::fault::Fault;
-use agentry_protocol::token::Scope;
+use agentry_protocol::token::TokenScope;
 use listen::Place;
 use table::{Asked, Need, Route};
 
@@ -45,7 +45,7 @@ fn routes() -> Vec<Route> {
     let mut routes = api::routes();
     routes.push(Route::get(
         "/api/openapi.json",
-        Need::Anybody(Scope::Read),
+        Need::Anybody(TokenScope::Read),
         "This document",
         |_, _: Asked| Ok(openapi::Document(document())),
     ));

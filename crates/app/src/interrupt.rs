@@ -8,17 +8,17 @@ use std::sync::Arc;
 use std::sync::{Mutex, OnceLock};
 use std::thread;
 
-use agentry_protocol::envelope::About;
+use agentry_protocol::envelope::EntrySubject;
 use agentry_runtime::Host as Parts;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::verb::record_cancel;
 
-type Current = Mutex<Option<(Arc<Parts>, About)>>;
+type Current = Mutex<Option<(Arc<Parts>, EntrySubject)>>;
 
 /// From now on, signals are for this run.
-pub(crate) fn cancels(parts: &Arc<Parts>, about: &About) {
+pub(crate) fn cancels(parts: &Arc<Parts>, about: &EntrySubject) {
     static CURRENT: OnceLock<Current> = OnceLock::new();
     let first = CURRENT.get().is_none();
     let current = CURRENT.get_or_init(Mutex::default);

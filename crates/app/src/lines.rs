@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 
 use crate::programs;
 use agentry_model::Delta;
-use agentry_protocol::agent_event::{AgentEvent, AgentLine, ResultStatus, StopReason};
+use agentry_protocol::agent_event::{AgentEvent, AgentEventLine, ResultStatus, StopReason};
 use agentry_protocol::approval::Approval;
-use agentry_protocol::call::{OutcomeStatus, ToolOutcome};
 use agentry_protocol::context::Compaction;
-use agentry_protocol::envelope::{About, Envelope};
+use agentry_protocol::envelope::{EntrySubject, Envelope};
 use agentry_protocol::event::{Ending, Event};
 use agentry_protocol::message::{ModelReply, Usage};
+use agentry_protocol::tool_call::{OutcomeStatus, ToolOutcome};
 use agentry_protocol::{ApprovalId, RunId, TurnId};
 use serde_json::{Value, json};
 
@@ -47,12 +47,12 @@ impl Sum {
 
 impl Lines {
     /// The lines for an entry; most have one, some none.
-    pub(crate) fn of(&mut self, envelope: &Envelope) -> Vec<AgentLine> {
+    pub(crate) fn of(&mut self, envelope: &Envelope) -> Vec<AgentEventLine> {
         let events = self.events(envelope);
         let last_turn = || self.runs.get(envelope.about.run.as_ref()?)?.turn.clone();
         let turn = envelope.about.turn.clone().or_else(last_turn);
-        let about = About { turn, ..envelope.about.clone() };
-        let line = |event| AgentLine { event, seq: Some(envelope.seq), about: about.clone() };
+        let about = EntrySubject { turn, ..envelope.about.clone() };
+        let line = |event| AgentEventLine { event, seq: Some(envelope.seq), about: about.clone() };
         events.into_iter().map(line).collect()
     }
 
@@ -177,9 +177,9 @@ fn missing(why: &str) -> AgentEvent {
 }
 
 /// The line for a piece of a reply; thinking is shown when it is whole.
-pub(crate) fn of_delta(about: &About, asked: u64, delta: &Delta) -> Option<AgentLine> {
+pub(crate) fn of_delta(about: &EntrySubject, asked: u64, delta: &Delta) -> Option<AgentEventLine> {
     match delta {
-        Delta::Text(text) => Some(AgentLine {
+        Delta::Text(text) => Some(AgentEventLine {
             event: AgentEvent::Text { content: text.clone(), is_partial: true },
             seq: Some(asked),
             about: about.clone(),
@@ -189,9 +189,9 @@ pub(crate) fn of_delta(about: &About, asked: u64, delta: &Delta) -> Option<Agent
 }
 
 /// A line about something that is not in the ledger because it did not get so far.
-pub(crate) fn trouble(code: &str, message: String, recoverable: bool) -> AgentLine {
+pub(crate) fn trouble(code: &str, message: String, recoverable: bool) -> AgentEventLine {
     let event = AgentEvent::Error { code: code.to_owned(), message, recoverable };
-    AgentLine { event, seq: None, about: About::default() }
+    AgentEventLine { event, seq: None, about: EntrySubject::default() }
 }
 
 /// Trouble that the run lives with.
@@ -285,7 +285,7 @@ pub(crate) fn in_words(ending: Ending, message: Option<&str>) -> String {
 }
 
 /// A line as text.
-pub(crate) fn text(line: &AgentLine) -> String {
+pub(crate) fn text(line: &AgentEventLine) -> String {
     serde_json::to_string(line).unwrap_or_else(|error| {
         json!({ "type": "error", "message": error.to_string() }).to_string()
     })

@@ -4,8 +4,10 @@
 
 use agentry_protocol::event::Event;
 use agentry_protocol::event_hook::EventHookChange;
-use agentry_protocol::hook::{GateAnswer, HookChange, HookReport, HookResult, Moment, Say, Shape};
-use agentry_protocol::job::{Job, JobChange, JobReport, Purpose};
+use agentry_protocol::hook::{
+    GateAnswer, GateVerdict, HookChange, HookMoment, HookReport, HookResult, ShapeAnswer,
+};
+use agentry_protocol::job::{Job, JobChange, JobPurpose, JobReport};
 use agentry_protocol::trust::TrustChange;
 
 /// A change in one line.
@@ -26,9 +28,9 @@ pub(crate) fn job(change: &JobChange) -> String {
 
 fn purpose(job: &Job) -> String {
     match &job.purpose {
-        Purpose::Tool { tool, .. } => format!("the tool {tool} ({})", job.program),
-        Purpose::Hook { moment } => format!("the hook {moment} ({})", job.program),
-        Purpose::EventHook { hook } => format!("the event hook {hook} ({})", job.program),
+        JobPurpose::Tool { tool, .. } => format!("the tool {tool} ({})", job.program),
+        JobPurpose::Hook { moment } => format!("the hook {moment} ({})", job.program),
+        JobPurpose::EventHook { hook } => format!("the event hook {hook} ({})", job.program),
     }
 }
 
@@ -66,7 +68,7 @@ pub(crate) fn hook(change: &HookChange) -> String {
     }
 }
 
-fn came_of(moment: Moment, report: &HookReport) -> String {
+fn came_of(moment: HookMoment, report: &HookReport) -> String {
     let words = match &report.result {
         HookResult::Failed { why } if moment.is_gate() => {
             format!("failed, so it has no say: {why}")
@@ -81,7 +83,7 @@ fn came_of(moment: Moment, report: &HookReport) -> String {
     report.notes.iter().cloned().chain([words]).collect::<Vec<_>>().join("; ")
 }
 
-fn shaped(shape: &Shape) -> String {
+fn shaped(shape: &ShapeAnswer) -> String {
     let mut parts = Vec::new();
     if let Some(text) = &shape.system_prompt_append {
         parts.push(format!("adds to the prompt (agent's own words): {text}"));
@@ -107,9 +109,9 @@ fn shaped(shape: &Shape) -> String {
 
 fn gated(answer: &GateAnswer) -> String {
     let mut words = match answer.say {
-        None | Some(Say::Allow) => "does not mind".to_owned(),
-        Some(Say::Ask) => "wants a person to be asked".to_owned(),
-        Some(Say::Deny) => "says no".to_owned(),
+        None | Some(GateVerdict::Allow) => "does not mind".to_owned(),
+        Some(GateVerdict::Ask) => "wants a person to be asked".to_owned(),
+        Some(GateVerdict::Deny) => "says no".to_owned(),
     };
     if let Some(reason) = &answer.reason {
         words.push_str(&format!(": {reason}"));
@@ -179,7 +181,7 @@ pub(crate) fn warning(event: &Event) -> Option<String> {
         return None;
     };
     match &report.result {
-        HookResult::Gated { answer } if answer.say.is_none_or(|say| say == Say::Allow) => {
+        HookResult::Gated { answer } if answer.say.is_none_or(|say| say == GateVerdict::Allow) => {
             let message = answer.message.clone().or_else(|| answer.halt.clone())?;
             Some(format!("hook {moment} ({program}): {message}"))
         }

@@ -5,12 +5,12 @@
 use std::io::{self, Write};
 
 use agentry_model::Delta;
-use agentry_protocol::call::{OutcomeStatus, ToolOutcome};
 use agentry_protocol::confinement::Connection;
 use agentry_protocol::context::Compaction;
 use agentry_protocol::envelope::Envelope;
 use agentry_protocol::event::{Ending, Event, TurnPlan};
 use agentry_protocol::tool::ToolName;
+use agentry_protocol::tool_call::{OutcomeStatus, ToolOutcome};
 use serde_json::Value;
 
 use crate::asked;
@@ -108,7 +108,7 @@ impl Progress {
             Event::CallRefused { why, .. } => self.note(&format!("  ✗ {why}")),
             Event::CallWithheld { facts, .. } => {
                 for change in &facts.changes {
-                    self.note(&format!("  not made yet: {}", change.line()));
+                    self.note(&format!("  not made yet: {}", change.summary_line()));
                 }
             }
             Event::CheckStarted { command, .. } => self.note(&format!("check: {command}")),

@@ -183,7 +183,11 @@ pub(crate) fn known_here(
 }
 
 /// A provider whose address only the project names, and that is not trusted.
-fn not_used(said: &config::Provider, (address, trusts): (&Address, &Trusts), order: usize) -> One {
+fn not_used(
+    said: &config::ProviderToml,
+    (address, trusts): (&Address, &Trusts),
+    order: usize,
+) -> One {
     let serving = Serving {
         id: address.provider.clone(),
         models: Offer::Listed(said.model_allowlist.clone()),
@@ -197,7 +201,7 @@ fn not_used(said: &config::Provider, (address, trusts): (&Address, &Trusts), ord
 }
 
 /// Where a provider of the settings is; none for one that has no address.
-fn address_of(host: &Host, (id, said): (&str, &config::Provider)) -> Option<String> {
+fn address_of(host: &Host, (id, said): (&str, &config::ProviderToml)) -> Option<String> {
     let usual = usual(id);
     let protocol = protocol_of(id, said)?;
     let is_ollama = said.kind == Some(ProviderKind::Ollama) || id == OLLAMA;
@@ -217,7 +221,7 @@ fn address_of(host: &Host, (id, said): (&str, &config::Provider)) -> Option<Stri
 }
 
 /// What a provider of the settings speaks; none for one that is not connected to.
-fn protocol_of(id: &str, said: &config::Provider) -> Option<Protocol> {
+fn protocol_of(id: &str, said: &config::ProviderToml) -> Option<Protocol> {
     match said.kind {
         Some(ProviderKind::Anthropic) => Some(Protocol::Anthropic),
         Some(ProviderKind::Openai) => Some(Protocol::Openai),
@@ -254,7 +258,7 @@ fn configured(
     host: &Host,
     loaded: &Loaded,
     secrets: &Secrets,
-    (id, said): (&String, &config::Provider),
+    (id, said): (&String, &config::ProviderToml),
     order: usize,
 ) -> Option<One> {
     let usual = usual(id);
@@ -437,7 +441,7 @@ fn look_into_ollama(ollama: &mut Serving, base_url: &str, providers: Option<&Pro
 }
 
 /// The model in the box: what is installed, and what can be pulled.
-fn in_the_box(weights: &Store, said: Option<&config::Provider>, order: usize) -> Serving {
+fn in_the_box(weights: &Store, said: Option<&config::ProviderToml>, order: usize) -> Serving {
     let installed = weights.installed().into_iter().filter(|one| one.kind == Kind::Chat);
     let installed: Vec<String> = installed.map(|one| one.id).collect();
     let default = known().iter().find(|one| one.default).map(|one| one.id.clone());

@@ -19,8 +19,8 @@ use agentry_kernel::access::Access;
 use agentry_kernel::models::{Serving, Wanted, choose, is_played};
 use agentry_kernel::route::RunWish;
 use agentry_protocol::AgentId;
-use agentry_protocol::confinement::Level;
-use agentry_protocol::intake::Wish;
+use agentry_protocol::confinement::ConfinementLevel;
+use agentry_protocol::intake::QueuePreferences;
 use agentry_runtime::redact::Redactor;
 use agentry_runtime::{Definitions, Error, Host as Parts, Office, Terms};
 
@@ -46,7 +46,7 @@ struct Shelf {
     host: Mutex<Host>,
     project: PathBuf,
     workspace: PathBuf,
-    level: Level,
+    level: ConfinementLevel,
     redactor: Arc<Redactor>,
     servings: Vec<Serving>,
     asked: Asked,
@@ -151,7 +151,7 @@ impl Reception {
     }
 
     /// What confines the programs of agents.
-    pub(crate) fn level(&self) -> Level {
+    pub(crate) fn level(&self) -> ConfinementLevel {
         self.shelf.level
     }
 
@@ -191,7 +191,7 @@ impl Reception {
         definite: &Definite,
         agent: Option<&agentry_agentfile::agent::Agent>,
     ) -> Result<agentry_kernel::models::Choice, Box<agentry_kernel::models::NoChoice>> {
-        let nothing = agentry_agentfile::agent::Models::default();
+        let nothing = agentry_agentfile::agent::AgentModels::default();
         let default = definite.loaded.library.settings.config.agent.model.as_deref();
         let asked = self.shelf.asked.model.as_deref();
         let models = agent.map_or(&nothing, |agent| &agent.models);
@@ -335,11 +335,11 @@ impl Office for Reception {
         self.shelf.zone.local(now)
     }
 
-    fn wishes(&self, channel: &str) -> Result<(Wish, Wish), Error> {
+    fn wishes(&self, channel: &str) -> Result<(QueuePreferences, QueuePreferences), Error> {
         let loaded = self.read()?.loaded;
         let config = &loaded.library.settings.config;
         let own = config.channels.get(channel).and_then(|channel| channel.queue);
-        Ok((own.unwrap_or_default(), config.queue.wish()))
+        Ok((own.unwrap_or_default(), config.queue.preferences()))
     }
 
     fn project(&self) -> String {

@@ -4,7 +4,7 @@
 
 use agentry_agentfile::agent::{Agent, HookSwitch, ToolKind};
 use agentry_agentfile::library::Library;
-use agentry_agentfile::scope::Rule;
+use agentry_agentfile::scope::ApprovalRule;
 use agentry_agentfile::source::Origin;
 use serde_json::json;
 
@@ -262,7 +262,7 @@ impl Page {
 }
 
 /// What a rule does.
-pub(crate) fn rule_words(rule: &Rule) -> String {
+pub(crate) fn rule_words(rule: &ApprovalRule) -> String {
     let verdict = if rule.allow { "goes ahead" } else { "a person is asked" };
     if rule.when.is_empty() {
         return verdict.to_owned();

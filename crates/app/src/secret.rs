@@ -49,7 +49,7 @@ pub(crate) enum Place {
 }
 
 /// All secrets that have a value, for a verb that runs agents.
-pub(crate) fn resolve(host: &Host, settings: &config::Secrets) -> Result<Secrets, Fault> {
+pub(crate) fn resolve(host: &Host, settings: &config::SecretsToml) -> Result<Secrets, Fault> {
     if settings.store == Some(config::SecretStore::Keyring) {
         keyring::require()?;
     }
@@ -83,7 +83,7 @@ pub(crate) fn redactor(host: &Host) -> Result<Redactor, Fault> {
 }
 
 /// All secrets that are kept or that the settings speak of, by name.
-pub(crate) fn list(host: &Host, settings: &config::Secrets) -> Result<Vec<Known>, Fault> {
+pub(crate) fn list(host: &Host, settings: &config::SecretsToml) -> Result<Vec<Known>, Fault> {
     let kept = Store::of(host).map_or(Ok(Default::default()), |store| store.read())?;
     let mut names: Vec<&String> = kept.keys().chain(settings.named.keys()).collect();
     names.sort();
@@ -114,7 +114,7 @@ pub(crate) fn list(host: &Host, settings: &config::Secrets) -> Result<Vec<Known>
 /// Keeps a value where the settings say.
 pub(crate) fn keep(
     host: &Host,
-    settings: &config::Secrets,
+    settings: &config::SecretsToml,
     name: &str,
     value: SecretString,
 ) -> Result<(), Fault> {

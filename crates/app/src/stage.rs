@@ -14,9 +14,9 @@ use std::thread::{self, JoinHandle};
 use agentry_kernel::identity::TERMINAL;
 use agentry_model::Delta;
 use agentry_protocol::CallId;
-use agentry_protocol::approval::{Answer, Approval, Reach};
+use agentry_protocol::approval::{Approval, ApprovalAnswer, ApprovalScope};
 use agentry_protocol::confinement::Confinement;
-use agentry_protocol::envelope::{About, Envelope};
+use agentry_protocol::envelope::{EntrySubject, Envelope};
 use agentry_protocol::event::Event;
 use agentry_runtime::plan;
 use agentry_runtime::redact::Ends;
@@ -42,7 +42,7 @@ pub(crate) enum Look {
 /// Something to show.
 enum Shown {
     Entry(Box<Envelope>),
-    Piece(About, u64, Delta),
+    Piece(EntrySubject, u64, Delta),
     Progress(String),
     Line(String),
     Past(Vec<Envelope>),
@@ -58,12 +58,12 @@ impl Witness for Stage {
         self.sender.send(Shown::Entry(Box::new(envelope.clone()))).unwrap_or_default();
     }
 
-    fn heard(&self, about: &About, asked: u64, delta: &Delta) {
+    fn heard(&self, about: &EntrySubject, asked: u64, delta: &Delta) {
         let piece = Shown::Piece(about.clone(), asked, delta.clone());
         self.sender.send(piece).unwrap_or_default();
     }
 
-    fn progressed(&self, _: &About, _: &CallId, line: &str) {
+    fn progressed(&self, _: &EntrySubject, _: &CallId, line: &str) {
         self.sender.send(Shown::Progress(line.to_owned())).unwrap_or_default();
     }
 }
@@ -208,7 +208,7 @@ impl Desk {
             let rule = finding.rule.as_deref().unwrap_or("built-in");
             writeln!(out, "  why: {} ({rule})", asked::shown(&finding.why))?;
         }
-        if let Some(changed) = approval.facts.changed() {
+        if let Some(changed) = approval.facts.change_summary() {
             writeln!(out, "  changed since it was allowed:")?;
             for line in changed.lines() {
                 writeln!(out, "  {}", asked::shown(line))?;
@@ -245,7 +245,7 @@ enum Lasting {
 }
 
 /// `None` means that there is nobody to answer.
-fn read_answer(lasting: Lasting, out: &mut dyn Write) -> io::Result<Option<Answer>> {
+fn read_answer(lasting: Lasting, out: &mut dyn Write) -> io::Result<Option<ApprovalAnswer>> {
     let mut input = io::stdin().lock();
     loop {
         let longer = match lasting {
@@ -261,10 +261,10 @@ fn read_answer(lasting: Lasting, out: &mut dyn Write) -> io::Result<Option<Answe
         let word = line.trim();
         let (letter, rest) = word.split_at(word.chars().next().map_or(0, char::len_utf8));
         let answer = match (letter, lasting) {
-            ("y" | "Y", _) => Answer::yes(Reach::Once),
-            ("s" | "S", Lasting::Session) => Answer::yes(Reach::Session),
-            ("d" | "D", Lasting::Permission) => Answer::yes(Reach::Day),
-            ("a" | "A", Lasting::Permission) => Answer::yes(Reach::Always),
+            ("y" | "Y", _) => ApprovalAnswer::approved(ApprovalScope::Once),
+            ("s" | "S", Lasting::Session) => ApprovalAnswer::approved(ApprovalScope::Session),
+            ("d" | "D", Lasting::Permission) => ApprovalAnswer::approved(ApprovalScope::Day),
+            ("a" | "A", Lasting::Permission) => ApprovalAnswer::approved(ApprovalScope::Always),
             ("n" | "N", _) => {
                 let given = rest.trim_start_matches(['o', 'O', ':', ',']).trim();
                 let reason = match given {
@@ -277,7 +277,7 @@ fn read_answer(lasting: Lasting, out: &mut dyn Write) -> io::Result<Option<Answe
                     }
                     given => given.to_owned(),
                 };
-                Answer::no((!reason.is_empty()).then_some(reason))
+                ApprovalAnswer::declined((!reason.is_empty()).then_some(reason))
             }
             _ => continue,
         };

@@ -56,7 +56,7 @@ impl Trees {
         trees.find_map(|(root, tree, is_home)| {
             let directory = access::directory();
             let mut paths = tree.below(&directory).map(|(path, _)| path);
-            let path = paths.find(|path| tree.shown(path) == shown)?;
+            let path = paths.find(|path| tree.display_path(path) == shown)?;
             Some((root.join(path), path.to_owned(), is_home))
         })
     }

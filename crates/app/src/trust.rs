@@ -8,11 +8,11 @@ use std::path::Path;
 
 use agentry_agentfile::agent::Agent;
 use agentry_agentfile::library::Library;
-use agentry_agentfile::trust::Manifest;
+use agentry_agentfile::trust::TrustManifest;
 use agentry_protocol::ContentHash;
-use agentry_protocol::envelope::{About, Draft};
+use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::Event;
-use agentry_protocol::trust::{TrustChange, Trusted};
+use agentry_protocol::trust::{TrustChange, TrustedPrograms};
 use agentry_runtime::Definitions;
 use agentry_runtime::trust::{self, Standing};
 use agentry_store::Ledger;
@@ -38,7 +38,7 @@ pub(crate) struct Looking<'a> {
 /// What was looked at.
 pub(crate) struct Seen {
     directory: String,
-    manifest: Manifest,
+    manifest: TrustManifest,
     /// What is in the files; nothing for one that is too large to be kept.
     texts: BTreeMap<String, Option<Vec<u8>>>,
 }
@@ -86,7 +86,10 @@ pub(crate) fn untrusted(ledger: &Ledger, definitions: &Definitions) -> Vec<agent
 }
 
 /// What of an agent would run.
-pub(crate) fn manifest<'a>(library: &'a Library, agent: &Agent) -> Result<&'a Manifest, Fault> {
+pub(crate) fn manifest<'a>(
+    library: &'a Library,
+    agent: &Agent,
+) -> Result<&'a TrustManifest, Fault> {
     match library.programs.get(agent.id.as_str()) {
         Some(Ok(manifest)) => Ok(manifest),
         Some(Err(unknown)) => {
@@ -185,7 +188,7 @@ impl<'a> Looking<'a> {
     fn show_changes(
         &self,
         seen: &Seen,
-        before: &Trusted,
+        before: &TrustedPrograms,
         out: &mut dyn Write,
     ) -> Result<(), Fault> {
         let (old, new) = (&before.files, &seen.manifest.files);
@@ -261,8 +264,8 @@ impl<'a> Looking<'a> {
         for text in seen.texts.values().flatten() {
             self.ledger.keep_file(text).map_err(engine::store_fault)?;
         }
-        let Manifest { files, hash, .. } = seen.manifest;
-        let trusted = Trusted { path: seen.directory, hash, files, by: self.by.to_owned() };
+        let TrustManifest { files, hash, .. } = seen.manifest;
+        let trusted = TrustedPrograms { path: seen.directory, hash, files, by: self.by.to_owned() };
         change(self.ledger, TrustChange::Trusted(Box::new(trusted)))
     }
 }
@@ -297,7 +300,7 @@ fn show_diffs(diffs: &str, out: &mut dyn Write) -> Result<(), Fault> {
 
 /// Records a change.
 pub(crate) fn change(ledger: &Ledger, change: TrustChange) -> Result<(), Fault> {
-    let (about, event) = (About::default(), Event::Trust(change));
+    let (about, event) = (EntrySubject::default(), Event::Trust(change));
     ledger.append(vec![Draft { cause: None, about, event }]).map_err(engine::store_fault)?;
     Ok(())
 }

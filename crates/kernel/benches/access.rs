@@ -9,7 +9,7 @@ use std::hint::black_box;
 
 use agentry_agentfile::access::{LocalTime, Policy, Weekday, parse};
 use agentry_agentfile::diagnostic::Findings;
-use agentry_agentfile::source::Source;
+use agentry_agentfile::source::SourceText;
 use agentry_kernel::access::{Access, Asked, Seen, allows_tool, compile, difference};
 use agentry_protocol::inbound::PeerKind;
 use agentry_protocol::principal::{Principal, PrincipalKind};
@@ -97,7 +97,7 @@ fn policies(size: usize, spread: bool) -> Vec<Policy> {
         );
     }
     let mut findings = Findings::default();
-    let policies = parse(&Source::new("bench.yml", text.as_str()), &mut findings);
+    let policies = parse(&SourceText::new("bench.yml", text.as_str()), &mut findings);
     assert!(!findings.has_errors(), "{findings:?}");
     policies
 }

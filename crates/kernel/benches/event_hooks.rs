@@ -11,7 +11,7 @@ use agentry_kernel::event_hook::{ActiveHook, Hooks};
 use agentry_protocol::event_hook::{
     Author, Circuit, EventHook, EventTrigger, HookMode, HookProgram, PrincipalTrigger, Triggers,
 };
-use agentry_protocol::inbound::{Inbound, Place, Sender};
+use agentry_protocol::inbound::{ChannelAddress, Inbound, Sender};
 use agentry_protocol::principal::{Principal, PrincipalKind};
 use agentry_protocol::{ContentHash, EventHookId};
 use rustix::time::{ClockId, clock_gettime};
@@ -100,7 +100,7 @@ fn hook(number: usize, spread: bool) -> ActiveHook {
 }
 
 fn inbound() -> Inbound {
-    let place = Place {
+    let place = ChannelAddress {
         channel: "slack".to_owned(),
         account_id: None,
         peer_id: Some("peer".to_owned()),

@@ -10,7 +10,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use agentry_agentfile::access::{LocalTime, MINUTES_PER_DAY, Policy, TimeWindow};
-use agentry_protocol::access::{AccessRecord, Decision, Effect, Grant, NameList, Part, PolicyPart};
+use agentry_protocol::access::{
+    AccessRecord, Decision, Effect, Grant, NameList, PolicyContribution, PolicyOutcome,
+};
 use agentry_protocol::inbound::{Inbound, PeerKind};
 use agentry_protocol::principal::Principal;
 
@@ -106,11 +108,11 @@ enum Role {
 }
 
 impl Role {
-    fn part(self) -> Part {
+    fn part(self) -> PolicyOutcome {
         match self {
-            Self::Allows => Part::Allowed,
-            Self::Denies => Part::Denied,
-            Self::Modifies => Part::Modified,
+            Self::Allows => PolicyOutcome::Allowed,
+            Self::Denies => PolicyOutcome::Denied,
+            Self::Modifies => PolicyOutcome::Modified,
         }
     }
 }
@@ -135,7 +137,8 @@ impl Ranked {
         };
         let rule = policy.permissions.tools.as_ref();
         let list = |names: &[Arc<str>]| {
-            let from = agentry_protocol::access::Giver::Policy(policy.name.value.clone());
+            let from =
+                agentry_protocol::access::PermissionSource::Policy(policy.name.value.clone());
             Arc::new(NameList { from, names: names.to_vec() })
         };
         let allow = rule.and_then(|rule| rule.allow.as_deref()).map(list);
@@ -178,14 +181,16 @@ impl Access {
     }
 
     /// Every policy's part in a decision, the first in rank first.
-    pub fn parts(&self, asked: &Asked<'_>) -> Vec<PolicyPart> {
+    pub fn parts(&self, asked: &Asked<'_>) -> Vec<PolicyContribution> {
         let part = |one: &Ranked| match (one.policy.enabled, one.mismatch(asked)) {
-            (false, _) => Part::Disabled,
-            (true, Some(key)) => Part::NotMatched(key),
+            (false, _) => PolicyOutcome::Disabled,
+            (true, Some(key)) => PolicyOutcome::NotMatched(key),
             (true, None) => one.role.part(),
         };
         let parts = self.policies.iter();
-        parts.map(|one| PolicyPart { policy: one.name().clone(), part: part(one) }).collect()
+        parts
+            .map(|one| PolicyContribution { policy: one.name().clone(), part: part(one) })
+            .collect()
     }
 
     /// The policies that are looked at for an event, since its exact keys do not rule them out.

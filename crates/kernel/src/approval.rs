@@ -10,8 +10,10 @@ use std::sync::OnceLock;
 
 use agentry_agentfile::limits::REGEX_BYTES_MAX;
 use agentry_agentfile::manifest::approvals::Matcher;
-use agentry_agentfile::scope::{COMMAND, ExampleDefect, Expected, Rule, RuleKind, SHELL};
-use agentry_protocol::facts::CallFacts;
+use agentry_agentfile::scope::{
+    ApprovalRule, COMMAND, ExampleDefect, ExpectedVerdict, RuleKind, SHELL,
+};
+use agentry_protocol::call_facts::CallFacts;
 use agentry_protocol::verdict::Verdict;
 use regex::{Regex, RegexBuilder};
 use serde_json::{Number, Value};
@@ -32,20 +34,20 @@ pub struct Opinion<'a> {
     /// Allow or ask.
     pub verdict: Verdict,
     /// The rule that decided.
-    pub rule: Option<&'a Rule>,
+    pub rule: Option<&'a ApprovalRule>,
     /// Why, in words for a person.
     pub why: String,
 }
 
 /// What the rules say about a call of a tool.
-pub fn decide<'a>(rules: &'a [Rule], tool: &str, args: &Value) -> Opinion<'a> {
+pub fn decide<'a>(rules: &'a [ApprovalRule], tool: &str, args: &Value) -> Opinion<'a> {
     decide_with(&Patterns::default(), rules, tool, args)
 }
 
 /// The same, with expressions that are compiled once for many calls.
 pub fn decide_with<'a>(
     patterns: &Patterns,
-    rules: &'a [Rule],
+    rules: &'a [ApprovalRule],
     tool: &str,
     args: &Value,
 ) -> Opinion<'a> {
@@ -56,7 +58,7 @@ pub fn decide_with<'a>(
 /// The same, for a call whose path leads to a known place.
 pub fn decide_at<'a>(
     patterns: &Patterns,
-    rules: &'a [Rule],
+    rules: &'a [ApprovalRule],
     (tool, args): (&str, &Value),
     path: Option<&JudgedPath>,
 ) -> Opinion<'a> {
@@ -68,14 +70,14 @@ pub fn decide_at<'a>(
 }
 
 /// What the rules say about an invocation of a task.
-pub fn decide_task<'a>(rules: &'a [Rule], task: &str, inputs: &Value) -> Opinion<'a> {
+pub fn decide_task<'a>(rules: &'a [ApprovalRule], task: &str, inputs: &Value) -> Opinion<'a> {
     first(&Patterns::default(), rules, (task, inputs), None)
 }
 
 /// Tries the examples of rules: all rules are evaluated, in order, with each of them.
-pub fn try_examples(kind: RuleKind, rules: &[Rule]) -> Vec<ExampleDefect> {
+pub fn try_examples(kind: RuleKind, rules: &[ApprovalRule]) -> Vec<ExampleDefect> {
     let patterns = Patterns::of(rules);
-    let decide = |rule: &Rule, args: &Value| match kind {
+    let decide = |rule: &ApprovalRule, args: &Value| match kind {
         RuleKind::Tool => decide_with(&patterns, rules, &rule.subject, args),
         RuleKind::Task => first(&patterns, rules, (&rule.subject, args), None),
     };
@@ -92,19 +94,19 @@ pub fn try_examples(kind: RuleKind, rules: &[Rule]) -> Vec<ExampleDefect> {
 }
 
 /// How an opinion differs from what an example of a rule expects.
-fn otherwise(rule: &Rule, expected: Expected, came: &Opinion<'_>) -> Option<String> {
+fn otherwise(rule: &ApprovalRule, expected: ExpectedVerdict, came: &Opinion<'_>) -> Option<String> {
     match (expected, came.verdict) {
-        (Expected::Ask, Verdict::Ask) => None,
-        (Expected::Ask, Verdict::Allow | Verdict::Deny) => {
+        (ExpectedVerdict::Ask, Verdict::Ask) => None,
+        (ExpectedVerdict::Ask, Verdict::Allow | Verdict::Deny) => {
             Some(format!("it must be asked, but goes ahead: {}", came.why))
         }
-        (Expected::Allow, Verdict::Allow) => match came.rule {
+        (ExpectedVerdict::Allow, Verdict::Allow) => match came.rule {
             Some(other) if !std::ptr::eq(rule, other) => {
                 Some(format!("it goes ahead by the rule at {}, not by this one", other.origin))
             }
             Some(_) | None => None,
         },
-        (Expected::Allow, Verdict::Ask | Verdict::Deny) => {
+        (ExpectedVerdict::Allow, Verdict::Ask | Verdict::Deny) => {
             Some(format!("it must go ahead, but is asked: {}", came.why))
         }
     }
@@ -113,7 +115,7 @@ fn otherwise(rule: &Rule, expected: Expected, came: &Opinion<'_>) -> Option<Stri
 /// The first rule that matches.
 fn first<'a>(
     patterns: &Patterns,
-    rules: &'a [Rule],
+    rules: &'a [ApprovalRule],
     (subject, args): (&str, &Value),
     path: Option<&JudgedPath>,
 ) -> Opinion<'a> {
@@ -124,7 +126,7 @@ fn first<'a>(
     }
 }
 
-fn by(rule: &Rule) -> Opinion<'_> {
+fn by(rule: &ApprovalRule) -> Opinion<'_> {
     let verdict = if rule.allow { Verdict::Allow } else { Verdict::Ask };
     Opinion { verdict, rule: Some(rule), why: words(rule) }
 }
@@ -135,7 +137,7 @@ fn nobody<'a>() -> Opinion<'a> {
 }
 
 /// What a rule says, on one line.
-fn words(rule: &Rule) -> String {
+fn words(rule: &ApprovalRule) -> String {
     let verb = if rule.allow { "a rule lets" } else { "a rule asks about" };
     let rest = if rule.allow { " go ahead" } else { "" };
     if rule.when.is_empty() {
@@ -173,7 +175,12 @@ fn shortened(text: &str) -> String {
     }
 }
 
-fn matches(patterns: &Patterns, rule: &Rule, args: &Value, path: Option<&JudgedPath>) -> bool {
+fn matches(
+    patterns: &Patterns,
+    rule: &ApprovalRule,
+    args: &Value,
+    path: Option<&JudgedPath>,
+) -> bool {
     rule.when.iter().all(|(argument, matcher)| match path {
         Some(path) if path.is_argument(argument) => path.holds(patterns, matcher, rule.allow),
         Some(_) | None => args.get(argument).is_some_and(|value| holds(patterns, matcher, value)),
@@ -244,7 +251,7 @@ pub struct Patterns {
 
 impl Patterns {
     /// Those of these rules.
-    pub fn of<'a>(rules: impl IntoIterator<Item = &'a Rule>) -> Self {
+    pub fn of<'a>(rules: impl IntoIterator<Item = &'a ApprovalRule>) -> Self {
         let mut patterns = Self::default();
         for rule in rules {
             rule.when.values().for_each(|matcher| patterns.gather(matcher));
@@ -296,7 +303,7 @@ fn compile(pattern: &str) -> Option<Regex> {
 /// A call of the shell: a rule that allows must allow each of its commands.
 struct Shell<'a, 'c> {
     patterns: &'c Patterns,
-    rules: &'a [Rule],
+    rules: &'a [ApprovalRule],
     args: &'c Value,
     command: &'c str,
     path: Option<&'c JudgedPath>,
@@ -310,7 +317,7 @@ impl<'a> Shell<'a, '_> {
             Err(_) => Vec::new(),
         };
         // The first rule that would allow the text if nobody looked into it.
-        let mut nearly: Option<&Rule> = None;
+        let mut nearly: Option<&ApprovalRule> = None;
         for rule in self.rules.iter().filter(|rule| rule.subject == SHELL) {
             let fits = |args: &Value| matches(self.patterns, rule, args, self.path);
             let whole = fits(self.args);
@@ -345,7 +352,7 @@ impl<'a> Shell<'a, '_> {
     }
 
     /// Whether a rule would fit if some hidden command did.
-    fn may_fit(&self, rule: &Rule) -> bool {
+    fn may_fit(&self, rule: &ApprovalRule) -> bool {
         let mut others = rule.when.iter().filter(|(argument, _)| *argument != COMMAND);
         others.all(|(argument, matcher)| match self.path {
             Some(path) if path.is_argument(argument) => {
@@ -366,14 +373,14 @@ impl<'a> Shell<'a, '_> {
     }
 
     /// Why a rule that fits a command does not speak for it.
-    fn bar(&self, rule: &Rule, part: &Part) -> Option<String> {
+    fn bar(&self, rule: &ApprovalRule, part: &Part) -> Option<String> {
         part.bar(&Cover::of(self.patterns, rule, &part.text))
     }
 
     /// Why a rule that fits the text does not allow it.
     fn but(
         &self,
-        rule: &Rule,
+        rule: &ApprovalRule,
         parts: &Result<Vec<Part>, String>,
         open: &[(&Part, Value)],
     ) -> String {
@@ -388,14 +395,14 @@ impl<'a> Shell<'a, '_> {
     }
 }
 
-fn cannot_tell<'a>(rule: &'a Rule, why: &str) -> Opinion<'a> {
+fn cannot_tell<'a>(rule: &'a ApprovalRule, why: &str) -> Opinion<'a> {
     let why = format!("the command is not fully understood ({why}), and {}", words(rule));
     Opinion { why: shortened(&why), ..by(rule) }
 }
 
 /// Whether a rule tells commands apart by a piece of their text. One that names the whole text, or that
 /// does not look at it, means just what it says.
-fn looks_into(rule: &Rule) -> bool {
+fn looks_into(rule: &ApprovalRule) -> bool {
     rule.when.get(COMMAND).is_some_and(|matcher| !is_exact(matcher))
 }
 

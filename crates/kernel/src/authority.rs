@@ -10,21 +10,21 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use agentry_agentfile::agent::{Agent, LeftOut};
+use agentry_agentfile::agent::{Agent, ExcludedTool};
 use agentry_agentfile::diagnostic::suggestion;
 use agentry_agentfile::library::Library;
 use agentry_agentfile::manifest::tool_access::AccessMode;
-use agentry_agentfile::scope::{COMMAND, Rule, SHELL, Scope};
+use agentry_agentfile::scope::{ApprovalRule, COMMAND, DefinitionScope, SHELL};
 use agentry_agentfile::skill::SkillForm;
 use agentry_agentfile::source::Origin;
 use agentry_agentfile::task::Task;
 use agentry_agentfile::tool_access::ToolAccess;
 use agentry_protocol::SkillId;
 use agentry_protocol::access::Bounds;
-use agentry_protocol::call::{ToolCall, ToolSpec};
-use agentry_protocol::confinement::{Confinement, Level};
-use agentry_protocol::facts::CallFacts;
+use agentry_protocol::call_facts::CallFacts;
+use agentry_protocol::confinement::{Confinement, ConfinementLevel};
 use agentry_protocol::tool::ToolName;
+use agentry_protocol::tool_call::{ToolCall, ToolSpec};
 use agentry_protocol::verdict::{Finding, Ruling, Stage, Verdict};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -54,9 +54,9 @@ pub struct Authority {
     /// Every tool that this host has.
     pub known: Vec<ToolName>,
     /// Tools that the agent asked for and does not get.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<ExcludedTool>,
     /// The agent's approval rules.
-    pub agent_rules: Vec<Rule>,
+    pub agent_rules: Vec<ApprovalRule>,
     /// What the step of a task narrows.
     pub scope: Option<NarrowScope>,
     /// What each of the agent's skills narrows while it is active.
@@ -66,7 +66,7 @@ pub struct Authority {
     /// Where calls act.
     pub place: Place,
     /// What their processes may do. Turns from before there was a sandbox do not say, and had none.
-    #[serde(default = "Confinement::off")]
+    #[serde(default = "Confinement::unconfined")]
     pub confinement: Confinement,
     /// What access decided about the sender; nothing when the turn did not come through access.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -84,7 +84,7 @@ pub struct NarrowScope {
     /// Its tools, if it lists them; otherwise all that its surroundings have.
     pub tools: Option<Vec<ToolName>>,
     /// Its approval rules, if it has any; otherwise those of its surroundings.
-    pub rules: Option<Vec<Rule>>,
+    pub rules: Option<Vec<ApprovalRule>>,
     /// Where it stands.
     pub origin: Origin,
 }
@@ -115,7 +115,7 @@ pub fn of_agent(
     let skills = agent.skills.iter().filter_map(|id| library.skill(agent, id.value.as_str()));
     let skills = skills.map(|skill| {
         // A single file has no scope of its own.
-        let scopes: &[&Scope] = match skill.form {
+        let scopes: &[&DefinitionScope] = match skill.form {
             SkillForm::Folder => &[&skill.scope],
             SkillForm::File => &[],
         };
@@ -123,7 +123,7 @@ pub fn of_agent(
         (skill.id.clone(), NarrowScope::of(name, scopes, &skill.body.origin))
     });
     let has = |name: &ToolName| specs.iter().any(|spec| spec.name == *name);
-    let missing = powers.toolset.iter().filter(|tool| !has(&tool.name)).map(|tool| LeftOut {
+    let missing = powers.toolset.iter().filter(|tool| !has(&tool.name)).map(|tool| ExcludedTool {
         name: tool.name.as_str().to_owned(),
         why: "this host does not run it".to_owned(),
         origin: tool.origin.clone(),
@@ -146,8 +146,8 @@ pub fn of_agent(
 }
 
 /// Examples decide nothing, so they are not recorded.
-fn without_examples(rules: &[Rule]) -> Vec<Rule> {
-    rules.iter().map(|rule| Rule { examples: Vec::new(), ..rule.clone() }).collect()
+fn without_examples(rules: &[ApprovalRule]) -> Vec<ApprovalRule> {
+    rules.iter().map(|rule| ApprovalRule { examples: Vec::new(), ..rule.clone() }).collect()
 }
 
 impl NarrowScope {
@@ -160,7 +160,7 @@ impl NarrowScope {
 
     /// Of several scopes, the inner ones first, the first that has a list of its own holds; what the ones
     /// inside of it name beside `inherit` comes on top.
-    fn of(name: String, scopes: &[&Scope], origin: &Origin) -> Self {
+    fn of(name: String, scopes: &[&DefinitionScope], origin: &Origin) -> Self {
         let at = scopes.iter().position(|scope| !scope.tools.inherit);
         let list = at.map(|at| scopes[at]);
         let tools = at.map(|at| {
@@ -330,7 +330,7 @@ impl Authority {
 
     /// Whether nothing confines the calls.
     pub fn is_unconfined(&self) -> bool {
-        self.confinement.level == Level::Off
+        self.confinement.level == ConfinementLevel::Off
     }
 
     fn tool_access(&self, call: &ToolCall) -> Finding {
@@ -433,7 +433,7 @@ impl Authority {
         }
     }
 
-    fn all_rules(&self) -> impl Iterator<Item = &Rule> {
+    fn all_rules(&self) -> impl Iterator<Item = &ApprovalRule> {
         let scopes = self.scope.iter().chain(self.skills.values());
         self.agent_rules.iter().chain(scopes.filter_map(|scope| scope.rules.as_deref()).flatten())
     }

@@ -8,10 +8,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use agentry_protocol::call::ToolSpec;
 use agentry_protocol::confinement::Confinement;
 use agentry_protocol::event::{Mode, RunLimits};
 use agentry_protocol::hook::HookSpec;
+use agentry_protocol::tool_call::ToolSpec;
 use agentry_protocol::{AgentId, ContentHash};
 use serde::{Deserialize, Serialize};
 

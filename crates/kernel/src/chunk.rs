@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use agentry_agentfile::manifest::channels::Markdown;
+use agentry_agentfile::manifest::channels::MarkdownFlavor;
 
 mod fence;
 mod table;
@@ -25,13 +25,13 @@ pub struct Chunk {
 }
 
 /// The pieces of an answer as a channel shows them, none with more characters than the limit.
-pub fn chunks(text: &str, limit: usize, markdown: Markdown) -> Vec<String> {
+pub fn chunks(text: &str, limit: usize, markdown: MarkdownFlavor) -> Vec<String> {
     let texts = |chunks: Vec<Chunk>| chunks.into_iter().map(|chunk| chunk.text).collect();
     match markdown {
-        Markdown::Standard => texts(split(text, limit)),
-        Markdown::Discord => texts(split(&write::tables_as_code(text), limit)),
-        Markdown::None => texts(cut(&write::plain(text), limit, &[])),
-        Markdown::TelegramHtml | Markdown::SlackMrkdwn => fitted(text, limit, markdown),
+        MarkdownFlavor::Standard => texts(split(text, limit)),
+        MarkdownFlavor::Discord => texts(split(&write::tables_as_code(text), limit)),
+        MarkdownFlavor::None => texts(cut(&write::plain(text), limit, &[])),
+        MarkdownFlavor::TelegramHtml | MarkdownFlavor::SlackMrkdwn => fitted(text, limit, markdown),
     }
 }
 
@@ -41,13 +41,18 @@ pub fn split(text: &str, limit: usize) -> Vec<Chunk> {
 }
 
 /// Another markup can be longer than the Markdown, so a piece that came out too long is cut again.
-fn fitted(text: &str, limit: usize, markdown: Markdown) -> Vec<String> {
+fn fitted(text: &str, limit: usize, markdown: MarkdownFlavor) -> Vec<String> {
     let mut ready = Vec::new();
     fit(text, (limit.max(1), limit), markdown, &mut ready);
     ready
 }
 
-fn fit(text: &str, (limit, cut_at): (usize, usize), markdown: Markdown, ready: &mut Vec<String>) {
+fn fit(
+    text: &str,
+    (limit, cut_at): (usize, usize),
+    markdown: MarkdownFlavor,
+    ready: &mut Vec<String>,
+) {
     for chunk in split(text, cut_at) {
         let written = write::marked_up(&chunk.text, markdown);
         let (long, written_long) = (chunk.text.chars().count(), written.chars().count());

@@ -12,7 +12,7 @@ mod branch;
 mod prune;
 
 use agentry_protocol::TurnId;
-use agentry_protocol::context::{Pruning, Reason};
+use agentry_protocol::context::{CompactionReason, PruningStep};
 use serde::{Deserialize, Serialize};
 
 use crate::limits::{
@@ -96,11 +96,11 @@ pub enum Trigger {
 
 impl Trigger {
     /// As it is recorded.
-    pub fn reason(self) -> Reason {
+    pub fn reason(self) -> CompactionReason {
         match self {
-            Self::Request => Reason::Window,
-            Self::Overflow { .. } => Reason::Overflow,
-            Self::Asked => Reason::Asked,
+            Self::Request => CompactionReason::Window,
+            Self::Overflow { .. } => CompactionReason::Overflow,
+            Self::Asked => CompactionReason::Asked,
         }
     }
 }
@@ -114,14 +114,14 @@ pub enum Plan {
     /// Cut these outputs; that is enough.
     PruneOnly {
         /// Which, and how.
-        pruning: Pruning,
+        pruning: PruningStep,
     },
     /// Put older turns into one text.
     Compact(Compact),
     /// What cannot be summarised is too long by itself: cut these outputs of it.
     OneGiantTurn {
         /// Which, and how.
-        truncate: Pruning,
+        truncate: PruningStep,
     },
 }
 

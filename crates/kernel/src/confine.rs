@@ -9,12 +9,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use agentry_agentfile::manifest::config::{SandboxLevel, SandboxLimits, SandboxProfile, Security};
-use agentry_agentfile::sandbox::{self, Layer};
+use agentry_agentfile::sandbox::{self, SandboxLayer};
 use agentry_agentfile::source::Origin;
 use agentry_protocol::AgentId;
 use agentry_protocol::access::Bounds;
 use agentry_protocol::confinement::{
-    ANY_DEPTH, Confinement, Git, Level, Limits, Network, Profile, Reading,
+    ANY_DEPTH, Confinement, ConfinementLevel, ConfinementLimits, ConfinementProfile, GitAccess,
+    NetworkAccess, ReadAccess,
 };
 
 mod authority;
@@ -93,9 +94,9 @@ impl std::error::Error for Refused {}
 
 /// What holds: the ceiling within everything that is asked for, and what was left out.
 pub fn resolve(
-    level: Level,
-    ceiling: &Layer,
-    requests: &[&Layer],
+    level: ConfinementLevel,
+    ceiling: &SandboxLayer,
+    requests: &[&SandboxLayer],
     place: &Place,
 ) -> Result<(Confinement, Vec<Note>), Refused> {
     let mut cut = Cut { ceiling, requests, place, notes: Vec::new() };
@@ -126,7 +127,11 @@ pub fn resolve(
 
 /// The paths that layers name, without links in them being followed. Whoever can look says in
 /// `Place::real` where they lead.
-pub fn listed(ceiling: &Layer, requests: &[&Layer], place: &Place) -> BTreeSet<String> {
+pub fn listed(
+    ceiling: &SandboxLayer,
+    requests: &[&SandboxLayer],
+    place: &Place,
+) -> BTreeSet<String> {
     let place = Place { real: BTreeMap::new(), ..place.clone() };
     let cut = Cut { ceiling, requests, place: &place, notes: Vec::new() };
     let layers = [ceiling].into_iter().chain(requests.iter().copied());
@@ -138,18 +143,18 @@ pub fn listed(ceiling: &Layer, requests: &[&Layer], place: &Place) -> BTreeSet<S
 }
 
 /// The weakest level that everybody accepts.
-pub fn minimum(ceiling: &Layer, requests: &[&Layer]) -> Level {
+pub fn minimum(ceiling: &SandboxLayer, requests: &[&SandboxLayer]) -> ConfinementLevel {
     let asked = requests.iter().filter_map(|layer| layer.sandbox.minimum);
     let all = asked.chain([sandbox::minimum(&ceiling.sandbox)]).map(|level| match level {
-        SandboxLevel::Ns => Level::Ns,
-        SandboxLevel::Bwrap => Level::Bwrap,
-        SandboxLevel::Landlock => Level::Landlock,
+        SandboxLevel::Ns => ConfinementLevel::Ns,
+        SandboxLevel::Bwrap => ConfinementLevel::Bwrap,
+        SandboxLevel::Landlock => ConfinementLevel::Landlock,
     });
-    all.min().unwrap_or(Level::Ns)
+    all.min().unwrap_or(ConfinementLevel::Ns)
 }
 
 /// Whether a call is refused when one of its limits is only watched.
-pub fn is_strict(ceiling: &Layer, requests: &[&Layer]) -> bool {
+pub fn is_strict(ceiling: &SandboxLayer, requests: &[&SandboxLayer]) -> bool {
     let mut layers = [ceiling].into_iter().chain(requests.iter().copied());
     layers.any(|layer| layer.sandbox.limits.strict == Some(true))
 }
@@ -190,46 +195,52 @@ const DOMAINS: List = List {
 
 /// The work at one confinement.
 struct Cut<'a> {
-    ceiling: &'a Layer,
-    requests: &'a [&'a Layer],
+    ceiling: &'a SandboxLayer,
+    requests: &'a [&'a SandboxLayer],
     place: &'a Place,
     notes: Vec<Note>,
 }
 
 impl Cut<'_> {
     /// The strictest that anybody chose.
-    fn profile(&self) -> Profile {
+    fn profile(&self) -> ConfinementProfile {
         let asked = self.requests.iter().filter_map(|layer| layer.sandbox.profile);
         let all = asked.chain([sandbox::profile(&self.ceiling.sandbox)]);
         match all.min_by_key(|profile| sandbox::rank_of_profile(*profile)) {
-            Some(SandboxProfile::Host) => Profile::Host,
-            Some(SandboxProfile::Trusted) => Profile::Trusted,
-            Some(SandboxProfile::Untrusted) | None => Profile::Untrusted,
+            Some(SandboxProfile::Host) => ConfinementProfile::Host,
+            Some(SandboxProfile::Trusted) => ConfinementProfile::Trusted,
+            Some(SandboxProfile::Untrusted) | None => ConfinementProfile::Untrusted,
         }
     }
 
     /// Everything is read only if nobody wants less.
-    fn reading(&self) -> Reading {
+    fn reading(&self) -> ReadAccess {
         let asked = self.requests.iter().filter(|layer| {
             layer.sandbox.security.read.is_some() || layer.sandbox.profile.is_some()
         });
         let mut all =
             asked.copied().chain([self.ceiling]).map(|one| sandbox::reading(&one.sandbox));
-        if all.all(|reading| reading == Reading::Broad) { Reading::Broad } else { Reading::Strict }
+        if all.all(|reading| reading == ReadAccess::Broad) {
+            ReadAccess::Broad
+        } else {
+            ReadAccess::Strict
+        }
     }
 
-    fn git(&self) -> Git {
+    fn git(&self) -> GitAccess {
         let asked = self.requests.iter().filter_map(|layer| layer.sandbox.git);
         let mut all = asked.chain([self.ceiling.sandbox.git.unwrap_or_default()]);
-        if all.all(|git| git == Git::Write) { Git::Write } else { Git::Read }
+        if all.all(|git| git == GitAccess::Write) { GitAccess::Write } else { GitAccess::Read }
     }
 
     /// The directories that the operator lets be written.
-    fn most_written(&self, profile: Profile) -> Result<Vec<String>, Refused> {
+    fn most_written(&self, profile: ConfinementProfile) -> Result<Vec<String>, Refused> {
         let own = match (&self.ceiling.sandbox.security.allow_write, profile) {
             (Some(_), _) => self.said(self.ceiling, WRITE)?,
-            (None, Profile::Trusted | Profile::Host) => vec![self.real(&self.place.workspace)],
-            (None, Profile::Untrusted) => Vec::new(),
+            (None, ConfinementProfile::Trusted | ConfinementProfile::Host) => {
+                vec![self.real(&self.place.workspace)]
+            }
+            (None, ConfinementProfile::Untrusted) => Vec::new(),
         };
         for (at, root) in own.iter().enumerate() {
             if let Some(why) = path::why_not_written(root, self.place) {
@@ -246,7 +257,7 @@ impl Cut<'_> {
     }
 
     /// The paths of a list of the operator's, as they really are.
-    fn said(&self, layer: &Layer, list: List) -> Result<Vec<String>, Refused> {
+    fn said(&self, layer: &SandboxLayer, list: List) -> Result<Vec<String>, Refused> {
         let texts = (list.of)(&layer.sandbox.security).into_iter().flatten();
         let paths = texts.enumerate().map(|(at, text)| {
             self.absolute(text)
@@ -257,7 +268,7 @@ impl Cut<'_> {
         paths.collect()
     }
 
-    fn not_a_path(&self, layer: &Layer, list: List, at: usize, text: &str) -> Refused {
+    fn not_a_path(&self, layer: &SandboxLayer, list: List, at: usize, text: &str) -> Refused {
         Refused {
             what: format!("`{text}` in {} is not a path that can be held", list.key),
             origin: layer.origin(&format!("{}/{at}", list.pointer)),
@@ -296,7 +307,7 @@ impl Cut<'_> {
     /// `allowed`: the operator would let it, but somebody else asks for less.
     fn leave_out(
         &mut self,
-        layer: &Layer,
+        layer: &SandboxLayer,
         (list, pointer): (List, &str),
         asked: &str,
         allowed: bool,
@@ -324,13 +335,13 @@ impl Cut<'_> {
 
     fn allow_read(
         &self,
-        profile: Profile,
+        profile: ConfinementProfile,
         extras: Vec<String>,
         deny_read: &[String],
     ) -> Vec<String> {
         let toolchains = match profile {
-            Profile::Untrusted => &[][..],
-            Profile::Trusted | Profile::Host => &self.place.toolchains,
+            ConfinementProfile::Untrusted => &[][..],
+            ConfinementProfile::Trusted | ConfinementProfile::Host => &self.place.toolchains,
         };
         let toolchains = toolchains.iter().map(|path| self.real(path));
         let all = self.always_read().into_iter().chain(toolchains).chain(extras);
@@ -385,7 +396,7 @@ impl Cut<'_> {
         Ok(all)
     }
 
-    fn network(&mut self) -> Result<Network, Refused> {
+    fn network(&mut self) -> Result<NetworkAccess, Refused> {
         let security = &self.ceiling.sandbox.security;
         let most = security.allowed_domains.clone().unwrap_or_default();
         for layer in [self.ceiling].into_iter().chain(self.requests.iter().copied()) {
@@ -416,14 +427,18 @@ impl Cut<'_> {
         allow.sort();
         allow.dedup();
         let addresses = security.allowed_addresses.clone().unwrap_or_default();
-        Ok(if allow.is_empty() { Network::None } else { Network::Domains { allow, addresses } })
+        Ok(if allow.is_empty() {
+            NetworkAccess::None
+        } else {
+            NetworkAccess::Domains { allow, addresses }
+        })
     }
 
-    fn limits(&mut self) -> Limits {
-        let ceiling = limits(&self.ceiling.sandbox.limits, Limits::default());
+    fn limits(&mut self) -> ConfinementLimits {
+        let ceiling = limits(&self.ceiling.sandbox.limits, ConfinementLimits::default());
         let mut all = ceiling;
         for layer in self.requests {
-            let unlimited = Limits {
+            let unlimited = ConfinementLimits {
                 timeout_ms: u64::MAX,
                 memory_bytes: u64::MAX,
                 processes: u64::MAX,
@@ -439,7 +454,7 @@ impl Cut<'_> {
                 let (asked, origin) = (asked.to_string(), layer.origin(pointer));
                 self.notes.push(Note { key, asked, origin, text });
             }
-            all = all.within(asked);
+            all = all.lower_of_each(asked);
         }
         all
     }
@@ -454,8 +469,8 @@ impl Cut<'_> {
     }
 }
 
-fn limits(said: &SandboxLimits, otherwise: Limits) -> Limits {
-    Limits {
+fn limits(said: &SandboxLimits, otherwise: ConfinementLimits) -> ConfinementLimits {
+    ConfinementLimits {
         timeout_ms: said.timeout.unwrap_or(otherwise.timeout_ms),
         memory_bytes: said.memory.unwrap_or(otherwise.memory_bytes),
         processes: said.pids.unwrap_or(otherwise.processes),
@@ -467,7 +482,7 @@ fn limits(said: &SandboxLimits, otherwise: Limits) -> Limits {
 /// The limits that are above the ceiling.
 fn above(
     said: &SandboxLimits,
-    ceiling: Limits,
+    ceiling: ConfinementLimits,
 ) -> impl Iterator<Item = (&'static str, &'static str, u64, u64)> {
     let all = [
         ("sandbox.limits.timeout", "/limits/timeout", said.timeout, ceiling.timeout_ms),

@@ -5,14 +5,14 @@
 //! Must never: pass over a hook whose expression nobody understands.
 
 use agentry_agentfile::limits::REGEX_BYTES_MAX;
-use agentry_protocol::hook::{HookSpec, Moment};
+use agentry_protocol::hook::{HookMoment, HookSpec};
 use agentry_protocol::tool::{self, ToolName};
 use regex::{Regex, RegexBuilder};
 
 /// The hooks of one moment that are for a tool, in the order in which they were declared.
 pub fn for_tool<'a>(
     hooks: &'a [HookSpec],
-    moment: Moment,
+    moment: HookMoment,
     tool: &ToolName,
 ) -> impl Iterator<Item = &'a HookSpec> {
     hooks.iter().filter(move |hook| hook.moment == moment && matches(hook, tool))
@@ -25,7 +25,7 @@ pub fn matches(hook: &HookSpec, tool: &ToolName) -> bool {
         Some(pattern) => pattern,
     };
     let name = tool.as_str();
-    let aliases = tool::known(name).map_or(&[][..], |known| known.aliases);
+    let aliases = tool::find_known_tool(name).map_or(&[][..], |known| known.aliases);
     match (compile(pattern), compile(&format!(r"\A(?:{pattern})\z"))) {
         (Some(_), Some(whole)) => {
             whole.is_match(name) || aliases.iter().any(|alias| whole.is_match(alias))

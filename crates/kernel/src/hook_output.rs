@@ -5,7 +5,7 @@
 //!
 //! Must never: guess what a program meant.
 
-use agentry_protocol::hook::{GateAnswer, HookResult, Moment, Say, Shape};
+use agentry_protocol::hook::{GateAnswer, GateVerdict, HookMoment, HookResult, ShapeAnswer};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -28,7 +28,7 @@ pub struct Left<'a> {
 }
 
 /// What a hook answered, and what of it was left out.
-pub fn read(moment: Moment, left: &Left<'_>) -> (HookResult, Vec<String>) {
+pub fn read(moment: HookMoment, left: &Left<'_>) -> (HookResult, Vec<String>) {
     let mut notes = Vec::new();
     let result = match moment.is_gate() {
         true => gate(moment, left, &mut notes),
@@ -45,7 +45,7 @@ fn shape(left: &Left<'_>) -> Result<HookResult, String> {
     let Some(value) = output(left)? else {
         return Ok(HookResult::Shaped { shape: Box::default() });
     };
-    let shape: Shape = serde_json::from_value(without_nulls(value))
+    let shape: ShapeAnswer = serde_json::from_value(without_nulls(value))
         .map_err(|error| format!("its output does not fit: {error}"))?;
     check_length("system_prompt_append", shape.system_prompt_append.as_deref())?;
     let updates = shape.state_updates.as_ref().map_or(0, json_bytes);
@@ -103,11 +103,15 @@ struct Specific {
     additional_context: Option<String>,
 }
 
-fn gate(moment: Moment, left: &Left<'_>, notes: &mut Vec<String>) -> Result<HookResult, String> {
+fn gate(
+    moment: HookMoment,
+    left: &Left<'_>,
+    notes: &mut Vec<String>,
+) -> Result<HookResult, String> {
     let answer = match left.exit_code {
         0 => said(moment, left, notes)?,
         BLOCK => GateAnswer {
-            say: Some(Say::Deny),
+            say: Some(GateVerdict::Deny),
             reason: Some(shortened(left.stderr)).filter(|reason| !reason.is_empty()),
             ..GateAnswer::default()
         },
@@ -116,11 +120,15 @@ fn gate(moment: Moment, left: &Left<'_>, notes: &mut Vec<String>) -> Result<Hook
     Ok(HookResult::Gated { answer: Box::new(answer) })
 }
 
-fn said(moment: Moment, left: &Left<'_>, notes: &mut Vec<String>) -> Result<GateAnswer, String> {
+fn said(
+    moment: HookMoment,
+    left: &Left<'_>,
+    notes: &mut Vec<String>,
+) -> Result<GateAnswer, String> {
     // Words on standard output that are no JSON are for the model at the beginning, and for nobody later on.
     if left.file.is_none() && !looks_like_json(left.stdout) {
         let text = String::from_utf8_lossy(left.stdout).trim().to_owned();
-        let is_heard = matches!(moment, Moment::SessionStart | Moment::UserPromptSubmit);
+        let is_heard = matches!(moment, HookMoment::SessionStart | HookMoment::UserPromptSubmit);
         let context = (is_heard && !text.is_empty()).then_some(text);
         check_length("standard output", context.as_deref())?;
         return Ok(GateAnswer { context, ..GateAnswer::default() });
@@ -133,7 +141,7 @@ fn said(moment: Moment, left: &Left<'_>, notes: &mut Vec<String>) -> Result<Gate
     let say = word.as_deref().map(say_of).transpose()?;
     let context = specific.additional_context;
     check_length("additionalContext", context.as_deref())?;
-    let is_before_a_call = moment == Moment::PreToolUse;
+    let is_before_a_call = moment == HookMoment::PreToolUse;
     if specific.updated_input.is_some() && !is_before_a_call {
         notes.push(format!("updatedInput means nothing at {moment}"));
     }
@@ -158,11 +166,11 @@ fn looks_like_json(bytes: &[u8]) -> bool {
 }
 
 /// Other runtimes have two pairs of words for the same.
-fn say_of(word: &str) -> Result<Say, String> {
+fn say_of(word: &str) -> Result<GateVerdict, String> {
     match word {
-        "allow" | "approve" => Ok(Say::Allow),
-        "ask" => Ok(Say::Ask),
-        "deny" | "block" => Ok(Say::Deny),
+        "allow" | "approve" => Ok(GateVerdict::Allow),
+        "ask" => Ok(GateVerdict::Ask),
+        "deny" | "block" => Ok(GateVerdict::Deny),
         _ => Err(format!(
             "its decision `{}` is none of allow, deny, ask, approve, block",
             shortened(word)
@@ -235,15 +243,15 @@ mod tests {
         Left { exit_code, file, stdout, stderr: "because" }
     }
 
-    fn shaped(left: &Left<'_>) -> Result<Shape, String> {
-        match read(Moment::BeforeInference, left).0 {
+    fn shaped(left: &Left<'_>) -> Result<ShapeAnswer, String> {
+        match read(HookMoment::BeforeInference, left).0 {
             HookResult::Shaped { shape } => Ok(*shape),
             HookResult::Failed { why } => Err(why),
             HookResult::Gated { .. } => panic!("a shaping hook is no gate"),
         }
     }
 
-    fn gated(moment: Moment, left: &Left<'_>) -> Result<GateAnswer, String> {
+    fn gated(moment: HookMoment, left: &Left<'_>) -> Result<GateAnswer, String> {
         match read(moment, left).0 {
             HookResult::Gated { answer } => Ok(*answer),
             HookResult::Failed { why } => Err(why),
@@ -269,8 +277,8 @@ mod tests {
             let updates = shape.state_updates.unwrap();
             assert_eq!(updates["old"], Value::Null);
         }
-        assert_eq!(shaped(&left(0, None, "")).unwrap(), Shape::default());
-        assert_eq!(shaped(&left(0, Some("{}"), "")).unwrap(), Shape::default());
+        assert_eq!(shaped(&left(0, None, "")).unwrap(), ShapeAnswer::default());
+        assert_eq!(shaped(&left(0, Some("{}"), "")).unwrap(), ShapeAnswer::default());
     }
 
     #[test]
@@ -302,45 +310,48 @@ mod tests {
         let deny = |answer: GateAnswer| (answer.say, answer.reason);
         let because = Some("because".to_owned());
         assert_eq!(
-            deny(gated(Moment::PreToolUse, &left(2, None, "")).unwrap()),
-            (Some(Say::Deny), because.clone())
+            deny(gated(HookMoment::PreToolUse, &left(2, None, "")).unwrap()),
+            (Some(GateVerdict::Deny), because.clone())
         );
         for text in [
             r#"{"decision": "block", "reason": "because"}"#,
             r#"{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny",
                 "permissionDecisionReason": "because"}}"#,
         ] {
-            let answer = gated(Moment::PreToolUse, &left(0, None, text)).unwrap();
-            assert_eq!(deny(answer), (Some(Say::Deny), because.clone()));
+            let answer = gated(HookMoment::PreToolUse, &left(0, None, text)).unwrap();
+            assert_eq!(deny(answer), (Some(GateVerdict::Deny), because.clone()));
         }
         let ask = r#"{"hookSpecificOutput": {"permissionDecision": "ask"}}"#;
-        assert_eq!(gated(Moment::PreToolUse, &left(0, None, ask)).unwrap().say, Some(Say::Ask));
-        assert!(gated(Moment::PreToolUse, &left(1, None, "")).is_err());
-        assert!(gated(Moment::PreToolUse, &left(0, None, r#"{"decision": "maybe"}"#)).is_err());
-        assert!(gated(Moment::PreToolUse, &left(0, Some("garbage"), "")).is_err());
+        assert_eq!(
+            gated(HookMoment::PreToolUse, &left(0, None, ask)).unwrap().say,
+            Some(GateVerdict::Ask)
+        );
+        assert!(gated(HookMoment::PreToolUse, &left(1, None, "")).is_err());
+        assert!(gated(HookMoment::PreToolUse, &left(0, None, r#"{"decision": "maybe"}"#)).is_err());
+        assert!(gated(HookMoment::PreToolUse, &left(0, Some("garbage"), "")).is_err());
     }
 
     #[test]
     fn plain_words_are_context_at_the_beginning_only() {
         let words = left(0, None, "Today is a holiday.\n");
-        let heard = gated(Moment::UserPromptSubmit, &words).unwrap();
+        let heard = gated(HookMoment::UserPromptSubmit, &words).unwrap();
         assert_eq!(heard.context.as_deref(), Some("Today is a holiday."));
-        assert_eq!(gated(Moment::PreToolUse, &words).unwrap(), GateAnswer::default());
+        assert_eq!(gated(HookMoment::PreToolUse, &words).unwrap(), GateAnswer::default());
     }
 
     #[test]
     fn a_gate_may_change_arguments_halt_and_add() {
         let text = r#"{"continue": false, "stopReason": "enough", "systemMessage": "look",
             "hookSpecificOutput": {"updatedInput": {"command": "ls"}, "additionalContext": "more"}}"#;
-        let answer = gated(Moment::PreToolUse, &left(0, None, text)).unwrap();
+        let answer = gated(HookMoment::PreToolUse, &left(0, None, text)).unwrap();
         assert_eq!(answer.updated_input, Some(json!({"command": "ls"})));
         assert_eq!(answer.halt.as_deref(), Some("enough"));
         assert_eq!(answer.context.as_deref(), Some("more"));
-        let (result, notes) = read(Moment::PostToolUse, &left(0, None, text));
+        let (result, notes) = read(HookMoment::PostToolUse, &left(0, None, text));
         assert!(matches!(result, HookResult::Gated { answer } if answer.updated_input.is_none()));
         assert_eq!(notes.len(), 1);
         let list = r#"{"hookSpecificOutput": {"updatedInput": []}}"#;
-        assert!(gated(Moment::PreToolUse, &left(0, None, list)).is_err());
+        assert!(gated(HookMoment::PreToolUse, &left(0, None, list)).is_err());
     }
 
     #[test]

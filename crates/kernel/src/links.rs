@@ -8,7 +8,7 @@
 //!
 //! Must never: leave an address to an unlisted host that a client would follow, or change one to a listed host.
 
-use agentry_agentfile::manifest::channels::Links as Rule;
+use agentry_agentfile::manifest::channels::LinkTreatment as Rule;
 
 use crate::chunk;
 use crate::limits::LINK_ROUNDS_MAX;

@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 
 use agentry_protocol::access::Delivery;
 use agentry_protocol::inbound::EventId;
-use agentry_protocol::intake::{Overflow, Source, Unrun};
+use agentry_protocol::intake::{OverflowPolicy, SenderKind, UnrunReason};
 use agentry_protocol::{ContentHash, TurnId};
 use serde::{Deserialize, Serialize};
 
@@ -145,8 +145,8 @@ impl Mailbox {
             return;
         }
         let busy = self.state != State::Idle || !self.waiting.is_empty();
-        if busy && item.source == Source::Heartbeat {
-            self.drop_item(item, Unrun::Busy, acts);
+        if busy && item.source == SenderKind::Heartbeat {
+            self.drop_item(item, UnrunReason::Busy, acts);
             return;
         }
         let number = self.next_number;
@@ -188,21 +188,21 @@ impl Mailbox {
         let authority = came.item.sender.authority.clone();
         let others = self.waiting.iter().filter(|waiting| !waiting.is_of(&authority)).count();
         if others >= MAILBOX_WAITING_MAX {
-            acts.push(Act::Rejected { item: came.item, why: Unrun::Full });
+            acts.push(Act::Rejected { item: came.item, why: UnrunReason::Full });
             return;
         }
         let whose = Whose::Of(authority);
-        self.drop_waiting(&whose, Unrun::Interrupted, acts);
+        self.drop_waiting(&whose, UnrunReason::Interrupted, acts);
         self.stop(&whose, Stop { why: StopWhy::Interrupt, before: came.number }, acts);
         self.waiting.push_back(came);
     }
 
     fn aborted(&mut self, whose: &Whose, acts: &mut Vec<Act>) {
-        self.drop_waiting(whose, Unrun::Aborted, acts);
+        self.drop_waiting(whose, UnrunReason::Aborted, acts);
         self.stop(whose, Stop { why: StopWhy::Abort, before: self.next_number }, acts);
     }
 
-    fn drop_waiting(&mut self, whose: &Whose, why: Unrun, acts: &mut Vec<Act>) {
+    fn drop_waiting(&mut self, whose: &Whose, why: UnrunReason, acts: &mut Vec<Act>) {
         let all = std::mem::take(&mut self.waiting);
         for waiting in all {
             if whose.means(&waiting.item.sender.authority) {
@@ -242,21 +242,21 @@ impl Mailbox {
         let mine = |waiting: &Waiting| waiting.item.sender == sender;
         let mut count = self.waiting.iter().filter(|waiting| mine(waiting)).count();
         let why = match policy {
-            Overflow::New if count >= cap => {
-                acts.push(Act::Rejected { item: came.item, why: Unrun::Cap });
+            OverflowPolicy::New if count >= cap => {
+                acts.push(Act::Rejected { item: came.item, why: UnrunReason::Cap });
                 return;
             }
-            Overflow::New | Overflow::Old => Unrun::Overflow,
-            Overflow::Summarize => Unrun::Summarized,
+            OverflowPolicy::New | OverflowPolicy::Old => UnrunReason::Overflow,
+            OverflowPolicy::Summarize => UnrunReason::Summarized,
         };
         if count < cap && self.waiting.len() >= MAILBOX_WAITING_MAX {
-            acts.push(Act::Rejected { item: came.item, why: Unrun::Full });
+            acts.push(Act::Rejected { item: came.item, why: UnrunReason::Full });
             return;
         }
         while count >= cap {
             let oldest = self.waiting.iter().position(mine).expect("it was counted");
             let oldest = self.waiting.remove(oldest).expect("it was found there").item;
-            if why == Unrun::Summarized {
+            if why == UnrunReason::Summarized {
                 self.note_of(&sender).add(&oldest, cap);
             }
             self.drop_item(oldest, why, acts);
@@ -327,10 +327,10 @@ impl Mailbox {
         };
         match stop.filter(|stop| failed.number < stop.before) {
             Some(Stop { why: StopWhy::Interrupt, .. }) => {
-                self.drop_item(failed.item, Unrun::Interrupted, acts);
+                self.drop_item(failed.item, UnrunReason::Interrupted, acts);
             }
             Some(Stop { why: StopWhy::Abort, .. }) => {
-                self.drop_item(failed.item, Unrun::Aborted, acts);
+                self.drop_item(failed.item, UnrunReason::Aborted, acts);
             }
             None => {
                 let at = self.waiting.partition_point(|one| one.number < failed.number);
@@ -423,7 +423,7 @@ impl Mailbox {
         acts.push(Act::Start { items, prompt, why });
     }
 
-    fn drop_item(&mut self, item: Item, why: Unrun, acts: &mut Vec<Act>) {
+    fn drop_item(&mut self, item: Item, why: UnrunReason, acts: &mut Vec<Act>) {
         self.settle(item.id.clone());
         acts.push(Act::Dropped { item, why });
     }

@@ -7,7 +7,7 @@
 
 mod tried;
 
-use agentry_agentfile::agent::Models;
+use agentry_agentfile::agent::AgentModels;
 
 pub use tried::{NoChoice, Outcome, Said, Tried, Why};
 
@@ -54,7 +54,7 @@ pub struct Wanted<'a> {
     /// What a person asks for: `--model`.
     pub asked: Option<&'a str>,
     /// What the agent's files say.
-    pub agent: &'a Models,
+    pub agent: &'a AgentModels,
     /// The model of the settings: `model` under `[agent]`.
     pub default: Option<&'a str>,
 }
@@ -98,7 +98,7 @@ pub fn choose(wanted: &Wanted<'_>, providers: &[Serving]) -> Result<Choice, NoCh
 }
 
 /// Whether an agent may use a model, before it is known who serves it.
-pub fn may_use(agent: &Models, model: &str) -> Result<(), NoChoice> {
+pub fn may_use(agent: &AgentModels, model: &str) -> Result<(), NoChoice> {
     let permit = Permit::of(agent);
     let rest = model.split_once('/').map(|(_, rest)| rest);
     let fits = |name: &str| {
@@ -120,7 +120,7 @@ pub fn is_played(name: &str) -> bool {
 }
 
 /// The models that the agent's own files name; the one of the settings is not the agent's.
-fn own(agent: &Models) -> Vec<&str> {
+fn own(agent: &AgentModels) -> Vec<&str> {
     let own = agent.candidates.iter().filter(|one| {
         let file = &one.origin.file;
         let set = SETTINGS_BEGIN.iter().any(|beginning| file.starts_with(beginning));
@@ -138,7 +138,7 @@ struct Permit<'a> {
 }
 
 impl<'a> Permit<'a> {
-    fn of(agent: &'a Models) -> Self {
+    fn of(agent: &'a AgentModels) -> Self {
         let allowed = agent.allowed.iter().map(|one| one.value.as_str());
         let names = own(agent).into_iter().chain(allowed).collect();
         Self { names, bound: agent.bound }
@@ -179,7 +179,7 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(agent: &'a Models, providers: &'a [Serving]) -> Self {
+    fn new(agent: &'a AgentModels, providers: &'a [Serving]) -> Self {
         let mut providers: Vec<&Serving> = providers.iter().collect();
         providers.sort_by(|one, other| {
             let priority = other.priority.cmp(&one.priority);

@@ -5,12 +5,12 @@
 //! Must never: say how it is done.
 
 use agentry_protocol::approval::Approval;
-use agentry_protocol::call::{ToolCall, ToolOutcome};
-use agentry_protocol::context::Context;
-use agentry_protocol::event::{Edited, Ending, Event, Permit, Under};
-use agentry_protocol::facts::CallFacts;
+use agentry_protocol::call_facts::CallFacts;
+use agentry_protocol::context::ContextUpdate;
+use agentry_protocol::event::{CallConfinement, CallEdit, Ending, Event, Permit};
 use agentry_protocol::hook::{HookChange, HookSpec};
 use agentry_protocol::message::{Message, Usage};
+use agentry_protocol::tool_call::{ToolCall, ToolOutcome};
 use agentry_protocol::verdict::Ruling;
 use agentry_protocol::{CallId, ContentHash};
 
@@ -44,9 +44,9 @@ pub enum Move {
         /// What allows it.
         by: Permit,
         /// What it runs under.
-        under: Under,
+        under: CallConfinement,
         /// What a person or a hook put in the place of the proposed arguments; the call has them.
-        edited: Option<Box<Edited>>,
+        edited: Option<Box<CallEdit>>,
         /// What was found out about it when it was judged; if that has changed, it is not made.
         expected: Box<CallFacts>,
     },
@@ -98,7 +98,7 @@ pub enum Move {
         /// What the turn adds to its branch.
         messages: Vec<Message>,
         /// What it means for what later turns are shown.
-        context: Box<Context>,
+        context: Box<ContextUpdate>,
     },
 }
 

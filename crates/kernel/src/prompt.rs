@@ -8,7 +8,7 @@
 
 use agentry_agentfile::agent::{Agent, Persona};
 use agentry_agentfile::skill::{Skill, SkillForm};
-use agentry_agentfile::source::{Origin, Sourced};
+use agentry_agentfile::source::{Origin, SourcedValue};
 use agentry_agentfile::template as template_text;
 use agentry_protocol::ContentHash;
 use serde::Serialize;
@@ -166,7 +166,7 @@ pub struct Moment<'a> {
 pub fn template_of<'a>(
     agent: &'a Agent,
     persona: Option<&'a Persona>,
-) -> Option<&'a Sourced<String>> {
+) -> Option<&'a SourcedValue<String>> {
     persona.and_then(|persona| persona.template.as_ref()).or(agent.texts.template.as_ref())
 }
 
@@ -197,7 +197,11 @@ fn section(
     Section { name, source, stable: true, left_out, bytes, tokens, text }
 }
 
-fn from_file(name: SectionName, text: Option<&Sourced<String>>, absent: &'static str) -> Section {
+fn from_file(
+    name: SectionName,
+    text: Option<&SourcedValue<String>>,
+    absent: &'static str,
+) -> Section {
     let source = text.map(|text| text.origin.file.to_string());
     section(name, text.map(|text| text.value.clone()), source, absent)
 }
@@ -225,7 +229,7 @@ fn template(material: &Material<'_>) -> Section {
     let text = material.template.map(|text| text.trim().to_owned());
     let absent = if written.is_some() { "the template renders to nothing" } else { "no template" };
     let mut section = section(SectionName::Template, text, source, absent);
-    section.stable = !written.is_some_and(|text| template_text::changes(&text.value));
+    section.stable = !written.is_some_and(|text| template_text::uses_changing_values(&text.value));
     section
 }
 

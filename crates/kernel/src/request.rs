@@ -8,10 +8,10 @@ use std::fmt;
 use std::time::Duration;
 
 use agentry_agentfile::scope::{COMMAND, SHELL};
-use agentry_protocol::access::{Bounds, RequestLimits, RequestRoom, Resource};
-use agentry_protocol::approval::{Answer, Approval, ApprovalKind, Reach};
-use agentry_protocol::call::ToolCall;
+use agentry_protocol::access::{Bounds, RequestLimits, RequestQuota, Resource};
+use agentry_protocol::approval::{Approval, ApprovalAnswer, ApprovalKind, ApprovalScope};
 use agentry_protocol::principal::{Principal, PrincipalKind};
+use agentry_protocol::tool_call::ToolCall;
 use agentry_protocol::verdict::{Ruling, Stage, Verdict};
 use serde_json::Value;
 
@@ -114,7 +114,7 @@ fn span(ms: u64) -> String {
 }
 
 /// Whether one more request may be made now.
-pub fn room_for_one(room: &RequestRoom) -> Result<(), NoRoom> {
+pub fn room_for_one(room: &RequestQuota) -> Result<(), NoRoom> {
     let RequestLimits { pending_max, cooldown_ms, denials_max, block_ms, .. } = room.limits;
     let left = |until: u64| until.checked_sub(room.now_ms).filter(|left| *left > 0);
     let last = usize::try_from(denials_max).unwrap_or(usize::MAX).checked_sub(1);
@@ -136,13 +136,13 @@ pub fn room_for_one(room: &RequestRoom) -> Result<(), NoRoom> {
 }
 
 /// Counts a request that is made now.
-pub fn asked(room: &mut RequestRoom) {
+pub fn asked(room: &mut RequestQuota) {
     room.pending = room.pending.saturating_add(1);
     room.last_asked_ms = Some(room.now_ms);
 }
 
 /// Counts what came of a request.
-pub fn answered(room: &mut RequestRoom, answer: &Answer) {
+pub fn answered(room: &mut RequestQuota, answer: &ApprovalAnswer) {
     room.pending = room.pending.saturating_sub(1);
     if !answer.allow && !answer.expired {
         room.denials_ms.insert(0, room.now_ms);
@@ -180,7 +180,7 @@ pub(crate) fn is_exact(pattern: &str) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WrongAnswer {
     /// A reach that only requests for permission have.
-    ForPermission(Reach),
+    ForPermission(ApprovalScope),
     /// A reach that requests for permission do not have.
     NotForPermission,
     /// Changed arguments with a no.
@@ -210,19 +210,24 @@ impl fmt::Display for WrongAnswer {
 }
 
 /// Whether an answer fits its question.
-pub fn check_answer(approval: &Approval, answer: &Answer) -> Result<(), WrongAnswer> {
+pub fn check_answer(approval: &Approval, answer: &ApprovalAnswer) -> Result<(), WrongAnswer> {
     if answer.edit.is_some() && !answer.allow {
         return Err(WrongAnswer::EditWithNo);
     }
     match (&approval.kind, answer.reach) {
-        (ApprovalKind::ToolCall, reach @ (Reach::Day | Reach::Always)) => {
+        (ApprovalKind::ToolCall, reach @ (ApprovalScope::Day | ApprovalScope::Always)) => {
             Err(WrongAnswer::ForPermission(reach))
         }
-        (ApprovalKind::Permission(_), Reach::Session) => Err(WrongAnswer::NotForPermission),
-        (_, Reach::Session | Reach::Day | Reach::Always) if answer.edit.is_some() => {
+        (ApprovalKind::Permission(_), ApprovalScope::Session) => Err(WrongAnswer::NotForPermission),
+        (_, ApprovalScope::Session | ApprovalScope::Day | ApprovalScope::Always)
+            if answer.edit.is_some() =>
+        {
             Err(WrongAnswer::EditBeyondCall)
         }
-        (ApprovalKind::ToolCall, Reach::Once | Reach::Session)
-        | (ApprovalKind::Permission(_), Reach::Once | Reach::Day | Reach::Always) => Ok(()),
+        (ApprovalKind::ToolCall, ApprovalScope::Once | ApprovalScope::Session)
+        | (
+            ApprovalKind::Permission(_),
+            ApprovalScope::Once | ApprovalScope::Day | ApprovalScope::Always,
+        ) => Ok(()),
     }
 }

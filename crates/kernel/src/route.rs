@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use agentry_protocol::access::{Decision, Delivery, SessionChoice, UnknownWord};
 use agentry_protocol::event::Mode;
 use agentry_protocol::inbound::{Inbound, PeerKind};
-use agentry_protocol::intake::{Settings, Source, Unrun, Wish};
+use agentry_protocol::intake::{QueuePreferences, QueueSettings, SenderKind, UnrunReason};
 use agentry_protocol::principal::{Principal, PrincipalKind};
 use agentry_protocol::{ContentHash, SessionKey, TaskId, TurnId};
 use serde::{Deserialize, Serialize};
@@ -41,11 +41,11 @@ pub enum Route {
     /// It goes to a session.
     To(Box<Destination>),
     /// From now on messages of its session wait so; nothing said means as elsewhere.
-    Queue(Destination, Option<Wish>),
+    Queue(Destination, Option<QueuePreferences>),
     /// What is under way and what waits stops.
     Stop(Destination, Whose),
     /// It has no turn.
-    Unrun(Unrun, String),
+    Unrun(UnrunReason, String),
 }
 
 /// Where an event goes.
@@ -58,11 +58,11 @@ pub struct Destination {
     /// The persona or agent that answers.
     pub persona: Option<String>,
     /// What kind of sender it is from.
-    pub source: Source,
+    pub source: SenderKind,
     /// What is said.
     pub text: String,
     /// What the message itself says about how it waits.
-    pub inline: Wish,
+    pub inline: QueuePreferences,
 }
 
 /// Where the owner wants an event to go, and who is to answer there.
@@ -108,13 +108,18 @@ pub fn route(inbound: &Inbound, principal: &Principal, decision: &Decision) -> R
     };
     let plain = match directive::read(&inbound.body.content) {
         Ok(plain) => plain,
-        Err(unreadable) => return Route::Unrun(Unrun::BadDirective, unreadable.to_string()),
+        Err(unreadable) => return Route::Unrun(UnrunReason::BadDirective, unreadable.to_string()),
     };
     let mut to = match destination(inbound, principal, decision.session.as_ref()) {
-        Ok((key, head, persona)) => {
-            Destination { key, head, persona, source, text: plain.text, inline: Wish::default() }
-        }
-        Err(why) => return Route::Unrun(Unrun::NoAgent, why),
+        Ok((key, head, persona)) => Destination {
+            key,
+            head,
+            persona,
+            source,
+            text: plain.text,
+            inline: QueuePreferences::default(),
+        },
+        Err(why) => return Route::Unrun(UnrunReason::NoAgent, why),
     };
     match plain.directive {
         None => match delivery(inbound) {
@@ -122,7 +127,7 @@ pub fn route(inbound: &Inbound, principal: &Principal, decision: &Decision) -> R
                 to.inline.mode = mode;
                 Route::To(Box::new(to))
             }
-            Err(why) => Route::Unrun(Unrun::BadDirective, why),
+            Err(why) => Route::Unrun(UnrunReason::BadDirective, why),
         },
         Some(Directive::Message(wish)) => {
             to.inline = wish;
@@ -130,7 +135,7 @@ pub fn route(inbound: &Inbound, principal: &Principal, decision: &Decision) -> R
         }
         Some(Directive::Session(_) | Directive::Default) if is_shared(inbound, principal) => {
             let why = "only the owner says how the messages of a group wait";
-            Route::Unrun(Unrun::BadDirective, why.to_owned())
+            Route::Unrun(UnrunReason::BadDirective, why.to_owned())
         }
         Some(Directive::Stop) => {
             let whose = match principal.kind {
@@ -157,25 +162,32 @@ pub fn fired(
 ) -> Result<Destination, String> {
     let (key, head, persona) = destination(origin, principal, decision.session.as_ref())?;
     let source = match principal.kind {
-        PrincipalKind::System => Source::Timer,
-        PrincipalKind::Agent => Source::Agent,
+        PrincipalKind::System => SenderKind::Timer,
+        PrincipalKind::Agent => SenderKind::Agent,
         PrincipalKind::Owner
         | PrincipalKind::Known
         | PrincipalKind::Unknown
-        | PrincipalKind::Webhook => Source::Program,
+        | PrincipalKind::Webhook => SenderKind::Program,
     };
-    Ok(Destination { key, head, persona, source, text: text.to_owned(), inline: Wish::default() })
+    Ok(Destination {
+        key,
+        head,
+        persona,
+        source,
+        text: text.to_owned(),
+        inline: QueuePreferences::default(),
+    })
 }
 
 /// People and agents are answered; clocks and programs only where a hook wants it.
-fn source(inbound: &Inbound, principal: &Principal) -> Result<Source, Unrun> {
+fn source(inbound: &Inbound, principal: &Principal) -> Result<SenderKind, UnrunReason> {
     match principal.kind {
         PrincipalKind::Owner | PrincipalKind::Known | PrincipalKind::Unknown => {
             let wants = inbound.metadata.get(PROGRAM).and_then(Value::as_bool);
-            Ok(if wants == Some(true) { Source::Program } else { Source::Person })
+            Ok(if wants == Some(true) { SenderKind::Program } else { SenderKind::Person })
         }
-        PrincipalKind::Agent => Ok(Source::Agent),
-        PrincipalKind::System | PrincipalKind::Webhook => Err(Unrun::NoHook),
+        PrincipalKind::Agent => Ok(SenderKind::Agent),
+        PrincipalKind::System | PrincipalKind::Webhook => Err(UnrunReason::NoHook),
     }
 }
 
@@ -253,7 +265,7 @@ fn target(inbound: &Inbound) -> Result<Option<Target>, String> {
 }
 
 /// How an event waits. What a policy says holds before all that others say.
-pub fn waits(to: &Destination, decision: &Decision, levels: Levels) -> Settings {
+pub fn waits(to: &Destination, decision: &Decision, levels: Levels) -> QueueSettings {
     let mut waits = settings(to.source, &Levels { inline: to.inline, ..levels });
     if let Some(said) = &decision.modifiers.delivery {
         waits.mode = said.value;
@@ -274,8 +286,8 @@ pub fn authority(inbound: &Inbound, principal: &Principal, decision: &Decision) 
         who: [Option<&'a str>; 4],
         tools: &'a agentry_protocol::access::ToolBounds,
         credentials: &'a agentry_protocol::access::Credentials,
-        data: &'a agentry_protocol::access::Level,
-        exec: &'a [agentry_protocol::access::Traced],
+        data: &'a agentry_protocol::access::AttributedDataLevel,
+        exec: &'a [agentry_protocol::access::AttributedName],
     }
     let stranger = principal.entity_id.is_none() && principal.kind == PrincipalKind::Unknown;
     let who = [

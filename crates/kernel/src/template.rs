@@ -10,7 +10,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use agentry_agentfile::source::Source;
+use agentry_agentfile::source::SourceText;
 use liquid_core::model::{
     KString, KStringCow, KStringRef, Object, ScalarCow, Value, ValueCow, ValueView,
 };
@@ -183,7 +183,7 @@ fn whereabouts(name: Option<&str>, template: &str) -> (usize, usize) {
             .find(|at| template[..*at].trim_end().ends_with('|'))
     };
     let byte = name.and_then(behind_a_bar).unwrap_or_default();
-    Source::new("template", template).position(byte)
+    SourceText::new("template", template).position(byte)
 }
 
 fn lower_first(text: &str) -> String {

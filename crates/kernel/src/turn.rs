@@ -35,14 +35,14 @@ use std::collections::BTreeMap;
 use agentry_agentfile::source::Origin;
 use agentry_agentfile::tool_access::ToolAccess;
 use agentry_bthread::{Halt, Lane, Program};
-use agentry_protocol::access::RequestRoom;
-use agentry_protocol::approval::Answer;
-use agentry_protocol::call::{OutcomeStatus, ToolCall, ToolOutcome};
-use agentry_protocol::context::{CompactionPlan, Pruning};
-use agentry_protocol::event::{Edited, Ending, Event, Mode, TurnPlan, Under};
-use agentry_protocol::facts::CallFacts;
+use agentry_protocol::access::RequestQuota;
+use agentry_protocol::approval::ApprovalAnswer;
+use agentry_protocol::call_facts::CallFacts;
+use agentry_protocol::context::{CompactionPlan, PruningStep};
+use agentry_protocol::event::{CallConfinement, CallEdit, Ending, Event, Mode, TurnPlan};
 use agentry_protocol::hook::HookChange;
 use agentry_protocol::message::{Message, ModelFailure, ModelReply, ModelRequest};
+use agentry_protocol::tool_call::{OutcomeStatus, ToolCall, ToolOutcome};
 use agentry_protocol::verdict::{Ruling, Verdict};
 use agentry_protocol::{ApprovalId, CallId, ContentHash, SkillId};
 
@@ -70,7 +70,7 @@ pub struct Turn {
     skills: Vec<SkillId>,
     spent: Spent,
     // What its sender may still ask the owner for.
-    requests: Option<RequestRoom>,
+    requests: Option<RequestQuota>,
     hooks: Hooks,
     end: End,
 }
@@ -112,8 +112,8 @@ impl Open {
 struct Plan {
     parent_hash: Option<ContentHash>,
     standing: BTreeMap<String, ApprovalId>,
-    under: Under,
-    pruned: Pruning,
+    under: CallConfinement,
+    pruned: PruningStep,
     compaction: Option<Box<CompactionPlan>>,
     // What was written, where a request to the owner may have to show it.
     message: String,
@@ -136,7 +136,7 @@ struct CallRecord {
     facts: CallFacts,
     questions: Questions,
     // What a person or a hook put in the place of the model's arguments; the call has them.
-    edited: Option<Box<Edited>>,
+    edited: Option<Box<CallEdit>>,
     running: bool,
     outcome: Option<ToolOutcome>,
     said: bool,
@@ -152,7 +152,7 @@ struct Questions {
     open: Option<ApprovalId>,
     // The one whose answer counts.
     answered: Option<ApprovalId>,
-    no: Option<Answer>,
+    no: Option<ApprovalAnswer>,
     // How often the call was withheld.
     withheld: u32,
 }
@@ -182,7 +182,7 @@ impl Turn {
             plan: Plan {
                 parent_hash: plan.parent_hash.clone(),
                 standing: plan.standing.clone(),
-                under: Under::from(charter.confinement()),
+                under: CallConfinement::from(charter.confinement()),
                 pruned: plan.pruned.clone(),
                 compaction: plan.compaction.clone(),
                 message,

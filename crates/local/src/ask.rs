@@ -2,7 +2,7 @@
 //!
 //! Must never: name anything of the engine behind it.
 
-use agentry_protocol::message::{AskedCall, ModelRequest, Usage};
+use agentry_protocol::message::{ModelRequest, RawToolCall, Usage};
 
 /// One question to a model.
 #[derive(Clone, Copy)]
@@ -65,7 +65,7 @@ pub struct Said {
     /// What it thought.
     pub thinking: String,
     /// What it asked for; each one is valid by the schema of its tool.
-    pub calls: Vec<AskedCall>,
+    pub calls: Vec<RawToolCall>,
     /// All tokens of the prompt, those still known, and those written.
     pub usage: Usage,
     /// How many tokens went through the model now, those of the prompt and those written.

@@ -14,8 +14,8 @@ pub(crate) mod llama;
 pub(crate) mod plain;
 mod recover;
 
-use agentry_protocol::call::ToolCall;
-use agentry_protocol::message::{AskedCall, Message, ModelRequest};
+use agentry_protocol::message::{Message, ModelRequest, RawToolCall};
+use agentry_protocol::tool_call::ToolCall;
 use serde_json::Value;
 
 use crate::card::DialectName;
@@ -106,7 +106,7 @@ pub(crate) trait Dialect: Send {
     fn name_so_far(&self, written: &str) -> Option<String>;
 
     /// The call in what was written between the opening and the closing.
-    fn parse(&self, written: &str) -> Option<AskedCall>;
+    fn parse(&self, written: &str) -> Option<RawToolCall>;
 
     /// Marks at which a model stops besides its end of turn.
     fn stops(&self) -> &[&str] {

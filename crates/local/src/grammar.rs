@@ -7,7 +7,7 @@
 
 use std::rc::Rc;
 
-use agentry_protocol::call::ToolSpec;
+use agentry_protocol::tool_call::ToolSpec;
 use llama_cpp_2::model::LlamaModel;
 use llama_cpp_2::sampling::LlamaSampler;
 use llguidance::api::TopLevelGrammar;

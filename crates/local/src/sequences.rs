@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use agentry_protocol::message::AskedCall;
+use agentry_protocol::message::RawToolCall;
 use serde_json::Value;
 
 /// A word of the model, by its number.
@@ -97,7 +97,7 @@ impl Sequence {
 }
 
 /// What tells one said message from another: its place, its words and its calls.
-pub(crate) fn key(message: usize, text: &str, calls: &[AskedCall]) -> String {
+pub(crate) fn key(message: usize, text: &str, calls: &[RawToolCall]) -> String {
     let mut key = format!("{message}\n{}", text.trim());
     for call in calls {
         key.push_str("\n\0");
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_message_is_told_by_its_place_words_and_calls() {
-        let call = |input| [AskedCall { name: "a".into(), input }];
+        let call = |input| [RawToolCall { name: "a".into(), input }];
         let one = key(1, "x ", &call(json!({"a": 1, "b": [{"c": 1, "d": 2}]})));
         let same = key(1, "x", &call(json!({"b": [{"d": 2, "c": 1}], "a": 1})));
         assert_eq!(one, same);

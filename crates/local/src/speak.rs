@@ -2,7 +2,7 @@
 //!
 //! Must never: give a call that the schema of its tool refuses.
 
-use agentry_protocol::message::AskedCall;
+use agentry_protocol::message::RawToolCall;
 
 use crate::ask::{Choice, Finish, Piece};
 use crate::dialect::{Dialect, Part, recovered};
@@ -51,7 +51,7 @@ pub(crate) struct Speaker<'a, 'm> {
 pub(crate) struct Spoken {
     pub(crate) text: String,
     pub(crate) thinking: String,
-    pub(crate) calls: Vec<AskedCall>,
+    pub(crate) calls: Vec<RawToolCall>,
     /// Every token of the answer, in order.
     pub(crate) tokens: Vec<Token>,
     pub(crate) call_probability: Option<f32>,
@@ -61,7 +61,7 @@ pub(crate) struct Spoken {
 
 /// How one call went.
 enum Written {
-    Call(AskedCall),
+    Call(RawToolCall),
     Ended(Finish),
 }
 
@@ -296,7 +296,7 @@ impl Speaker<'_, '_> {
 
     /// A call in a text that nothing bound.
     fn read_call(&mut self, calls: &Calls) {
-        let valid = |call: &AskedCall| calls.toolset.checked(call).is_ok();
+        let valid = |call: &RawToolCall| calls.toolset.checked(call).is_ok();
         let marks = |parts: Vec<Part>| {
             parts.into_iter().next().map(|(Part::Mark(text) | Part::Text(text))| text)
         };
@@ -313,7 +313,7 @@ impl Speaker<'_, '_> {
         }
     }
 
-    fn found(&mut self, call: AskedCall) {
+    fn found(&mut self, call: RawToolCall) {
         self.announce(call.name.clone());
         let index = self.spoken.calls.len();
         self.listener.hear(Piece::CallArguments { index, json: call.input.to_string() });

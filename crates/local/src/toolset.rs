@@ -2,8 +2,8 @@
 //!
 //! Must never: let a call through that the schema of its tool refuses.
 
-use agentry_protocol::call::ToolSpec;
-use agentry_protocol::message::AskedCall;
+use agentry_protocol::message::RawToolCall;
+use agentry_protocol::tool_call::ToolSpec;
 use jsonschema::Validator;
 use serde_json::Value;
 
@@ -54,7 +54,7 @@ impl Toolset {
     }
 
     /// The call under our name for its tool, if the tool's schema takes it.
-    pub(crate) fn checked(&self, call: &AskedCall) -> Result<AskedCall, LocalError> {
+    pub(crate) fn checked(&self, call: &RawToolCall) -> Result<RawToolCall, LocalError> {
         let at = self.offered.iter().position(|tool| tool.shown == call.name);
         let Some(at) = at else {
             let why = "there is no such tool".to_owned();
@@ -62,7 +62,7 @@ impl Toolset {
         };
         let tool = self.offered[at].tool.clone();
         match self.validators[at].validate(&call.input) {
-            Ok(()) => Ok(AskedCall { name: tool, input: call.input.clone() }),
+            Ok(()) => Ok(RawToolCall { name: tool, input: call.input.clone() }),
             Err(error) => Err(LocalError::InvalidCall { tool, why: error.to_string() }),
         }
     }
@@ -96,9 +96,9 @@ pub(crate) mod sample {
     use std::sync::Arc;
 
     use agentry_protocol::CallId;
-    use agentry_protocol::call::{Repeat, ToolCall, ToolSpec};
     use agentry_protocol::message::{Message, ModelRequest};
-    use agentry_protocol::tool::{Category, Risk, ToolName};
+    use agentry_protocol::tool::{Risk, ToolCategory, ToolName};
+    use agentry_protocol::tool_call::{RepeatSafety, ToolCall, ToolSpec};
     use serde_json::{Value, json};
 
     use super::{Offered, offered as offered_by};
@@ -109,9 +109,9 @@ pub(crate) mod sample {
             name: ToolName::canonical(name),
             description: "Reads a file".into(),
             parameters,
-            category: Category::Read,
+            category: ToolCategory::Read,
             risk: Risk::Low,
-            repeat: Repeat::Harmless,
+            repeat: RepeatSafety::Harmless,
         }
     }
 
@@ -181,7 +181,7 @@ mod tests {
         let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
         let tools = [sample::tool("count/up", schema)];
         let set = Toolset::of(&tools, &FunctionGemma::default()).expect("the schema is right");
-        let call = |name: &str, input| AskedCall { name: name.into(), input };
+        let call = |name: &str, input| RawToolCall { name: name.into(), input };
         let checked = set.checked(&call("count_up", json!({"n": 1}))).expect("it is valid");
         assert_eq!(checked.name, "count/up");
         set.checked(&call("count_up", json!({"n": "1"}))).expect_err("a string is no integer");

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender};
 
-use agentry_protocol::message::{AskedCall, Message, ModelRequest, Usage};
+use agentry_protocol::message::{Message, ModelRequest, RawToolCall, Usage};
 use llama_cpp_2::context::params::LlamaContextParams;
 use llama_cpp_2::model::{LlamaChatMessage, LlamaModel};
 
@@ -272,9 +272,9 @@ impl Desk<'_> {
 fn place(request: &ModelRequest, message: usize) -> String {
     match &*request.messages[message] {
         Message::Assistant { content, calls, .. } => {
-            let calls: Vec<AskedCall> = calls
+            let calls: Vec<RawToolCall> = calls
                 .iter()
-                .map(|call| AskedCall {
+                .map(|call| RawToolCall {
                     name: call.tool.as_str().to_owned(),
                     input: call.input.clone(),
                 })

@@ -6,9 +6,9 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use agentry_protocol::CallId;
-use agentry_protocol::call::{Repeat, ToolCall, ToolSpec};
 use agentry_protocol::message::{FailureKind, Message, ModelFailure, ModelRequest};
-use agentry_protocol::tool::{Category, Risk, ToolName};
+use agentry_protocol::tool::{Risk, ToolCategory, ToolName};
+use agentry_protocol::tool_call::{RepeatSafety, ToolCall, ToolSpec};
 use serde_json::{Value, json};
 
 use crate::wire::{Asked, Frame, Wire};
@@ -23,9 +23,9 @@ pub(crate) fn request(messages: Vec<Message>) -> ModelRequest {
         name: ToolName::canonical(name),
         description: format!("Does {name}."),
         parameters,
-        category: Category::Custom,
+        category: ToolCategory::Custom,
         risk: Risk::Low,
-        repeat: Repeat::Harmless,
+        repeat: RepeatSafety::Harmless,
     };
     ModelRequest {
         model: "provider/model".to_owned(),

@@ -29,7 +29,7 @@ mod wire;
 use std::time::Duration;
 
 use agentry_local::LocalError;
-use agentry_protocol::message::{AskedCall, ModelFailure, ModelRequest, Sealed, Usage};
+use agentry_protocol::message::{ModelFailure, ModelRequest, RawToolCall, SealedContent, Usage};
 
 pub use agentry_local::Embedder;
 pub use cassette::{Tape, TapeError};
@@ -114,9 +114,9 @@ pub struct Answer {
     /// What it thinks.
     pub thinking: String,
     /// What it asks for.
-    pub calls: Vec<AskedCall>,
+    pub calls: Vec<RawToolCall>,
     /// What the provider wants to be shown again.
-    pub sealed: Option<Sealed>,
+    pub sealed: Option<SealedContent>,
     /// Who answered: provider and model.
     pub model: Option<String>,
     /// What it cost, if the provider says so.

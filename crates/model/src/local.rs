@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use agentry_local::{Ask, Choice, Engine, Finish, GgufEmbedder, LocalError, Piece, Settings};
-use agentry_protocol::call::ToolCall;
-use agentry_protocol::message::{AskedCall, FailureKind, Message, ModelFailure, ModelRequest};
+use agentry_protocol::message::{FailureKind, Message, ModelFailure, ModelRequest, RawToolCall};
 use agentry_protocol::tool::ToolName;
+use agentry_protocol::tool_call::ToolCall;
 use serde_json::Value;
 
 use crate::weights::{Kind, Store};
@@ -162,7 +162,7 @@ fn describes_a_call(text: &str, request: &ModelRequest) -> bool {
 }
 
 /// Whether a call is the one that was made last in this turn, just so, and worked.
-fn was_made(call: &AskedCall, request: &ModelRequest) -> bool {
+fn was_made(call: &RawToolCall, request: &ModelRequest) -> bool {
     let mut made = Vec::new();
     for message in request.messages.iter().rev() {
         match &**message {
@@ -221,8 +221,8 @@ fn failure(error: &LocalError) -> ModelFailure {
 mod tests {
     use std::sync::Arc;
 
-    use agentry_protocol::call::{Repeat, ToolSpec};
-    use agentry_protocol::tool::{Category, Risk};
+    use agentry_protocol::tool::{Risk, ToolCategory};
+    use agentry_protocol::tool_call::{RepeatSafety, ToolSpec};
 
     use super::*;
 
@@ -232,9 +232,9 @@ mod tests {
             name: ToolName::canonical("bash"),
             description: String::new(),
             parameters: serde_json::json!({}),
-            category: Category::Bash,
+            category: ToolCategory::Bash,
             risk: Risk::High,
-            repeat: Repeat::Uncertain,
+            repeat: RepeatSafety::Uncertain,
         };
         let request = ModelRequest {
             model: "local/tiny".into(),

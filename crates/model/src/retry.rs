@@ -62,7 +62,9 @@ impl Insistent {
                 Err(failure) => failure,
             };
             let wait = self.patience.wait(attempt, failure.retry_after_ms, asking.waited);
-            let Some(wait) = wait.filter(|_| failure.kind.passes()) else { return Err(failure) };
+            let Some(wait) = wait.filter(|_| failure.kind.is_transient()) else {
+                return Err(failure);
+            };
             (asking.question.tell)(Trouble::Retry { attempt, failure, wait });
             if !(asking.question.wait)(wait) {
                 let message = "nobody wants the answer any more";

@@ -9,7 +9,7 @@ use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
 
-use agentry_protocol::message::{AskedCall, FailureKind, ModelFailure, Usage};
+use agentry_protocol::message::{FailureKind, ModelFailure, RawToolCall, Usage};
 use serde::Deserialize;
 
 use crate::limits::{SCRIPT_BYTES_MAX, SCRIPT_DELAY_MS_MAX};
@@ -30,7 +30,7 @@ struct Line {
     #[serde(default)]
     thinking: String,
     #[serde(default)]
-    tool_calls: Vec<AskedCall>,
+    tool_calls: Vec<RawToolCall>,
     error: Option<Failure>,
     #[serde(default)]
     delay_ms: u64,

@@ -11,8 +11,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use agentry_protocol::CallId;
-use agentry_protocol::call::{ToolCall, ToolSpec};
-use agentry_protocol::message::{Image, Message, Sealed};
+use agentry_protocol::message::{Image, Message, SealedContent};
+use agentry_protocol::tool_call::{ToolCall, ToolSpec};
 use serde_json::{Value, json};
 
 use crate::limits::TOOL_NAME_BYTES_MAX;
@@ -31,7 +31,7 @@ pub(crate) enum Said<'a> {
         content: &'a str,
         thinking: &'a str,
         calls: &'a [ToolCall],
-        sealed: Option<&'a Sealed>,
+        sealed: Option<&'a SealedContent>,
     },
     /// What came of a call: one for each, right after the answer that asked for it, in its order.
     Outcome { call: &'a ToolCall, content: &'a str, ok: bool },

@@ -16,11 +16,11 @@ use crate::principal::Principal;
 
 mod bounds;
 mod grant;
-mod words;
+mod terms;
 
-pub use bounds::{Bounds, RequestLimits, RequestRoom};
+pub use bounds::{Bounds, RequestLimits, RequestQuota};
 pub use grant::{Grant, GrantConditions, PrincipalQuery, Resource, WrongResource};
-pub use words::{Delivery, Effect, Openness, UnknownWord};
+pub use terms::{DataLevel, Delivery, Effect, UnknownWord};
 
 /// What was decided about one event.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -35,10 +35,10 @@ pub struct Decision {
     /// Which credentials may be used.
     pub credentials: Credentials,
     /// How much may be told.
-    pub data: Level,
+    pub data: AttributedDataLevel,
     /// Commands that a grant lets run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub exec: Vec<Traced>,
+    pub exec: Vec<AttributedName>,
     /// Where it goes; the canonical session if no policy says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionChoice>,
@@ -46,7 +46,7 @@ pub struct Decision {
     #[serde(default, skip_serializing_if = "Modifiers::is_empty")]
     pub modifiers: Modifiers,
     /// The policies that matched, the first in rank first, each with its part.
-    pub matched: Vec<PolicyPart>,
+    pub matched: Vec<PolicyContribution>,
     /// The grants that were active.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub grants: Vec<GrantId>,
@@ -116,7 +116,7 @@ pub struct ToolBounds {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NameList {
     /// Who says so.
-    pub from: Giver,
+    pub from: PermissionSource,
     /// The names.
     pub names: Vec<Arc<str>>,
 }
@@ -126,7 +126,7 @@ pub struct NameList {
     Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum Giver {
+pub enum PermissionSource {
     /// The policy with this name.
     Policy(Arc<str>),
     /// The grant with this id.
@@ -135,7 +135,7 @@ pub enum Giver {
     Default,
 }
 
-impl fmt::Display for Giver {
+impl fmt::Display for PermissionSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Policy(name) => write!(f, "policy {name}"),
@@ -147,11 +147,11 @@ impl fmt::Display for Giver {
 
 /// A name, and where it came from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Traced {
+pub struct AttributedName {
     /// The name.
     pub name: Arc<str>,
     /// Who says so.
-    pub from: Giver,
+    pub from: PermissionSource,
 }
 
 /// Which credentials may be used.
@@ -159,18 +159,18 @@ pub struct Traced {
 #[serde(rename_all = "snake_case")]
 pub enum Credentials {
     /// All of them.
-    All(Giver),
+    All(PermissionSource),
     /// These.
-    Named(Vec<Traced>),
+    Named(Vec<AttributedName>),
 }
 
 /// How much may be told, and who says so.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Level {
+pub struct AttributedDataLevel {
     /// How much.
-    pub level: Openness,
+    pub level: DataLevel,
     /// Who says so.
-    pub from: Giver,
+    pub from: PermissionSource,
 }
 
 /// Where an event goes.
@@ -190,10 +190,10 @@ pub struct SessionChoice {
 pub struct Modifiers {
     /// How it reaches a busy session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delivery: Option<Said<Delivery>>,
+    pub delivery: Option<PolicyValue<Delivery>>,
     /// Whether the answer waits until the quiet time is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delay_response: Option<Said<bool>>,
+    pub delay_response: Option<PolicyValue<bool>>,
 }
 
 impl Modifiers {
@@ -206,7 +206,7 @@ impl Modifiers {
 /// A value, and the policy that says it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Said_{T}")]
-pub struct Said<T> {
+pub struct PolicyValue<T> {
     /// The value.
     pub value: T,
     /// The policy.
@@ -215,17 +215,17 @@ pub struct Said<T> {
 
 /// One policy's part in a decision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct PolicyPart {
+pub struct PolicyContribution {
     /// The policy.
     pub policy: Arc<str>,
     /// Its part.
-    pub part: Part,
+    pub part: PolicyOutcome,
 }
 
 /// What a policy did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Part {
+pub enum PolicyOutcome {
     /// It is switched off.
     Disabled,
     /// It was not concerned, because of this key.
@@ -238,7 +238,7 @@ pub enum Part {
     Modified,
 }
 
-impl fmt::Display for Part {
+impl fmt::Display for PolicyOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Disabled => f.write_str("disabled"),

@@ -8,12 +8,12 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::envelope::About;
+use crate::envelope::EntrySubject;
 use crate::message::Usage;
 
 /// One line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct AgentLine {
+pub struct AgentEventLine {
     /// What happened.
     #[serde(flatten)]
     pub event: AgentEvent,
@@ -22,7 +22,7 @@ pub struct AgentLine {
     pub seq: Option<u64>,
     /// What it is about.
     #[serde(flatten)]
-    pub about: About,
+    pub about: EntrySubject,
 }
 
 /// What happened, as seed 003 writes it.
@@ -127,7 +127,7 @@ pub enum AgentEvent {
         #[serde(skip_serializing_if = "Option::is_none")]
         iterations: Option<u32>,
         /// What was spent.
-        usage: Spent,
+        usage: AgentEventUsage,
     },
 }
 
@@ -156,7 +156,7 @@ pub enum StopReason {
 /// What was spent, as it is written on a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Spent {
+pub struct AgentEventUsage {
     /// Tokens read.
     pub input_tokens: u64,
     /// Tokens written.
@@ -169,7 +169,7 @@ pub struct Spent {
     pub estimated: bool,
 }
 
-impl From<Usage> for Spent {
+impl From<Usage> for AgentEventUsage {
     fn from(usage: Usage) -> Self {
         let Usage { input_tokens, output_tokens, cached_tokens, cache_write_tokens, estimated } =
             usage;

@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::access::Resource;
-use crate::call::ToolCall;
-use crate::facts::CallFacts;
+use crate::call_facts::CallFacts;
 use crate::hash::ContentHash;
 use crate::id::ApprovalId;
 use crate::principal::Principal;
+use crate::tool_call::ToolCall;
 use crate::verdict::Ruling;
 
 /// A question.
@@ -95,12 +95,12 @@ pub struct PermissionRequest {
 
 /// An answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Answer {
+pub struct ApprovalAnswer {
     /// Yes or no.
     pub allow: bool,
     /// How far a yes reaches.
     #[serde(default)]
-    pub reach: Reach,
+    pub reach: ApprovalScope,
     /// Why; told to the model with a no.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -115,15 +115,15 @@ pub struct Answer {
     pub by: Option<String>,
 }
 
-impl Answer {
+impl ApprovalAnswer {
     /// A yes that reaches so far.
-    pub fn yes(reach: Reach) -> Self {
+    pub fn approved(reach: ApprovalScope) -> Self {
         Self { allow: true, reach, reason: None, edit: None, expired: false, by: None }
     }
 
     /// A no, perhaps with a reason.
-    pub fn no(reason: Option<String>) -> Self {
-        Self { reason, allow: false, ..Self::yes(Reach::Once) }
+    pub fn declined(reason: Option<String>) -> Self {
+        Self { reason, allow: false, ..Self::approved(ApprovalScope::Once) }
     }
 
     /// The same, given there.
@@ -133,14 +133,14 @@ impl Answer {
 
     /// What is written when nobody answered in time.
     pub fn expired() -> Self {
-        Self { expired: true, ..Self::no(None) }
+        Self { expired: true, ..Self::declined(None) }
     }
 }
 
 /// How far a yes reaches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Reach {
+pub enum ApprovalScope {
     /// This call only.
     #[default]
     Once,
@@ -152,7 +152,7 @@ pub enum Reach {
     Always,
 }
 
-impl Reach {
+impl ApprovalScope {
     /// The word.
     pub fn as_str(self) -> &'static str {
         match self {

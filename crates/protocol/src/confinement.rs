@@ -16,11 +16,11 @@ use crate::hash::ContentHash;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Confinement {
     /// What enforces it.
-    pub level: Level,
+    pub level: ConfinementLevel,
     /// The set of settings it was made from.
-    pub profile: Profile,
+    pub profile: ConfinementProfile,
     /// How much of the machine may be read.
-    pub reading: Reading,
+    pub reading: ReadAccess,
     /// What may be read beside that: absolute paths without links.
     pub allow_read: Vec<String>,
     /// What may be written: absolute paths without links. Nothing else but the private directories.
@@ -30,7 +30,7 @@ pub struct Confinement {
     /// What may not be written although it lies in one of those. It wins.
     pub deny_write: Vec<String>,
     /// Whether a repository may be written, but for its hooks and settings.
-    pub git: Git,
+    pub git: GitAccess,
     /// The directory that is the process's own home; none means one that is thrown away.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub home: Option<String>,
@@ -39,9 +39,9 @@ pub struct Confinement {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authority: Option<ContentHash>,
     /// What may be reached.
-    pub network: Network,
+    pub network: NetworkAccess,
     /// What may be spent.
-    pub limits: Limits,
+    pub limits: ConfinementLimits,
 }
 
 /// What enforces a confinement, the strongest first.
@@ -49,7 +49,7 @@ pub struct Confinement {
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum Level {
+pub enum ConfinementLevel {
     /// Own namespaces, Landlock and a filter of system calls.
     Ns,
     /// The same by way of bubblewrap.
@@ -62,7 +62,7 @@ pub enum Level {
     Off,
 }
 
-impl Level {
+impl ConfinementLevel {
     /// The word in files and on wires.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -75,7 +75,7 @@ impl Level {
     }
 }
 
-impl fmt::Display for Level {
+impl fmt::Display for ConfinementLevel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
     }
@@ -84,7 +84,7 @@ impl fmt::Display for Level {
 /// A named set of settings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Profile {
+pub enum ConfinementProfile {
     /// For agents from elsewhere: nothing is written but what is listed, nothing is kept.
     Untrusted,
     /// For your own: the workspace is written, your toolchains are read.
@@ -97,7 +97,7 @@ pub enum Profile {
 /// How much of the machine may be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Reading {
+pub enum ReadAccess {
     /// The system's programs and libraries, and what is listed.
     #[default]
     Strict,
@@ -108,7 +108,7 @@ pub enum Reading {
 /// What may be done to a repository in a writable directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Git {
+pub enum GitAccess {
     /// It is read.
     #[default]
     Read,
@@ -119,7 +119,7 @@ pub enum Git {
 /// What may be reached.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Network {
+pub enum NetworkAccess {
     /// Nothing.
     #[default]
     None,
@@ -135,7 +135,7 @@ pub enum Network {
 
 /// What may be spent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Limits {
+pub struct ConfinementLimits {
     /// Time from start to end, in milliseconds.
     pub timeout_ms: u64,
     /// Memory of all processes together, in bytes.
@@ -148,7 +148,7 @@ pub struct Limits {
     pub files: u64,
 }
 
-impl Default for Limits {
+impl Default for ConfinementLimits {
     fn default() -> Self {
         Self {
             timeout_ms: 120_000,
@@ -160,10 +160,10 @@ impl Default for Limits {
     }
 }
 
-impl Limits {
+impl ConfinementLimits {
     /// The smaller of each.
     #[must_use]
-    pub fn within(self, other: Self) -> Self {
+    pub fn lower_of_each(self, other: Self) -> Self {
         Self {
             timeout_ms: self.timeout_ms.min(other.timeout_ms),
             memory_bytes: self.memory_bytes.min(other.memory_bytes),
@@ -176,25 +176,25 @@ impl Limits {
 
 impl Confinement {
     /// Nothing is confined.
-    pub fn off() -> Self {
-        Self { level: Level::Off, ..Self::nothing() }
+    pub fn unconfined() -> Self {
+        Self { level: ConfinementLevel::Off, ..Self::most_restricted() }
     }
 
     /// A confinement that lets nothing be written or reached, and only the system be read.
-    pub fn nothing() -> Self {
+    pub fn most_restricted() -> Self {
         Self {
-            level: Level::Ns,
-            profile: Profile::Untrusted,
-            reading: Reading::Strict,
+            level: ConfinementLevel::Ns,
+            profile: ConfinementProfile::Untrusted,
+            reading: ReadAccess::Strict,
             allow_read: Vec::new(),
             allow_write: Vec::new(),
             deny_read: Vec::new(),
             deny_write: Vec::new(),
-            git: Git::Read,
+            git: GitAccess::Read,
             home: None,
             authority: None,
-            network: Network::None,
-            limits: Limits::default(),
+            network: NetworkAccess::None,
+            limits: ConfinementLimits::default(),
         }
     }
 
@@ -255,7 +255,7 @@ impl Connection {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Attestation {
     /// What enforces.
-    pub level: Level,
+    pub level: ConfinementLevel,
     /// The release of the kernel.
     pub kernel: String,
     /// The version of Landlock; 0 means that there is none.
@@ -263,14 +263,14 @@ pub struct Attestation {
     /// Whether processes run under a user of their own, as they do when we are root.
     pub own_user: bool,
     /// What each limit is worth.
-    pub limits: Vec<Enforced>,
+    pub limits: Vec<LimitEnforcement>,
     /// The escapes that were tried, and what came of each.
     pub escapes: Vec<Escape>,
 }
 
 /// What a limit is worth.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Enforced {
+pub struct LimitEnforcement {
     /// Which: `time`, `memory`, `processes`, `disk`, `files`.
     pub limit: String,
     /// Whether the kernel holds it; otherwise it is watched, and can be overstepped for a moment.
@@ -332,7 +332,7 @@ mod tests {
             (&[false], false),
         ] {
             let attestation = Attestation {
-                level: Level::Ns,
+                level: ConfinementLevel::Ns,
                 kernel: String::new(),
                 landlock_abi: 0,
                 own_user: false,
@@ -359,15 +359,15 @@ mod tests {
 
     #[test]
     fn the_common_limits_are_the_lower_ones() {
-        let limits = |value: u64| Limits {
+        let limits = |value: u64| ConfinementLimits {
             timeout_ms: value,
             memory_bytes: value,
             processes: value,
             disk_bytes: value,
             files: value,
         };
-        assert_eq!(limits(1).within(limits(2)), limits(1));
-        assert_eq!(limits(2).within(limits(1)), limits(1));
+        assert_eq!(limits(1).lower_of_each(limits(2)), limits(1));
+        assert_eq!(limits(2).lower_of_each(limits(1)), limits(1));
     }
 
     #[test]

@@ -8,19 +8,19 @@ use crate::id::{CallId, TurnId};
 
 /// What a turn that ended means for the turns after it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Context {
+pub struct ContextUpdate {
     /// How many tokens it adds to its branch, where a provider counted them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
     /// What was cut from it on.
-    #[serde(default, skip_serializing_if = "Pruning::is_empty")]
-    pub pruned: Pruning,
+    #[serde(default, skip_serializing_if = "PruningStep::is_empty")]
+    pub pruned: PruningStep,
     /// The text that stands for turns before it, if it is a compaction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compaction: Option<Compaction>,
 }
 
-impl Context {
+impl ContextUpdate {
     /// Whether it says nothing; records from before there was one do not.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
@@ -47,7 +47,7 @@ pub struct Compaction {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompactionPlan {
     /// Why it is made.
-    pub reason: Reason,
+    pub reason: CompactionReason,
     /// What somebody wants most room to be given to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub focus: Option<String>,
@@ -65,7 +65,7 @@ pub struct CompactionPlan {
 /// Why a session is compacted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Reason {
+pub enum CompactionReason {
     /// The next request would leave too little of the model's window free.
     Window,
     /// The provider said that a request was too long.
@@ -74,7 +74,7 @@ pub enum Reason {
     Asked,
 }
 
-impl Reason {
+impl CompactionReason {
     /// In words.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -88,7 +88,7 @@ impl Reason {
 /// How an output is cut; the order is how much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Cut {
+pub enum OutputCut {
     /// Its beginning and its end are shown.
     Trimmed {
         /// How much of the beginning.
@@ -103,12 +103,12 @@ pub enum Cut {
 /// One step: which outputs are cut from now on, and how.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Pruning {
+pub struct PruningStep {
     /// The cuts, by call, in the order of the branch.
-    pub cuts: Vec<(CallId, Cut)>,
+    pub cuts: Vec<(CallId, OutputCut)>,
 }
 
-impl Pruning {
+impl PruningStep {
     /// Whether it cuts nothing.
     pub fn is_empty(&self) -> bool {
         self.cuts.is_empty()

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::event::Event;
 use crate::event_hook::EventHookChange;
 use crate::id::{RunId, SessionId, TurnId};
-use crate::intake::Intake;
+use crate::intake::IntakeStage;
 
 /// The version of the events that this program writes.
 pub const EVENT_VERSION: u32 = 1;
@@ -28,17 +28,17 @@ pub struct Envelope {
     /// The version of its form.
     pub version: u32,
     /// Which stream it belongs to.
-    pub stream: Stream,
+    pub stream: LedgerStream,
     /// What it is about.
     #[serde(flatten)]
-    pub about: About,
+    pub about: EntrySubject,
     /// What happened.
     pub event: Event,
 }
 
 /// What an entry is about.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct About {
+pub struct EntrySubject {
     /// The session.
     #[serde(rename = "sessionId", default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionId>,
@@ -56,7 +56,7 @@ pub struct Draft {
     /// The entry that led to it.
     pub cause: Option<u64>,
     /// What it is about.
-    pub about: About,
+    pub about: EntrySubject,
     /// What happened.
     pub event: Event,
 }
@@ -64,7 +64,7 @@ pub struct Draft {
 /// The two streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Stream {
+pub enum LedgerStream {
     /// What came in.
     World,
     /// What agents did.
@@ -73,7 +73,7 @@ pub enum Stream {
 
 impl Event {
     /// The stream that the event belongs to.
-    pub fn stream(&self) -> Stream {
+    pub fn stream(&self) -> LedgerStream {
         match self {
             Self::PromptReceived { .. }
             | Self::SteerReceived { .. }
@@ -90,13 +90,15 @@ impl Event {
                 | EventHookChange::Disabled { .. }
                 | EventHookChange::Deleted { .. },
             )
-            | Self::Intake(Intake::Received { .. } | Intake::QueueSet { .. }) => Stream::World,
+            | Self::Intake(IntakeStage::Received { .. } | IntakeStage::QueueSet { .. }) => {
+                LedgerStream::World
+            }
             Self::Intake(
-                Intake::Decided { .. }
-                | Intake::Routed(_)
-                | Intake::Unrun { .. }
-                | Intake::ChunkSent { .. }
-                | Intake::Delivered(_),
+                IntakeStage::Decided { .. }
+                | IntakeStage::Routed(_)
+                | IntakeStage::Unrun { .. }
+                | IntakeStage::ChunkSent { .. }
+                | IntakeStage::Delivered(_),
             )
             | Self::EventHook(
                 EventHookChange::Matched { .. }
@@ -133,7 +135,7 @@ impl Event {
             | Self::CheckStarted { .. }
             | Self::CheckFinished { .. }
             | Self::IterationCounted { .. }
-            | Self::TurnEnded { .. } => Stream::Turns,
+            | Self::TurnEnded { .. } => LedgerStream::Turns,
         }
     }
 }

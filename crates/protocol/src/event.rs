@@ -9,23 +9,23 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::approval::{Answer, Approval};
-use crate::call::{ToolCall, ToolOutcome};
-use crate::confinement::{Attestation, Confinement, Connection, Level};
-use crate::context::Context;
+use crate::approval::{Approval, ApprovalAnswer};
+use crate::call_facts::CallFacts;
+use crate::confinement::{Attestation, Confinement, ConfinementLevel, Connection};
+use crate::context::ContextUpdate;
 use crate::event_hook::EventHookChange;
-use crate::facts::CallFacts;
 use crate::hash::ContentHash;
 use crate::hook::HookChange;
 use crate::id::{AgentId, ApprovalId, CallId, SessionKey, TurnId};
 use crate::inbound::EventId;
-use crate::intake::{AccessChange, Intake};
+use crate::intake::{AccessChange, IntakeStage};
 use crate::job::JobChange;
 use crate::message::{Message, ModelFailure, ModelReply, Usage};
+use crate::tool_call::{ToolCall, ToolOutcome};
 use crate::trust::TrustChange;
 use crate::verdict::Ruling;
 
-pub use crate::plan::{AskedModels, Given, RunLimits, RunPlan, StepPlan, TurnPlan};
+pub use crate::plan::{RunInputs, RunLimits, RunModels, RunPlan, StepPlan, TurnPlan};
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -59,7 +59,7 @@ pub enum Event {
         /// The question.
         approval: ApprovalId,
         /// The answer.
-        answer: Answer,
+        answer: ApprovalAnswer,
     },
     /// The tool-access file changed while a turn was under way. World.
     ToolAccessChanged {
@@ -76,7 +76,7 @@ pub enum Event {
         hash: String,
     },
     /// Something is on its way from a channel to a session, or back. World or turns.
-    Intake(Intake),
+    Intake(IntakeStage),
     /// Somebody changed who may do what. World.
     Access(AccessChange),
     /// Something happened to a hook that looks at events. World or turns.
@@ -210,11 +210,11 @@ pub enum Event {
         /// What allowed it.
         by: Permit,
         /// What it runs under. Records from before there was a sandbox do not say, and mean nothing.
-        #[serde(default = "Under::nothing")]
-        under: Under,
+        #[serde(default = "CallConfinement::nothing")]
+        under: CallConfinement,
         /// What a person put in the place of the proposed arguments, if anybody did.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        edited: Option<Box<Edited>>,
+        edited: Option<Box<CallEdit>>,
     },
     /// What came of a call that was made.
     CallFinished {
@@ -282,8 +282,8 @@ pub enum Event {
         /// The messages that the turn adds to its branch.
         messages: Vec<Message>,
         /// What it means for what later turns are shown.
-        #[serde(default, skip_serializing_if = "Context::is_empty")]
-        context: Box<Context>,
+        #[serde(default, skip_serializing_if = "ContextUpdate::is_empty")]
+        context: Box<ContextUpdate>,
     },
 }
 
@@ -339,20 +339,20 @@ pub enum Permit {
 
 /// The confinement that a call runs under. The charter of its turn has the whole of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Under {
+pub struct CallConfinement {
     /// What enforces it.
-    pub level: Level,
+    pub level: ConfinementLevel,
     /// Its hash.
     pub hash: ContentHash,
 }
 
-impl Under {
+impl CallConfinement {
     fn nothing() -> Self {
-        Self::from(&Confinement::off())
+        Self::from(&Confinement::unconfined())
     }
 }
 
-impl From<&Confinement> for Under {
+impl From<&Confinement> for CallConfinement {
     fn from(confinement: &Confinement) -> Self {
         Self { level: confinement.level, hash: confinement.hash() }
     }
@@ -360,7 +360,7 @@ impl From<&Confinement> for Under {
 
 /// Arguments that a person or a hook put in the place of the proposed ones.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Edited {
+pub struct CallEdit {
     /// The arguments that the call is made with.
     pub input: Value,
     /// The hash of the tool and these arguments.
@@ -439,7 +439,10 @@ mod tests {
         let id = CallId::from_number(1);
         let old = serde_json::json!({"type": "call_started", "call": id, "by": {"kind": "mode"}});
         let event: Event = serde_json::from_value(old).unwrap();
-        let under = Under { level: Level::Off, hash: Confinement::off().hash() };
+        let under = CallConfinement {
+            level: ConfinementLevel::Off,
+            hash: Confinement::unconfined().hash(),
+        };
         let edited = None;
         assert_eq!(event, Event::CallStarted { call: id, by: Permit::Mode {}, under, edited });
     }

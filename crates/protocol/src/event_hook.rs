@@ -25,7 +25,7 @@ pub const FIRED_BY: &str = "hook";
 
 /// What set hooks off that have something done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FiredBy {
+pub struct EventHookOrigin {
     /// The event.
     pub origin: EventId,
     /// The hooks.
@@ -248,7 +248,7 @@ pub enum EventHookChange {
         /// The decision that let it in.
         access: AccessId,
         /// Each with the number that its running will have.
-        invocations: Vec<Matched>,
+        invocations: Vec<EventHookMatch>,
     },
     /// A program is about to run.
     Begun {
@@ -266,7 +266,7 @@ pub enum EventHookChange {
 
 /// A hook that was set off.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Matched {
+pub struct EventHookMatch {
     /// Which running.
     pub invocation: InvocationId,
     /// Which hook.
@@ -299,7 +299,7 @@ pub struct Invocation {
     pub result: Option<FireResult>,
     /// What it asked of the runtime.
     #[serde(flatten)]
-    pub spent: HookSpent,
+    pub spent: EventHookUsage,
     /// Why it did not work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -310,7 +310,7 @@ pub struct Invocation {
 /// What a hook asked of the runtime.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct HookSpent {
+pub struct EventHookUsage {
     /// Questions to the model.
     pub llm_calls: u32,
     /// Tokens read.

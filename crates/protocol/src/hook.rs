@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::access::UnknownWord;
-use crate::facts::CallFacts;
+use crate::call_facts::CallFacts;
 use crate::hash::ContentHash;
 use crate::id::{CallId, JobId};
 use crate::tool::ToolName;
@@ -22,7 +22,7 @@ use crate::tool::ToolName;
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
-pub enum Moment {
+pub enum HookMoment {
     /// A session begins. Shapes.
     #[serde(rename = "on_conversation_start")]
     OnConversationStart,
@@ -48,7 +48,7 @@ pub enum Moment {
     SessionEnd,
 }
 
-impl Moment {
+impl HookMoment {
     /// All of them, in the order in which they may come.
     pub const ALL: [Self; 10] = [
         Self::SessionStart,
@@ -94,13 +94,13 @@ impl Moment {
     }
 }
 
-impl fmt::Display for Moment {
+impl fmt::Display for HookMoment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-impl FromStr for Moment {
+impl FromStr for HookMoment {
     type Err = UnknownWord;
 
     fn from_str(word: &str) -> Result<Self, UnknownWord> {
@@ -116,7 +116,7 @@ impl FromStr for Moment {
 /// What it means that a gate cannot say anything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum OnError {
+pub enum HookErrorPolicy {
     /// No.
     #[default]
     Deny,
@@ -130,7 +130,7 @@ pub enum OnError {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HookSpec {
     /// When it runs.
-    pub moment: Moment,
+    pub moment: HookMoment,
     /// Its program, a path in the agent's directory.
     pub program: String,
     /// What the program is given beside its input.
@@ -142,7 +142,7 @@ pub struct HookSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub matcher: Option<String>,
     /// What it means that it cannot say anything.
-    pub on_error: OnError,
+    pub on_error: HookErrorPolicy,
     /// How long it may take, in milliseconds.
     pub timeout_ms: u64,
 }
@@ -156,7 +156,7 @@ pub enum HookChange {
         /// Which hook of the turn it is, from one; zero before the turn has begun.
         number: u32,
         /// When it runs.
-        moment: Moment,
+        moment: HookMoment,
         /// Its program.
         program: String,
         /// The call that it is about.
@@ -168,7 +168,7 @@ pub enum HookChange {
         /// Which hook of the turn, as it was started.
         number: u32,
         /// When it ran.
-        moment: Moment,
+        moment: HookMoment,
         /// Its program.
         program: String,
         /// What came of it.
@@ -204,7 +204,7 @@ pub enum HookResult {
     /// What a shaping hook answered.
     Shaped {
         /// The changes.
-        shape: Box<Shape>,
+        shape: Box<ShapeAnswer>,
     },
     /// What a gate answered.
     Gated {
@@ -221,7 +221,7 @@ pub enum HookResult {
 /// What a shaping hook changes. All is optional; what is not said stays as it is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct Shape {
+pub struct ShapeAnswer {
     /// Text for the end of the system prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system_prompt_append: Option<String>,
@@ -248,7 +248,7 @@ pub struct Shape {
 pub struct GateAnswer {
     /// Whether it may go ahead; nothing said means that the gate does not mind.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub say: Option<Say>,
+    pub say: Option<GateVerdict>,
     /// Why.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -271,7 +271,7 @@ pub struct GateAnswer {
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum Say {
+pub enum GateVerdict {
     /// It does not mind; others still may.
     Allow,
     /// A person is to be asked.
@@ -283,10 +283,10 @@ pub enum Say {
 /// What the hooks before a turn made of it. Part of what the turn is given, so that it can be played again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Shaping {
+pub struct TurnShape {
     /// Text for the end of the system prompt, with the program that wrote it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub appended: Vec<Appended>,
+    pub appended: Vec<PromptAddition>,
     /// The persona to wear.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub persona: Option<String>,
@@ -303,14 +303,14 @@ pub struct Shaping {
 
 /// Text that a hook adds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Appended {
+pub struct PromptAddition {
     /// Whose text it is.
     pub program: String,
     /// The text.
     pub text: String,
 }
 
-impl Shaping {
+impl TurnShape {
     /// Whether they made nothing of it.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()

@@ -22,9 +22,9 @@ pub struct EventId(String);
 
 impl EventId {
     /// The id of what a channel calls `source_id`.
-    pub fn of(channel: &str, source_id: &str) -> Result<Self, WrongPart> {
+    pub fn of(channel: &str, source_id: &str) -> Result<Self, InboundIdError> {
         check_channel(channel)?;
-        check_id(Part::SourceId, source_id)?;
+        check_id(InboundIdField::SourceId, source_id)?;
         Ok(Self(format!("{channel}:{source_id}")))
     }
 
@@ -41,11 +41,12 @@ impl fmt::Display for EventId {
 }
 
 impl TryFrom<String> for EventId {
-    type Error = WrongPart;
+    type Error = InboundIdError;
 
-    fn try_from(text: String) -> Result<Self, WrongPart> {
-        let (channel, source_id) =
-            text.split_once(':').ok_or(WrongPart { part: Part::SourceId, why: Why::Empty })?;
+    fn try_from(text: String) -> Result<Self, InboundIdError> {
+        let (channel, source_id) = text
+            .split_once(':')
+            .ok_or(InboundIdError { part: InboundIdField::SourceId, why: IdDefect::Empty })?;
         Self::of(channel, source_id)
     }
 }
@@ -65,10 +66,10 @@ pub struct Inbound {
     pub timestamp: u64,
     /// What was said.
     #[serde(flatten)]
-    pub body: Body,
+    pub body: InboundContent,
     /// Where.
     #[serde(flatten)]
-    pub place: Place,
+    pub place: ChannelAddress,
     /// By whom, in the channel's words.
     #[serde(flatten)]
     pub sender: Sender,
@@ -91,7 +92,7 @@ pub struct Inbound {
 
 /// What was said.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Body {
+pub struct InboundContent {
     /// The text.
     #[serde(default)]
     pub content: String,
@@ -105,7 +106,7 @@ pub struct Body {
 
 /// Where something was said.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Place {
+pub struct ChannelAddress {
     /// The channel.
     pub channel: String,
     /// Which account of ours heard it.
@@ -232,15 +233,15 @@ impl Inbound {
     pub fn new(
         source_id: &str,
         timestamp: u64,
-        place: Place,
+        place: ChannelAddress,
         sender: Sender,
-    ) -> Result<Self, WrongPart> {
+    ) -> Result<Self, InboundIdError> {
         let event_id = EventId::of(&place.channel, source_id)?;
-        check_id(Part::SenderId, &sender.sender_id)?;
+        check_id(InboundIdField::SenderId, &sender.sender_id)?;
         let inbound = Self {
             event_id,
             timestamp,
-            body: Body::default(),
+            body: InboundContent::default(),
             place,
             sender,
             metadata: Map::new(),
@@ -254,21 +255,21 @@ impl Inbound {
     }
 
     /// Whether every id in it is one; for what was read and not made here.
-    pub fn check(&self) -> Result<(), WrongPart> {
+    pub fn check(&self) -> Result<(), InboundIdError> {
         check_channel(&self.place.channel)?;
         let own = self.event_id.as_str().strip_prefix(self.place.channel.as_str());
         if !own.is_some_and(|rest| rest.starts_with(':')) {
-            return Err(WrongPart { part: Part::Channel, why: Why::OddSign });
+            return Err(InboundIdError { part: InboundIdField::Channel, why: IdDefect::OddSign });
         }
-        check_id(Part::SenderId, &self.sender.sender_id)?;
+        check_id(InboundIdField::SenderId, &self.sender.sender_id)?;
         let rest = [
-            (Part::AccountId, &self.place.account_id),
-            (Part::PeerId, &self.place.peer_id),
-            (Part::Guild, &self.place.guild),
-            (Part::ThreadId, &self.place.thread_id),
-            (Part::ReplyToId, &self.place.reply_to_id),
-            (Part::HookId, &self.hook_id),
-            (Part::EventType, &self.event_type),
+            (InboundIdField::AccountId, &self.place.account_id),
+            (InboundIdField::PeerId, &self.place.peer_id),
+            (InboundIdField::Guild, &self.place.guild),
+            (InboundIdField::ThreadId, &self.place.thread_id),
+            (InboundIdField::ReplyToId, &self.place.reply_to_id),
+            (InboundIdField::HookId, &self.hook_id),
+            (InboundIdField::EventType, &self.event_type),
         ];
         for (part, id) in rest {
             id.as_deref().map_or(Ok(()), |id| check_id(part, id))?;
@@ -279,7 +280,7 @@ impl Inbound {
 
 /// A part of an inbound that is an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum InboundIdField {
     /// The channel.
     Channel,
     /// The channel's id of the message.
@@ -302,7 +303,7 @@ pub enum Part {
     EventType,
 }
 
-impl fmt::Display for Part {
+impl fmt::Display for InboundIdField {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Channel => "channel",
@@ -321,7 +322,7 @@ impl fmt::Display for Part {
 
 /// What is wrong with an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum IdDefect {
     /// There is nothing.
     Empty,
     /// It is longer than it may be.
@@ -332,57 +333,57 @@ pub enum Why {
 
 /// An id that cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WrongPart {
+pub struct InboundIdError {
     /// Which.
-    pub part: Part,
+    pub part: InboundIdField,
     /// What is wrong with it.
-    pub why: Why,
+    pub why: IdDefect,
 }
 
-impl fmt::Display for WrongPart {
+impl fmt::Display for InboundIdError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let part = self.part;
         match (self.why, part) {
-            (Why::Empty, _) => write!(f, "the {part} is empty; the channel must give one"),
-            (Why::TooLong, Part::Channel) => {
+            (IdDefect::Empty, _) => write!(f, "the {part} is empty; the channel must give one"),
+            (IdDefect::TooLong, InboundIdField::Channel) => {
                 write!(f, "the name of the channel has more than {CHANNEL_BYTES_MAX} bytes")
             }
-            (Why::TooLong, _) => {
+            (IdDefect::TooLong, _) => {
                 write!(f, "the {part} has more than {CHANNEL_ID_BYTES_MAX} bytes")
             }
-            (Why::OddSign, Part::Channel) => f.write_str(
+            (IdDefect::OddSign, InboundIdField::Channel) => f.write_str(
                 "the name of a channel is lower-case letters, digits, `-` and `_`, and begins the event's id",
             ),
-            (Why::OddSign, _) => {
+            (IdDefect::OddSign, _) => {
                 write!(f, "the {part} holds a space or a sign that cannot be printed")
             }
         }
     }
 }
 
-impl std::error::Error for WrongPart {}
+impl std::error::Error for InboundIdError {}
 
 /// Lower-case letters, digits, `-` and `_`: never a colon, which ends the channel in an event's id.
-fn check_channel(channel: &str) -> Result<(), WrongPart> {
-    let fail = |why| Err(WrongPart { part: Part::Channel, why });
+fn check_channel(channel: &str) -> Result<(), InboundIdError> {
+    let fail = |why| Err(InboundIdError { part: InboundIdField::Channel, why });
     let is_sign = |byte: u8| {
         byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'_'
     };
     match channel {
-        "" => fail(Why::Empty),
-        channel if channel.len() > CHANNEL_BYTES_MAX => fail(Why::TooLong),
-        channel if !channel.bytes().all(is_sign) => fail(Why::OddSign),
+        "" => fail(IdDefect::Empty),
+        channel if channel.len() > CHANNEL_BYTES_MAX => fail(IdDefect::TooLong),
+        channel if !channel.bytes().all(is_sign) => fail(IdDefect::OddSign),
         _ => Ok(()),
     }
 }
 
-fn check_id(part: Part, id: &str) -> Result<(), WrongPart> {
-    let fail = |why| Err(WrongPart { part, why });
+fn check_id(part: InboundIdField, id: &str) -> Result<(), InboundIdError> {
+    let fail = |why| Err(InboundIdError { part, why });
     match id {
-        "" => fail(Why::Empty),
-        id if id.len() > CHANNEL_ID_BYTES_MAX => fail(Why::TooLong),
+        "" => fail(IdDefect::Empty),
+        id if id.len() > CHANNEL_ID_BYTES_MAX => fail(IdDefect::TooLong),
         id if id.chars().any(|sign| sign.is_control() || sign.is_whitespace()) => {
-            fail(Why::OddSign)
+            fail(IdDefect::OddSign)
         }
         _ => Ok(()),
     }
@@ -392,8 +393,8 @@ fn check_id(part: Part, id: &str) -> Result<(), WrongPart> {
 mod tests {
     use super::*;
 
-    fn place(channel: &str) -> Place {
-        Place {
+    fn place(channel: &str) -> ChannelAddress {
+        ChannelAddress {
             channel: channel.to_owned(),
             account_id: None,
             peer_id: Some("42".to_owned()),
@@ -404,7 +405,7 @@ mod tests {
         }
     }
 
-    fn made(channel: &str, source_id: &str, sender_id: &str) -> Result<Inbound, WrongPart> {
+    fn made(channel: &str, source_id: &str, sender_id: &str) -> Result<Inbound, InboundIdError> {
         let sender = Sender { sender_id: sender_id.to_owned(), sender_name: None };
         Inbound::new(source_id, 7, place(channel), sender)
     }
@@ -424,20 +425,20 @@ mod tests {
         let channel_long = "c".repeat(CHANNEL_BYTES_MAX + 1);
         assert!(made("discord", &longest, &longest).is_ok());
         let cases = [
-            ("", "1", "u", Part::Channel, Why::Empty),
-            (&channel_long, "1", "u", Part::Channel, Why::TooLong),
-            ("dis:cord", "1", "u", Part::Channel, Why::OddSign),
-            ("Discord", "1", "u", Part::Channel, Why::OddSign),
-            ("discord", "", "u", Part::SourceId, Why::Empty),
-            ("discord", &long, "u", Part::SourceId, Why::TooLong),
-            ("discord", "a b", "u", Part::SourceId, Why::OddSign),
-            ("discord", "a\0", "u", Part::SourceId, Why::OddSign),
-            ("discord", "1", "", Part::SenderId, Why::Empty),
-            ("discord", "1", "u\n", Part::SenderId, Why::OddSign),
+            ("", "1", "u", InboundIdField::Channel, IdDefect::Empty),
+            (&channel_long, "1", "u", InboundIdField::Channel, IdDefect::TooLong),
+            ("dis:cord", "1", "u", InboundIdField::Channel, IdDefect::OddSign),
+            ("Discord", "1", "u", InboundIdField::Channel, IdDefect::OddSign),
+            ("discord", "", "u", InboundIdField::SourceId, IdDefect::Empty),
+            ("discord", &long, "u", InboundIdField::SourceId, IdDefect::TooLong),
+            ("discord", "a b", "u", InboundIdField::SourceId, IdDefect::OddSign),
+            ("discord", "a\0", "u", InboundIdField::SourceId, IdDefect::OddSign),
+            ("discord", "1", "", InboundIdField::SenderId, IdDefect::Empty),
+            ("discord", "1", "u\n", InboundIdField::SenderId, IdDefect::OddSign),
         ];
         for (channel, source, sender, part, why) in cases {
             let wrong = made(channel, source, sender).unwrap_err();
-            assert_eq!(wrong, WrongPart { part, why }, "{channel:?} {source:?} {sender:?}");
+            assert_eq!(wrong, InboundIdError { part, why }, "{channel:?} {source:?} {sender:?}");
         }
     }
 
@@ -462,9 +463,15 @@ mod tests {
         }
         let mut inbound = made("telegram", "9", "u1").unwrap();
         inbound.place.guild = Some(String::new());
-        assert_eq!(inbound.check(), Err(WrongPart { part: Part::Guild, why: Why::Empty }));
+        assert_eq!(
+            inbound.check(),
+            Err(InboundIdError { part: InboundIdField::Guild, why: IdDefect::Empty })
+        );
         let mut inbound = made("telegram", "9", "u1").unwrap();
         inbound.place.channel = "tele".to_owned();
-        assert_eq!(inbound.check(), Err(WrongPart { part: Part::Channel, why: Why::OddSign }));
+        assert_eq!(
+            inbound.check(),
+            Err(InboundIdError { part: InboundIdField::Channel, why: IdDefect::OddSign })
+        );
     }
 }

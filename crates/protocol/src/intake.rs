@@ -18,7 +18,7 @@ use crate::token::Token;
 /// What became of something on its way from a channel to a session and back.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "stage", rename_all = "snake_case")]
-pub enum Intake {
+pub enum IntakeStage {
     /// A channel handed it in. World.
     Received {
         /// What was handed in.
@@ -30,13 +30,13 @@ pub enum Intake {
         record: Box<AccessRecord>,
     },
     /// It lies in the mailbox of a session.
-    Routed(Box<Routed>),
+    Routed(Box<RoutedInbound>),
     /// It has no turn, and will have none.
     Unrun {
         /// What came in.
         event: EventId,
         /// Why.
-        why: Unrun,
+        why: UnrunReason,
         /// In words, where there is more to say.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         detail: Option<String>,
@@ -52,12 +52,12 @@ pub enum Intake {
         message_id: Option<String>,
     },
     /// Its answer went out, or did not.
-    Delivered(Box<Delivered>),
+    Delivered(Box<DeliveryReport>),
     /// From now on messages of the session wait so; nothing said means as elsewhere. World.
     QueueSet {
         /// How.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        wish: Option<Wish>,
+        wish: Option<QueuePreferences>,
     },
 }
 
@@ -111,7 +111,7 @@ pub enum AccessChange {
         reason: Option<String>,
     },
     /// Old audit records are not listed any more.
-    AuditTrimmed(Trimmed),
+    AuditTrimmed(AuditCutoff),
 }
 
 /// Somebody or something that is known.
@@ -167,7 +167,7 @@ pub struct Identity {
 /// What is done with an item too many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Overflow {
+pub enum OverflowPolicy {
     /// The oldest of the sender is dropped.
     Old,
     /// The new one is turned away.
@@ -176,7 +176,7 @@ pub enum Overflow {
     Summarize,
 }
 
-impl FromStr for Overflow {
+impl FromStr for OverflowPolicy {
     type Err = UnknownWord;
 
     fn from_str(word: &str) -> Result<Self, UnknownWord> {
@@ -192,7 +192,7 @@ impl FromStr for Overflow {
 /// What kind of sender an item is from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Source {
+pub enum SenderKind {
     /// A person.
     Person,
     /// A program that calls in.
@@ -207,7 +207,7 @@ pub enum Source {
 
 /// How an item waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Settings {
+pub struct QueueSettings {
     /// How it reaches a busy session.
     pub mode: Delivery,
     /// How long it must be quiet before items are collected.
@@ -215,13 +215,13 @@ pub struct Settings {
     /// How many items of one sender may wait.
     pub cap: usize,
     /// What is done with one too many.
-    pub drop: Overflow,
+    pub drop: OverflowPolicy,
 }
 
 /// What one level says about how items wait; it may leave anything open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Wish {
+pub struct QueuePreferences {
     /// How items reach a busy session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<Delivery>,
@@ -233,12 +233,12 @@ pub struct Wish {
     pub cap: Option<usize>,
     /// What is done with one too many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub drop: Option<Overflow>,
+    pub drop: Option<OverflowPolicy>,
 }
 
 /// Where something that came in goes, and how it waits there. The session is in the envelope.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Routed {
+pub struct RoutedInbound {
     /// What came in.
     pub event: EventId,
     /// The decision that let it in.
@@ -249,14 +249,14 @@ pub struct Routed {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub persona: Option<String>,
     /// What kind of sender it is from.
-    pub source: Source,
+    pub source: SenderKind,
     /// The hash of what its sender may do.
     pub authority: ContentHash,
     /// What is said, where that is not what came in word for word.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// How it waits.
-    pub settings: Settings,
+    pub settings: QueueSettings,
     /// Its answer is held back until then, in milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer_after: Option<u64>,
@@ -268,7 +268,7 @@ pub struct Routed {
 /// Why something that came in has no turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Unrun {
+pub enum UnrunReason {
     /// No hook wanted it.
     NoHook,
     /// Hooks took it over: what they want done came in as events of their own.
@@ -295,7 +295,7 @@ pub enum Unrun {
     NoAgent,
 }
 
-impl Unrun {
+impl UnrunReason {
     /// The word, as it is written.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -315,7 +315,7 @@ impl Unrun {
     }
 }
 
-impl fmt::Display for Unrun {
+impl fmt::Display for UnrunReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Fired => "hooks took it over",
@@ -338,7 +338,7 @@ impl fmt::Display for Unrun {
 
 /// What came of sending an answer back.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Delivered {
+pub struct DeliveryReport {
     /// What is answered.
     pub event: EventId,
     /// How many pieces the answer has.
@@ -397,7 +397,7 @@ pub enum DeliveryError {
 
 impl DeliveryError {
     /// Whether the same may work later.
-    pub fn is_worth_another_try(&self) -> bool {
+    pub fn is_retryable(&self) -> bool {
         match self {
             Self::RateLimited { .. } | Self::Network { .. } | Self::Unknown { .. } => true,
             Self::PermissionDenied { .. }
@@ -427,7 +427,7 @@ impl fmt::Display for DeliveryError {
 
 /// Which audit records are not listed any more. The entries themselves stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Trimmed {
+pub struct AuditCutoff {
     /// Decisions from before this time, in milliseconds since 1970.
     pub access_before: u64,
     /// What became of grants before this time.

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::hash::ContentHash;
-use crate::hook::Moment;
+use crate::hook::HookMoment;
 use crate::id::{AgentId, CallId, EventHookId, JobId};
 use crate::tool::ToolName;
 
@@ -20,7 +20,7 @@ pub struct Job {
     /// Which job.
     pub id: JobId,
     /// What for.
-    pub purpose: Purpose,
+    pub purpose: JobPurpose,
     /// Whose program it is.
     pub agent: AgentId,
     /// The program, as people find it.
@@ -44,7 +44,7 @@ fn is_false(value: &bool) -> bool {
 /// What a job is for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Purpose {
+pub enum JobPurpose {
     /// A call of a tool that the agent brings itself.
     Tool {
         /// The tool.
@@ -56,7 +56,7 @@ pub enum Purpose {
     /// A hook of a turn.
     Hook {
         /// When it runs.
-        moment: Moment,
+        moment: HookMoment,
     },
     /// A hook that looks at events.
     EventHook {

@@ -9,13 +9,12 @@
 pub mod access;
 pub mod agent_event;
 pub mod approval;
-pub mod call;
+pub mod call_facts;
 pub mod confinement;
 pub mod context;
 pub mod envelope;
 pub mod event;
 pub mod event_hook;
-pub mod facts;
 mod hash;
 pub mod hook;
 mod id;
@@ -30,6 +29,7 @@ pub mod protected;
 pub mod schema;
 pub mod token;
 pub mod tool;
+pub mod tool_call;
 pub mod trust;
 pub mod verdict;
 

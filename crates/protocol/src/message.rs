@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::call::{ToolCall, ToolSpec};
 use crate::id::CallId;
+use crate::tool_call::{ToolCall, ToolSpec};
 
 /// One message of the talk with a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -36,7 +36,7 @@ pub enum Message {
         calls: Vec<ToolCall>,
         /// What its provider wants to be shown again.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        sealed: Option<Sealed>,
+        sealed: Option<SealedContent>,
     },
     /// What came of a call.
     Tool {
@@ -68,7 +68,7 @@ pub struct Image {
 /// What a provider hands out with an answer and wants back as it was: signed thinking, for one. Nobody
 /// else can read it, and nobody else is sent it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Sealed {
+pub struct SealedContent {
     /// Who can read it: the protocol and the model.
     pub by: String,
     /// The pieces, in order.
@@ -108,7 +108,7 @@ pub struct ModelReply {
     pub calls: Vec<ToolCall>,
     /// What its provider wants to be shown again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sealed: Option<Sealed>,
+    pub sealed: Option<SealedContent>,
     /// Who answered, where it is not the model that was asked: provider and model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
@@ -122,7 +122,7 @@ pub struct ModelReply {
 
 /// A call as a model writes it, before it has an id.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct AskedCall {
+pub struct RawToolCall {
     /// The tool, as the model wrote it.
     pub name: String,
     /// Its arguments. A string is what the model wrote where it could not be read as JSON.
@@ -225,7 +225,7 @@ pub enum FailureKind {
 
 impl FailureKind {
     /// Whether the same request may well be answered when it is made again.
-    pub fn passes(self) -> bool {
+    pub fn is_transient(self) -> bool {
         match self {
             Self::RateLimited
             | Self::Overloaded

@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::access::Bounds;
-use crate::context::{CompactionPlan, Pruning};
+use crate::context::{CompactionPlan, PruningStep};
 use crate::event::Mode;
 use crate::hash::ContentHash;
-use crate::hook::Shaping;
+use crate::hook::TurnShape;
 use crate::id::{AgentId, ApprovalId, TaskId, TurnId};
 use crate::inbound::EventId;
 use crate::message::Image;
@@ -28,10 +28,10 @@ pub struct RunPlan {
     pub prompt: String,
     /// What goes with it.
     #[serde(flatten)]
-    pub given: Given,
+    pub given: RunInputs,
     /// Who is asked.
     #[serde(flatten)]
-    pub asked: AskedModels,
+    pub asked: RunModels,
     /// The mode.
     pub mode: Mode,
     /// How much it may do.
@@ -51,7 +51,7 @@ pub struct RunPlan {
 
 /// What goes with the prompt of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Given {
+pub struct RunInputs {
     /// Pictures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<Image>,
@@ -68,7 +68,7 @@ pub struct Given {
 
 /// The models of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AskedModels {
+pub struct RunModels {
     /// The model: provider and name.
     pub model: String,
     /// Those that are asked when it does not answer, in order.
@@ -118,8 +118,8 @@ pub struct TurnPlan {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub history_from: Option<TurnId>,
     /// What is cut of the outputs on its branch from now on, beside what was cut before.
-    #[serde(default, skip_serializing_if = "Pruning::is_empty")]
-    pub pruned: Pruning,
+    #[serde(default, skip_serializing_if = "PruningStep::is_empty")]
+    pub pruned: PruningStep,
     /// Which turns its answer stands for, if it is a compaction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compaction: Option<Box<CompactionPlan>>,
@@ -137,6 +137,6 @@ pub struct TurnPlan {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub standing: BTreeMap<String, ApprovalId>,
     /// What the hooks before the turn made of it; the charter has it already.
-    #[serde(default, skip_serializing_if = "Shaping::is_empty")]
-    pub shaping: Shaping,
+    #[serde(default, skip_serializing_if = "TurnShape::is_empty")]
+    pub shaping: TurnShape,
 }

@@ -159,7 +159,7 @@ pub const PACKAGE_DIRECTORIES: [&str; 4] =
 
 /// The kind of a protected name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NameKind {
+pub enum ProtectedNameKind {
     /// It makes a directory a repository.
     Repository,
     /// A program executes or obeys it when its user enters the directory.
@@ -172,13 +172,13 @@ pub enum NameKind {
 
 /// The directories above a name, as far as they decide what the name means.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Surroundings {
+pub struct AncestorContext {
     in_packages: bool,
     skipped_by_loader: bool,
     in_context_folder: bool,
 }
 
-impl Surroundings {
+impl AncestorContext {
     /// Returns the surroundings inside of the directory `name`.
     #[must_use]
     pub fn inside(self, name: &[u8]) -> Self {
@@ -190,23 +190,23 @@ impl Surroundings {
     }
 
     /// Returns the kind of a name that is protected here whatever stands beside it.
-    pub fn kind_of(self, name: &[u8]) -> Option<NameKind> {
+    pub fn kind_of(self, name: &[u8]) -> Option<ProtectedNameKind> {
         if !self.in_packages && has_obeyed_ending(name) {
-            return Some(NameKind::Obeyed);
+            return Some(ProtectedNameKind::Obeyed);
         }
         if !is_candidate(name) {
             return None;
         }
         if is_repository(name) {
-            return Some(NameKind::Repository);
+            return Some(ProtectedNameKind::Repository);
         }
         if is_one_of(&EXECUTED, name) {
-            return Some(NameKind::Executed);
+            return Some(ProtectedNameKind::Executed);
         }
         if !self.skipped_by_loader && is_definition(name, self.in_context_folder) {
-            return Some(NameKind::Definition);
+            return Some(ProtectedNameKind::Definition);
         }
-        (!self.in_packages && is_one_of(&OBEYED, name)).then_some(NameKind::Obeyed)
+        (!self.in_packages && is_one_of(&OBEYED, name)).then_some(ProtectedNameKind::Obeyed)
     }
 
     /// Returns whether definitions count here.
@@ -216,8 +216,10 @@ impl Surroundings {
 }
 
 /// Returns the kinds of the protected names in a path, from the outside in.
-pub fn kinds_in<'a>(names: impl IntoIterator<Item = &'a [u8]>) -> impl Iterator<Item = NameKind> {
-    let mut here = Surroundings::default();
+pub fn kinds_in<'a>(
+    names: impl IntoIterator<Item = &'a [u8]>,
+) -> impl Iterator<Item = ProtectedNameKind> {
+    let mut here = AncestorContext::default();
     names.into_iter().filter_map(move |name| {
         let kind = here.kind_of(name);
         here = here.inside(name);
@@ -304,8 +306,8 @@ fn is_one_of(list: &[&str], name: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    fn kind(path: &str) -> Option<NameKind> {
-        let mut here = Surroundings::default();
+    fn kind(path: &str) -> Option<ProtectedNameKind> {
+        let mut here = AncestorContext::default();
         let mut kind = None;
         for name in path.split('/') {
             kind = here.kind_of(name.as_bytes());
@@ -347,7 +349,7 @@ mod tests {
         for name in [".git2", ".gitignore", "git", ".envrc ", "", "SOUL.md", "code-workspace"] {
             assert_eq!(kind(name), None, "{name}");
         }
-        assert_eq!(kind("x.code-workspace"), Some(NameKind::Obeyed));
+        assert_eq!(kind("x.code-workspace"), Some(ProtectedNameKind::Obeyed));
         assert_eq!(kind(".code-workspace"), None);
     }
 
@@ -355,28 +357,29 @@ mod tests {
     fn packages_may_bring_project_settings_but_nothing_that_runs_on_entry() {
         assert_eq!(kind("node_modules/a/.vscode"), None);
         assert_eq!(kind("vendor/a/CLAUDE.md"), None);
-        assert_eq!(kind("node_modules/a/.git"), Some(NameKind::Repository));
-        assert_eq!(kind("vendor/a/.envrc"), Some(NameKind::Executed));
-        assert_eq!(kind("src/vendored/.vscode"), Some(NameKind::Obeyed));
+        assert_eq!(kind("node_modules/a/.git"), Some(ProtectedNameKind::Repository));
+        assert_eq!(kind("vendor/a/.envrc"), Some(ProtectedNameKind::Executed));
+        assert_eq!(kind("src/vendored/.vscode"), Some(ProtectedNameKind::Obeyed));
     }
 
     #[test]
     fn definitions_count_where_the_loader_reads_them() {
-        assert_eq!(kind("a/AGENT.md"), Some(NameKind::Definition));
-        assert_eq!(kind("vendor/a/SKILL.md"), Some(NameKind::Definition));
+        assert_eq!(kind("a/AGENT.md"), Some(ProtectedNameKind::Definition));
+        assert_eq!(kind("vendor/a/SKILL.md"), Some(ProtectedNameKind::Definition));
         assert_eq!(kind("node_modules/a/SKILL.md"), None);
-        assert_eq!(kind("vendor/.claude"), Some(NameKind::Definition));
-        assert_eq!(kind("target/.claude"), Some(NameKind::Obeyed));
-        assert_eq!(kind("target/.mcp.json"), Some(NameKind::Obeyed));
+        assert_eq!(kind("vendor/.claude"), Some(ProtectedNameKind::Definition));
+        assert_eq!(kind("target/.claude"), Some(ProtectedNameKind::Obeyed));
+        assert_eq!(kind("target/.mcp.json"), Some(ProtectedNameKind::Obeyed));
         assert_eq!(kind("node_modules/a/.claude"), None);
-        assert_eq!(kind("context/soul.json"), Some(NameKind::Definition));
+        assert_eq!(kind("context/soul.json"), Some(ProtectedNameKind::Definition));
         assert_eq!(kind("other/soul.json"), None);
     }
 
     #[test]
     fn surroundings_add_up_on_the_way_down() {
         let at = |path: &str| {
-            path.split('/').fold(Surroundings::default(), |here, name| here.inside(name.as_bytes()))
+            path.split('/')
+                .fold(AncestorContext::default(), |here, name| here.inside(name.as_bytes()))
         };
         assert!(at("a/b").may_hold_definitions());
         assert!(!at("node_modules/a").may_hold_definitions());
@@ -384,9 +387,9 @@ mod tests {
         assert!(at("vendor/a").may_hold_definitions());
         // Only the directory itself is a context folder.
         assert_eq!(kind("context/a/soul.json"), None);
-        assert_eq!(kind("a/TASK.md"), Some(NameKind::Definition));
-        assert_eq!(kind("a/skill.md"), Some(NameKind::Definition));
-        assert_eq!(kind("x.sublime-project"), Some(NameKind::Obeyed));
+        assert_eq!(kind("a/TASK.md"), Some(ProtectedNameKind::Definition));
+        assert_eq!(kind("a/skill.md"), Some(ProtectedNameKind::Definition));
+        assert_eq!(kind("x.sublime-project"), Some(ProtectedNameKind::Obeyed));
         assert_eq!(kind("vendor/x.sublime-project"), None);
         // Longer than any listed name.
         assert_eq!(kind(&"a".repeat(64)), None);

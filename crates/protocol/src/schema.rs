@@ -11,22 +11,22 @@ use serde_json::{Map, Value};
 
 /// A schema, written without what only a check needs.
 #[derive(Clone, Copy, Debug)]
-pub struct Shown<'a>(pub &'a Value);
+pub struct ModelSchema<'a>(pub &'a Value);
 
-impl Serialize for Shown<'_> {
+impl Serialize for ModelSchema<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Value::Object(words) = self.0 else { return self.0.serialize(serializer) };
         let mut map = serializer.serialize_map(None)?;
         for (word, value) in words.iter().filter(|(word, value)| helps(word, value)) {
             match (word.as_str(), value) {
                 ("properties" | "$defs" | "definitions", Value::Object(named)) => {
-                    map.serialize_entry(word, &Named(named))?;
+                    map.serialize_entry(word, &SchemaMap(named))?;
                 }
                 ("items" | "additionalProperties", _) => {
-                    map.serialize_entry(word, &Shown(value))?;
+                    map.serialize_entry(word, &ModelSchema(value))?;
                 }
                 ("anyOf" | "oneOf" | "allOf", Value::Array(several)) => {
-                    map.serialize_entry(word, &Several(several))?;
+                    map.serialize_entry(word, &SchemaList(several))?;
                 }
                 _ => map.serialize_entry(word, value)?,
             }
@@ -36,25 +36,25 @@ impl Serialize for Shown<'_> {
 }
 
 /// Schemas by name. The names are the tool's own, whatever they look like.
-struct Named<'a>(&'a Map<String, Value>);
+struct SchemaMap<'a>(&'a Map<String, Value>);
 
-impl Serialize for Named<'_> {
+impl Serialize for SchemaMap<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.0.len()))?;
         for (name, schema) in self.0 {
-            map.serialize_entry(name, &Shown(schema))?;
+            map.serialize_entry(name, &ModelSchema(schema))?;
         }
         map.end()
     }
 }
 
-struct Several<'a>(&'a [Value]);
+struct SchemaList<'a>(&'a [Value]);
 
-impl Serialize for Several<'_> {
+impl Serialize for SchemaList<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut several = serializer.serialize_seq(Some(self.0.len()))?;
         for schema in self.0 {
-            several.serialize_element(&Shown(schema))?;
+            several.serialize_element(&ModelSchema(schema))?;
         }
         several.end()
     }
@@ -77,7 +77,7 @@ mod tests {
     use serde_json::json;
 
     fn shown(schema: &Value) -> Value {
-        serde_json::to_value(Shown(schema)).unwrap()
+        serde_json::to_value(ModelSchema(schema)).unwrap()
     }
 
     #[test]

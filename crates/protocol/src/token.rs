@@ -26,7 +26,7 @@ pub struct Token {
     /// What kind of key it is.
     pub kind: TokenKind,
     /// What it opens.
-    pub scopes: Vec<Scope>,
+    pub scopes: Vec<TokenScope>,
     /// The entity that speaks with it; none means the owner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entity: Option<String>,
@@ -65,7 +65,7 @@ impl TokenKind {
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum Scope {
+pub enum TokenScope {
     /// To look at sessions, runs and agents.
     Read,
     /// To say something to an agent, and to steer and stop what it does.
@@ -80,7 +80,7 @@ pub enum Scope {
     Executor,
 }
 
-impl Scope {
+impl TokenScope {
     /// All of them.
     pub const ALL: [Self; 6] =
         [Self::Read, Self::Submit, Self::Approve, Self::Admin, Self::Audit, Self::Executor];
@@ -110,13 +110,13 @@ impl Scope {
     }
 }
 
-impl fmt::Display for Scope {
+impl fmt::Display for TokenScope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-impl FromStr for Scope {
+impl FromStr for TokenScope {
     type Err = UnknownWord;
 
     fn from_str(word: &str) -> Result<Self, UnknownWord> {

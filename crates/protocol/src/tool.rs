@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 /// What kind of thing a tool does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Category {
+pub enum ToolCategory {
     /// Looks at files or state.
     Read,
     /// Creates or replaces files or state.
@@ -49,7 +49,7 @@ pub enum Risk {
 /// What a host or an agent must have before a known tool can be offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Needs {
+pub enum ToolRequirement {
     /// Nothing beyond the runtime.
     Nothing,
     /// To be named: nobody has it by default.
@@ -74,7 +74,7 @@ pub struct ToolName(String);
 impl ToolName {
     /// The canonical name for whatever a file calls the tool; an unknown name is kept as it is.
     pub fn canonical(written: &str) -> Self {
-        match known(written) {
+        match find_known_tool(written) {
             Some(tool) => Self(tool.name.to_owned()),
             None => Self(written.to_owned()),
         }
@@ -106,17 +106,17 @@ pub struct KnownTool {
     /// What the seeds and other runtimes call it.
     pub aliases: &'static [&'static str],
     /// What kind of thing it does.
-    pub category: Category,
+    pub category: ToolCategory,
     /// How much harm a call can do.
     pub risk: Risk,
     /// What it needs before it can be offered.
-    pub needs: Needs,
+    pub needs: ToolRequirement,
     /// One line for the prompt.
     pub summary: &'static str,
 }
 
 /// The entry for a name or alias.
-pub fn known(written: &str) -> Option<&'static KnownTool> {
+pub fn find_known_tool(written: &str) -> Option<&'static KnownTool> {
     KNOWN.iter().find(|tool| tool.name == written || tool.aliases.contains(&written))
 }
 
@@ -155,16 +155,16 @@ pub fn path_argument(tool: &ToolName) -> Option<PathArgument> {
 const fn tool(
     name: &'static str,
     aliases: &'static [&'static str],
-    kind: (Category, Risk),
-    needs: Needs,
+    kind: (ToolCategory, Risk),
+    needs: ToolRequirement,
     summary: &'static str,
 ) -> KnownTool {
     KnownTool { name, aliases, category: kind.0, risk: kind.1, needs, summary }
 }
 
-use Category::{Bash, Custom, Edit, Glob, Grep, Read, Web, Write};
-use Needs::{MacOs, Name, Nothing, SearchService, SelfModify, SpawnSubagents};
 use Risk::{High, Low, Medium};
+use ToolCategory::{Bash, Custom, Edit, Glob, Grep, Read, Web, Write};
+use ToolRequirement::{MacOs, Name, Nothing, SearchService, SelfModify, SpawnSubagents};
 
 /// Every tool name that has a meaning of its own. Order is the order of the prompt.
 #[rustfmt::skip]

@@ -13,7 +13,7 @@ use crate::hash::ContentHash;
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum TrustChange {
     /// The owner lets the programs of a directory run as they are. World.
-    Trusted(Box<Trusted>),
+    Trusted(Box<TrustedPrograms>),
     /// The owner lets a project say where prompts go and what else it reaches. World.
     Addresses(Box<TrustedAddresses>),
     /// The definitions of a directory are other than those that were recorded before. World.
@@ -52,7 +52,7 @@ pub struct KnownDefinitions {
 
 /// Programs that may run as they are.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Trusted {
+pub struct TrustedPrograms {
     /// The directory, without links.
     pub path: String,
     /// The hash of all of them together.

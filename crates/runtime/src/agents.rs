@@ -14,10 +14,10 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use agentry_agentfile::file_tree::{Entry, File, FileTree, Refusal};
-use agentry_agentfile::layout::{self, Role};
+use agentry_agentfile::file_tree::{FileContent, FileTree, FileTreeEntry, ReadRefusal};
+use agentry_agentfile::layout::{self, DirectoryRole};
 use agentry_agentfile::limits::FILE_BYTES_MAX;
-use agentry_agentfile::trust::Parts;
+use agentry_agentfile::trust::TrustCoverage;
 use agentry_protocol::ContentHasher;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, MetadataExt, OpenOptions, OpenOptionsExt, PermissionsExt};
@@ -42,7 +42,7 @@ pub fn read_also(tree: &mut FileTree, directory: &Path, path: &str) -> io::Resul
         let mut walk =
             Walk { root, path: path_of_root, tree: empty, read, files, directories, bytes };
         if let Some(file) = walk.content(path)? {
-            tree.insert(path, Entry::File(file));
+            tree.insert(path, FileTreeEntry::File(file));
         }
     }
     Ok(())
@@ -51,7 +51,7 @@ pub fn read_also(tree: &mut FileTree, directory: &Path, path: &str) -> io::Resul
 /// Reads a user's packs and skills below the home directory.
 pub fn read_home(home: &Path, label: &str) -> io::Result<FileTree> {
     let starts = layout::HOME_ENTRIES.iter().filter_map(|name| {
-        let role = layout::takes_directory(&layout::root(), name, &[])?;
+        let role = layout::directory_role(&layout::root(), name, &[])?;
         home.join(name).is_dir().then(|| ((*name).to_owned(), role))
     });
     read(home, label, starts.collect())
@@ -59,11 +59,11 @@ pub fn read_home(home: &Path, label: &str) -> io::Result<FileTree> {
 
 /// Reads all of a directory.
 pub fn read_whole(directory: &Path, label: &str) -> io::Result<FileTree> {
-    read(directory, label, vec![(String::new(), Role::Whole)])
+    read(directory, label, vec![(String::new(), DirectoryRole::Whole)])
 }
 
 /// Reads the parts of an agent's directory that its trust covers, and what is there at their paths now.
-pub fn read_parts(directory: &Path, parts: &Parts) -> io::Result<FileTree> {
+pub fn read_parts(directory: &Path, parts: &TrustCoverage) -> io::Result<FileTree> {
     let is_folder = |folder: &&String| directory.join(folder).is_dir();
     let folders = parts.folders.iter().filter(is_folder);
     let starts = folders.map(|folder| (folder.clone(), layout::trusted_folder(folder))).collect();
@@ -82,7 +82,7 @@ pub fn read_parts(directory: &Path, parts: &Parts) -> io::Result<FileTree> {
     // A folder that is something else, such as a link out of the directory.
     for folder in parts.folders.iter().filter(|folder| !directory.join(folder).is_dir()) {
         if directory.join(folder).symlink_metadata().is_ok() {
-            walk.refuse(folder, Refusal::WrongKind("a directory".to_owned()));
+            walk.refuse(folder, ReadRefusal::WrongKind("a directory".to_owned()));
         }
     }
     for (path, entry) in walk.tree.below("") {
@@ -98,7 +98,11 @@ fn counted(tree: &FileTree) -> (usize, u64) {
 }
 
 /// Reads the parts of a directory that the starts lead to.
-fn read(directory: &Path, label: &str, starts: Vec<(String, Role)>) -> io::Result<FileTree> {
+fn read(
+    directory: &Path,
+    label: &str,
+    starts: Vec<(String, DirectoryRole)>,
+) -> io::Result<FileTree> {
     let path = directory.to_owned();
     let root = Dir::open_ambient_dir(&path, ambient_authority())?;
     let mut tree = FileTree::new(label);
@@ -138,7 +142,7 @@ fn within(
         let now = count.load(Ordering::Relaxed);
         if now < before + READ_FILES_IN_TIME_MIN {
             let mut tree = empty;
-            tree.insert(".", Entry::Refused(Refusal::Timeout));
+            tree.insert(".", FileTreeEntry::Refused(ReadRefusal::Timeout));
             return tree;
         }
         before = now;
@@ -167,14 +171,14 @@ struct Child {
 enum ChildKind {
     File,
     Directory,
-    Refused(Refusal),
+    Refused(ReadRefusal),
 }
 
 impl Walk {
     fn directory(
         &mut self,
         path: &str,
-        role: &Role,
+        role: &DirectoryRole,
         above: &mut HashSet<(u64, u64)>,
     ) -> Result<(), Full> {
         self.directories += 1;
@@ -184,14 +188,14 @@ impl Walk {
         // What lies too deep is left out by itself; its neighbors are still read.
         if path.matches('/').count() >= READ_DEPTH_MAX {
             let what = format!("directories nest more than {READ_DEPTH_MAX} deep");
-            self.refuse(path, Refusal::TooMuch(what));
+            self.refuse(path, ReadRefusal::TooMuch(what));
             return Ok(());
         }
         let here = if path.is_empty() { "." } else { path };
         let (identity, children) = match self.children(path) {
             Ok(read) => read,
             Err(error) => {
-                self.refuse(here, Refusal::Unreadable(error.to_string()));
+                self.refuse(here, ReadRefusal::Unreadable(error.to_string()));
                 return Ok(());
             }
         };
@@ -201,8 +205,8 @@ impl Walk {
         }
         let names: Vec<&str> = children.iter().map(|child| child.name.as_str()).collect();
         for child in &children {
-            if let Some(meant) = layout::probably_meant(role, &child.name, &names) {
-                self.refuse(&child.path, Refusal::Misnamed(meant.to_owned()));
+            if let Some(meant) = layout::suggested_name(role, &child.name, &names) {
+                self.refuse(&child.path, ReadRefusal::Misnamed(meant.to_owned()));
                 continue;
             }
             let is_directory = match child.kind {
@@ -214,16 +218,16 @@ impl Walk {
                 layout::expected_kind(role, &child.name, is_directory, &names)
             });
             if let Some(expected) = expected {
-                self.refuse(&child.path, Refusal::WrongKind(expected.to_owned()));
+                self.refuse(&child.path, ReadRefusal::WrongKind(expected.to_owned()));
                 continue;
             }
             match &child.kind {
                 ChildKind::Directory => {
-                    if let Some(role) = layout::takes_directory(role, &child.name, &names) {
+                    if let Some(role) = layout::directory_role(role, &child.name, &names) {
                         self.directory(&child.path, &role, above)?;
                     }
                 }
-                ChildKind::File if layout::takes_file(role, &child.name, &names) => {
+                ChildKind::File if layout::includes_file(role, &child.name, &names) => {
                     self.file(&child.path)?
                 }
                 ChildKind::Refused(refusal) if matters(role, &child.name, &names) => {
@@ -262,7 +266,7 @@ impl Walk {
         } else if kind.is_symlink() {
             self.link(path)
         } else {
-            ChildKind::Refused(Refusal::NotARegularFile)
+            ChildKind::Refused(ReadRefusal::NotARegularFile)
         }
     }
 
@@ -271,18 +275,18 @@ impl Walk {
         match self.root.metadata(path) {
             Ok(target) if target.is_file() => ChildKind::File,
             Ok(target) if target.is_dir() => ChildKind::Directory,
-            Ok(_) => ChildKind::Refused(Refusal::NotARegularFile),
+            Ok(_) => ChildKind::Refused(ReadRefusal::NotARegularFile),
             // It resolves, only not beneath the root.
             Err(_) if fs::metadata(self.path.join(path)).is_ok() => {
-                ChildKind::Refused(Refusal::LinkLeavesRoot)
+                ChildKind::Refused(ReadRefusal::LinkLeavesRoot)
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                ChildKind::Refused(Refusal::Unreadable("the link points to nothing".to_owned()))
+                ChildKind::Refused(ReadRefusal::Unreadable("the link points to nothing".to_owned()))
             }
             Err(error) if error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => {
-                ChildKind::Refused(Refusal::Unreadable("the link leads to itself".to_owned()))
+                ChildKind::Refused(ReadRefusal::Unreadable("the link leads to itself".to_owned()))
             }
-            Err(_) => ChildKind::Refused(Refusal::LinkLeavesRoot),
+            Err(_) => ChildKind::Refused(ReadRefusal::LinkLeavesRoot),
         }
     }
 
@@ -292,12 +296,12 @@ impl Walk {
         let kind = match kind {
             Ok(kind) if kind.is_symlink() => self.link(path),
             Ok(kind) if kind.is_file() => ChildKind::File,
-            Ok(_) => ChildKind::Refused(Refusal::NotARegularFile),
-            Err(error) => ChildKind::Refused(Refusal::Unreadable(error.to_string())),
+            Ok(_) => ChildKind::Refused(ReadRefusal::NotARegularFile),
+            Err(error) => ChildKind::Refused(ReadRefusal::Unreadable(error.to_string())),
         };
         match kind {
             ChildKind::File => return self.file(path),
-            ChildKind::Directory => self.refuse(path, Refusal::NotARegularFile),
+            ChildKind::Directory => self.refuse(path, ReadRefusal::NotARegularFile),
             ChildKind::Refused(refusal) => self.refuse(path, refusal),
         }
         Ok(())
@@ -310,19 +314,19 @@ impl Walk {
             return self.full(path, format!("more than {READ_FILES_MAX} files"));
         }
         match self.content(path) {
-            Ok(Some(file)) => self.tree.insert(path, Entry::File(file)),
+            Ok(Some(file)) => self.tree.insert(path, FileTreeEntry::File(file)),
             // The file is refused; what stands beside it can still be read.
             Ok(None) => {
                 let what = format!("more than {READ_BYTES_MAX} bytes altogether");
-                self.refuse(path, Refusal::TooMuch(what));
+                self.refuse(path, ReadRefusal::TooMuch(what));
             }
-            Err(error) => self.refuse(path, Refusal::Unreadable(error.to_string())),
+            Err(error) => self.refuse(path, ReadRefusal::Unreadable(error.to_string())),
         }
         Ok(())
     }
 
     /// `None` when there is more than may be read altogether.
-    fn content(&mut self, path: &str) -> io::Result<Option<File>> {
+    fn content(&mut self, path: &str) -> io::Result<Option<FileContent>> {
         let mut options = OpenOptions::new();
         let without_waiting =
             i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or_default();
@@ -342,7 +346,7 @@ impl Walk {
         (&mut file).take(FILE_BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;
         if bytes.len() <= FILE_BYTES_MAX {
             self.bytes += bytes.len() as u64;
-            return Ok(Some(File::new(bytes, executable)));
+            return Ok(Some(FileContent::new(bytes, executable)));
         }
         let mut hasher = ContentHasher::default();
         hasher.piece(&bytes);
@@ -360,26 +364,31 @@ impl Walk {
             hasher.piece(&buffer[..read]);
         }
         self.bytes += length;
-        Ok(Some(File { bytes: None, hash: hasher.finish(), length, executable }))
+        Ok(Some(FileContent { bytes: None, hash: hasher.finish(), length, executable }))
     }
 
-    fn refuse(&mut self, path: &str, refusal: Refusal) {
-        self.tree.insert(path, Entry::Refused(refusal));
+    fn refuse(&mut self, path: &str, refusal: ReadRefusal) {
+        self.tree.insert(path, FileTreeEntry::Refused(refusal));
     }
 
     fn full(&mut self, path: &str, what: String) -> Result<(), Full> {
-        self.refuse(if path.is_empty() { "." } else { path }, Refusal::TooMuch(what));
+        self.refuse(if path.is_empty() { "." } else { path }, ReadRefusal::TooMuch(what));
         Err(Full)
     }
 }
 
 /// Whether something that cannot be read would have been, had it been a file or a directory.
-fn matters(role: &Role, name: &str, beside: &[&str]) -> bool {
-    let as_directory = match layout::takes_directory(role, name, beside) {
-        Some(Role::Whole | Role::Code | Role::SkillsOnly | Role::Context) => true,
-        Some(Role::Place { .. }) | None => false,
+fn matters(role: &DirectoryRole, name: &str, beside: &[&str]) -> bool {
+    let as_directory = match layout::directory_role(role, name, beside) {
+        Some(
+            DirectoryRole::Whole
+            | DirectoryRole::Code
+            | DirectoryRole::SkillsOnly
+            | DirectoryRole::Context,
+        ) => true,
+        Some(DirectoryRole::Candidate { .. }) | None => false,
     };
-    layout::takes_file(role, name, beside) || as_directory
+    layout::includes_file(role, name, beside) || as_directory
 }
 
 #[cfg(test)]
@@ -394,7 +403,7 @@ mod tests {
             FileTree::new("too late")
         });
         assert_eq!(tree.label, "p");
-        assert!(matches!(tree.get("."), Some(Entry::Refused(Refusal::Timeout))));
+        assert!(matches!(tree.get("."), Some(FileTreeEntry::Refused(ReadRefusal::Timeout))));
         drop(release);
     }
 }

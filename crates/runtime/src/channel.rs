@@ -5,8 +5,8 @@
 //!
 //! Must never: acknowledge what is not on disk, or let a channel speak for another.
 
-use agentry_agentfile::manifest::channels::Markdown;
-use agentry_protocol::inbound::{Inbound, Place};
+use agentry_agentfile::manifest::channels::MarkdownFlavor;
+use agentry_protocol::inbound::{ChannelAddress, Inbound};
 use agentry_protocol::intake::DeliveryError;
 use serde::{Deserialize, Serialize};
 
@@ -62,7 +62,7 @@ pub struct Outgoing {
     /// The same for the same piece, however often it is tried.
     pub id: String,
     /// Where it goes.
-    pub to: Place,
+    pub to: ChannelAddress,
     /// What is said.
     pub content: String,
 }
@@ -106,7 +106,7 @@ pub struct Capabilities {
     /// Whether it shows Markdown of any kind.
     pub supports_markdown: Option<bool>,
     /// Which.
-    pub markdown_flavor: Option<Markdown>,
+    pub markdown_flavor: Option<MarkdownFlavor>,
     /// What else it has.
     #[serde(flatten)]
     pub features: Features,
@@ -143,11 +143,11 @@ impl Capabilities {
     }
 
     /// Which Markdown it reads.
-    pub fn markdown(&self) -> Markdown {
+    pub fn markdown(&self) -> MarkdownFlavor {
         match (self.markdown_flavor, self.supports_markdown) {
             (Some(markdown), _) => markdown,
-            (None, Some(false)) => Markdown::None,
-            (None, Some(true) | None) => Markdown::Standard,
+            (None, Some(false)) => MarkdownFlavor::None,
+            (None, Some(true) | None) => MarkdownFlavor::Standard,
         }
     }
 }

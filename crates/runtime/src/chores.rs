@@ -6,9 +6,9 @@
 use std::sync::Arc;
 
 use agentry_protocol::GrantId;
-use agentry_protocol::envelope::{About, Draft};
+use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::Event;
-use agentry_protocol::intake::{AccessChange, Trimmed};
+use agentry_protocol::intake::{AccessChange, AuditCutoff};
 use agentry_store::Ledger;
 
 use crate::channel::{Bell, Clock};
@@ -60,15 +60,18 @@ pub fn once(ledger: &Ledger, now: u64) -> Result<(), Error> {
         .collect();
     let mut changes: Vec<AccessChange> =
         over.into_iter().map(|grant| AccessChange::GrantExpired { grant }).collect();
-    let trimmed = Trimmed {
+    let trimmed = AuditCutoff {
         access_before: now.saturating_sub(AUDIT_ACCESS_MS),
         grants_before: now.saturating_sub(AUDIT_GRANTS_MS),
     };
     if ledger.has_audit_before(trimmed)? {
         changes.push(AccessChange::AuditTrimmed(trimmed));
     }
-    let draft =
-        |change| Draft { cause: None, about: About::default(), event: Event::Access(change) };
+    let draft = |change| Draft {
+        cause: None,
+        about: EntrySubject::default(),
+        event: Event::Access(change),
+    };
     ledger.append(changes.into_iter().map(draft).collect())?;
     Ok(())
 }

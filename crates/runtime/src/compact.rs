@@ -14,7 +14,7 @@ use agentry_kernel::tokens;
 use agentry_kernel::turn::Turn;
 use agentry_protocol::TurnId;
 use agentry_protocol::context::CompactionPlan;
-use agentry_protocol::envelope::About;
+use agentry_protocol::envelope::EntrySubject;
 use agentry_protocol::event::{Ending, Event, TurnPlan};
 use agentry_protocol::message::Message;
 
@@ -51,7 +51,7 @@ impl Runner<'_> {
         &self,
         order: Order,
         focus: Option<&str>,
-        accepted: &mut dyn FnMut(&About),
+        accepted: &mut dyn FnMut(&EntrySubject),
     ) -> Result<Option<Outcome>, Error> {
         let order = hidden::order(&self.host.redactor, order);
         let mut plan = plan::of_order(self.definitions, &order)?;

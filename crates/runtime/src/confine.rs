@@ -5,14 +5,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use agentry_agentfile::agent::{Agent, Form};
+use agentry_agentfile::agent::{Agent, AgentForm};
 use agentry_agentfile::layout::PACKS;
 use agentry_agentfile::manifest::config::Config;
-use agentry_agentfile::sandbox::Layer;
-use agentry_agentfile::trust::{self, Parts};
+use agentry_agentfile::sandbox::SandboxLayer;
+use agentry_agentfile::trust::{self, TrustCoverage};
 use agentry_kernel::confine::{self, Note, Place, TOOLCHAINS};
 use agentry_protocol::access::Bounds;
-use agentry_protocol::confinement::{Confinement, Level};
+use agentry_protocol::confinement::{Confinement, ConfinementLevel};
 use agentry_protocol::protected::{AGENT_DIRECTORIES, AGENT_FILES, CONTEXT_FOLDER, PROJECT_FILES};
 
 use crate::define::Definitions;
@@ -24,11 +24,12 @@ pub(crate) fn of_agent(
     agent: &Agent,
     sender: Option<&Bounds>,
 ) -> Result<(Confinement, Vec<Note>), Error> {
-    if definitions.level == Level::Off {
-        return Ok((Confinement::off(), Vec::new()));
+    if definitions.level == ConfinementLevel::Off {
+        return Ok((Confinement::unconfined(), Vec::new()));
     }
     let layers = definitions.library.settings.sandbox();
-    let requests: Vec<&Layer> = layers.requests.iter().chain(&agent.powers.confinement).collect();
+    let requests: Vec<&SandboxLayer> =
+        layers.requests.iter().chain(&agent.powers.confinement).collect();
     let mut place = Place { sender: sender.cloned(), ..place(definitions, agent) };
     let named = confine::listed(&layers.operator, &requests, &place);
     place.real =
@@ -88,14 +89,16 @@ fn defining(project: &Path, agent: &Agent, directory: &str) -> Vec<String> {
     all.extend(below(&PACKS));
     let is_project = directory == plain(project);
     match (is_project, agent.form) {
-        (true, Form::Program | Form::Pack | Form::ContextFolder) => {
+        (true, AgentForm::Program | AgentForm::Pack | AgentForm::ContextFolder) => {
             all.extend(below(&AGENT_FILES));
             all.extend(below(&AGENT_DIRECTORIES));
             all.extend(below(&[CONTEXT_FOLDER]));
             let trusted = trusted_paths(agent, Path::new(directory));
             all.extend(trusted.iter().map(|path| plain(path)));
         }
-        (false, Form::Program | Form::Pack | Form::ContextFolder) => all.push(directory.to_owned()),
+        (false, AgentForm::Program | AgentForm::Pack | AgentForm::ContextFolder) => {
+            all.push(directory.to_owned())
+        }
     }
     all
 }
@@ -103,7 +106,7 @@ fn defining(project: &Path, agent: &Agent, directory: &str) -> Vec<String> {
 /// Lists the files and folders of an agent's directory that its trust covers; nobody writes them while it runs.
 pub(crate) fn trusted_paths(agent: &Agent, directory: &Path) -> Vec<PathBuf> {
     match trust::brings_programs(agent) {
-        true => Parts::of(agent).paths().map(|path| directory.join(path)).collect(),
+        true => TrustCoverage::of(agent).paths().map(|path| directory.join(path)).collect(),
         false => Vec::new(),
     }
 }

@@ -7,16 +7,16 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use agentry_agentfile::agent::{Agent, LeftOut, Persona};
+use agentry_agentfile::agent::{Agent, ExcludedTool, Persona};
 use agentry_agentfile::diagnostic::Findings;
-use agentry_agentfile::file_tree::{Entry, File, FileTree};
+use agentry_agentfile::file_tree::{FileContent, FileTree, FileTreeEntry};
 use agentry_agentfile::library::Library;
-use agentry_agentfile::scope::Rule;
+use agentry_agentfile::scope::ApprovalRule;
 use agentry_agentfile::skill::{Skill, SkillForm};
 use agentry_agentfile::source::Origin;
 use agentry_agentfile::task::Task;
 use agentry_agentfile::tool_access::{self, ToolAccess};
-use agentry_agentfile::trust::Manifest;
+use agentry_agentfile::trust::TrustManifest;
 use agentry_kernel::authority::{self, Authority, Place};
 use agentry_kernel::charter::Charter;
 use agentry_kernel::confine::Note;
@@ -24,10 +24,10 @@ use agentry_kernel::prompt::{self, Material, Moment};
 use agentry_kernel::template::Outcome;
 use agentry_protocol::AgentId;
 use agentry_protocol::access::Bounds;
-use agentry_protocol::call::ToolSpec;
-use agentry_protocol::confinement::{Confinement, Level};
+use agentry_protocol::confinement::{Confinement, ConfinementLevel};
 use agentry_protocol::event::{Mode, RunLimits};
-use agentry_protocol::hook::{Moment as HookMoment, Shaping};
+use agentry_protocol::hook::{HookMoment, TurnShape};
+use agentry_protocol::tool_call::ToolSpec;
 
 use crate::canonical::canonical;
 use crate::confine;
@@ -50,7 +50,7 @@ pub struct Definitions {
     /// The operator's own settings file.
     pub settings_file: String,
     /// What confines processes.
-    pub level: Level,
+    pub level: ConfinementLevel,
     /// The user's home.
     pub home: Option<String>,
     /// The variables that bound the tools.
@@ -81,7 +81,7 @@ pub struct Terms {
     /// What access decided about the sender; none for the one at the machine.
     pub bounds: Option<Bounds>,
     /// What the hooks before the turn made of it.
-    pub shaping: Shaping,
+    pub shaping: TurnShape,
 }
 
 impl Definitions {
@@ -144,7 +144,7 @@ impl Definitions {
     ///
     /// # Errors
     /// When that cannot be said; then nothing of it may run.
-    pub fn manifest(&self, agent: &Agent) -> Result<&Manifest, Error> {
+    pub fn manifest(&self, agent: &Agent) -> Result<&TrustManifest, Error> {
         match self.library.programs.get(agent.id.as_str()) {
             Some(Ok(manifest)) => Ok(manifest),
             Some(Err(unknown)) => Err(Error::Definition(format!(
@@ -156,7 +156,7 @@ impl Definitions {
     }
 
     /// What hooks add to and take from the tools of a turn.
-    fn shape(&self, authority: &mut Authority, shaping: &Shaping) {
+    fn shape(&self, authority: &mut Authority, shaping: &TurnShape) {
         for name in &shaping.additions {
             let spec = self.specs.iter().find(|spec| spec.name == *name);
             authority.tools.extend(spec.cloned());
@@ -164,7 +164,7 @@ impl Definitions {
         for name in &shaping.removals {
             authority.tools.retain(|spec| spec.name != *name);
             authority.left_out.retain(|one| one.name != name.as_str());
-            authority.left_out.push(LeftOut {
+            authority.left_out.push(ExcludedTool {
                 name: name.as_str().to_owned(),
                 why: "a hook took it away for this turn".to_owned(),
                 origin: Origin::named("hook"),
@@ -201,10 +201,12 @@ impl Definitions {
         let mut tree = FileTree::new(directory.as_str());
         for file in tool_access::FILES {
             match std::fs::read(Path::new(directory).join(file)) {
-                Ok(bytes) => tree.insert(file, Entry::File(File::new(bytes, false))),
+                Ok(bytes) => tree.insert(file, FileTreeEntry::File(FileContent::new(bytes, false))),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 // There and not readable: it must not pass for absent.
-                Err(_) => tree.insert(file, Entry::File(File::new(Vec::new(), false))),
+                Err(_) => {
+                    tree.insert(file, FileTreeEntry::File(FileContent::new(Vec::new(), false)))
+                }
             }
         }
         tool_access::read(&tree, &[], &self.environment, &mut Findings::default())
@@ -271,7 +273,7 @@ impl Definitions {
         agent: &Agent,
         skills: &[&Skill],
         (persona, moment): (Option<&Persona>, &Moment<'_>),
-        shaping: &Shaping,
+        shaping: &TurnShape,
     ) -> Result<String, Error> {
         let template = match prompt::template_request(agent, persona, moment) {
             Some(request) => {
@@ -324,7 +326,7 @@ pub(crate) fn persona<'a>(
 }
 
 /// What hooks add to the system prompt, marked as what it is: the agent's own words, for this turn.
-fn appended(shaping: &Shaping) -> Option<String> {
+fn appended(shaping: &TurnShape) -> Option<String> {
     let texts = shaping.appended.iter();
     let texts: Vec<String> =
         texts.map(|one| format!("# From {}\n\n{}", one.program, one.text)).collect();
@@ -357,8 +359,8 @@ fn offered(authority: &Authority) -> Vec<ToolSpec> {
 }
 
 /// An agent's own skills are its own words; loading one shows them to it.
-fn may_load_skills() -> Rule {
-    Rule {
+fn may_load_skills() -> ApprovalRule {
+    ApprovalRule {
         subject: "load_skill".to_owned(),
         allow: true,
         when: BTreeMap::new(),

@@ -10,8 +10,10 @@ use std::sync::Arc;
 
 use agentry_kernel::chunk;
 use agentry_kernel::links::Links;
-use agentry_protocol::inbound::{Body, Direction, EventId, Inbound, Place, Sender};
-use agentry_protocol::intake::{Delivered, DeliveryError};
+use agentry_protocol::inbound::{
+    ChannelAddress, Direction, EventId, Inbound, InboundContent, Sender,
+};
+use agentry_protocol::intake::{DeliveryError, DeliveryReport};
 use serde_json::{Map, Value};
 
 use crate::channel::{Bell, Capabilities, Clock, Outgoing, SentChunk, Way};
@@ -28,7 +30,7 @@ pub struct Answer<'a> {
     /// What is done with addresses in each piece.
     pub links: &'a Links,
     /// Where it goes; its `reply_to_id` is carried by the first piece only.
-    pub to: &'a Place,
+    pub to: &'a ChannelAddress,
     /// What the channel can show. It must be what it was for the pieces that went out before.
     pub capabilities: &'a Capabilities,
     /// What the channel calls the pieces that went out before.
@@ -70,7 +72,7 @@ pub fn deliver<E>(
     answer: &Answer<'_>,
     means: &Means<'_>,
     record: &mut dyn FnMut(WentOut<'_>) -> Result<(), E>,
-) -> Result<Delivered, E> {
+) -> Result<DeliveryReport, E> {
     let pieces = pieces(answer.text, answer.capabilities, answer.links);
     let mut sent: Vec<Option<String>> = answer.before.to_vec();
     sent.truncate(pieces.len());
@@ -140,14 +142,14 @@ fn delivered(
     pieces: &[String],
     sent: Vec<Option<String>>,
     (error, now_ms): (Option<DeliveryError>, u64),
-) -> Delivered {
+) -> DeliveryReport {
     let count = |many: usize| u32::try_from(many).unwrap_or(u32::MAX);
     let content = match sent.len() == pieces.len() {
         true => answer.text.to_owned(),
         false => pieces[..sent.len()].join("\n\n"),
     };
     let event = (!sent.is_empty()).then(|| sent_event(answer, content, now_ms)).flatten();
-    Delivered {
+    DeliveryReport {
         event: answer.event.clone(),
         chunks: count(pieces.len()),
         chunks_sent: count(sent.len()),
@@ -172,7 +174,7 @@ fn sent_event(answer: &Answer<'_>, content: String, now_ms: u64) -> Option<Inbou
         // A channel that nothing can come from cannot be answered on either.
         event_id: id.ok()?,
         timestamp: now_ms,
-        body: Body { content, ..Body::default() },
+        body: InboundContent { content, ..InboundContent::default() },
         place: answer.to.clone(),
         sender: Sender { sender_id, sender_name: None },
         metadata,

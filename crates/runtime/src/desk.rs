@@ -18,10 +18,10 @@ use std::time::Duration;
 
 use agentry_kernel::mailbox::{Act, Input, Item};
 use agentry_kernel::schedule::{Limits, Next, Schedule, Wanted};
-use agentry_protocol::envelope::{About, Draft};
+use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::Event;
 use agentry_protocol::inbound::EventId;
-use agentry_protocol::intake::{Intake as Stage, Unrun};
+use agentry_protocol::intake::{IntakeStage as Stage, UnrunReason};
 use agentry_protocol::{RunId, SessionId, TurnId};
 use agentry_store::{InboundStatus, SoleIntake};
 
@@ -378,7 +378,7 @@ impl Desk {
         // Whoever took it in may not know all secrets of this process.
         let content = self.host.redactor.hide(&item.text);
         let event = Event::SteerReceived { content, event: Some(item.id.clone()) };
-        let about = About { session: Some(session.clone()), run: Some(run), turn: None };
+        let about = EntrySubject { session: Some(session.clone()), run: Some(run), turn: None };
         match self.host.ledger.append(vec![Draft { cause: None, about, event }]) {
             Ok(recorded) => {
                 live.steers.extend(recorded.iter().map(|envelope| (envelope.seq, item.id.clone())));
@@ -393,10 +393,10 @@ impl Desk {
         &self,
         session: &SessionId,
         events: Vec<EventId>,
-        why: Unrun,
+        why: UnrunReason,
         detail: Option<&str>,
     ) -> Result<(), Error> {
-        let about = About { session: Some(session.clone()), ..About::default() };
+        let about = EntrySubject { session: Some(session.clone()), ..EntrySubject::default() };
         let draft = |event| {
             let detail = detail.map(str::to_owned);
             let event = Event::Intake(Stage::Unrun { event, why, detail });

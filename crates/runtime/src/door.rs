@@ -11,10 +11,10 @@ use agentry_kernel::authority::is_unbounded;
 use agentry_kernel::mailbox::settings::{Levels, settings};
 use agentry_kernel::route;
 use agentry_protocol::access::{AccessRecord, Effect, RequestLimits};
-use agentry_protocol::envelope::{About, Draft};
+use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::Event;
-use agentry_protocol::inbound::{Body, Inbound, PeerKind, Place, Sender};
-use agentry_protocol::intake::{Intake as Stage, Routed, Source};
+use agentry_protocol::inbound::{ChannelAddress, Inbound, InboundContent, PeerKind, Sender};
+use agentry_protocol::intake::{IntakeStage as Stage, RoutedInbound, SenderKind};
 use agentry_protocol::{AccessId, AgentId};
 
 use crate::admit::decided_here;
@@ -66,7 +66,7 @@ impl Door<'_> {
     }
 
     fn inbound(&self, channel: &str, order: &Order) -> Result<Inbound, Error> {
-        let place = Place {
+        let place = ChannelAddress {
             channel: channel.to_owned(),
             account_id: None,
             peer_id: Some(LOCAL.to_owned()),
@@ -80,7 +80,8 @@ impl Door<'_> {
         let source = source.as_str().rsplit('_').next().unwrap_or_default().to_owned();
         let mut inbound = Inbound::new(&source, self.host.ledger.now(), place, sender)
             .map_err(|wrong| Error::Definition(wrong.to_string()))?;
-        inbound.body = Body { content: order.prompt.clone(), ..Body::default() };
+        inbound.body =
+            InboundContent { content: order.prompt.clone(), ..InboundContent::default() };
         if let Some(key) = &order.session {
             inbound.metadata.insert("session".to_owned(), key.as_str().into());
         }
@@ -99,8 +100,8 @@ impl Said {
     /// That it goes to a session of an agent.
     pub(crate) fn routed(&self, agent: &AgentId, persona: Option<&str>) -> Event {
         let Self { inbound, record } = self;
-        let source = Source::Person;
-        Event::Intake(Stage::Routed(Box::new(Routed {
+        let source = SenderKind::Person;
+        Event::Intake(Stage::Routed(Box::new(RoutedInbound {
             event: inbound.event_id.clone(),
             access: record.id.clone(),
             agent: agent.clone(),
@@ -117,5 +118,5 @@ impl Said {
 
 /// An entry that is about no session.
 pub(crate) fn unplaced(event: Event) -> Draft {
-    Draft { cause: None, about: About::default(), event }
+    Draft { cause: None, about: EntrySubject::default(), event }
 }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use agentry_protocol::ContentHash;
 use agentry_protocol::confinement::{
-    Attestation, Confinement, Connection, Level, Network, Profile,
+    Attestation, Confinement, ConfinementLevel, ConfinementProfile, Connection, NetworkAccess,
 };
 use agentry_protocol::event::Event;
 use agentry_sandbox::{PrivateDirectory, Sandbox};
@@ -76,11 +76,11 @@ impl Enforcer {
     }
 
     /// What a confinement that is made now is enforced by. Without a sandbox it is the one that is missing.
-    pub fn level(&self) -> Level {
+    pub fn level(&self) -> ConfinementLevel {
         match self {
             Self::Sandbox(opened) => opened.attestation.level,
-            Self::Off => Level::Off,
-            Self::Missing(_) => Level::Ns,
+            Self::Off => ConfinementLevel::Off,
+            Self::Missing(_) => ConfinementLevel::Ns,
         }
     }
 
@@ -107,7 +107,7 @@ impl Enforcer {
     /// go on with less.
     pub(crate) fn confining(&self, confinement: &Confinement, workspace: &Path) -> Confining {
         match (self, confinement.level) {
-            (Self::Off, Level::Off) => Confining::Off,
+            (Self::Off, ConfinementLevel::Off) => Confining::Off,
             (Self::Off, _) => Confining::Missing(
                 "the turn began in a sandbox, and now the sandbox is off; start a new run".into(),
             ),
@@ -146,10 +146,11 @@ impl Opened {
     /// Whether commands keep a home within a run. Agents from elsewhere do not; nor does the user that root's commands
     /// run as where files cannot be lent to it, since it could not reach the home.
     fn gives_run_home(&self, confinement: &Confinement) -> bool {
-        let cannot_lend = self.attestation.level == Level::Landlock && self.attestation.own_user;
+        let cannot_lend =
+            self.attestation.level == ConfinementLevel::Landlock && self.attestation.own_user;
         match confinement.profile {
-            Profile::Untrusted => false,
-            Profile::Trusted | Profile::Host => !cannot_lend,
+            ConfinementProfile::Untrusted => false,
+            ConfinementProfile::Trusted | ConfinementProfile::Host => !cannot_lend,
         }
     }
 
@@ -187,10 +188,10 @@ impl Confining {
     }
 
     /// What may be reached; nothing means that nobody says.
-    pub(crate) fn network(&self) -> Option<&Network> {
+    pub(crate) fn network(&self) -> Option<&NetworkAccess> {
         match self {
             Self::In(confined) => Some(&confined.confinement().network),
-            Self::Missing(_) => Some(&Network::None),
+            Self::Missing(_) => Some(&NetworkAccess::None),
             Self::Off => None,
         }
     }
@@ -214,7 +215,7 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let of = |name: &str| Confinement {
             authority: Some(ContentHash::of(name.as_bytes())),
-            ..Confinement::nothing()
+            ..Confinement::most_restricted()
         };
         let (one, other) = (RunHomes::default(), RunHomes::default());
         let first = one.home(parent.path(), &of("coder")).unwrap();

@@ -17,7 +17,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use agentry_kernel::event_hook::{ActiveHook, Hooks};
-use agentry_protocol::event_hook::{EventHookChange, FIRED, FIRED_BY, FiredBy, Matched};
+use agentry_protocol::event_hook::{
+    EventHookChange, EventHookMatch, EventHookOrigin, FIRED, FIRED_BY,
+};
 use agentry_protocol::inbound::{EventId, Inbound};
 use agentry_protocol::principal::Principal;
 use agentry_protocol::{AccessId, InvocationId};
@@ -37,7 +39,7 @@ pub use crate::admit::decided_here;
 pub use run::{Trial, try_hook};
 
 /// What set hooks off, for an event by which they have something done.
-pub(crate) fn fired_by(inbound: &Inbound) -> Option<FiredBy> {
+pub(crate) fn fired_by(inbound: &Inbound) -> Option<EventHookOrigin> {
     let is_fired = inbound.event_type.as_deref() == Some(FIRED);
     let said = inbound.metadata.get(FIRED_BY).filter(|_| is_fired)?;
     serde_json::from_value(said.clone()).ok()
@@ -73,10 +75,10 @@ impl SettingOff {
         new_number: fn() -> u128,
     ) -> Option<EventHookChange> {
         let mut hooks = self.hooks.lock().unwrap_or_else(PoisonError::into_inner);
-        let invocations: Vec<Matched> = hooks
+        let invocations: Vec<EventHookMatch> = hooks
             .set_off(inbound, principal, now)
             .into_iter()
-            .map(|one| Matched {
+            .map(|one| EventHookMatch {
                 invocation: InvocationId::from_number(new_number()),
                 hook: one.hook.id.clone(),
                 version: one.hook.version,

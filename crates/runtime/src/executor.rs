@@ -13,7 +13,7 @@ mod slot;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use agentry_agentfile::trust::Parts;
+use agentry_agentfile::trust::TrustCoverage;
 use agentry_protocol::ContentHash;
 use agentry_protocol::job::{Job, JobReport, JobState};
 use agentry_sandbox::Stop;
@@ -57,7 +57,7 @@ pub struct Looked {
     /// The agent's directory, without links.
     pub directory: String,
     /// Which part of the directory programs can load.
-    pub parts: Parts,
+    pub parts: TrustCoverage,
     /// The hash of all of it.
     pub hash: ContentHash,
 }

@@ -14,10 +14,12 @@ use std::sync::Arc;
 use agentry_agentfile::agent::{OfferedTool, ToolKind};
 use agentry_kernel::limits::EXECUTED_CANDIDATES_MAX;
 use agentry_kernel::shell::{self, Use};
-use agentry_protocol::call::ToolCall;
+use agentry_protocol::call_facts::{
+    CallDependency, CallFacts, DependencyChange, DependencyKind, ResolvedPath,
+};
 use agentry_protocol::event::Permit;
-use agentry_protocol::facts::{BoundItem, BoundKind, CallFacts, Change, ResolvedPath};
 use agentry_protocol::tool::{ToolName, path_argument};
+use agentry_protocol::tool_call::ToolCall;
 use agentry_protocol::{AgentId, ContentHash, ContentHasher};
 use agentry_tools::{Workspace, unified_diff};
 use serde_json::Value;
@@ -101,7 +103,11 @@ impl Binding {
     }
 
     /// Paths that lead elsewhere now.
-    fn moved(&self, call: &ToolCall, expected: &BTreeMap<String, ResolvedPath>) -> Vec<Change> {
+    fn moved(
+        &self,
+        call: &ToolCall,
+        expected: &BTreeMap<String, ResolvedPath>,
+    ) -> Vec<DependencyChange> {
         let found = self.paths(call);
         let is_same = |was: &ResolvedPath, is: &ResolvedPath| match (was, is) {
             (ResolvedPath::Inside { path: was, .. }, ResolvedPath::Inside { path: is, .. }) => {
@@ -111,27 +117,30 @@ impl Binding {
             (_, _) => false,
         };
         let pairs = expected.iter().filter_map(|(name, was)| Some((name, was, found.get(name)?)));
-        let moved = pairs.filter(|(_, was, is)| !is_same(was, is)).map(|(name, was, is)| Change {
-            kind: BoundKind::Path,
-            name: call.input.get(name).and_then(Value::as_str).unwrap_or(name).to_owned(),
-            was: Some(was.shown().to_owned()),
-            is: Some(is.shown().to_owned()),
-            diff: None,
+        let moved = pairs.filter(|(_, was, is)| !is_same(was, is)).map(|(name, was, is)| {
+            DependencyChange {
+                kind: DependencyKind::Path,
+                name: call.input.get(name).and_then(Value::as_str).unwrap_or(name).to_owned(),
+                was: Some(was.display_text().to_owned()),
+                is: Some(is.display_text().to_owned()),
+                diff: None,
+            }
         });
         moved.collect()
     }
 
     /// What a call depends on beside its arguments, as it is now.
-    fn bound(&self, call: &ToolCall) -> Vec<BoundItem> {
+    fn bound(&self, call: &ToolCall) -> Vec<CallDependency> {
         let digest = self.tool(&call.tool);
         let name = call.tool.to_string();
-        let mut items = vec![BoundItem { kind: BoundKind::Tool, name, digest, text: None }];
+        let mut items =
+            vec![CallDependency { kind: DependencyKind::Tool, name, digest, text: None }];
         items.extend(self.definition());
         if call.tool.as_str() == SHELL {
             let cwd = call.input.get("cwd").and_then(Value::as_str).unwrap_or(".");
             let identity = self.workspace.identity(cwd);
-            items.push(BoundItem {
-                kind: BoundKind::Directory,
+            items.push(CallDependency {
+                kind: DependencyKind::Directory,
                 name: cwd.to_owned(),
                 digest: identity.map(|identity| ContentHash::of(identity.as_bytes())),
                 text: None,
@@ -164,13 +173,13 @@ impl Binding {
     }
 
     /// The files that say what the agent may do.
-    fn definition(&self) -> Vec<BoundItem> {
+    fn definition(&self) -> Vec<CallDependency> {
         let Some(directory) = &self.directory else { return Vec::new() };
         let item = |name: &str| {
             let mut file = std::fs::File::open(directory.join(name)).ok()?;
             let (digest, text) = self.content(&mut file, &mut BOUND_BYTES_MAX.clone());
-            Some(BoundItem {
-                kind: BoundKind::Definition,
+            Some(CallDependency {
+                kind: DependencyKind::Definition,
                 name: name.to_owned(),
                 digest: Some(digest),
                 text,
@@ -180,8 +189,8 @@ impl Binding {
     }
 
     /// The files of the workspace that a command executes.
-    fn executed(&self, command: &str, cwd: &str) -> Vec<BoundItem> {
-        let mut found: BTreeMap<String, BoundItem> = BTreeMap::new();
+    fn executed(&self, command: &str, cwd: &str) -> Vec<CallDependency> {
+        let mut found: BTreeMap<String, CallDependency> = BTreeMap::new();
         let mut left = BOUND_BYTES_MAX;
         let named = shell::executes(command);
         let mut is_all = named.len() < EXECUTED_CANDIDATES_MAX;
@@ -196,13 +205,17 @@ impl Binding {
                 continue;
             }
             let (digest, text) = self.content(&mut file, &mut left);
-            let item =
-                BoundItem { kind: BoundKind::File, name: name.clone(), digest: Some(digest), text };
+            let item = CallDependency {
+                kind: DependencyKind::File,
+                name: name.clone(),
+                digest: Some(digest),
+                text,
+            };
             found.insert(name, item);
         }
         // What was not looked at is never taken for unchanged.
-        let rest = (!is_all).then(|| BoundItem {
-            kind: BoundKind::File,
+        let rest = (!is_all).then(|| CallDependency {
+            kind: DependencyKind::File,
             name: "more files than are looked at".to_owned(),
             digest: None,
             text: None,
@@ -252,9 +265,9 @@ fn is_program(file: &mut std::fs::File) -> bool {
 }
 
 /// What differs between what was approved and what there is.
-pub(crate) fn difference(was: &[BoundItem], is: &[BoundItem]) -> Vec<Change> {
+pub(crate) fn difference(was: &[CallDependency], is: &[CallDependency]) -> Vec<DependencyChange> {
     let is_there =
-        |one: &&BoundItem| is.iter().any(|is| is.kind == one.kind && is.name == one.name);
+        |one: &&CallDependency| is.iter().any(|is| is.kind == one.kind && is.name == one.name);
     let gone = was.iter().filter(|one| !is_there(one)).map(|was| change(Some(was), None));
     let mut changes = compared(was, is);
     changes.extend(gone);
@@ -262,49 +275,56 @@ pub(crate) fn difference(was: &[BoundItem], is: &[BoundItem]) -> Vec<Change> {
 }
 
 /// What a call with other arguments depends on beside what was approved.
-fn added(was: &[BoundItem], is: &[BoundItem]) -> Vec<Change> {
+fn added(was: &[CallDependency], is: &[CallDependency]) -> Vec<DependencyChange> {
     // A person who names another directory means it.
-    compared(was, is).into_iter().filter(|one| one.kind != BoundKind::Directory).collect()
+    compared(was, is).into_iter().filter(|one| one.kind != DependencyKind::Directory).collect()
 }
 
-fn compared(was: &[BoundItem], is: &[BoundItem]) -> Vec<Change> {
+fn compared(was: &[CallDependency], is: &[CallDependency]) -> Vec<DependencyChange> {
     let pairs =
         is.iter().map(|is| (was.iter().find(|was| was.kind == is.kind && was.name == is.name), is));
-    let is_unknown = |item: &BoundItem| item.kind == BoundKind::File && item.digest.is_none();
+    let is_unknown =
+        |item: &CallDependency| item.kind == DependencyKind::File && item.digest.is_none();
     let differ =
         pairs.filter(|(was, is)| is_unknown(is) || was.is_none_or(|was| was.digest != is.digest));
     differ.map(|(was, is)| change(was, Some(is))).collect()
 }
 
-fn change(was: Option<&BoundItem>, is: Option<&BoundItem>) -> Change {
+fn change(was: Option<&CallDependency>, is: Option<&CallDependency>) -> DependencyChange {
     let item = is.or(was).expect("a change is about something");
-    let digest = |item: Option<&BoundItem>| {
+    let digest = |item: Option<&CallDependency>| {
         item.and_then(|item| item.digest.as_ref()).map(ContentHash::to_string)
     };
-    let text = |item: Option<&BoundItem>| item.and_then(|item| item.text.clone());
+    let text = |item: Option<&CallDependency>| item.and_then(|item| item.text.clone());
     let diff = match (text(was), text(is)) {
         (Some(was), Some(is)) => unified_diff(&item.name, Some(was.as_bytes()), is.as_bytes()),
         (None, Some(is)) if was.is_none() => unified_diff(&item.name, None, is.as_bytes()),
         (_, _) => None,
     };
     let diff = diff.map(|diff| diff.chars().take(BOUND_DIFF_CHARS_MAX).collect());
-    Change { kind: item.kind, name: item.name.clone(), was: digest(was), is: digest(is), diff }
+    DependencyChange {
+        kind: item.kind,
+        name: item.name.clone(),
+        was: digest(was),
+        is: digest(is),
+        diff,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn file(name: &str, content: Option<&str>) -> BoundItem {
-        BoundItem {
-            kind: BoundKind::File,
+    fn file(name: &str, content: Option<&str>) -> CallDependency {
+        CallDependency {
+            kind: DependencyKind::File,
             name: name.to_owned(),
             digest: content.map(|content| ContentHash::of(content.as_bytes())),
             text: content.map(str::to_owned),
         }
     }
 
-    fn names(changes: &[Change]) -> Vec<&str> {
+    fn names(changes: &[DependencyChange]) -> Vec<&str> {
         changes.iter().map(|change| change.name.as_str()).collect()
     }
 

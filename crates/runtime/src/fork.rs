@@ -2,7 +2,7 @@
 //!
 //! Must never: change the session that the turn belongs to.
 
-use agentry_protocol::envelope::{About, Draft};
+use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::Event;
 use agentry_protocol::{AgentId, SessionId, SessionKey, TurnId};
 use agentry_store::{Error as StoreError, Ledger};
@@ -53,7 +53,7 @@ pub fn fork(
     }
     let forked = Forked { session, key: SessionKey::new(key), agent };
     let Forked { session, key, agent } = forked.clone();
-    let about = About { session: Some(session), run: None, turn: None };
+    let about = EntrySubject { session: Some(session), run: None, turn: None };
     let event = Event::SessionOpened { key, agent, head: Some(turn.clone()) };
     ledger.append(vec![Draft { cause: None, about, event }])?;
     Ok(forked)

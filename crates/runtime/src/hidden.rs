@@ -8,9 +8,9 @@
 use std::cell::RefCell;
 
 use agentry_model::{Answer, Delta};
-use agentry_protocol::call::{Measured, ToolOutcome};
 use agentry_protocol::confinement::Connection;
 use agentry_protocol::message::ModelFailure;
+use agentry_protocol::tool_call::{CallMeasurements, ToolOutcome};
 
 use crate::redact::{Ends, Redactor, Stream};
 use crate::run::Order;
@@ -21,7 +21,8 @@ pub(crate) fn outcome(redactor: &Redactor, outcome: ToolOutcome) -> ToolOutcome 
     let ends = if measured.truncated { Ends::Cut } else { Ends::Whole };
     let redacted = redactor.text(&text, ends);
     let denied = measured.denied.iter().map(|line| redactor.hide(line)).collect();
-    let measured = Measured { redacted: measured.redacted + redacted.count, denied, ..measured };
+    let measured =
+        CallMeasurements { redacted: measured.redacted + redacted.count, denied, ..measured };
     ToolOutcome { status, text: redacted.text, measured }
 }
 
@@ -131,7 +132,7 @@ impl<'a, F: Fn(Delta)> Hearing<'a, F> {
 
 #[cfg(test)]
 mod tests {
-    use agentry_protocol::call::OutcomeStatus;
+    use agentry_protocol::tool_call::OutcomeStatus;
 
     use super::*;
 

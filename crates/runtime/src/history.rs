@@ -8,7 +8,7 @@
 
 use agentry_kernel::compaction::{self, BranchTurn, Kind, Pruned, Rebuild};
 use agentry_protocol::TurnId;
-use agentry_protocol::context::Context;
+use agentry_protocol::context::ContextUpdate;
 use agentry_protocol::event::{Event, TurnPlan};
 use agentry_protocol::message::Message;
 use agentry_store::{Ledger, TurnRow};
@@ -28,7 +28,7 @@ pub(crate) struct Branch {
 struct Past {
     id: TurnId,
     messages: Vec<Message>,
-    context: Context,
+    context: ContextUpdate,
 }
 
 impl Branch {
@@ -97,7 +97,7 @@ impl Past {
     fn read(ledger: &Ledger, row: TurnRow) -> Result<Self, Error> {
         let (messages, context) = match ended(ledger, &row)? {
             Some(Event::TurnEnded { messages, context, .. }) => (messages, *context),
-            Some(_) | None => (Vec::new(), Context::default()),
+            Some(_) | None => (Vec::new(), ContextUpdate::default()),
         };
         Ok(Self { id: row.id, messages, context })
     }

@@ -5,13 +5,13 @@
 //!
 //! Must never: let an agent change a hook that is not its own.
 
-use agentry_protocol::call::{Repeat, ToolCall, ToolOutcome, ToolSpec};
-use agentry_protocol::envelope::{About, Draft};
+use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::Event;
 use agentry_protocol::event_hook::{
     Author, EventHook, EventHookChange, HookMode, HookProgram, Triggers,
 };
-use agentry_protocol::tool::{ToolName, known};
+use agentry_protocol::tool::{ToolName, find_known_tool};
+use agentry_protocol::tool_call::{RepeatSafety, ToolCall, ToolOutcome, ToolSpec};
 use agentry_protocol::{AgentId, EventHookId};
 use agentry_store::{Error as Store, EventHookRow, InvocationFilter};
 use serde::Deserialize;
@@ -35,10 +35,10 @@ pub fn is_one(name: &str) -> bool {
 /// How they are offered.
 pub fn specs() -> impl Iterator<Item = ToolSpec> {
     NAMES.into_iter().map(|name| {
-        let known = known(name).expect("the dictionary has it");
+        let known = find_known_tool(name).expect("the dictionary has it");
         let repeat = match name {
-            "list_hooks" | "get_hook" => Repeat::Harmless,
-            _ => Repeat::Uncertain,
+            "list_hooks" | "get_hook" => RepeatSafety::Harmless,
+            _ => RepeatSafety::Uncertain,
         };
         ToolSpec {
             name: ToolName::canonical(name),
@@ -112,7 +112,7 @@ struct Which {
 /// When the ledger does not take or give something.
 pub(crate) fn run(
     host: &Host,
-    (about, agent): (&About, &AgentId),
+    (about, agent): (&EntrySubject, &AgentId),
     call: &ToolCall,
 ) -> Result<ToolOutcome, Error> {
     let author = Author {
@@ -169,7 +169,7 @@ fn read<T: DeserializeOwned>(input: &Value) -> Result<T, No> {
 
 struct Hooks<'a> {
     host: &'a Host,
-    about: &'a About,
+    about: &'a EntrySubject,
     author: Author,
 }
 

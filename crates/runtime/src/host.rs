@@ -4,14 +4,14 @@
 
 use std::sync::Arc;
 
-use agentry_agentfile::agent::Models as AgentModels;
+use agentry_agentfile::agent::AgentModels;
 use agentry_model::{Delta, Model, NoModel, Providers};
 use agentry_protocol::CallId;
 use agentry_protocol::access::Credentials;
-use agentry_protocol::call::{ToolCall, ToolOutcome};
 use agentry_protocol::confinement::Confinement;
-use agentry_protocol::envelope::{About, Envelope};
+use agentry_protocol::envelope::{EntrySubject, Envelope};
 use agentry_protocol::tool::ToolName;
+use agentry_protocol::tool_call::{ToolCall, ToolOutcome};
 use agentry_sandbox::Stop;
 use agentry_store::Ledger;
 use agentry_tools::{FetchRules, ToolBounds, ToolContext, Toolset, Workspace};
@@ -155,10 +155,10 @@ pub trait Witness: Send + Sync {
     fn recorded(&self, envelope: &Envelope);
 
     /// A piece of a reply to the request that was recorded as `asked`. Safe to miss.
-    fn heard(&self, about: &About, asked: u64, delta: &Delta);
+    fn heard(&self, about: &EntrySubject, asked: u64, delta: &Delta);
 
     /// A line that a tool says while it works. Safe to miss.
-    fn progressed(&self, about: &About, call: &CallId, line: &str);
+    fn progressed(&self, about: &EntrySubject, call: &CallId, line: &str);
 }
 
 /// Shared by the threads of a run.

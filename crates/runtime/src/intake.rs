@@ -17,10 +17,12 @@ use agentry_kernel::mailbox::settings::Levels;
 use agentry_kernel::mailbox::{Input, Item, Sender, Whose};
 use agentry_kernel::route::{self, Destination, Route, RunWish};
 use agentry_protocol::access::{AccessRecord, Decision, Effect};
-use agentry_protocol::envelope::{About, Draft};
+use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::Event;
 use agentry_protocol::inbound::{EventId, Inbound};
-use agentry_protocol::intake::{Intake as Stage, Routed, Settings, Unrun, Wish};
+use agentry_protocol::intake::{
+    IntakeStage as Stage, QueuePreferences, QueueSettings, RoutedInbound, UnrunReason,
+};
 use agentry_protocol::principal::Principal;
 use agentry_protocol::tool::ToolName;
 use agentry_protocol::{AccessId, AgentId, SessionId, SessionKey};
@@ -55,7 +57,7 @@ pub trait Office: Send + Sync {
     fn local_time(&self, now: u64) -> LocalTime;
 
     /// How messages of a channel wait, and those of all channels.
-    fn wishes(&self, channel: &str) -> Result<(Wish, Wish), Error>;
+    fn wishes(&self, channel: &str) -> Result<(QueuePreferences, QueuePreferences), Error>;
 
     /// The directory of the definitions.
     fn project(&self) -> String;
@@ -90,7 +92,7 @@ impl Arrival {
 
 /// What an event orders that is not a message.
 enum OrderedBy {
-    Queue(Option<Wish>),
+    Queue(Option<QueuePreferences>),
     Stop(Whose),
 }
 
@@ -232,10 +234,10 @@ impl Intake {
             Ok(stages.unrun(&inbound.event_id, why, Some(detail)))
         };
         let (to, order) = match route::route(inbound, principal, &decision) {
-            Route::Unrun(Unrun::NoHook, detail) => {
+            Route::Unrun(UnrunReason::NoHook, detail) => {
                 return match self.matched(&mut stages, inbound, principal, &id) {
                     true => Ok(Looked { drafts: stages.drafts, arrival: None }),
-                    false => unrun(stages, Unrun::NoHook, detail),
+                    false => unrun(stages, UnrunReason::NoHook, detail),
                 };
             }
             Route::Unrun(why, detail) => return unrun(stages, why, detail),
@@ -248,12 +250,12 @@ impl Intake {
         };
         let (agent, persona) = match self.who_answers(inbound, to.persona.as_deref())? {
             Ok(found) => found,
-            Err(why) => return unrun(stages, Unrun::NoAgent, why),
+            Err(why) => return unrun(stages, UnrunReason::NoAgent, why),
         };
         if let Some(OrderedBy::Stop(whose)) = order {
             // It is settled when it is done: whoever dies in between does it again.
             let found = self.found(&to, &agent, opened)?;
-            let mut looked = unrun(stages, Unrun::Directive, String::new())?;
+            let mut looked = unrun(stages, UnrunReason::Directive, String::new())?;
             looked.arrival = found.map(|session| {
                 let then = std::mem::take(&mut looked.drafts);
                 Arrival { session, told: Input::Aborted(whose), then }
@@ -262,11 +264,11 @@ impl Intake {
         }
         let session = match self.session(&to, &agent, opened, &mut stages)? {
             Ok(session) => session,
-            Err(why) => return unrun(stages, Unrun::NoAgent, why),
+            Err(why) => return unrun(stages, UnrunReason::NoAgent, why),
         };
         if let Some(OrderedBy::Queue(wish)) = order {
             stages.add(Stage::QueueSet { wish }, Some(&session));
-            return unrun(stages, Unrun::Directive, String::new());
+            return unrun(stages, UnrunReason::Directive, String::new());
         }
         let from = Cause { origin: inbound, principal, decision: &decision, access };
         self.put_in(stages, (inbound, to, session), (id, agent, persona), &from)
@@ -284,13 +286,13 @@ impl Intake {
         let sender = route::sender(origin, principal, decision);
         let (channel, global) = self.office.wishes(&origin.place.channel)?;
         let levels = Levels {
-            inline: Wish::default(),
+            inline: QueuePreferences::default(),
             session: self.ledger.queue_wish(&session)?.unwrap_or_default(),
             channel,
             global,
         };
         let settings = route::waits(&to, decision, levels);
-        let routed = Routed {
+        let routed = RoutedInbound {
             event: inbound.event_id.clone(),
             access,
             agent,
@@ -418,7 +420,7 @@ struct Stages {
 
 impl Stages {
     fn push(&mut self, event: Event, session: Option<&SessionId>) {
-        let about = About { session: session.cloned(), ..About::default() };
+        let about = EntrySubject { session: session.cloned(), ..EntrySubject::default() };
         self.drafts.push(Draft { cause: Some(self.seq), about, event });
     }
 
@@ -426,7 +428,7 @@ impl Stages {
         self.push(Event::Intake(stage), session);
     }
 
-    fn unrun(self, event: &EventId, why: Unrun, detail: Option<String>) -> Looked {
+    fn unrun(self, event: &EventId, why: UnrunReason, detail: Option<String>) -> Looked {
         let detail = detail.filter(|detail| !detail.is_empty());
         self.end(Stage::Unrun { event: event.clone(), why, detail }, None)
     }
@@ -437,7 +439,7 @@ impl Stages {
     }
 }
 
-fn item(inbound: &Inbound, sender: Sender, to: &Destination, settings: Settings) -> Item {
+fn item(inbound: &Inbound, sender: Sender, to: &Destination, settings: QueueSettings) -> Item {
     Item {
         id: inbound.event_id.clone(),
         sender,

@@ -9,7 +9,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use agentry_protocol::envelope::{About, Draft};
+use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::Event;
 use agentry_protocol::job::{JobChange, JobReport, JobState, Lease};
 use agentry_protocol::{JobId, RunId};
@@ -27,7 +27,7 @@ use crate::limits::{JOB_LEASE_MS, JOB_LOCK_POLL_MS, JOB_LOCK_WAIT_MS_MAX, JOB_RE
 /// When the ledger does not take what happens to it.
 pub fn run(
     host: &Host,
-    about: &About,
+    about: &EntrySubject,
     assignment: &Assignment,
     hear: &dyn Fn(&str),
     stop: &Stop,
@@ -87,7 +87,7 @@ fn looked_at(ledger: &Ledger, assignment: &Assignment) -> Result<Result<(), Stri
 /// One job in the ledger.
 struct Under<'a> {
     ledger: &'a Ledger,
-    about: &'a About,
+    about: &'a EntrySubject,
     job: &'a JobId,
 }
 

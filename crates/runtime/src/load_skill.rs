@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use agentry_protocol::call::{Repeat, ToolOutcome, ToolSpec};
-use agentry_protocol::tool::{ToolName, known};
+use agentry_protocol::tool::{ToolName, find_known_tool};
+use agentry_protocol::tool_call::{RepeatSafety, ToolOutcome, ToolSpec};
 use serde_json::{Value, json};
 
 /// The skills of an agent: name and text.
@@ -13,7 +13,7 @@ pub(crate) type Skills = BTreeMap<String, String>;
 
 /// How the tool is offered, for skills of these names.
 pub fn spec(names: &[&str]) -> ToolSpec {
-    let known = known("load_skill").expect("the dictionary has it");
+    let known = find_known_tool("load_skill").expect("the dictionary has it");
     ToolSpec {
         name: ToolName::canonical("load_skill"),
         description: known.summary.to_owned(),
@@ -25,7 +25,7 @@ pub fn spec(names: &[&str]) -> ToolSpec {
         }),
         category: known.category,
         risk: known.risk,
-        repeat: Repeat::Harmless,
+        repeat: RepeatSafety::Harmless,
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use agentry_protocol::SessionId;
-use agentry_protocol::envelope::{Envelope, Stream};
+use agentry_protocol::envelope::{Envelope, LedgerStream};
 use agentry_store::{Filter, Ledger, Tail};
 
 use crate::error::Error;
@@ -84,7 +84,7 @@ impl Mail {
         // What the others were brought already.
         let mut seen = after_seq;
         if round.after_seq > after_seq {
-            let stream = Some(Stream::World);
+            let stream = Some(LedgerStream::World);
             let filter = Filter { session: Some(session.clone()), stream, ..Filter::default() };
             for envelope in ledger.read_from(after_seq, &filter, TURN_ENTRIES_MAX)? {
                 seen = envelope.seq;
@@ -116,7 +116,7 @@ impl Mail {
         after_seq: u64,
     ) -> Result<(), Error> {
         if !round.goes {
-            let filter = Filter { stream: Some(Stream::World), ..Filter::default() };
+            let filter = Filter { stream: Some(LedgerStream::World), ..Filter::default() };
             let tail = ledger.tail(after_seq, filter)?;
             round.after_seq = after_seq;
             self.start(tail)?;

@@ -16,12 +16,12 @@ use agentry_kernel::turn::Turn;
 use agentry_model::{Answer, Model, Question, Trouble};
 use agentry_protocol::CallId;
 use agentry_protocol::access::Credentials;
-use agentry_protocol::call::{ToolCall, ToolOutcome};
-use agentry_protocol::envelope::About;
+use agentry_protocol::envelope::EntrySubject;
 use agentry_protocol::event::{Event, Permit};
-use agentry_protocol::hook::{HookChange, HookSpec, Moment};
-use agentry_protocol::message::{ModelReply, ModelRequest, Sealed, Usage};
+use agentry_protocol::hook::{HookChange, HookMoment, HookSpec};
+use agentry_protocol::message::{ModelReply, ModelRequest, SealedContent, Usage};
 use agentry_protocol::tool::ToolName;
+use agentry_protocol::tool_call::{ToolCall, ToolOutcome};
 use agentry_sandbox::Stop;
 use agentry_tools::{ToolBounds, Workspace, normalised};
 
@@ -52,7 +52,7 @@ pub(crate) struct Workers {
     own: Own,
     pub(crate) witness: Arc<dyn Witness>,
     pub(crate) news: Sender<News>,
-    pub(crate) about: About,
+    pub(crate) about: EntrySubject,
     /// Those who are asked when the model does not answer; their price counts too.
     pub(crate) fallbacks: Vec<String>,
     /// Whether the pieces of answers are nobody's to look at: the agent does not speak.
@@ -124,7 +124,7 @@ impl Workers {
         (model, workspace): (Arc<dyn Model>, Arc<Workspace>),
         (skills, programs, binding): (Skills, Option<Programs>, Binding),
         (witness, news): (Arc<dyn Witness>, Sender<News>),
-        about: About,
+        about: EntrySubject,
     ) -> Self {
         let programs = programs.map(Arc::new);
         let (skills, binding) = (Arc::new(skills), Arc::new(binding));
@@ -248,7 +248,7 @@ impl Workers {
 
     /// Runs a hook that the turn wants to hear.
     pub(crate) fn run_hook(&mut self, turn: &Turn, mut consulted: Consulted) {
-        if consulted.hook.moment == Moment::Stop {
+        if consulted.hook.moment == HookMoment::Stop {
             consulted.again = !self.own.asked_to_end.insert(consulted.hook.program.clone());
         }
         let stop = self.begin(Work::Hook(consulted.number));
@@ -384,7 +384,7 @@ fn reply(answer: Answer, asking: &Asking, new_number: fn() -> u128) -> ModelRepl
         ToolCall { id: CallId::from_number(new_number()), tool, input }
     });
     let calls: Vec<ToolCall> = calls.collect();
-    let sealed = sealed.map(|sealed| Sealed {
+    let sealed = sealed.map(|sealed| SealedContent {
         items: sealed.items.into_iter().map(canonical).collect(),
         ..sealed
     });

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use agentry_agentfile::task::Task;
 use agentry_kernel::danger;
 use agentry_protocol::confinement::Confinement;
-use agentry_protocol::event::{AskedModels, Event, Given, RunPlan, StepPlan, TurnPlan};
+use agentry_protocol::event::{Event, RunInputs, RunModels, RunPlan, StepPlan, TurnPlan};
 use agentry_protocol::{ContentHash, RunId, TaskId};
 use agentry_store::{Filter, Ledger};
 
@@ -77,13 +77,13 @@ pub(crate) fn of_order(definitions: &Definitions, order: &Order) -> Result<RunPl
         agent: order.agent.clone(),
         task: order.task.clone(),
         prompt: order.prompt.clone(),
-        given: Given {
+        given: RunInputs {
             images: order.images.clone(),
             inputs: inputs(task, &order.inputs)?,
             inbounds: order.inbounds.clone(),
             bounds: order.terms.bounds.clone().map(Box::new),
         },
-        asked: AskedModels {
+        asked: RunModels {
             model: order.terms.model.clone(),
             fallbacks: order.terms.fallbacks.clone(),
         },

@@ -12,10 +12,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use agentry_agentfile::agent::{Agent, CustomTool, HookSwitch, ToolKind};
-use agentry_agentfile::trust::Manifest;
-use agentry_protocol::envelope::About;
-use agentry_protocol::hook::{HookSpec, Moment};
-use agentry_protocol::job::{Job, Purpose};
+use agentry_agentfile::trust::TrustManifest;
+use agentry_protocol::envelope::EntrySubject;
+use agentry_protocol::hook::{HookMoment, HookSpec};
+use agentry_protocol::job::{Job, JobPurpose};
 use agentry_protocol::{AgentId, ContentHash, JobId};
 use agentry_sandbox::Stop;
 use secrecy::SecretString;
@@ -61,7 +61,7 @@ pub struct OwnTool {
 /// Where and how a program runs.
 pub(crate) struct Ground<'a> {
     pub(crate) host: &'a Host,
-    pub(crate) about: &'a About,
+    pub(crate) about: &'a EntrySubject,
     pub(crate) workspace: String,
     pub(crate) confining: Confining,
     pub(crate) env: Vec<(String, SecretString)>,
@@ -85,7 +85,7 @@ impl Programs {
             ToolKind::Host | ToolKind::Mcp { .. } => None,
         });
         let (tools, hooks) = (tools.collect(), hooks(agent).cloned().collect());
-        let Manifest { parts, hash, .. } = definitions.manifest(agent)?.clone();
+        let TrustManifest { parts, hash, .. } = definitions.manifest(agent)?.clone();
         let args = agent.values.args.iter();
         Ok(Self {
             agent: agent.id.clone(),
@@ -99,7 +99,7 @@ impl Programs {
     }
 
     /// The hooks of a moment, in the order they are declared in.
-    pub(crate) fn hooks_at(&self, moment: Moment) -> impl Iterator<Item = &HookSpec> {
+    pub(crate) fn hooks_at(&self, moment: HookMoment) -> impl Iterator<Item = &HookSpec> {
         self.hooks.iter().filter(move |hook| hook.moment == moment)
     }
 
@@ -107,11 +107,11 @@ impl Programs {
     fn assignment(
         &self,
         ground: &Ground<'_>,
-        (purpose, program, hash): (Purpose, &str, &ContentHash),
+        (purpose, program, hash): (JobPurpose, &str, &ContentHash),
         (names, input): (Names, Value),
         timeout_ms: u64,
     ) -> Assignment {
-        let locks = matches!(purpose, Purpose::Tool { .. });
+        let locks = matches!(purpose, JobPurpose::Tool { .. });
         let job = Job {
             id: JobId::from_number((ground.host.new_number)()),
             purpose,

@@ -11,10 +11,10 @@ use agentry_kernel::charter::Charter;
 use agentry_kernel::moves::{Move, Role, role};
 use agentry_kernel::turn::Turn;
 use agentry_protocol::access::Bounds;
-use agentry_protocol::confinement::Level;
+use agentry_protocol::confinement::ConfinementLevel;
 use agentry_protocol::envelope::Envelope;
 use agentry_protocol::event::{Event, TurnPlan};
-use agentry_protocol::hook::Shaping;
+use agentry_protocol::hook::TurnShape;
 use agentry_protocol::message::Message;
 use agentry_protocol::{RunId, TurnId};
 use agentry_store::{Filter, Ledger};
@@ -128,14 +128,14 @@ pub(crate) struct Rebuilt {
     /// What came in and was taken.
     pub(crate) taken: BTreeSet<u64>,
     /// What the hooks before it made of it.
-    pub(crate) shaping: Shaping,
+    pub(crate) shaping: TurnShape,
 }
 
 /// A turn that goes on where it was left.
 pub(crate) fn rebuild(
     ledger: &Ledger,
     (run, turn): (&RunId, &TurnId),
-    level: Level,
+    level: ConfinementLevel,
 ) -> Result<Rebuilt, Error> {
     let record = record(ledger, turn)?;
     let charter = charter(&record.plan)?;
@@ -170,7 +170,7 @@ pub(crate) fn is_recorded(recorded: &Event, chosen: &Event) -> bool {
 }
 
 /// A turn has the confinement it began with. Where that cannot be had any more, it does not go on.
-fn check_level(charter: &Charter, today: Level) -> Result<(), Error> {
+fn check_level(charter: &Charter, today: ConfinementLevel) -> Result<(), Error> {
     let begun = charter.confinement().level;
     if today <= begun {
         return Ok(());

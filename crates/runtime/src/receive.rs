@@ -4,11 +4,11 @@
 
 use std::sync::Arc;
 
-use agentry_protocol::envelope::{About, Draft};
+use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::Event;
 use agentry_protocol::event_hook::FIRED;
 use agentry_protocol::inbound::Inbound;
-use agentry_protocol::intake::Intake as Stage;
+use agentry_protocol::intake::IntakeStage as Stage;
 use agentry_store::Ledger;
 use serde_json::Value;
 
@@ -37,7 +37,7 @@ pub fn receive(
     }
     hide(redactor, &mut inbound);
     let event = Event::Intake(Stage::Received { inbound: Box::new(inbound) });
-    match ledger.append(vec![Draft { cause: None, about: About::default(), event }]) {
+    match ledger.append(vec![Draft { cause: None, about: EntrySubject::default(), event }]) {
         Ok(recorded) => {
             let seq = recorded.first().map_or(0, |envelope| envelope.seq);
             Ok(Received { taken: Taken::New, seq })

@@ -15,11 +15,11 @@ use std::time::Duration;
 use agentry_kernel::identity::reads_the_ledger;
 use agentry_kernel::links::Links;
 use agentry_protocol::RunId;
-use agentry_protocol::confinement::Network;
-use agentry_protocol::envelope::{About, Draft};
+use agentry_protocol::confinement::NetworkAccess;
+use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::{Ending, Event};
-use agentry_protocol::inbound::{EventId, Inbound, PeerKind, Place};
-use agentry_protocol::intake::{Delivered, DeliveryError, Intake as Stage};
+use agentry_protocol::inbound::{ChannelAddress, EventId, Inbound, PeerKind};
+use agentry_protocol::intake::{DeliveryError, DeliveryReport, IntakeStage as Stage};
 use agentry_store::{DeliveryStatus, Filter, InboundRow};
 use serde_json::{Map, Value, json};
 
@@ -199,7 +199,7 @@ impl Replies {
         asked: &Inbound,
         way: &dyn Way,
     ) -> Result<(), Error> {
-        let about = About {
+        let about = EntrySubject {
             session: row.routed.as_ref().map(|routed| routed.session.clone()),
             run: row.run.clone(),
             turn: row.turn.clone(),
@@ -294,8 +294,8 @@ fn is_pending(row: &InboundRow) -> bool {
     row.delivery.is_some_and(|delivery| delivery.status == DeliveryStatus::Pending)
 }
 
-fn nothing(event: &EventId) -> Delivered {
-    Delivered {
+fn nothing(event: &EventId) -> DeliveryReport {
+    DeliveryReport {
         event: event.clone(),
         chunks: 0,
         chunks_sent: 0,
@@ -319,17 +319,17 @@ fn links(host: &SharedHost, row: &InboundRow, adapter: &Adapter) -> Result<Links
         }
     });
     let reached = match &network {
-        Some(Network::Domains { allow, .. }) => allow.as_slice(),
-        Some(Network::None) | None => &[],
+        Some(NetworkAccess::Domains { allow, .. }) => allow.as_slice(),
+        Some(NetworkAccess::None) | None => &[],
     };
     let hosts = policy.hosts.iter().chain(reached).map(String::as_str);
     Ok(Links::new(policy.rule, hosts))
 }
 
 /// Where the answer goes: to where the question came from, as a reply to it.
-fn place(asked: &Inbound) -> Place {
+fn place(asked: &Inbound) -> ChannelAddress {
     let (_, source) = asked.event_id.as_str().split_once(':').unwrap_or_default();
-    Place { reply_to_id: Some(source.to_owned()), ..asked.place.clone() }
+    ChannelAddress { reply_to_id: Some(source.to_owned()), ..asked.place.clone() }
 }
 
 /// What the channel calls the pieces that went out before.

@@ -3,14 +3,14 @@
 //!
 //! Must never: answer for the owner, or answer twice.
 
-use agentry_agentfile::manifest::config::Requests;
+use agentry_agentfile::manifest::config::RequestsToml;
 use agentry_kernel::limits::GRANT_DAY_MS;
 use agentry_kernel::request;
 use agentry_protocol::access::{
-    AccessRecord, Bounds, Grant, GrantConditions, PrincipalQuery, RequestLimits, RequestRoom,
+    AccessRecord, Bounds, Grant, GrantConditions, PrincipalQuery, RequestLimits, RequestQuota,
 };
-use agentry_protocol::approval::{Answer, PermissionRequest, Reach};
-use agentry_protocol::envelope::{About, Draft, Envelope};
+use agentry_protocol::approval::{ApprovalAnswer, ApprovalScope, PermissionRequest};
+use agentry_protocol::envelope::{Draft, EntrySubject, Envelope};
 use agentry_protocol::event::Event;
 use agentry_protocol::intake::AccessChange;
 use agentry_protocol::principal::Principal;
@@ -33,10 +33,10 @@ pub fn room(
     ledger: &Ledger,
     principal: &Principal,
     limits: RequestLimits,
-) -> Result<Option<RequestRoom>, Error> {
+) -> Result<Option<RequestQuota>, Error> {
     let Some(requester) = request::requester(principal) else { return Ok(None) };
     let history = ledger.request_history(requester, limits.denials_max)?;
-    Ok(Some(RequestRoom {
+    Ok(Some(RequestQuota {
         limits,
         now_ms: ledger.now(),
         pending: history.pending,
@@ -46,7 +46,7 @@ pub fn room(
 }
 
 /// How often others may ask, as the operator says.
-pub fn limits(said: &Requests) -> RequestLimits {
+pub fn limits(said: &RequestsToml) -> RequestLimits {
     let usual = request::LIMITS;
     let ms = |hours: u64| hours.saturating_mul(HOUR_MS);
     RequestLimits {
@@ -64,7 +64,7 @@ pub fn bounds(
     record: &AccessRecord,
     limits: RequestLimits,
 ) -> Result<Bounds, Error> {
-    Ok(Bounds::of(record, room(ledger, &record.principal, limits)?))
+    Ok(Bounds::from_record(record, room(ledger, &record.principal, limits)?))
 }
 
 /// The bounds of a turn that begins now: what was asked for meanwhile counts.
@@ -82,7 +82,7 @@ pub(crate) fn renewed(ledger: &Ledger, bounds: Bounds) -> Result<Bounds, Error> 
 pub fn answer(
     (ledger, redactor): (&Ledger, &Redactor),
     approval: &ApprovalId,
-    answer: Answer,
+    answer: ApprovalAnswer,
     new_number: fn() -> u128,
 ) -> Result<Answered, Error> {
     expire_requests(ledger, ledger.now())?;
@@ -98,7 +98,7 @@ pub fn answer(
         refuse_secrets(redactor, edit)?;
     }
     let reason = answer.reason.map(|reason| redactor.hide(&reason));
-    let answer = Answer { edit, reason, ..answer };
+    let answer = ApprovalAnswer { edit, reason, ..answer };
     let grant =
         row.approval.request().filter(|_| answer.allow).and_then(|request| {
             granted(request, answer.reach, (approval, ledger.now()), new_number)
@@ -106,7 +106,7 @@ pub fn answer(
     let mut drafts = vec![answered(&row, answer)];
     drafts.extend(grant.clone().map(|grant| Draft {
         cause: None,
-        about: About::default(),
+        about: EntrySubject::default(),
         event: Event::Access(AccessChange::GrantGiven { grant: Box::new(grant) }),
     }));
     let recorded = ledger.append(drafts)?;
@@ -134,12 +134,12 @@ pub struct Answered {
     pub recorded: Vec<Envelope>,
 }
 
-fn answered(row: &ApprovalRow, answer: Answer) -> Draft {
+fn answered(row: &ApprovalRow, answer: ApprovalAnswer) -> Draft {
     let (session, run, turn) = (row.session.clone(), row.run.clone(), row.turn.clone());
     let approval = row.approval.id.clone();
     Draft {
         cause: Some(row.asked_seq),
-        about: About { session, run, turn },
+        about: EntrySubject { session, run, turn },
         event: Event::ApprovalAnswered { approval, answer },
     }
 }
@@ -147,14 +147,14 @@ fn answered(row: &ApprovalRow, answer: Answer) -> Draft {
 /// What a yes to a request gives beyond the call.
 fn granted(
     request: &PermissionRequest,
-    reach: Reach,
+    reach: ApprovalScope,
     (approval, now): (&ApprovalId, u64),
     new_number: fn() -> u128,
 ) -> Option<Grant> {
     let expires_at = match reach {
-        Reach::Once | Reach::Session => return None,
-        Reach::Day => Some(now.saturating_add(GRANT_DAY_MS)),
-        Reach::Always => None,
+        ApprovalScope::Once | ApprovalScope::Session => return None,
+        ApprovalScope::Day => Some(now.saturating_add(GRANT_DAY_MS)),
+        ApprovalScope::Always => None,
     };
     Some(Grant {
         id: GrantId::from_number(new_number()),
@@ -177,7 +177,7 @@ fn granted(
 pub fn expire_requests(ledger: &Ledger, now: u64) -> Result<Vec<ApprovalId>, Error> {
     let mut expired = Vec::new();
     for row in ledger.requests_due(now)? {
-        match ledger.append(vec![answered(&row, Answer::expired())]) {
+        match ledger.append(vec![answered(&row, ApprovalAnswer::expired())]) {
             Ok(_) => expired.push(row.approval.id),
             // Somebody answered, or marked it, a moment ago.
             Err(StoreError::NotWaiting { .. }) => {}

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 
 use agentry_model::Model;
-use agentry_protocol::envelope::{About, Draft, Envelope};
+use agentry_protocol::envelope::{Draft, EntrySubject, Envelope};
 use agentry_protocol::event::{Ending, Event, RunPlan, StepStatus};
 use agentry_protocol::inbound::EventId;
 use agentry_protocol::message::Image;
@@ -152,7 +152,11 @@ impl Held {
 
 impl Runner<'_> {
     /// Starts a run and brings it as far as it goes. `accepted` is called when the order is on disk.
-    pub fn start(&self, order: Order, accepted: &mut dyn FnMut(&About)) -> Result<Outcome, Error> {
+    pub fn start(
+        &self,
+        order: Order,
+        accepted: &mut dyn FnMut(&EntrySubject),
+    ) -> Result<Outcome, Error> {
         let order = hidden::order(&self.host.redactor, order);
         let plan = plan::of_order(self.definitions, &order)?;
         self.begin(order, plan, accepted)
@@ -163,7 +167,7 @@ impl Runner<'_> {
         &self,
         order: Order,
         plan: RunPlan,
-        accepted: &mut dyn FnMut(&About),
+        accepted: &mut dyn FnMut(&EntrySubject),
     ) -> Result<Outcome, Error> {
         let ledger = &self.host.ledger;
         trust::check(ledger, self.definitions, plan.steps.iter().map(|step| &step.agent))?;
@@ -185,7 +189,8 @@ impl Runner<'_> {
                  `agentry cancel {run}` first"
             )));
         }
-        let about = About { session: Some(session.clone()), run: Some(id.clone()), turn: None };
+        let about =
+            EntrySubject { session: Some(session.clone()), run: Some(id.clone()), turn: None };
         let mut events = Vec::new();
         if found.is_none() {
             let (key, agent) = (key, order.agent.clone());
@@ -236,7 +241,7 @@ impl Runner<'_> {
     pub fn cancel(&self, run: &RunId) -> Result<Outcome, Error> {
         let ownership = self.claim(run)?;
         let session = Some(ownership.session().clone());
-        let about = About { session, run: Some(run.clone()), turn: None };
+        let about = EntrySubject { session, run: Some(run.clone()), turn: None };
         self.record(&about, vec![Event::CancelReceived {}])?;
         let plan = plan::recorded(&self.host.ledger, run)?;
         self.take_up((run, plan), Arc::new(Nobody), ownership)
@@ -260,7 +265,8 @@ impl Runner<'_> {
     ) -> Result<Outcome, Error> {
         let ledger = &self.host.ledger;
         let session = ownership.session().clone();
-        let about = About { session: Some(session.clone()), run: Some(run.clone()), turn: None };
+        let about =
+            EntrySubject { session: Some(session.clone()), run: Some(run.clone()), turn: None };
         let resumed = [Event::RunResumed {}].into_iter().chain(self.host.enforcer.event());
         let recorded = self.record(&about, resumed.collect())?;
         jobs::reap_of_run(ledger, run)?;
@@ -380,7 +386,11 @@ impl Runner<'_> {
         Ok(underway.outcome(End::Ended { ending, message }))
     }
 
-    pub(crate) fn record(&self, about: &About, events: Vec<Event>) -> Result<Vec<Envelope>, Error> {
+    pub(crate) fn record(
+        &self,
+        about: &EntrySubject,
+        events: Vec<Event>,
+    ) -> Result<Vec<Envelope>, Error> {
         self.record_all(drafts(about, events).collect())
     }
 
@@ -393,7 +403,7 @@ impl Runner<'_> {
     }
 }
 
-fn drafts(about: &About, events: Vec<Event>) -> impl Iterator<Item = Draft> {
+fn drafts(about: &EntrySubject, events: Vec<Event>) -> impl Iterator<Item = Draft> {
     events.into_iter().map(|event| Draft { cause: None, about: about.clone(), event })
 }
 
@@ -435,8 +445,8 @@ fn overflowed(entries: &[Envelope], but: Option<&TurnId>) -> bool {
 }
 
 impl Underway {
-    pub(crate) fn about(&self) -> About {
-        About { session: Some(self.session.clone()), run: Some(self.id.clone()), turn: None }
+    pub(crate) fn about(&self) -> EntrySubject {
+        EntrySubject { session: Some(self.session.clone()), run: Some(self.id.clone()), turn: None }
     }
 
     fn outcome(&self, end: End) -> Outcome {

@@ -134,7 +134,7 @@ impl fmt::Display for Receiver {
 
 #[cfg(test)]
 mod tests {
-    use agentry_protocol::access::{Giver, Traced};
+    use agentry_protocol::access::{AttributedName, PermissionSource};
     use secrecy::ExposeSecret;
 
     use super::*;
@@ -181,9 +181,9 @@ mod tests {
             ],
             Vec::new(),
         );
-        let from = Giver::Policy("work".into());
+        let from = PermissionSource::Policy("work".into());
         let named = |names: &[&str]| {
-            let traced = |name: &&str| Traced { name: (*name).into(), from: from.clone() };
+            let traced = |name: &&str| AttributedName { name: (*name).into(), from: from.clone() };
             Credentials::Named(names.iter().map(traced).collect())
         };
         let bash = ToolName::canonical("bash");

@@ -8,16 +8,16 @@
 use std::collections::BTreeSet;
 use std::sync::mpsc::{Receiver, Sender};
 
-use agentry_agentfile::tool_access::Shell;
+use agentry_agentfile::tool_access::ShellAccess;
 use agentry_kernel::moves::Move;
 use agentry_kernel::turn::{self, Standing, Turn, Undone};
 use agentry_protocol::ApprovalId;
-use agentry_protocol::approval::{Answer, Reach};
-use agentry_protocol::call::{OutcomeStatus, Repeat, ToolCall, ToolOutcome};
+use agentry_protocol::approval::{ApprovalAnswer, ApprovalScope};
+use agentry_protocol::call_facts::{CallFacts, DependencyChange};
 use agentry_protocol::envelope::{Draft, Envelope};
 use agentry_protocol::event::{Ending, Event};
-use agentry_protocol::facts::{CallFacts, Change};
 use agentry_protocol::hook::{HookChange, HookReport, HookResult};
+use agentry_protocol::tool_call::{OutcomeStatus, RepeatSafety, ToolCall, ToolOutcome};
 use agentry_store::Ledger;
 use agentry_tools::ToolBounds;
 
@@ -146,7 +146,11 @@ impl Session<'_> {
     }
 
     /// What changed since a person allowed the same call for the rest of the session.
-    fn since_allowed(&self, call: &ToolCall, found: &CallFacts) -> Result<Vec<Change>, Error> {
+    fn since_allowed(
+        &self,
+        call: &ToolCall,
+        found: &CallFacts,
+    ) -> Result<Vec<DependencyChange>, Error> {
         let Some(session) = &self.workers.about.session else { return Ok(Vec::new()) };
         let digest = turn::digest(call);
         let rows = self.ledger.approvals_standing(session)?;
@@ -302,18 +306,18 @@ pub(crate) fn is_for_turn(event: &Event) -> bool {
 }
 
 /// Whether an answer holds for the same call again.
-pub(crate) fn is_lasting(answer: &Answer) -> bool {
-    answer.allow && answer.reach == Reach::Session && answer.edit.is_none()
+pub(crate) fn is_lasting(answer: &ApprovalAnswer) -> bool {
+    answer.allow && answer.reach == ApprovalScope::Session && answer.edit.is_none()
 }
 
 pub(crate) fn halted(halt: agentry_bthread::Halt) -> Error {
     Error::Halted(halt.to_string())
 }
 
-fn uncertain(repeat: Option<Repeat>) -> ToolOutcome {
+fn uncertain(repeat: Option<RepeatSafety>) -> ToolOutcome {
     let what = match repeat {
-        Some(Repeat::Harmless) => "It only looks; it is safe to make it again.",
-        Some(Repeat::Uncertain) | None => {
+        Some(RepeatSafety::Harmless) => "It only looks; it is safe to make it again.",
+        Some(RepeatSafety::Uncertain) | None => {
             "Nobody knows whether it took effect. Look before you make it again."
         }
     };
@@ -355,7 +359,7 @@ fn work_undone(undone: &Undone) -> Work {
 }
 
 fn bounds(turn: &Turn) -> ToolBounds {
-    let Shell { timeout_ms, max_output_chars, allow_any_cwd, .. } =
+    let ShellAccess { timeout_ms, max_output_chars, allow_any_cwd, .. } =
         &turn.charter().authority.access.shell;
     ToolBounds {
         shell_timeout_ms: timeout_ms.value,

@@ -14,9 +14,9 @@ use std::time::Duration;
 use agentry_agentfile::agent::Agent;
 use agentry_kernel::charter::Charter;
 use agentry_kernel::hook_output;
-use agentry_protocol::envelope::{About, Envelope};
+use agentry_protocol::envelope::{EntrySubject, Envelope};
 use agentry_protocol::event::Event;
-use agentry_protocol::hook::{HookChange, HookReport, HookResult, HookSpec, Moment, Shaping};
+use agentry_protocol::hook::{HookChange, HookMoment, HookReport, HookResult, HookSpec, TurnShape};
 use agentry_protocol::message::Message;
 use agentry_protocol::{RunId, SessionId, TurnId};
 use agentry_sandbox::Stop;
@@ -39,7 +39,7 @@ use apply::{Applying, said_no};
 #[derive(Debug, Default)]
 pub(crate) struct Before {
     /// What they make of the turn.
-    pub(crate) shaping: Shaping,
+    pub(crate) shaping: TurnShape,
     /// What they add to what was said.
     pub(crate) context: Vec<String>,
     /// Why the turn must not begin.
@@ -48,7 +48,7 @@ pub(crate) struct Before {
 
 /// A hook that another process started for a turn that has not begun.
 pub(crate) struct LeftHook {
-    moment: Moment,
+    moment: HookMoment,
     program: String,
     report: Option<HookReport>,
 }
@@ -60,7 +60,7 @@ pub(crate) fn left_hooks(entries: &[Envelope]) -> VecDeque<LeftHook> {
         if let Event::TurnStarted(plan) = &entry.event {
             // What only made room had hooks of its own; those of the turn after it have answered already.
             let makes_room = plan.compaction.is_some();
-            left.retain(|one: &LeftHook| makes_room && one.moment != Moment::PreCompact);
+            left.retain(|one: &LeftHook| makes_room && one.moment != HookMoment::PreCompact);
         }
         let Event::Hook(change) = &entry.event else { continue };
         match change {
@@ -120,13 +120,14 @@ impl Runner<'_> {
         self.take_over(head.as_ref(), (agent, plain), &mut before, underway)?;
         let is_new = head.is_none() && at == 0;
         let moments = [
-            (Moment::SessionStart, is_new, Subject::Because("startup")),
-            (Moment::OnConversationStart, is_new, Subject::Nothing),
-            (Moment::UserPromptSubmit, at == 0, Subject::Prompt(prompt)),
-            (Moment::BeforeInference, true, Subject::Nothing),
+            (HookMoment::SessionStart, is_new, Subject::Because("startup")),
+            (HookMoment::OnConversationStart, is_new, Subject::Nothing),
+            (HookMoment::UserPromptSubmit, at == 0, Subject::Prompt(prompt)),
+            (HookMoment::BeforeInference, true, Subject::Nothing),
         ];
         for (moment, _, subject) in moments.into_iter().filter(|(_, is_now, _)| *is_now) {
-            let starts = matches!(moment, Moment::SessionStart | Moment::OnConversationStart);
+            let starts =
+                matches!(moment, HookMoment::SessionStart | HookMoment::OnConversationStart);
             let around = Around {
                 programs: &programs,
                 charter: plain,
@@ -177,7 +178,7 @@ impl Runner<'_> {
         at: usize,
         (charter, trigger): (&Charter, &'static str),
     ) -> Result<Option<String>, Error> {
-        self.gate_around(underway, at, charter, (Moment::PreCompact, Subject::Because(trigger)))
+        self.gate_around(underway, at, charter, (HookMoment::PreCompact, Subject::Because(trigger)))
     }
 
     /// Tells the hooks that a session is over.
@@ -188,14 +189,14 @@ impl Runner<'_> {
     ) -> Result<(), Error> {
         let at = underway.plan.steps.len().saturating_sub(1);
         let agent = self.definitions.agent(&underway.plan.steps[at].agent)?;
-        if !programs::hooks(agent).any(|hook| hook.moment == Moment::SessionEnd) {
+        if !programs::hooks(agent).any(|hook| hook.moment == HookMoment::SessionEnd) {
             return Ok(());
         }
         let turn = TurnId::from_number((self.host.new_number)());
         let charter = self.charter(underway, at, &turn)?;
         let subject = Subject::Because(reason);
         // It comes too late to say no; what it said is recorded.
-        self.gate_around(underway, at, &charter, (Moment::SessionEnd, subject)).map(drop)
+        self.gate_around(underway, at, &charter, (HookMoment::SessionEnd, subject)).map(drop)
     }
 
     fn gate_around(
@@ -203,11 +204,11 @@ impl Runner<'_> {
         underway: &mut Underway,
         at: usize,
         charter: &Charter,
-        (moment, subject): (Moment, Subject<'_>),
+        (moment, subject): (HookMoment, Subject<'_>),
     ) -> Result<Option<String>, Error> {
         let agent = self.definitions.agent(&underway.plan.steps[at].agent)?;
         let programs = Programs::of(self.definitions, agent)?;
-        let persona = worn(agent, underway, at, &Shaping::default());
+        let persona = worn(agent, underway, at, &TurnShape::default());
         let (turn, recent, programs) = (None, Vec::new(), &programs);
         let around = Around { programs, charter, turn, subject, recent, persona };
         for spec in programs.hooks_at(moment) {
@@ -239,7 +240,7 @@ impl Runner<'_> {
                 None => Ran::Now(uncertain_hook()),
             });
         }
-        let about = About { turn: around.turn.cloned(), ..underway.about() };
+        let about = EntrySubject { turn: around.turn.cloned(), ..underway.about() };
         let started = HookChange::Started {
             number: 0,
             moment: spec.moment,
@@ -291,7 +292,7 @@ impl Runner<'_> {
         spec: &HookSpec,
         report: HookReport,
     ) -> Result<(), Error> {
-        let about = About { turn: turn.cloned(), ..underway.about() };
+        let about = EntrySubject { turn: turn.cloned(), ..underway.about() };
         let change = HookChange::Finished {
             number: 0,
             moment: spec.moment,
@@ -335,7 +336,7 @@ pub(crate) fn worn(
     agent: &Agent,
     underway: &Underway,
     at: usize,
-    shaping: &Shaping,
+    shaping: &TurnShape,
 ) -> Option<String> {
     let chosen = underway.plan.steps.get(at).and_then(|step| step.persona.as_deref());
     let worn = define::persona(agent, shaping.persona.as_deref().or(chosen)).ok().flatten();
@@ -351,7 +352,7 @@ fn wanted_for_next(ledger: &Ledger, turn: &TurnId) -> Result<Vec<(HookSpec, Hook
             continue;
         };
         let HookResult::Shaped { shape } = report.result else { continue };
-        if moment == Moment::AfterToolCall {
+        if moment == HookMoment::AfterToolCall {
             let spec = apply::named(moment, program);
             wanted.push((spec, HookResult::Shaped { shape: Box::new(apply::overrides(*shape)) }));
         }
@@ -386,16 +387,16 @@ pub(crate) fn settled(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use agentry_protocol::envelope::Stream;
+    use agentry_protocol::envelope::LedgerStream;
     use agentry_protocol::event::TurnPlan;
     use serde_json::json;
 
     fn entry(event: Event) -> Envelope {
-        let (cause, about) = (None, About::default());
-        Envelope { seq: 1, time: 1, cause, version: 1, stream: Stream::Turns, about, event }
+        let (cause, about) = (None, EntrySubject::default());
+        Envelope { seq: 1, time: 1, cause, version: 1, stream: LedgerStream::Turns, about, event }
     }
 
-    fn started(moment: Moment) -> Envelope {
+    fn started(moment: HookMoment) -> Envelope {
         let program = "hooks/x".to_owned();
         entry(Event::Hook(HookChange::Started { number: 0, moment, program, call: None }))
     }
@@ -410,13 +411,13 @@ mod tests {
     fn the_hooks_of_a_turn_are_found_again_also_when_room_was_made_for_it_first() {
         let room = json!({ "reason": "window", "summarized_through": "trn_1", "tokens_before": 1,
                            "tokens_kept": 1 });
-        let moments = |entries: &[Envelope]| -> Vec<Moment> {
+        let moments = |entries: &[Envelope]| -> Vec<HookMoment> {
             left_hooks(entries).iter().map(|left| left.moment).collect()
         };
-        let before = [started(Moment::BeforeInference), started(Moment::PreCompact)];
-        assert_eq!(moments(&before), [Moment::BeforeInference, Moment::PreCompact]);
+        let before = [started(HookMoment::BeforeInference), started(HookMoment::PreCompact)];
+        assert_eq!(moments(&before), [HookMoment::BeforeInference, HookMoment::PreCompact]);
         let [one, other] = before;
-        assert_eq!(moments(&[one.clone(), other, turn(room)]), [Moment::BeforeInference]);
+        assert_eq!(moments(&[one.clone(), other, turn(room)]), [HookMoment::BeforeInference]);
         assert_eq!(moments(&[one, turn(json!(null))]), []);
     }
 }

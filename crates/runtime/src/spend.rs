@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use agentry_agentfile::manifest::config::{Dollars, Spending, UnknownPrice};
+use agentry_agentfile::manifest::config::{Dollars, SpendingToml, UnknownPrice};
 use agentry_model::prices::Prices;
-use agentry_protocol::envelope::About;
+use agentry_protocol::envelope::EntrySubject;
 use agentry_protocol::message::{FailureKind, ModelFailure, Usage};
 use agentry_store::{Ledger, Over, Reservation, SpendingLimits, day_of};
 
@@ -41,7 +41,7 @@ pub struct Held {
 impl Purse {
     /// A purse with the limits of the settings. `families` says for each provider under which name the
     /// table of prices knows it; one that is not named goes by its id.
-    pub fn new(spending: &Spending, families: BTreeMap<String, String>) -> Self {
+    pub fn new(spending: &SpendingToml, families: BTreeMap<String, String>) -> Self {
         let nano = |amount: Option<Dollars>| amount.map(Dollars::nano);
         Self {
             limits: SpendingLimits {
@@ -80,7 +80,7 @@ impl Purse {
     pub fn reserve(
         &self,
         ledger: &Ledger,
-        about: &About,
+        about: &EntrySubject,
         models: &[&str],
         asked: (u64, Option<u64>),
     ) -> Result<Option<Held>, ModelFailure> {
@@ -193,7 +193,7 @@ mod tests {
     const NOON: u64 = 1_700_000_000_000;
 
     fn purse(settings: serde_json::Value) -> Purse {
-        let spending: Spending = serde_json::from_value(settings).expect("settings of a test");
+        let spending: SpendingToml = serde_json::from_value(settings).expect("settings of a test");
         let families = BTreeMap::from([("claude".to_owned(), "anthropic".to_owned())]);
         Purse::new(&spending, families)
     }
@@ -204,8 +204,8 @@ mod tests {
         (directory, ledger.expect("a new ledger"))
     }
 
-    fn about() -> About {
-        About {
+    fn about() -> EntrySubject {
+        EntrySubject {
             session: Some(SessionId::from_number(1)),
             run: Some(RunId::from_number(1)),
             turn: Some(TurnId::from_number(1)),

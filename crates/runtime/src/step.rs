@@ -11,9 +11,9 @@ use agentry_kernel::compaction::{Stuck, Trigger};
 use agentry_kernel::prompt::Moment;
 use agentry_kernel::turn::{Turn, standing_key};
 use agentry_protocol::approval::Approval;
-use agentry_protocol::envelope::{About, Envelope};
+use agentry_protocol::envelope::{EntrySubject, Envelope};
 use agentry_protocol::event::{Ending, Event, TurnPlan};
-use agentry_protocol::hook::Shaping;
+use agentry_protocol::hook::TurnShape;
 use agentry_protocol::{ApprovalId, ContentHash, SessionId, TurnId};
 use agentry_store::{CallStatus, Filter, TurnStatus};
 
@@ -284,7 +284,7 @@ impl Runner<'_> {
         turn: &TurnId,
         at: usize,
     ) -> Result<Session<'b>, Error> {
-        let about = About { turn: Some(turn.clone()), ..underway.about() };
+        let about = EntrySubject { turn: Some(turn.clone()), ..underway.about() };
         // A turn that goes on has what it was told; a definition that is gone takes only its skills along.
         let task = plan::task(self.definitions, &underway.plan).ok().flatten();
         let agent = &underway.plan.steps[at].agent;
@@ -331,7 +331,7 @@ impl Runner<'_> {
 
 impl Underway {
     /// What the hooks before the turn of a step made of it.
-    fn shaping(&self, at: usize) -> Shaping {
+    fn shaping(&self, at: usize) -> TurnShape {
         let shaped = self.shaped.as_ref().filter(|(step, _)| *step == at);
         shaped.map(|(_, before)| before.shaping.clone()).unwrap_or_default()
     }

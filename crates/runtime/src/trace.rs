@@ -6,10 +6,10 @@
 
 use agentry_protocol::RunId;
 use agentry_protocol::access::{AccessRecord, Effect};
-use agentry_protocol::call::OutcomeStatus;
 use agentry_protocol::event::Event;
 use agentry_protocol::inbound::{Direction, EventId, Inbound};
-use agentry_protocol::intake::Intake as Stage;
+use agentry_protocol::intake::IntakeStage as Stage;
+use agentry_protocol::tool_call::OutcomeStatus;
 use agentry_store::{CallStatus, DeliveryStatus, InboundRow, InboundStatus, Ledger, TurnStatus};
 use serde::Serialize;
 use serde_json::{Value, json};

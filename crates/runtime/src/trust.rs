@@ -5,9 +5,9 @@
 use std::path::Path;
 
 use agentry_agentfile::agent::Agent;
-use agentry_agentfile::trust::{Manifest, Parts, Unknown};
+use agentry_agentfile::trust::{TrustCoverage, TrustError, TrustManifest};
 use agentry_protocol::AgentId;
-use agentry_protocol::trust::Trusted;
+use agentry_protocol::trust::TrustedPrograms;
 use agentry_store::Ledger;
 
 use crate::agents;
@@ -20,9 +20,9 @@ pub enum Standing {
     /// It brings none.
     Nothing,
     /// The owner lets them run as they are.
-    Trusted(Box<Trusted>),
+    Trusted(Box<TrustedPrograms>),
     /// The owner let them run as they were.
-    Changed(Box<Trusted>),
+    Changed(Box<TrustedPrograms>),
     /// Nobody has looked at them.
     Unseen,
 }
@@ -31,10 +31,10 @@ pub enum Standing {
 ///
 /// # Errors
 /// When that cannot be said; then nothing of it may run.
-pub fn read(directory: &Path, agent: &Agent) -> Result<Manifest, Unknown> {
-    let tree = agents::read_parts(directory, &Parts::of(agent)).map_err(|error| {
+pub fn read(directory: &Path, agent: &Agent) -> Result<TrustManifest, TrustError> {
+    let tree = agents::read_parts(directory, &TrustCoverage::of(agent)).map_err(|error| {
         let (directory, why) = (directory.display().to_string(), error.to_string());
-        Unknown::Unreadable { directory, why }
+        TrustError::Unreadable { directory, why }
     })?;
     agentry_agentfile::trust::manifest(&tree, agent)
 }

@@ -8,7 +8,7 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::Path;
 
-use agentry_protocol::confinement::{Attestation, Enforced, Escape, Level};
+use agentry_protocol::confinement::{Attestation, ConfinementLevel, Escape, LimitEnforcement};
 
 use crate::escape::Targets;
 use crate::linux::landlock;
@@ -23,7 +23,7 @@ pub(crate) struct Bait {
 }
 
 impl Bait {
-    pub(crate) fn lay(level: Level) -> io::Result<Self> {
+    pub(crate) fn lay(level: ConfinementLevel) -> io::Result<Self> {
         let directory = PrivateDirectory::new()?;
         let (file, socket) = (directory.path().join("bait"), directory.path().join("socket"));
         std::fs::File::create(&file)?.write_all(b"not for you")?;
@@ -39,11 +39,18 @@ impl Bait {
 }
 
 /// What a level is worth, from what came of the escapes.
-pub(crate) fn attestation(level: Level, escapes: Vec<Escape>, cgroup: bool) -> Attestation {
+pub(crate) fn attestation(
+    level: ConfinementLevel,
+    escapes: Vec<Escape>,
+    cgroup: bool,
+) -> Attestation {
     let kernel = rustix::system::uname().release().to_string_lossy().into_owned();
-    let own_namespaces = matches!(level, Level::Ns | Level::Bwrap);
-    let limit =
-        |limit: &str, hard, by: &str| Enforced { limit: limit.to_owned(), hard, by: by.to_owned() };
+    let own_namespaces = matches!(level, ConfinementLevel::Ns | ConfinementLevel::Bwrap);
+    let limit = |limit: &str, hard, by: &str| LimitEnforcement {
+        limit: limit.to_owned(),
+        hard,
+        by: by.to_owned(),
+    };
     let memory = if cgroup {
         limit("memory", true, "a control group")
     } else {

@@ -9,7 +9,7 @@
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
-use agentry_protocol::confinement::{Confinement, Level, Reading, denies};
+use agentry_protocol::confinement::{Confinement, ConfinementLevel, ReadAccess, denies};
 
 use crate::limits::{DENIAL_LINES_MAX, DENIALS_MAX};
 use crate::view;
@@ -44,7 +44,7 @@ impl fmt::Display for Denied {
 
 /// The paths in an output that a command was kept from.
 pub fn denied_paths(output: &str, confinement: &Confinement, cwd: &Path) -> Vec<Denied> {
-    if confinement.level == Level::Off {
+    if confinement.level == ConfinementLevel::Off {
         return Vec::new();
     }
     let mut found = Vec::new();
@@ -110,7 +110,7 @@ fn is_seen(path: &Path, confinement: &Confinement) -> bool {
     // A directory above something that is seen is seen, too, as far as it leads there.
     let within = |root: &Path| path.starts_with(root) || root.starts_with(path);
     !hidden
-        && (confinement.reading == Reading::Broad
+        && (confinement.reading == ReadAccess::Broad
             || listed.map(Path::new).any(within)
             || view::is_of_system(&text))
 }
@@ -145,7 +145,7 @@ mod tests {
             allow_read: vec!["/people/me/.rustup".to_owned()],
             deny_read: vec!["/desk/.env".to_owned(), "/desk/keys/*".to_owned()],
             deny_write: vec!["/desk/fixed".to_owned()],
-            ..Confinement::nothing()
+            ..Confinement::most_restricted()
         };
         let found = denied_paths(output, &confinement, Path::new("/desk/src"));
         let found: Vec<String> = found.iter().map(ToString::to_string).collect();
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_bare_name_is_taken_from_where_the_command_runs() {
-        let confinement = Confinement::nothing();
+        let confinement = Confinement::most_restricted();
         for line in [
             "sh: 1: cannot create note.txt: Read-only file system",
             "touch: cannot touch 'note.txt': Permission denied",
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn what_is_only_read_is_not_written_although_it_lies_in_a_directory_of_its_own() {
         let confinement =
-            Confinement { allow_read: vec!["/tmp/x".to_owned()], ..Confinement::nothing() };
+            Confinement { allow_read: vec!["/tmp/x".to_owned()], ..Confinement::most_restricted() };
         let found = |line: &str| denied_paths(line, &confinement, Path::new("/")).len();
         assert_eq!(found("touch: /tmp/x/y: Read-only file system"), 1);
         assert_eq!(found("touch: /tmp/y: Permission denied"), 0);

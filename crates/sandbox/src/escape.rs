@@ -13,7 +13,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use agentry_protocol::confinement::{Escape, Level};
+use agentry_protocol::confinement::{ConfinementLevel, Escape};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -27,7 +27,7 @@ pub(crate) const ROLE: &str = "escapes";
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Targets {
     /// What enforces.
-    pub(crate) level: Level,
+    pub(crate) level: ConfinementLevel,
     /// A file with something in it.
     pub(crate) file: PathBuf,
     /// A socket in the file system.
@@ -93,7 +93,7 @@ fn processes(targets: &Targets) -> Vec<Escape> {
     let environment = format!("/proc/{}/environ", targets.supervisor);
     let looked = std::fs::read(environment).and_then(|content| {
         // Inside of its own namespace the number is somebody else's, perhaps our own.
-        if targets.level == Level::Landlock || !content.is_empty() {
+        if targets.level == ConfinementLevel::Landlock || !content.is_empty() {
             Ok(())
         } else {
             Err(io::Error::other("it is another process"))

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 
-use agentry_protocol::confinement::Level;
+use agentry_protocol::confinement::ConfinementLevel;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, Signal, kill_process_group};
 use rustix::thread::{CapabilitySet, capabilities};
@@ -137,7 +137,7 @@ impl Helper {
         };
         let pipe = io::pipe().at_step("make a pipe");
         let namespaces = match (spec.level, &given.trees) {
-            (Level::Ns, _) => sys::NAMESPACES,
+            (ConfinementLevel::Ns, _) => sys::NAMESPACES,
             (_, Some(_)) => sys::MOUNTS,
             (_, None) => 0,
         };
@@ -150,7 +150,9 @@ impl Helper {
                 drop((ready, supervisor));
                 let mut word = [0];
                 match go.read_exact(&mut word) {
-                    Ok(()) if spec.level == Level::Bwrap => through_bubblewrap(spec, given),
+                    Ok(()) if spec.level == ConfinementLevel::Bwrap => {
+                        through_bubblewrap(spec, given)
+                    }
                     Ok(()) => init::live(spec, given),
                     Err(_) => sys::exit_now(1),
                 }
@@ -159,8 +161,11 @@ impl Helper {
                 drop(given);
                 self.running.push((pid, handle));
                 let mapped = match spec.level {
-                    Level::Ns => map_users(pid, spec.user).at_step("map the user"),
-                    Level::Bwrap | Level::Seatbelt | Level::Landlock | Level::Off => Ok(()),
+                    ConfinementLevel::Ns => map_users(pid, spec.user).at_step("map the user"),
+                    ConfinementLevel::Bwrap
+                    | ConfinementLevel::Seatbelt
+                    | ConfinementLevel::Landlock
+                    | ConfinementLevel::Off => Ok(()),
                 };
                 let counted = members.map(std::fs::File::from).map_or(Ok(()), |mut members| {
                     members.write_all(pid.as_raw_nonzero().to_string().as_bytes())
@@ -193,7 +198,7 @@ impl Helper {
             return Err(Trouble::new("take over the streams", &missing));
         };
         let trees = match (spec.level, spec.user) {
-            (Level::Ns | Level::Bwrap, Some(user)) if can_mount() => {
+            (ConfinementLevel::Ns | ConfinementLevel::Bwrap, Some(user)) if can_mount() => {
                 let lender = self.lenders.entry(user).or_insert_with(|| Lender::to(user));
                 Some(mounts::trees(&spec.view, lender)?)
             }

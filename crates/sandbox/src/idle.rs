@@ -17,7 +17,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use agentry_protocol::ContentHash;
-use agentry_protocol::confinement::{Level, Limits};
+use agentry_protocol::confinement::{ConfinementLevel, ConfinementLimits};
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::{CWD, Dev, FileType, Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::Errno;
@@ -30,7 +30,7 @@ use crate::streams::{Ends, poll_until};
 /// Everything that makes a sandbox what it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Key {
-    level: Level,
+    level: ConfinementLevel,
     authority: Option<ContentHash>,
     /// The names of the variables that the program gets: secrets are among them.
     variables: Vec<OsString>,
@@ -39,7 +39,7 @@ pub(crate) struct Key {
     fence: Fence,
     unix_sockets: bool,
     listen: bool,
-    limits: Limits,
+    limits: ConfinementLimits,
     /// What is mounted, and what is hidden.
     parts: Vec<Part>,
     copies: Vec<Stamp>,
@@ -257,7 +257,7 @@ mod tests {
 
     fn key(user: u32) -> Key {
         Key {
-            level: Level::Ns,
+            level: ConfinementLevel::Ns,
             authority: None,
             variables: Vec::new(),
             user: Some(user),
@@ -265,7 +265,7 @@ mod tests {
             fence: Fence::default(),
             unix_sockets: true,
             listen: true,
-            limits: Limits::default(),
+            limits: ConfinementLimits::default(),
             parts: Vec::new(),
             copies: Vec::new(),
             mount_changes: 0,

@@ -25,7 +25,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use agentry_protocol::confinement::{
-    Attestation, Confinement, Enforced, Escape, Level, Limits, Network,
+    Attestation, Confinement, ConfinementLevel, ConfinementLimits, Escape, LimitEnforcement,
+    NetworkAccess,
 };
 use rustix::process::Pid;
 use serde_json::Value;
@@ -62,7 +63,7 @@ pub(crate) struct OnMacos {
 }
 
 impl Backend for OnMacos {
-    fn open_level(setup: &Setup, _: Level) -> Result<(Self, Attestation), String> {
+    fn open_level(setup: &Setup, _: ConfinementLevel) -> Result<(Self, Attestation), String> {
         if !Path::new(SANDBOX_EXEC).is_file() {
             return Err(format!("{SANDBOX_EXEC} is not there"));
         }
@@ -71,7 +72,7 @@ impl Backend for OnMacos {
         }
         let opened = Self {
             setup: setup.clone(),
-            watches: Watches::new(&setup.quarantine, Level::Seatbelt),
+            watches: Watches::new(&setup.quarantine, ConfinementLevel::Seatbelt),
             hard_links: HardLinkCache::default(),
             program: SANDBOX_EXEC.into(),
         };
@@ -80,8 +81,8 @@ impl Backend for OnMacos {
         Ok((opened, attestation(escapes)))
     }
 
-    fn level(&self) -> Level {
-        Level::Seatbelt
+    fn level(&self) -> ConfinementLevel {
+        ConfinementLevel::Seatbelt
     }
 
     fn run(&self, job: &Job<'_>, stop: &Stop) -> Result<Finished, Error> {
@@ -108,7 +109,7 @@ impl Backend for OnMacos {
         let protected =
             watch::protected(confinement).map_err(broken("look for protected files"))?;
         let profile = self.profile(confinement, &protected, &scratch, None)?;
-        let limits = Limits { timeout_ms: SERVED_TIMEOUT_MS, ..confinement.limits };
+        let limits = ConfinementLimits { timeout_ms: SERVED_TIMEOUT_MS, ..confinement.limits };
         let role = [inside::ROLE.into(), words(&limits), role.into()];
         let line = command_line(&profile, &self.setup.binary, role);
         let child = std::process::Command::new(&self.program)
@@ -174,7 +175,7 @@ impl OnMacos {
 
     /// The proxy for a call, on the machine's own loopback interface: there is no other here.
     fn proxy(&self, job: &Job<'_>) -> Result<(Option<u16>, Option<Egress>), Error> {
-        if job.confinement.network == Network::None {
+        if job.confinement.network == NetworkAccess::None {
             return Ok((None, None));
         }
         let rules = Rules::new(&job.confinement.network)
@@ -209,7 +210,8 @@ impl OnMacos {
     fn try_escapes(&self) -> Result<Vec<Escape>, String> {
         let bait = Bait::lay().map_err(|error| format!("cannot lay bait: {error}"))?;
         let targets = serde_json::to_value(&bait.targets).map_err(|error| error.to_string())?;
-        let confinement = Confinement { level: Level::Seatbelt, ..Confinement::nothing() };
+        let confinement =
+            Confinement { level: ConfinementLevel::Seatbelt, ..Confinement::most_restricted() };
         let served = Backend::serve(self, escape::ROLE, targets, &confinement);
         let mut served = served.map_err(|error| error.to_string())?;
         let time = Duration::from_millis(ATTEST_MS_MAX);
@@ -230,7 +232,10 @@ impl OnMacos {
         };
         let job = Job {
             command: &command,
-            confinement: &Confinement { level: Level::Seatbelt, ..Confinement::nothing() },
+            confinement: &Confinement {
+                level: ConfinementLevel::Seatbelt,
+                ..Confinement::most_restricted()
+            },
             bounds: &Bounds {
                 time: Duration::from_millis(ATTEST_MS_MAX),
                 output_bytes_max: ATTEST_OUTPUT_BYTES_MAX,
@@ -296,7 +301,7 @@ fn command_line(
     start.into_iter().chain(inside).collect()
 }
 
-fn words(limits: &Limits) -> OsString {
+fn words(limits: &ConfinementLimits) -> OsString {
     serde_json::to_string(limits).expect("limits are plain numbers").into()
 }
 
@@ -321,10 +326,10 @@ fn not_built(reason: &str) -> Error {
 fn attestation(escapes: Vec<Escape>) -> Attestation {
     let limit = |limit: &str, hard, by: &str| {
         let (limit, by) = (limit.to_owned(), by.to_owned());
-        Enforced { limit, hard, by }
+        LimitEnforcement { limit, hard, by }
     };
     Attestation {
-        level: Level::Seatbelt,
+        level: ConfinementLevel::Seatbelt,
         kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
         landlock_abi: 0,
         own_user: false,

@@ -31,8 +31,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
 use agentry_protocol::ContentHash;
-use agentry_protocol::confinement::Git;
-use agentry_protocol::protected::{self, Surroundings};
+use agentry_protocol::confinement::GitAccess;
+use agentry_protocol::protected::{self, AncestorContext};
 
 pub use self::names::Names;
 pub(crate) use self::registry::{Registration, Registry};
@@ -64,7 +64,7 @@ pub struct Protection {
     /// Entries of a confinement for names that are hidden at any depth; they are only found, not protected.
     pub secrets: Vec<String>,
     /// Whether a repository may be written, but for its hooks and settings.
-    pub git: Git,
+    pub git: GitAccess,
     /// Whether every file of a repository that may only be read is compared. Needed where it cannot be mounted
     /// read-only.
     pub whole_repositories: bool,
@@ -137,7 +137,7 @@ pub fn is_protected_among(path: &Path, has: &dyn Fn(&Path) -> bool) -> bool {
     if is_protected(path) {
         return true;
     }
-    let (mut directory, mut here) = (PathBuf::new(), Surroundings::default());
+    let (mut directory, mut here) = (PathBuf::new(), AncestorContext::default());
     for name in path {
         let is_marked = |markers: &[&str]| markers.iter().any(|one| has(&directory.join(one)));
         let may_define = here.may_hold_definitions();
@@ -262,8 +262,8 @@ impl Guard {
         for (place, (role, kind)) in protected {
             let is_wanted = match role {
                 Role::Protected => true,
-                Role::Repository => self.protection.git == Git::Read,
-                Role::Part => self.protection.git == Git::Write,
+                Role::Repository => self.protection.git == GitAccess::Read,
+                Role::Part => self.protection.git == GitAccess::Write,
                 Role::Ancestor | Role::Inner => false,
             };
             let is_mountable = matches!(kind, Kind::File | Kind::Directory);

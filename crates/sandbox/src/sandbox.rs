@@ -12,7 +12,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use agentry_protocol::ContentHash;
-use agentry_protocol::confinement::{Attestation, Confinement, Escape, Level, Reading};
+use agentry_protocol::confinement::{
+    Attestation, Confinement, ConfinementLevel, Escape, ReadAccess,
+};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde_json::Value;
 
@@ -42,7 +44,7 @@ pub(crate) struct OnLinux {
     /// They go before the helper, which would have to end them.
     idle: Idle,
     helper: Mutex<Helper>,
-    level: Level,
+    level: ConfinementLevel,
     watches: Watches,
     pub(crate) hard_links: HardLinkCache,
     groups: Option<&'static Cgroups>,
@@ -84,11 +86,11 @@ impl Drop for Helper {
 }
 
 impl Backend for OnLinux {
-    fn open_level(setup: &Setup, level: Level) -> Result<(Self, Attestation), String> {
+    fn open_level(setup: &Setup, level: ConfinementLevel) -> Result<(Self, Attestation), String> {
         Self::open_level(setup, level)
     }
 
-    fn level(&self) -> Level {
+    fn level(&self) -> ConfinementLevel {
         self.level
     }
 
@@ -106,13 +108,13 @@ impl Backend for OnLinux {
     }
 
     fn owner_of_files(&self, confinement: &Confinement) -> Option<u32> {
-        own_user(confinement).filter(|_| self.level == Level::Landlock)
+        own_user(confinement).filter(|_| self.level == ConfinementLevel::Landlock)
     }
 }
 
 impl OnLinux {
     /// Opens one level and tries it.
-    fn open_level(setup: &Setup, level: Level) -> Result<(Self, Attestation), String> {
+    fn open_level(setup: &Setup, level: ConfinementLevel) -> Result<(Self, Attestation), String> {
         let sandbox = Self::start(setup, level).map_err(|error| {
             format!("cannot start the helper {}: {error}", setup.binary.display())
         })?;
@@ -121,7 +123,7 @@ impl OnLinux {
         Ok((sandbox, attestation))
     }
 
-    fn start(setup: &Setup, level: Level) -> io::Result<Self> {
+    fn start(setup: &Setup, level: ConfinementLevel) -> io::Result<Self> {
         // Before the helper, so that it and all it starts are below us.
         let groups = control_groups();
         let helper = Mutex::new(Helper::start(&setup.binary)?);
@@ -151,7 +153,7 @@ impl OnLinux {
         };
         let job = Job {
             command: &command,
-            confinement: &Confinement { level: self.level, ..Confinement::nothing() },
+            confinement: &Confinement { level: self.level, ..Confinement::most_restricted() },
             bounds: &Bounds {
                 time: Duration::from_millis(ATTEST_MS_MAX),
                 output_bytes_max: ATTEST_OUTPUT_BYTES_MAX,
@@ -216,7 +218,7 @@ impl OnLinux {
 
     /// A temporary directory for a process that cannot have a file system of its own.
     fn scratch(&self, confinement: &Confinement) -> Result<Option<Scratch>, Error> {
-        if self.level != Level::Landlock {
+        if self.level != ConfinementLevel::Landlock {
             return Ok(None);
         }
         let made = Scratch::new().and_then(|directory| {
@@ -303,7 +305,7 @@ impl OnLinux {
     /// A place that a call before has made a link must not lead elsewhere. At the level of namespaces no link is
     /// followed anyway.
     fn check_places(&self, confinement: &Confinement) -> Result<(), Error> {
-        if self.level == Level::Ns {
+        if self.level == ConfinementLevel::Ns {
             return Ok(());
         }
         let Confinement { allow_read, allow_write, home, .. } = confinement;
@@ -321,13 +323,13 @@ impl OnLinux {
 
     /// Landlock cannot take back a part of what it allows. Who wants that gets nothing instead of less.
     fn check_hidden(&self, confinement: &Confinement, found: &Found) -> Result<(), Error> {
-        if self.level != Level::Landlock {
+        if self.level != ConfinementLevel::Landlock {
             return Ok(());
         }
         let Confinement { allow_read, allow_write, reading, .. } = confinement;
         let seen = |path: &&PathBuf| {
             let mut roots = allow_read.iter().chain(allow_write);
-            (*reading == Reading::Broad || roots.any(|root| path.starts_with(root)))
+            (*reading == ReadAccess::Broad || roots.any(|root| path.starts_with(root)))
                 && path.symlink_metadata().is_ok()
         };
         match found.hidden.iter().find(seen) {
@@ -358,15 +360,16 @@ impl OnLinux {
             user,
             view: view::view(confinement, user, found),
             fence: view::fence(confinement, scratch),
-            unix_sockets: confinement.reading == Reading::Strict,
+            unix_sockets: confinement.reading == ReadAccess::Strict,
             // Also without a list: then the proxy refuses everything, and says what was wanted.
-            listen: is_command && matches!(self.level, Level::Ns | Level::Bwrap),
+            listen: is_command
+                && matches!(self.level, ConfinementLevel::Ns | ConfinementLevel::Bwrap),
             limits: confinement.limits,
             // Where the whole machine is seen, more of it can be written than is emptied; a control group counts what
             // one call spends.
             stays: is_command
-                && self.level == Level::Ns
-                && confinement.reading == Reading::Strict
+                && self.level == ConfinementLevel::Ns
+                && confinement.reading == ReadAccess::Strict
                 && self.groups.is_none(),
             program,
         })
@@ -391,7 +394,7 @@ impl OnLinux {
             Some((Reply::Begun, handles)) => {
                 let handle = handles.into_iter().next().ok_or_else(helper_gone)?;
                 // Bubblewrap's own process is no process 1 either: it ends a moment before the others.
-                let holds_all = self.level == Level::Ns;
+                let holds_all = self.level == ConfinementLevel::Ns;
                 Ok(First { control, handle, holds_all, stays: spec.stays })
             }
             Some((Reply::Failed(trouble), _)) => Err(of_sandbox(trouble)),

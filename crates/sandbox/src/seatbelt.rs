@@ -8,7 +8,9 @@
 
 use std::fmt::Write as _;
 
-use agentry_protocol::confinement::{Confinement, ENV_EXAMPLES, Git, Network, Reading};
+use agentry_protocol::confinement::{
+    Confinement, ENV_EXAMPLES, GitAccess, NetworkAccess, ReadAccess,
+};
 
 /// What the profile must know beside the confinement.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -85,8 +87,8 @@ pub fn profile(confinement: &Confinement, place: &Place) -> String {
 
 fn reading(text: &mut String, confinement: &Confinement, place: &Place) {
     match confinement.reading {
-        Reading::Broad => text.push_str("(allow file-read*)\n"),
-        Reading::Strict => {
+        ReadAccess::Broad => text.push_str("(allow file-read*)\n"),
+        ReadAccess::Strict => {
             // The root itself and what a path is made of; names only, no contents.
             text.push_str("(allow file-read-metadata)\n(allow file-read* (literal \"/\"))\n");
             let system = SYSTEM_READ.iter().map(|path| below(path));
@@ -129,8 +131,8 @@ fn writing(text: &mut String, confinement: &Confinement, place: &Place) {
         let mut protected: Vec<String> =
             PROTECTED.iter().flat_map(|name| denied(&format!("{root}/{name}"))).collect();
         match confinement.git {
-            Git::Read => protected.extend(denied(&format!("{root}/.git"))),
-            Git::Write => {
+            GitAccess::Read => protected.extend(denied(&format!("{root}/.git"))),
+            GitAccess::Write => {
                 let names = GIT_PROTECTED.iter().map(|name| format!("{root}/.git/{name}"));
                 protected.extend(names.flat_map(|path| denied(&path)));
                 protected.push(exactly(&format!("{root}/.git")));
@@ -152,11 +154,11 @@ fn writing(text: &mut String, confinement: &Confinement, place: &Place) {
 fn network(text: &mut String, confinement: &Confinement, place: &Place) {
     text.push_str("(deny network*)\n");
     match (&confinement.network, place.proxy_port) {
-        (Network::Domains { .. }, Some(port)) => {
+        (NetworkAccess::Domains { .. }, Some(port)) => {
             let proxy = format!("(remote ip {})", quoted(&format!("localhost:{port}")));
             rule(text, "allow network-outbound", &[proxy]);
         }
-        (Network::None | Network::Domains { .. }, _) => {}
+        (NetworkAccess::None | NetworkAccess::Domains { .. }, _) => {}
     }
 }
 
@@ -235,13 +237,13 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use agentry_protocol::confinement::Level;
+    use agentry_protocol::confinement::ConfinementLevel;
 
     use super::*;
 
     fn confinement() -> Confinement {
         Confinement {
-            level: Level::Seatbelt,
+            level: ConfinementLevel::Seatbelt,
             allow_read: vec!["/Users/me/.cargo/bin".to_owned()],
             allow_write: vec!["/tmp/site".to_owned()],
             deny_read: vec![
@@ -251,7 +253,7 @@ mod tests {
             ],
             deny_write: vec!["/tmp/site/agentry.toml".to_owned()],
             home: Some("/Users/me/.state/homes/coder".to_owned()),
-            ..Confinement::nothing()
+            ..Confinement::most_restricted()
         }
     }
 
@@ -344,22 +346,23 @@ mod tests {
         assert!(
             allowed < at(&text, "(deny file-write* (literal \"/private/tmp/site/.gitmodules\")")
         );
-        let written = profile(&Confinement { git: Git::Write, ..confinement() }, &place());
+        let written = profile(&Confinement { git: GitAccess::Write, ..confinement() }, &place());
         assert!(!written.contains("(subpath \"/private/tmp/site/.git\")"));
         assert!(written.contains("(subpath \"/private/tmp/site/.git/hooks\")"));
     }
 
     #[test]
     fn only_the_proxy_is_reached() {
-        let reach = |network: Network, proxy_port: Option<u16>| {
+        let reach = |network: NetworkAccess, proxy_port: Option<u16>| {
             let text = profile(
                 &Confinement { network, ..confinement() },
                 &Place { proxy_port, ..place() },
             );
             text.lines().filter(|line| line.contains("network-outbound (remote")).count()
         };
-        let domains = Network::Domains { allow: vec!["x.com".to_owned()], addresses: Vec::new() };
-        assert_eq!(reach(Network::None, Some(3128)), 0);
+        let domains =
+            NetworkAccess::Domains { allow: vec!["x.com".to_owned()], addresses: Vec::new() };
+        assert_eq!(reach(NetworkAccess::None, Some(3128)), 0);
         assert_eq!(reach(domains.clone(), None), 0);
         assert_eq!(reach(domains.clone(), Some(3128)), 1);
         let text = profile(&Confinement { network: domains, ..confinement() }, &place());
@@ -369,7 +372,7 @@ mod tests {
 
     #[test]
     fn everything_is_read_only_if_the_confinement_says_so() {
-        let broad = Confinement { reading: Reading::Broad, ..confinement() };
+        let broad = Confinement { reading: ReadAccess::Broad, ..confinement() };
         let text = profile(&broad, &place());
         assert!(
             at(&text, "(allow file-read*)") < at(&text, "(deny file-read* file-write* (literal")

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use agentry_protocol::ContentHash;
-use agentry_protocol::confinement::{Level, Limits};
+use agentry_protocol::confinement::{ConfinementLevel, ConfinementLimits};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ use crate::limits::TROUBLE_CHARS_MAX;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Spec {
     /// What enforces.
-    pub(crate) level: Level,
+    pub(crate) level: ConfinementLevel,
     /// The authority that the program acts with; a sandbox is never used for another one.
     pub(crate) authority: Option<ContentHash>,
     /// The user and group to run as, when we are root.
@@ -30,7 +30,7 @@ pub(crate) struct Spec {
     /// Whether there is a proxy to listen for.
     pub(crate) listen: bool,
     /// What may be spent.
-    pub(crate) limits: Limits,
+    pub(crate) limits: ConfinementLimits,
     /// Whether it stays when its program is over, for another one.
     pub(crate) stays: bool,
     /// What runs.

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use agentry_protocol::confinement::{Attestation, Confinement, Connection, Level};
+use agentry_protocol::confinement::{Attestation, Confinement, ConfinementLevel, Connection};
 use serde_json::Value;
 use thiserror::Error as ThisError;
 
@@ -23,13 +23,14 @@ use crate::streams::Hear;
 
 /// The levels of this system, the strongest first.
 #[cfg(target_os = "linux")]
-pub const LEVELS: [Level; 3] = [Level::Ns, Level::Bwrap, Level::Landlock];
+pub const LEVELS: [ConfinementLevel; 3] =
+    [ConfinementLevel::Ns, ConfinementLevel::Bwrap, ConfinementLevel::Landlock];
 /// The levels of this system, the strongest first.
 #[cfg(target_os = "macos")]
-pub const LEVELS: [Level; 1] = [Level::Seatbelt];
+pub const LEVELS: [ConfinementLevel; 1] = [ConfinementLevel::Seatbelt];
 /// The levels of this system, the strongest first.
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
-pub const LEVELS: [Level; 0] = [];
+pub const LEVELS: [ConfinementLevel; 0] = [];
 
 /// What a sandbox needs of its surroundings.
 #[derive(Clone)]
@@ -61,10 +62,10 @@ pub struct Job<'a> {
 /// What a system must offer to confine processes.
 pub(crate) trait Backend: Sized {
     /// Opens one level, and tries the ways out of it.
-    fn open_level(setup: &Setup, level: Level) -> Result<(Self, Attestation), String>;
+    fn open_level(setup: &Setup, level: ConfinementLevel) -> Result<(Self, Attestation), String>;
 
     /// What enforces.
-    fn level(&self) -> Level;
+    fn level(&self) -> ConfinementLevel;
 
     /// Runs a command to its end, or ends it.
     fn run(&self, job: &Job<'_>, stop: &Stop) -> Result<Finished, Error>;
@@ -91,10 +92,10 @@ pub struct Sandbox(Own);
 #[error("no sandbox can be had here: {}", why(tried, &LEVELS))]
 pub struct Unavailable {
     /// What was tried, and why it is not to be had.
-    pub tried: Vec<(Level, String)>,
+    pub tried: Vec<(ConfinementLevel, String)>,
 }
 
-fn why(tried: &[(Level, String)], levels: &[Level]) -> String {
+fn why(tried: &[(ConfinementLevel, String)], levels: &[ConfinementLevel]) -> String {
     match (tried, levels) {
         ([], []) => "this system has no sandbox that Agentry knows".to_owned(),
         ([], levels) => {
@@ -117,7 +118,10 @@ impl Sandbox {
     ///
     /// # Errors
     /// When there is none; it says what was tried.
-    pub fn open(setup: &Setup, minimum: Level) -> Result<(Self, Attestation), Unavailable> {
+    pub fn open(
+        setup: &Setup,
+        minimum: ConfinementLevel,
+    ) -> Result<(Self, Attestation), Unavailable> {
         let mut tried = Vec::new();
         for level in LEVELS.into_iter().filter(|level| *level <= minimum) {
             match Self::open_level(setup, level) {
@@ -132,7 +136,10 @@ impl Sandbox {
     ///
     /// # Errors
     /// When it is not to be had, or something got out of it.
-    pub fn open_level(setup: &Setup, level: Level) -> Result<(Self, Attestation), String> {
+    pub fn open_level(
+        setup: &Setup,
+        level: ConfinementLevel,
+    ) -> Result<(Self, Attestation), String> {
         let (own, attestation) = Own::open_level(setup, level)?;
         let got_out: Vec<&str> = attestation
             .escapes
@@ -148,7 +155,7 @@ impl Sandbox {
     }
 
     /// What enforces.
-    pub fn level(&self) -> Level {
+    pub fn level(&self) -> ConfinementLevel {
         self.0.level()
     }
 
@@ -188,12 +195,15 @@ mod tests {
     fn a_system_without_a_sandbox_says_so() {
         assert_eq!(why(&[], &[]), "this system has no sandbox that Agentry knows");
         let wanted = "sandbox.minimum asks for more than this system has, which is seatbelt";
-        assert_eq!(why(&[], &[Level::Seatbelt]), wanted);
+        assert_eq!(why(&[], &[ConfinementLevel::Seatbelt]), wanted);
     }
 
     #[test]
     fn every_level_that_was_tried_is_named_with_its_reason() {
-        let tried = [(Level::Ns, "no".to_owned()), (Level::Bwrap, "not there".to_owned())];
+        let tried = [
+            (ConfinementLevel::Ns, "no".to_owned()),
+            (ConfinementLevel::Bwrap, "not there".to_owned()),
+        ];
         assert_eq!(why(&tried, &LEVELS), "ns: no; bwrap: not there");
     }
 }

@@ -11,7 +11,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use agentry_protocol::confinement::{ANY_DEPTH, Confinement, Level, Reading, denies};
+use agentry_protocol::confinement::{ANY_DEPTH, Confinement, ConfinementLevel, ReadAccess, denies};
 
 use crate::limits::{COPY_BYTES_MAX, MASKS_MAX, PROXY_PORT};
 use crate::protect::secrets::{self, HardLinkCache, SecretName};
@@ -148,7 +148,7 @@ fn named_hidden(confinement: &Confinement, found: Vec<PathBuf>) -> Vec<PathBuf> 
         confinement.deny_read.iter().any(|entry| denies(entry, &path))
     };
     let is_seen = |path: &Path| {
-        let broad = confinement.reading == Reading::Broad && path.is_file();
+        let broad = confinement.reading == ReadAccess::Broad && path.is_file();
         broad || roots().map(Path::new).any(|root| path.starts_with(root) && path != root)
     };
     let mut real = Real::default();
@@ -187,7 +187,7 @@ impl Real {
 
 /// The files that a sandbox sees. `user` is who it runs as, when we are root.
 pub(crate) fn view(confinement: &Confinement, user: Option<u32>, found: &Found) -> View {
-    let broad = confinement.reading == Reading::Broad;
+    let broad = confinement.reading == ReadAccess::Broad;
     let mut view = View { broad, scratch_bytes: confinement.limits.disk_bytes, ..View::default() };
     let read = |path: PathBuf, lend| Bind {
         to: path.clone(),
@@ -236,7 +236,7 @@ pub(crate) fn view(confinement: &Confinement, user: Option<u32>, found: &Found) 
     view
 }
 
-fn system(view: &mut View, level: Level) {
+fn system(view: &mut View, level: ConfinementLevel) {
     for path in SYSTEM.map(PathBuf::from) {
         match std::fs::read_link(&path) {
             Ok(target) => view.links.push((path, target)),
@@ -251,7 +251,7 @@ fn system(view: &mut View, level: Level) {
     }
     for Setting { from, to, is_small } in settings() {
         let (from, to) = (from.clone(), to.into());
-        if *is_small && level == Level::Ns {
+        if *is_small && level == ConfinementLevel::Ns {
             view.copies.push(to);
         } else {
             view.binds.push(Bind { from, to, kind: BindKind::Read, lend: None, optional: true });
@@ -310,20 +310,20 @@ fn made_up(user: Option<u32>) -> Vec<(PathBuf, String)> {
 pub(crate) fn fence(confinement: &Confinement, scratch: Option<&Path>) -> Fence {
     let mut write: Vec<PathBuf> = confinement.allow_write.iter().map(PathBuf::from).collect();
     match confinement.level {
-        Level::Ns | Level::Bwrap => {
+        ConfinementLevel::Ns | ConfinementLevel::Bwrap => {
             let own = ["/tmp", "/dev", home(confinement)];
             write.extend(own.map(PathBuf::from));
             Fence { read: vec!["/".into()], write }
         }
-        Level::Landlock | Level::Seatbelt | Level::Off => {
+        ConfinementLevel::Landlock | ConfinementLevel::Seatbelt | ConfinementLevel::Off => {
             // Where temporary files are may be named by a link.
             let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
             write.extend(scratch.map(real));
             write.extend(DEVICES.map(PathBuf::from));
             write.extend(confinement.home.iter().map(PathBuf::from));
             let mut read: Vec<PathBuf> = match confinement.reading {
-                Reading::Broad => vec!["/".into()],
-                Reading::Strict => SYSTEM.iter().chain(&SETTINGS).map(PathBuf::from).collect(),
+                ReadAccess::Broad => vec!["/".into()],
+                ReadAccess::Strict => SYSTEM.iter().chain(&SETTINGS).map(PathBuf::from).collect(),
             };
             read.extend(
                 ["/proc", "/etc/passwd", "/etc/group", "/etc/nsswitch.conf"].map(Into::into),
@@ -356,7 +356,8 @@ pub(crate) fn environment(
         let directory = Path::new(directory);
         let within = |root: &String| directory.starts_with(root);
         directory.is_absolute()
-            && (confinement.reading == Reading::Broad || confinement.allow_read.iter().any(within))
+            && (confinement.reading == ReadAccess::Broad
+                || confinement.allow_read.iter().any(within))
     };
     let mut programs: Vec<&str> = path.split(':').filter(seen).collect();
     programs.dedup();
@@ -378,9 +379,11 @@ pub(crate) fn environment(
     let mut env: Vec<(OsString, OsString)> =
         env.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
     match confinement.level {
-        Level::Ns | Level::Bwrap | Level::Off => env.extend(proxy(PROXY_PORT)),
+        ConfinementLevel::Ns | ConfinementLevel::Bwrap | ConfinementLevel::Off => {
+            env.extend(proxy(PROXY_PORT))
+        }
         // There is none, or its port is known only to whoever starts it.
-        Level::Landlock | Level::Seatbelt => {}
+        ConfinementLevel::Landlock | ConfinementLevel::Seatbelt => {}
     }
     env
 }
@@ -499,7 +502,7 @@ mod tests {
         let confinement = Confinement {
             allow_write: scene.texts(&["other", "work"]),
             deny_read: scene.texts(&["home/**/.env", "work/sub/**/.env"]),
-            ..Confinement::nothing()
+            ..Confinement::most_restricted()
         };
         let all = ["home/.env", "work/sub/.env", "work/sub/deep/.env"];
         scene.check_hidden(&confinement, None, &all);
@@ -511,22 +514,23 @@ mod tests {
         let scene = Scene::new(&["outside/key"]);
         std::os::unix::fs::symlink("nowhere", scene.at("outside/dangling")).unwrap();
         let named = ["outside/dangling", "outside/key", "outside/missing"];
-        let confinement = Confinement { deny_read: scene.texts(&named), ..Confinement::nothing() };
+        let confinement =
+            Confinement { deny_read: scene.texts(&named), ..Confinement::most_restricted() };
         scene.check_hidden(&confinement, None, &named[1..]);
     }
 
     #[test]
     fn the_end_of_a_hidden_link_is_hidden_where_it_can_be_seen() {
         for (target, reading, is_hidden) in [
-            ("work/file", Reading::Strict, true),
-            ("work/inner", Reading::Strict, true),
-            ("read/file", Reading::Strict, true),
-            ("home/file", Reading::Strict, true),
-            ("outside/file", Reading::Strict, false),
-            ("outside/file", Reading::Broad, true),
-            ("outside", Reading::Broad, false),
+            ("work/file", ReadAccess::Strict, true),
+            ("work/inner", ReadAccess::Strict, true),
+            ("read/file", ReadAccess::Strict, true),
+            ("home/file", ReadAccess::Strict, true),
+            ("outside/file", ReadAccess::Strict, false),
+            ("outside/file", ReadAccess::Broad, true),
+            ("outside", ReadAccess::Broad, false),
             // It must not hide what the next call works in.
-            ("work", Reading::Strict, false),
+            ("work", ReadAccess::Strict, false),
         ] {
             let files = ["work/file", "work/inner/file", "read/file", "home/file", "outside/file"];
             let scene = Scene::new(&files);
@@ -537,7 +541,7 @@ mod tests {
                 allow_write: scene.texts(&["work"]),
                 home: scene.texts(&["home"]).pop(),
                 deny_read: scene.texts(&["work/link"]),
-                ..Confinement::nothing()
+                ..Confinement::most_restricted()
             };
             let expected = if is_hidden { vec![target] } else { Vec::new() };
             scene.check_hidden(&confinement, None, &expected);
@@ -548,8 +552,11 @@ mod tests {
     fn more_than_can_be_hidden_is_refused() {
         let scene = Scene::new(&[]);
         let deny_read = scene.texts(&["**/key*"]);
-        let confinement =
-            Confinement { allow_write: scene.texts(&[""]), deny_read, ..Confinement::nothing() };
+        let confinement = Confinement {
+            allow_write: scene.texts(&[""]),
+            deny_read,
+            ..Confinement::most_restricted()
+        };
         for (count, is_refused) in [(MASKS_MAX, false), (MASKS_MAX + 1, true)] {
             let known: Vec<PathBuf> =
                 (0..count).map(|number| scene.at(&format!("key{number}"))).collect();
@@ -562,7 +569,7 @@ mod tests {
     fn what_is_protected_looks_as_owned_as_what_it_lies_in() {
         let scene = Scene::new(&["work/sub/.git/config", "other/x"]);
         let allow_write = scene.texts(&["other", "work", "work/sub"]);
-        let confinement = Confinement { allow_write, ..Confinement::nothing() };
+        let confinement = Confinement { allow_write, ..Confinement::most_restricted() };
         let path = scene.at("work/sub/.git");
         let found = Found { protected: vec![path.clone()], hidden: Vec::new() };
         let owner = scene.at("work/sub").metadata().unwrap();
@@ -578,21 +585,21 @@ mod tests {
     #[test]
     fn small_settings_are_copied_only_into_own_namespaces() {
         let copies = |level| {
-            let confinement = Confinement { level, ..Confinement::nothing() };
+            let confinement = Confinement { level, ..Confinement::most_restricted() };
             view(&confinement, None, &Found::default()).copies
         };
-        assert!(!copies(Level::Ns).is_empty());
-        assert_eq!(copies(Level::Bwrap), Vec::<PathBuf>::new());
+        assert!(!copies(ConfinementLevel::Ns).is_empty());
+        assert_eq!(copies(ConfinementLevel::Bwrap), Vec::<PathBuf>::new());
     }
 
     #[test]
     fn programs_are_looked_for_only_where_the_sandbox_sees_them() {
         for (reading, expected) in [
-            (Reading::Strict, "/opt/tools/bin:"),
-            (Reading::Broad, "/opt/tools/bin:/data/someone/bin:"),
+            (ReadAccess::Strict, "/opt/tools/bin:"),
+            (ReadAccess::Broad, "/opt/tools/bin:/data/someone/bin:"),
         ] {
             let allow_read = vec!["/opt/tools".to_owned(), "/srv".to_owned()];
-            let confinement = Confinement { reading, allow_read, ..Confinement::nothing() };
+            let confinement = Confinement { reading, allow_read, ..Confinement::most_restricted() };
             let path = "relative:/opt/tools/bin:/data/someone/bin";
             let environment = environment(&confinement, path, None);
             let (_, programs) = environment.iter().find(|(name, _)| name == "PATH").unwrap();
@@ -603,7 +610,7 @@ mod tests {
     #[test]
     fn a_toolchain_that_may_be_read_is_named_by_its_variable() {
         let allow_read = vec!["/data/someone/.rustup".to_owned(), "/.pyenv/x".to_owned()];
-        let confinement = Confinement { allow_read, ..Confinement::nothing() };
+        let confinement = Confinement { allow_read, ..Confinement::most_restricted() };
         let environment = environment(&confinement, "", None);
         let value = |variable: &str| {
             let found = environment.iter().find(|(name, _)| name == variable);

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agentry_protocol::ContentHash;
-use agentry_protocol::confinement::{Confinement, Level};
+use agentry_protocol::confinement::{Confinement, ConfinementLevel};
 
 use crate::protect::{Checked, Guard, Mark, Names, Protection, Registration, Registry, WalkBounds};
 use crate::stop::Stop;
@@ -41,8 +41,8 @@ pub(crate) struct Watch {
 
 impl Watches {
     /// Keeps the records of calls beside the quarantine.
-    pub(crate) fn new(quarantine: &Path, level: Level) -> Self {
-        let has_mounts = level != Level::Landlock;
+    pub(crate) fn new(quarantine: &Path, level: ConfinementLevel) -> Self {
+        let has_mounts = level != ConfinementLevel::Landlock;
         Self { registry: Registry::new(quarantine), has_mounts, guards: Mutex::default() }
     }
 
@@ -219,10 +219,10 @@ mod tests {
 
         fn confinement(&self) -> Confinement {
             let root = self.at("").to_str().unwrap().trim_end_matches('/').to_owned();
-            Confinement { allow_write: vec![root], ..Confinement::nothing() }
+            Confinement { allow_write: vec![root], ..Confinement::most_restricted() }
         }
 
-        fn watches(&self, level: Level) -> Watches {
+        fn watches(&self, level: ConfinementLevel) -> Watches {
             Watches::new(&self.quarantine(), level)
         }
 
@@ -240,7 +240,11 @@ mod tests {
 
     #[test]
     fn a_repository_is_compared_as_a_whole_where_nothing_can_be_mounted() {
-        for (level, expected) in [(Level::Ns, 0), (Level::Bwrap, 0), (Level::Landlock, 1)] {
+        for (level, expected) in [
+            (ConfinementLevel::Ns, 0),
+            (ConfinementLevel::Bwrap, 0),
+            (ConfinementLevel::Landlock, 1),
+        ] {
             let scene = Scene::new(&[".git/config"]);
             let watches = scene.watches(level);
             let watch = begin(&watches, &scene.confinement()).unwrap();
@@ -252,9 +256,11 @@ mod tests {
     #[test]
     fn nothing_is_watched_where_nothing_may_be_written() {
         let scene = Scene::new(&[]);
-        let watch = scene.watches(Level::Ns).begin(&Confinement::nothing(), &Stop::new());
+        let watch = scene
+            .watches(ConfinementLevel::Ns)
+            .begin(&Confinement::most_restricted(), &Stop::new());
         assert!(watch.unwrap().is_none());
-        assert_eq!(protected(&Confinement::nothing()).unwrap(), Vec::<PathBuf>::new());
+        assert_eq!(protected(&Confinement::most_restricted()).unwrap(), Vec::<PathBuf>::new());
     }
 
     #[test]
@@ -265,7 +271,7 @@ mod tests {
             deny_write: scene.texts(&["plain"]),
             ..scene.confinement()
         };
-        let watches = scene.watches(Level::Ns);
+        let watches = scene.watches(ConfinementLevel::Ns);
         let watch = begin(&watches, &confinement).unwrap();
         let expected = [".envrc", "plain"].map(|path| scene.at(path));
         assert_eq!(watch.protected, expected);
@@ -290,7 +296,7 @@ mod tests {
     #[test]
     fn calls_that_overlap_share_a_record_until_the_last_one_ends() {
         let scene = Scene::new(&[]);
-        let (watches, confinement) = (scene.watches(Level::Ns), scene.confinement());
+        let (watches, confinement) = (scene.watches(ConfinementLevel::Ns), scene.confinement());
         let first = begin(&watches, &confinement).unwrap();
         let second = begin(&watches, &confinement).unwrap();
         fs::write(scene.at(".envrc"), "planted").unwrap();
@@ -303,7 +309,7 @@ mod tests {
     #[test]
     fn a_check_that_could_not_be_finished_is_made_before_the_next_call() {
         let scene = Scene::new(&[]);
-        let (watches, confinement) = (scene.watches(Level::Ns), scene.confinement());
+        let (watches, confinement) = (scene.watches(ConfinementLevel::Ns), scene.confinement());
         let watch = begin(&watches, &confinement).unwrap();
         fs::write(scene.at(".envrc"), "planted").unwrap();
         // A link in its place is never used.
@@ -325,7 +331,7 @@ mod tests {
         let scene = Scene::new(&[]);
         // Deeper than anything protected is looked into.
         fs::create_dir_all(scene.at(".idea").join("d/".repeat(200))).unwrap();
-        let (watches, confinement) = (scene.watches(Level::Ns), scene.confinement());
+        let (watches, confinement) = (scene.watches(ConfinementLevel::Ns), scene.confinement());
         begin(&watches, &confinement).map(drop).unwrap_err();
         assert_eq!(scene.calls(), 0);
         protected(&confinement).unwrap_err();

@@ -7,10 +7,10 @@
 mod event_hooks;
 mod jobs;
 
-use agentry_protocol::envelope::{About, EVENT_VERSION, Envelope};
+use agentry_protocol::envelope::{EVENT_VERSION, EntrySubject, Envelope};
 use agentry_protocol::event::Event;
 use agentry_protocol::inbound::EventId;
-use agentry_protocol::intake::{AccessChange, Entity, Intake};
+use agentry_protocol::intake::{AccessChange, Entity, IntakeStage};
 use agentry_protocol::{SessionId, TokenId, TurnId};
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -23,7 +23,7 @@ use crate::view::{self, ApprovalStatus, InboundStatus, Placed};
 /// An entry that only lacks its place.
 pub(crate) struct Entry {
     pub(crate) cause: Option<u64>,
-    pub(crate) about: About,
+    pub(crate) about: EntrySubject,
     pub(crate) event: Event,
     pub(crate) kind: String,
     pub(crate) body: String,
@@ -179,7 +179,9 @@ fn may_be_refused(event: &Event) -> bool {
         Event::ApprovalAnswered { .. }
         | Event::SessionOpened { .. }
         | Event::TurnStarted(_)
-        | Event::Intake(Intake::Received { .. } | Intake::Decided { .. } | Intake::Routed(_))
+        | Event::Intake(
+            IntakeStage::Received { .. } | IntakeStage::Decided { .. } | IntakeStage::Routed(_),
+        )
         | Event::Access(AccessChange::EntityChanged { .. } | AccessChange::TokenRevoked { .. })
         | Event::Job(_)
         | Event::SteerReceived { event: Some(_), .. } => true,
@@ -237,28 +239,28 @@ fn check(sql: &Connection, entry: &Entry) -> Result<(), Trouble> {
     Ok(())
 }
 
-fn check_intake(sql: &Connection, intake: &Intake) -> Result<(), Trouble> {
+fn check_intake(sql: &Connection, intake: &IntakeStage) -> Result<(), Trouble> {
     match intake {
-        Intake::Received { inbound } => match view::inbound_status(sql, &inbound.event_id)? {
+        IntakeStage::Received { inbound } => match view::inbound_status(sql, &inbound.event_id)? {
             None => Ok(()),
             Some((_, seq)) => {
                 let event = inbound.event_id.clone();
                 Err(Trouble::Refused(Error::Repeated { event, seq }))
             }
         },
-        Intake::Decided { record } => match &record.event_id {
+        IntakeStage::Decided { record } => match &record.event_id {
             Some(event) => must_be(sql, event, InboundStatus::Received),
             None => Ok(()),
         },
         // What hooks look at may go to its session meanwhile, or when one of them fired.
-        Intake::Routed(routed) => match view::inbound_status(sql, &routed.event)? {
+        IntakeStage::Routed(routed) => match view::inbound_status(sql, &routed.event)? {
             Some((InboundStatus::Hooked, _)) => Ok(()),
             Some(_) | None => must_be(sql, &routed.event, InboundStatus::Received),
         },
-        Intake::Unrun { .. }
-        | Intake::ChunkSent { .. }
-        | Intake::Delivered(_)
-        | Intake::QueueSet { .. } => Ok(()),
+        IntakeStage::Unrun { .. }
+        | IntakeStage::ChunkSent { .. }
+        | IntakeStage::Delivered(_)
+        | IntakeStage::QueueSet { .. } => Ok(()),
     }
 }
 

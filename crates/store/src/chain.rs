@@ -7,7 +7,7 @@
 
 use std::path::Path;
 
-use agentry_protocol::envelope::{About, EVENT_VERSION, Envelope, Stream};
+use agentry_protocol::envelope::{EVENT_VERSION, EntrySubject, Envelope, LedgerStream};
 use agentry_protocol::{RunId, SessionId, TurnId};
 
 use crate::artifact::Artifacts;
@@ -146,7 +146,7 @@ impl Row {
             cause: self.cause,
             version: EVENT_VERSION,
             stream,
-            about: About {
+            about: EntrySubject {
                 session: self.session.map(SessionId::new),
                 run: self.run.map(RunId::new),
                 turn: self.turn.map(TurnId::new),
@@ -157,9 +157,9 @@ impl Row {
 }
 
 /// The word for a stream.
-pub(crate) fn word(stream: Stream) -> &'static str {
+pub(crate) fn word(stream: LedgerStream) -> &'static str {
     match stream {
-        Stream::World => "world",
-        Stream::Turns => "turns",
+        LedgerStream::World => "world",
+        LedgerStream::Turns => "turns",
     }
 }

@@ -5,7 +5,7 @@
 use agentry_protocol::event_hook::EventHook;
 use agentry_protocol::inbound::EventId;
 use agentry_protocol::job::JobState;
-use agentry_protocol::trust::{KnownDefinitions, Trusted, TrustedAddresses};
+use agentry_protocol::trust::{KnownDefinitions, TrustedAddresses, TrustedPrograms};
 use agentry_protocol::{EventHookId, JobId, RunId, SessionId};
 use rusqlite::params;
 use serde_json::{Map, Value};
@@ -170,7 +170,7 @@ impl Ledger {
     }
 
     /// What may run in a directory, and the entry that says so.
-    pub fn trusted(&self, path: &str) -> Result<Option<(Trusted, u64)>, Error> {
+    pub fn trusted(&self, path: &str) -> Result<Option<(TrustedPrograms, u64)>, Error> {
         self.ask(|sql| view::trusted(sql, path))
     }
 
@@ -194,7 +194,7 @@ impl Ledger {
     }
 
     /// All that may run, by directory, each with the entry that says so.
-    pub fn all_trusted(&self) -> Result<Vec<(Trusted, u64)>, Error> {
+    pub fn all_trusted(&self) -> Result<Vec<(TrustedPrograms, u64)>, Error> {
         self.ask(view::all_trusted)
     }
 }

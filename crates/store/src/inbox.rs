@@ -5,7 +5,7 @@
 use agentry_protocol::access::AccessRecord;
 use agentry_protocol::envelope::Envelope;
 use agentry_protocol::inbound::EventId;
-use agentry_protocol::intake::{Intake, Routed, Wish};
+use agentry_protocol::intake::{IntakeStage, QueuePreferences, RoutedInbound};
 use agentry_protocol::{RunId, SessionId, event::Event, inbound::Inbound};
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -32,7 +32,7 @@ pub struct WholeInbound {
     /// As it came.
     pub inbound: Box<Inbound>,
     /// Where it went.
-    pub routed: Option<Box<Routed>>,
+    pub routed: Option<Box<RoutedInbound>>,
     /// What was decided about it.
     pub decided: Option<Box<AccessRecord>>,
 }
@@ -99,7 +99,7 @@ impl Ledger {
     }
 
     /// Where something went, as the entry has it.
-    pub fn inbound_routed(&self, row: &InboundRow) -> Result<Option<Box<Routed>>, Error> {
+    pub fn inbound_routed(&self, row: &InboundRow) -> Result<Option<Box<RoutedInbound>>, Error> {
         let Some(routed) = &row.routed else { return Ok(None) };
         self.read(|sql| self.routed_in(sql, routed.seq)).map(Some)
     }
@@ -110,16 +110,16 @@ impl Ledger {
         self.read(|sql| self.decided_in(sql, *seq)).map(Some)
     }
 
-    fn routed_in(&self, sql: &Connection, seq: u64) -> Result<Box<Routed>, Error> {
+    fn routed_in(&self, sql: &Connection, seq: u64) -> Result<Box<RoutedInbound>, Error> {
         match self.entry_in(sql, seq)?.event {
-            Event::Intake(Intake::Routed(routed)) => Ok(routed),
+            Event::Intake(IntakeStage::Routed(routed)) => Ok(routed),
             _ => Err(self.not_the(seq, "place")),
         }
     }
 
     fn decided_in(&self, sql: &Connection, seq: u64) -> Result<Box<AccessRecord>, Error> {
         match self.entry_in(sql, seq)?.event {
-            Event::Intake(Intake::Decided { record }) => Ok(record),
+            Event::Intake(IntakeStage::Decided { record }) => Ok(record),
             _ => Err(self.not_the(seq, "decision")),
         }
     }
@@ -214,15 +214,15 @@ impl Ledger {
     }
 
     /// What a session says about how messages wait.
-    pub fn queue_wish(&self, session: &SessionId) -> Result<Option<Wish>, Error> {
+    pub fn queue_wish(&self, session: &SessionId) -> Result<Option<QueuePreferences>, Error> {
         self.ask(|sql| queue_wish(sql, session))
     }
 
     fn received_in(&self, sql: &Connection, seq: u64) -> Result<Box<Inbound>, Error> {
         let Envelope { event, .. } = self.entry_in(sql, seq)?;
         match event {
-            Event::Intake(Intake::Received { inbound }) => Ok(inbound),
-            Event::Intake(Intake::Delivered(delivered)) => {
+            Event::Intake(IntakeStage::Received { inbound }) => Ok(inbound),
+            Event::Intake(IntakeStage::Delivered(delivered)) => {
                 delivered.sent.ok_or_else(|| self.not_the(seq, "message"))
             }
             _ => Err(self.not_the(seq, "message")),

@@ -10,7 +10,7 @@ use std::sync::mpsc::{self, SyncSender};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
 
-use agentry_protocol::envelope::{Draft, Envelope, Stream};
+use agentry_protocol::envelope::{Draft, Envelope, LedgerStream};
 use agentry_protocol::{ContentHash, RunId, SessionId, TurnId};
 use rusqlite::{Connection, ToSql};
 
@@ -46,7 +46,7 @@ pub struct Filter {
     /// Of this turn.
     pub turn: Option<TurnId>,
     /// Of this stream.
-    pub stream: Option<Stream>,
+    pub stream: Option<LedgerStream>,
 }
 
 pub(crate) struct Shared {

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::path::Path;
 
-use agentry_protocol::envelope::About;
+use agentry_protocol::envelope::EntrySubject;
 use agentry_protocol::event::Event;
 use rusqlite::{Connection, OptionalExtension};
 
@@ -110,7 +110,7 @@ pub(crate) fn accept(home: &Path, clock: Clock) -> Result<AcceptedLoss, Error> {
     let Loss { last: last_seq, known, hash } = loss.clone();
     let event = Event::LossAccepted { last: last_seq, known, hash };
     let body = body::encode(&event, &Artifacts::new(&home))?;
-    let (about, kind) = (About::default(), body.kind);
+    let (about, kind) = (EntrySubject::default(), body.kind);
     let entry = Entry { cause: None, about, event: body.event, kind, body: body.text };
     // It follows the last entry that is there, and stands behind the last one that was lost.
     let mut tip = Tip { seq: last.tip.seq.max(known), hash: last.tip.hash };

@@ -10,7 +10,7 @@ use agentry_protocol::access::{AccessRecord, Decision};
 use agentry_protocol::envelope::EVENT_VERSION;
 use agentry_protocol::event::Event;
 use agentry_protocol::inbound::{EventId, Inbound, PeerKind};
-use agentry_protocol::intake::Intake;
+use agentry_protocol::intake::IntakeStage;
 use agentry_protocol::principal::Principal;
 use rusqlite::{Connection, OptionalExtension};
 use serde::Deserialize;
@@ -127,7 +127,7 @@ impl Ledger {
         let rest = match came.read::<CameBody>().and_then(|body| body.inbound) {
             Some(rest) => rest,
             None => match self.entry_in(sql, came.seq)?.event {
-                Event::Intake(Intake::Received { inbound }) => Came::of(*inbound),
+                Event::Intake(IntakeStage::Received { inbound }) => Came::of(*inbound),
                 // What we sent ourselves is kept among what came in.
                 _ => Came::default(),
             },
@@ -142,7 +142,7 @@ impl Ledger {
     /// For an entry of another version, or with a part that is stored elsewhere.
     fn past_in_full(&self, sql: &Connection, seq: u64) -> Result<PastDecision, Error> {
         let envelope = self.entry_in(sql, seq)?;
-        let Event::Intake(Intake::Decided { record }) = envelope.event else {
+        let Event::Intake(IntakeStage::Decided { record }) = envelope.event else {
             return Err(self.not_the(seq, "decision"));
         };
         let place = PastPlace {
@@ -221,7 +221,7 @@ impl Ledger {
         })?;
         let Some(seq) = seq.map(i64::cast_unsigned) else { return Ok(None) };
         match self.entry(seq)?.map(|envelope| envelope.event) {
-            Some(Event::Intake(Intake::Decided { record })) => Ok(Some(record)),
+            Some(Event::Intake(IntakeStage::Decided { record })) => Ok(Some(record)),
             Some(_) | None => Err(self.not_the(seq, "decision")),
         }
     }

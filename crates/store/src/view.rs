@@ -23,7 +23,7 @@ mod turns;
 
 use std::path::Path;
 
-use agentry_protocol::envelope::{About, Envelope};
+use agentry_protocol::envelope::{EntrySubject, Envelope};
 use agentry_protocol::event::{Ending, Event};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Params, StatementStatus};
@@ -108,7 +108,7 @@ const TABLES_SQL: [&str; 3] = [
 pub(crate) struct Placed<'a> {
     pub(crate) seq: i64,
     pub(crate) time: i64,
-    pub(crate) about: &'a About,
+    pub(crate) about: &'a EntrySubject,
     pub(crate) event: &'a Event,
 }
 

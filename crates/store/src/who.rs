@@ -4,7 +4,7 @@
 
 use agentry_protocol::access::{AccessRecord, Effect, Grant};
 use agentry_protocol::event::Event;
-use agentry_protocol::intake::{AccessChange, Entity, Intake, Trimmed};
+use agentry_protocol::intake::{AccessChange, AuditCutoff, Entity, IntakeStage};
 use agentry_protocol::{AccessId, GrantId};
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params_from_iter};
@@ -124,7 +124,7 @@ impl Ledger {
     }
 
     /// Whether something is listed that is older than this.
-    pub fn has_audit_before(&self, trimmed: Trimmed) -> Result<bool, Error> {
+    pub fn has_audit_before(&self, trimmed: AuditCutoff) -> Result<bool, Error> {
         let times = [whole(trimmed.access_before), whole(trimmed.grants_before)];
         self.ask(|sql| {
             sql.prepare_cached(
@@ -138,7 +138,7 @@ impl Ledger {
     /// A decision as it was recorded.
     pub fn access_record(&self, row: &AuditRow) -> Result<Box<AccessRecord>, Error> {
         match self.entry(row.seq)?.map(|envelope| envelope.event) {
-            Some(Event::Intake(Intake::Decided { record })) => Ok(record),
+            Some(Event::Intake(IntakeStage::Decided { record })) => Ok(record),
             Some(_) | None => Err(self.not_the(row.seq, "decision")),
         }
     }

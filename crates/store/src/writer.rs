@@ -11,7 +11,7 @@ use std::sync::mpsc::{Receiver, SyncSender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
-use agentry_protocol::envelope::{EVENT_VERSION, Envelope, Stream};
+use agentry_protocol::envelope::{EVENT_VERSION, Envelope, LedgerStream};
 use rusqlite::{Connection, ErrorCode};
 
 use crate::anchor::{self, Anchor, Tip};
@@ -86,8 +86,8 @@ impl Signal {
     }
 
     /// Waits until something of the stream is written after an entry, something breaks, or the time is over.
-    pub(crate) fn wait_after(&self, seq: u64, stream: Option<Stream>, time: Duration) {
-        let only_inputs = stream == Some(Stream::World);
+    pub(crate) fn wait_after(&self, seq: u64, stream: Option<LedgerStream>, time: Duration) {
+        let only_inputs = stream == Some(LedgerStream::World);
         let nothing_new = |state: &mut State| {
             let last = if only_inputs { state.last_input_seq } else { state.last_seq };
             last <= seq && state.poison.is_none()
@@ -245,7 +245,7 @@ impl Writer {
         if is_written {
             let written = answers.iter().filter_map(|(_, answer)| answer.as_ref().ok()).flatten();
             written.clone().for_each(|envelope| self.clock.raise(envelope.time));
-            let inputs = written.filter(|envelope| envelope.stream == Stream::World);
+            let inputs = written.filter(|envelope| envelope.stream == LedgerStream::World);
             self.signal.committed(tip.seq, inputs.map(|envelope| envelope.seq).max());
         }
         // Before anybody is told: what somebody was told of is missed if it is lost.
@@ -403,7 +403,7 @@ fn gather(first: Order, orders: &Receiver<Order>, expected: usize) -> (Vec<Appen
 mod tests {
     use std::sync::mpsc;
 
-    use agentry_protocol::envelope::About;
+    use agentry_protocol::envelope::EntrySubject;
     use agentry_protocol::event::Event;
 
     use super::*;
@@ -419,7 +419,7 @@ mod tests {
         let (reply, answer) = mpsc::sync_channel(1);
         let entry = Entry {
             cause: None,
-            about: About::default(),
+            about: EntrySubject::default(),
             event: body.event,
             kind: body.kind,
             body: body.text,

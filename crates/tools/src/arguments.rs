@@ -3,8 +3,8 @@
 //! Must never: let an alias win over the argument it stands for. Where both are given both stay, and
 //! the schema refuses the call.
 
-use agentry_protocol::call::ToolOutcome;
 use agentry_protocol::tool::ToolName;
+use agentry_protocol::tool_call::ToolOutcome;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 

@@ -12,8 +12,10 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use agentry_protocol::call::{Measured, OutcomeStatus, Repeat, ToolOutcome, ToolSpec};
 use agentry_protocol::confinement::Connection;
+use agentry_protocol::tool_call::{
+    CallMeasurements, OutcomeStatus, RepeatSafety, ToolOutcome, ToolSpec,
+};
 use agentry_sandbox::{
     Bounds, Command, Cwd, Ending, Error as SandboxError, Finished, Job, Stop, Streams,
 };
@@ -61,7 +63,7 @@ impl Bash {
         let description = "Run a shell command, without a terminal. Gives stdout and stderr \
                            together, and the exit code if not 0. What it leaves running is ended.";
         let shell = if Path::new("/bin/bash").exists() { "/bin/bash" } else { "/bin/sh" };
-        Self { spec: spec("bash", description, parameters, Repeat::Uncertain), shell }
+        Self { spec: spec("bash", description, parameters, RepeatSafety::Uncertain), shell }
     }
 }
 
@@ -235,6 +237,12 @@ fn outcome(finished: &Finished, chars_max: usize, refused: &[Connection]) -> Too
     ToolOutcome {
         status,
         text,
-        measured: Measured { exit_code, duration_ms, truncated: shown.is_cut, denied, redacted: 0 },
+        measured: CallMeasurements {
+            exit_code,
+            duration_ms,
+            truncated: shown.is_cut,
+            denied,
+            redacted: 0,
+        },
     }
 }

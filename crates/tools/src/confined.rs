@@ -10,9 +10,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use agentry_protocol::call::{OutcomeStatus, ToolCall, ToolOutcome};
+use agentry_protocol::call_facts::ResolvedPath;
 use agentry_protocol::confinement::{Confinement, Connection};
-use agentry_protocol::facts::ResolvedPath;
+use agentry_protocol::tool_call::{OutcomeStatus, ToolCall, ToolOutcome};
 use agentry_sandbox::{NoAnswer, Sandbox, Served, Stop};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

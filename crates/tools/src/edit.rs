@@ -2,7 +2,7 @@
 //!
 //! Must never: change a byte outside the match, or guess which of several was meant.
 
-use agentry_protocol::call::{Repeat, ToolOutcome, ToolSpec};
+use agentry_protocol::tool_call::{RepeatSafety, ToolOutcome, ToolSpec};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -40,7 +40,7 @@ impl EditFile {
         });
         let description =
             "Replace an exact piece of text that stands once in a file, or all of them.";
-        Self { spec: spec("edit_file", description, parameters, Repeat::Uncertain) }
+        Self { spec: spec("edit_file", description, parameters, RepeatSafety::Uncertain) }
     }
 }
 

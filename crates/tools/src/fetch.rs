@@ -11,8 +11,10 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use agentry_protocol::call::{Measured, OutcomeStatus, Repeat, ToolOutcome, ToolSpec};
-use agentry_protocol::confinement::Network;
+use agentry_protocol::confinement::NetworkAccess;
+use agentry_protocol::tool_call::{
+    CallMeasurements, OutcomeStatus, RepeatSafety, ToolOutcome, ToolSpec,
+};
 use agentry_sandbox::address::refusal;
 use agentry_sandbox::egress::Rules;
 use reqwest::Url;
@@ -48,8 +50,8 @@ impl FetchRules {
 
     /// Only hosts that a confinement lets be reached. A list that makes no sense lets none.
     #[must_use]
-    pub fn within(self, network: &Network) -> Self {
-        let none = || Rules::new(&Network::None).expect("no list is a list");
+    pub fn within(self, network: &NetworkAccess) -> Self {
+        let none = || Rules::new(&NetworkAccess::None).expect("no list is a list");
         Self { hosts: Some(Rules::new(network).unwrap_or_else(|_| none())), ..self }
     }
 
@@ -87,7 +89,7 @@ impl WebFetch {
             "additionalProperties": false
         });
         let description = "Fetch a public web address. Pages come as Markdown.";
-        Self { spec: spec("web_fetch", description, parameters, Repeat::Harmless) }
+        Self { spec: spec("web_fetch", description, parameters, RepeatSafety::Harmless) }
     }
 }
 
@@ -272,7 +274,10 @@ impl Hops {
         Ok(ToolOutcome {
             status: if is_ok { OutcomeStatus::Done } else { OutcomeStatus::Failed },
             text: format!("[{}]\n{}", notes.join(", "), shown.text),
-            measured: Measured { truncated: is_cut || shown.is_cut, ..Measured::default() },
+            measured: CallMeasurements {
+                truncated: is_cut || shown.is_cut,
+                ..CallMeasurements::default()
+            },
         })
     }
 

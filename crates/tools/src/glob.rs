@@ -5,7 +5,9 @@
 use std::ops::ControlFlow;
 use std::path::{Component, Path};
 
-use agentry_protocol::call::{Measured, OutcomeStatus, Repeat, ToolOutcome, ToolSpec};
+use agentry_protocol::tool_call::{
+    CallMeasurements, OutcomeStatus, RepeatSafety, ToolOutcome, ToolSpec,
+};
 use globset::{GlobBuilder, GlobMatcher};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -39,7 +41,7 @@ impl Glob {
         });
         let description = "Find files by a pattern such as src/**/*.rs. Skips ignored files, and \
                            hidden ones unless the pattern names them.";
-        Self { spec: spec("glob", description, parameters, Repeat::Harmless) }
+        Self { spec: spec("glob", description, parameters, RepeatSafety::Harmless) }
     }
 }
 
@@ -100,7 +102,8 @@ pub(crate) fn answer(mut lines: Vec<String>, end: WalkEnd, nothing: &str) -> Too
             OutcomeStatus::Done
         }
     };
-    let measured = Measured { truncated: end != WalkEnd::Complete, ..Measured::default() };
+    let measured =
+        CallMeasurements { truncated: end != WalkEnd::Complete, ..CallMeasurements::default() };
     ToolOutcome { status, text: lines.join("\n"), measured }
 }
 

@@ -6,7 +6,7 @@ use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use agentry_protocol::call::{Repeat, ToolOutcome, ToolSpec};
+use agentry_protocol::tool_call::{RepeatSafety, ToolOutcome, ToolSpec};
 use globset::GlobMatcher;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{
@@ -57,7 +57,7 @@ impl Grep {
         });
         let description = "Search files for a regular expression. Gives path:line:text. Skips \
                            binary, hidden and ignored files.";
-        Self { spec: spec("grep", description, parameters, Repeat::Harmless) }
+        Self { spec: spec("grep", description, parameters, RepeatSafety::Harmless) }
     }
 }
 

@@ -4,7 +4,9 @@
 
 use std::io::Read;
 
-use agentry_protocol::call::{Measured, OutcomeStatus, Repeat, ToolOutcome, ToolSpec};
+use agentry_protocol::tool_call::{
+    CallMeasurements, OutcomeStatus, RepeatSafety, ToolOutcome, ToolSpec,
+};
 use cap_std::fs::File;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -39,7 +41,7 @@ impl ReadFile {
             "additionalProperties": false
         });
         let description = "Read a text file, or some of its lines, counted from 1.";
-        Self { spec: spec("read_file", description, parameters, Repeat::Harmless) }
+        Self { spec: spec("read_file", description, parameters, RepeatSafety::Harmless) }
     }
 }
 
@@ -251,7 +253,7 @@ impl Taken {
         ToolOutcome {
             status: OutcomeStatus::Done,
             text: format!("[lines {first}-{last} of {total}{note}]\n{text}"),
-            measured: Measured { truncated: cut.is_some(), ..Measured::default() },
+            measured: CallMeasurements { truncated: cut.is_some(), ..CallMeasurements::default() },
         }
     }
 }

@@ -12,7 +12,7 @@ use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
 
-use agentry_protocol::facts::ResolvedPath;
+use agentry_protocol::call_facts::ResolvedPath;
 use cap_std::fs::{Dir, File, Metadata, MetadataExt};
 use rustix::fs::{Mode, OFlags};
 

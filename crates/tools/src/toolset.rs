@@ -4,9 +4,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use agentry_protocol::call::{Repeat, ToolCall, ToolOutcome, ToolSpec};
-use agentry_protocol::facts::ResolvedPath;
-use agentry_protocol::tool::{ToolName, known};
+use agentry_protocol::call_facts::ResolvedPath;
+use agentry_protocol::tool::{ToolName, find_known_tool};
+use agentry_protocol::tool_call::{RepeatSafety, ToolCall, ToolOutcome, ToolSpec};
 use agentry_sandbox::Stop;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
@@ -190,8 +190,13 @@ pub(crate) fn no_sandbox(why: &str) -> ToolOutcome {
 }
 
 /// The offer of a tool whose name has a meaning of its own.
-pub(crate) fn spec(name: &str, description: &str, parameters: Value, repeat: Repeat) -> ToolSpec {
-    let known = known(name).expect("built-in tools are in the dictionary");
+pub(crate) fn spec(
+    name: &str,
+    description: &str,
+    parameters: Value,
+    repeat: RepeatSafety,
+) -> ToolSpec {
+    let known = find_known_tool(name).expect("built-in tools are in the dictionary");
     ToolSpec {
         name: ToolName::canonical(name),
         description: description.to_owned(),

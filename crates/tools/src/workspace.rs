@@ -8,8 +8,8 @@
 use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
 
-use agentry_protocol::call::ToolOutcome;
 use agentry_protocol::confinement::{Confinement, denies};
+use agentry_protocol::tool_call::ToolOutcome;
 use agentry_sandbox::protect::is_protected_among;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, FileType, FileTypeExt, Metadata};

@@ -2,7 +2,7 @@
 //!
 //! Must never: append, or touch anything but the one file and its missing directories.
 
-use agentry_protocol::call::{Repeat, ToolOutcome, ToolSpec};
+use agentry_protocol::tool_call::{RepeatSafety, ToolOutcome, ToolSpec};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -36,7 +36,7 @@ impl WriteFile {
             "additionalProperties": false
         });
         let description = "Create a file or replace it whole. To change a part, use edit_file.";
-        Self { spec: spec("write_file", description, parameters, Repeat::Uncertain) }
+        Self { spec: spec("write_file", description, parameters, RepeatSafety::Uncertain) }
     }
 }
 

@@ -5,12 +5,12 @@
 use super::{Policy, read};
 use crate::diagnostic::Findings;
 use crate::json;
-use crate::node::{Kind, Node, Pair};
-use crate::source::{Origin, Source, Span};
+use crate::node::{Kind, MapEntry, Node};
+use crate::source::{Origin, SourceText, Span};
 use crate::yaml;
 
 /// The text of one policy, as it stands in its file.
-pub fn text_of<'a>(source: &'a Source, name: &str) -> Option<&'a str> {
+pub fn text_of<'a>(source: &'a SourceText, name: &str) -> Option<&'a str> {
     let tree = tree(source)?;
     let span = policy(&tree, name)?.span;
     // From the beginning of its line, so that all its lines are indented alike.
@@ -21,7 +21,7 @@ pub fn text_of<'a>(source: &'a Source, name: &str) -> Option<&'a str> {
 }
 
 /// The text with one policy switched on or off. None, if it cannot be done without changing more.
-pub fn switched(source: &Source, name: &str, enabled: bool) -> Option<String> {
+pub fn with_policy_switched(source: &SourceText, name: &str, enabled: bool) -> Option<String> {
     let tree = tree(source)?;
     let policy = policy(&tree, name)?;
     let text = match policy.pair("enabled") {
@@ -31,7 +31,7 @@ pub fn switched(source: &Source, name: &str, enabled: bool) -> Option<String> {
     is_only_switched(source, &text, (name, enabled)).then_some(text)
 }
 
-fn tree(source: &Source) -> Option<Node> {
+fn tree(source: &SourceText) -> Option<Node> {
     let mut findings = Findings::default();
     match source.file.ends_with(".json") {
         true => json::parse(source, &mut findings),
@@ -51,13 +51,13 @@ fn policy<'a>(tree: &'a Node, name: &str) -> Option<&'a Node> {
     }
 }
 
-fn replaced(source: &Source, pair: &Pair, enabled: bool) -> String {
+fn replaced(source: &SourceText, pair: &MapEntry, enabled: bool) -> String {
     let span = pair.value.span;
     format!("{}{enabled}{}", &source.text[..span.start], &source.text[span.end..])
 }
 
 /// Says it after the name, which every policy has.
-fn inserted(source: &Source, policy: &Node, enabled: bool) -> Option<String> {
+fn inserted(source: &SourceText, policy: &Node, enabled: bool) -> Option<String> {
     let text = &source.text;
     let pair = policy.pair("name")?;
     let end = pair.value.span.end;
@@ -79,10 +79,10 @@ fn inserted(source: &Source, policy: &Node, enabled: bool) -> Option<String> {
 }
 
 /// Whether the new text says what the old one says, but for the one policy.
-fn is_only_switched(source: &Source, text: &str, (name, enabled): (&str, bool)) -> bool {
+fn is_only_switched(source: &SourceText, text: &str, (name, enabled): (&str, bool)) -> bool {
     let mut findings = Findings::default();
     let mut before = read::parse(source, &mut findings);
-    let after = read::parse(&Source::new(source.file.clone(), text), &mut findings);
+    let after = read::parse(&SourceText::new(source.file.clone(), text), &mut findings);
     for policy in before.iter_mut().filter(|policy| &*policy.name.value == name) {
         policy.enabled = enabled;
     }
@@ -103,8 +103,8 @@ mod tests {
 
     #[track_caller]
     fn check(file: &str, text: &str, (name, enabled): (&str, bool), expected: &str) {
-        let source = Source::new(file, text);
-        assert_eq!(switched(&source, name, enabled).as_deref(), Some(expected));
+        let source = SourceText::new(file, text);
+        assert_eq!(with_policy_switched(&source, name, enabled).as_deref(), Some(expected));
     }
 
     #[test]
@@ -157,16 +157,16 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_not_changed() {
-        let source = Source::new("a.yml", "- name: a\n  effect: maybe\n");
-        assert_eq!(switched(&source, "a", false), None);
-        let source = Source::new("a.yml", "- name: a\n  effect: deny\n");
-        assert_eq!(switched(&source, "b", false), None);
+        let source = SourceText::new("a.yml", "- name: a\n  effect: maybe\n");
+        assert_eq!(with_policy_switched(&source, "a", false), None);
+        let source = SourceText::new("a.yml", "- name: a\n  effect: deny\n");
+        assert_eq!(with_policy_switched(&source, "b", false), None);
     }
 
     #[test]
     fn the_text_of_a_policy_is_cut_out_with_its_comments() {
         let source =
-            Source::new("a.yml", "- name: a # x\n  effect: deny\n- name: b\n  effect: deny\n");
+            SourceText::new("a.yml", "- name: a # x\n  effect: deny\n- name: b\n  effect: deny\n");
         assert_eq!(text_of(&source, "a"), Some("- name: a # x\n  effect: deny"));
         assert_eq!(text_of(&source, "b"), Some("- name: b\n  effect: deny"));
         assert_eq!(text_of(&source, "c"), None);

@@ -17,12 +17,12 @@ pub enum KeyPart {
     /// Text as it stands.
     Text(String),
     /// Something known of the event.
-    Value(Variable),
+    Value(KeyVariable),
 }
 
 /// Something known of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Variable {
+pub enum KeyVariable {
     /// The name of who speaks.
     PrincipalName,
     /// The id of who speaks.
@@ -41,7 +41,7 @@ pub enum Variable {
     Guild,
 }
 
-impl Variable {
+impl KeyVariable {
     /// All of them.
     pub const ALL: [Self; 8] = [
         Self::PrincipalName,
@@ -107,7 +107,7 @@ impl KeyTemplate {
                 ("a brace has no partner".to_owned(), help.to_owned())
             })?;
             let name = &at[1..end];
-            let variable = Variable::ALL.into_iter().find(|one| one.as_str() == name);
+            let variable = KeyVariable::ALL.into_iter().find(|one| one.as_str() == name);
             parts.push(KeyPart::Value(variable.ok_or_else(|| unknown(name))?));
             rest = &at[end + 1..];
         }
@@ -164,7 +164,7 @@ fn push_text(parts: &mut Vec<KeyPart>, text: &str) -> Result<(), (String, String
 }
 
 fn unknown(name: &str) -> (String, String) {
-    let known = Variable::ALL.map(Variable::as_str);
+    let known = KeyVariable::ALL.map(KeyVariable::as_str);
     let help = crate::diagnostic::suggestion(name, &known);
     (format!("nothing known of an event is called `{name}`"), help)
 }

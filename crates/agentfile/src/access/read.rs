@@ -4,46 +4,47 @@
 
 use std::sync::Arc;
 
-use agentry_protocol::access::{Delivery, Effect, Openness};
+use agentry_protocol::access::{DataLevel, Delivery, Effect};
 use agentry_protocol::principal::{Principal, PrincipalKind};
 use agentry_protocol::tool::ToolName;
 
 use super::{
-    Condition, Example, KeyTemplate, LocalTime, ModifierRule, Names, PRIORITY_DEFAULT, Permissions,
-    Policy, SessionRule, TimeWindow, ToolRule, Who,
+    KeyTemplate, LocalTime, ModifierRule, NameSet, PRIORITY_DEFAULT, Permissions, Policy,
+    PolicyCondition, PolicyExample, PolicyToolRule, PrincipalCondition, SessionRule, TimeWindow,
 };
-use crate::diagnostic::{Code, Findings, Text};
+use crate::diagnostic::{DiagnosticCode, FindingText, Findings};
 use crate::json;
 use crate::manifest::access::{
-    ConditionYml, ExampleWhoYml, ExampleYml, MatchYml, NamesYml, PoliciesYml, PolicyYml,
-    SessionYml, ToolsYml, WhoYml,
+    ConditionYml, ExamplePrincipalYml, ExampleYml, MatchYml, NamesYml, PoliciesYml, PolicyYml,
+    PrincipalYml, SessionYml, ToolsYml,
 };
-use crate::node::{Kind, Node, Pair};
-use crate::schema::{self, Doc, FileKind};
-use crate::source::{Source, Span};
+use crate::node::{Kind, MapEntry, Node};
+use crate::schema::{self, FileKind, ManifestFile};
+use crate::source::{SourceText, Span};
 use crate::yaml;
 
 /// Reads a file. With errors in it some policies may be missing or wider than written.
-pub fn parse(source: &Source, findings: &mut Findings) -> Vec<Policy> {
+pub fn parse(source: &SourceText, findings: &mut Findings) -> Vec<Policy> {
     let node = match source.file.ends_with(".json") {
         true => json::parse(source, findings),
         false => yaml::parse(source, Span::new(0, source.text.len()), findings),
     };
     let Some(node) = node else { return Vec::new() };
     if node.kind == Kind::Null {
-        let text = Text::new("the file holds no policy").help("write one, or remove the file");
-        findings.at(Code::EmptyFile, source, node.span, text);
+        let text =
+            FindingText::new("the file holds no policy").help("write one, or remove the file");
+        findings.at(DiagnosticCode::EmptyFile, source, node.span, text);
         return Vec::new();
     }
     let Some(node) = as_list_under_name(node, source, findings) else { return Vec::new() };
     let doc = schema::read::<PoliciesYml>(FileKind::Policies, source, node, findings);
     let Some(doc) = doc else { return Vec::new() };
     let policies = doc.manifest.policies.iter().enumerate();
-    policies.map(|(at, policy)| Reading { doc: &doc, at, findings }.policy(policy)).collect()
+    policies.map(|(at, policy)| PolicyReader { doc: &doc, at, findings }.policy(policy)).collect()
 }
 
 /// One policy and a plain list, brought into the form with `policies`.
-fn as_list_under_name(node: Node, source: &Source, findings: &mut Findings) -> Option<Node> {
+fn as_list_under_name(node: Node, source: &SourceText, findings: &mut Findings) -> Option<Node> {
     let span = node.span;
     let list = match node.kind {
         Kind::Map(_) if node.pair("policies").is_some() => return Some(node),
@@ -51,22 +52,22 @@ fn as_list_under_name(node: Node, source: &Source, findings: &mut Findings) -> O
         Kind::List(_) => node,
         Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => {
             let text = format!("expected a policy or a list of policies, found {}", node.noun());
-            findings.at(Code::NotAMapping, source, span, text);
+            findings.at(DiagnosticCode::NotAMapping, source, span, text);
             return None;
         }
     };
     let start = Span::new(span.start, span.start);
-    let pair = Pair { key: "policies".to_owned(), key_span: start, value: list };
+    let pair = MapEntry { key: "policies".to_owned(), key_span: start, value: list };
     Some(Node { span, kind: Kind::Map(vec![pair]) })
 }
 
-struct Reading<'a> {
-    doc: &'a Doc<PoliciesYml>,
+struct PolicyReader<'a> {
+    doc: &'a ManifestFile<PoliciesYml>,
     at: usize,
     findings: &'a mut Findings,
 }
 
-impl Reading<'_> {
+impl PolicyReader<'_> {
     fn pointer(&self, field: &str) -> String {
         format!("/policies/{}{field}", self.at)
     }
@@ -76,7 +77,7 @@ impl Reading<'_> {
         self.doc.lost(&self.pointer(field))
     }
 
-    fn report(&mut self, code: Code, field: &str, text: Text) {
+    fn report(&mut self, code: DiagnosticCode, field: &str, text: FindingText) {
         let span = self.doc.span(&self.pointer(field));
         self.findings.at(code, &self.doc.source, span, text);
     }
@@ -114,54 +115,57 @@ impl Reading<'_> {
         ];
         let denies = policy.effect == Effect::Deny;
         for (field, _) in given.into_iter().filter(|(_, given)| *given && denies) {
-            let text = Text::new(format!("`{name}` denies, so its `{field}` can have no effect"))
-                .help(format!("remove `{field}`, or write `effect: allow`"));
-            self.report(Code::DenyWithPowers, &format!("/{field}"), text);
+            let text =
+                FindingText::new(format!("`{name}` denies, so its `{field}` can have no effect"))
+                    .help(format!("remove `{field}`, or write `effect: allow`"));
+            self.report(DiagnosticCode::DenyWithPowers, &format!("/{field}"), text);
         }
         if denies {
             return;
         }
         if yml.ceiling == Some(true) && policy.permissions.is_empty() && !self.lost("/permissions")
         {
-            let text = Text::new(format!("`{name}` is a ceiling, but says nothing to bound"))
-                .help("add `permissions`, or remove `ceiling`");
-            self.report(Code::FlagWithoutGround, "/ceiling", text);
+            let text =
+                FindingText::new(format!("`{name}` is a ceiling, but says nothing to bound"))
+                    .help("add `permissions`, or remove `ceiling`");
+            self.report(DiagnosticCode::FlagWithoutGround, "/ceiling", text);
         }
         if yml.isolate == Some(true) && yml.session.is_none() && !self.lost("/session") {
-            let text = Text::new(format!("`{name}` isolates, but has no session to isolate in"))
-                .help("add `session` with a `key`, or remove `isolate`");
-            self.report(Code::FlagWithoutGround, "/isolate", text);
+            let text =
+                FindingText::new(format!("`{name}` isolates, but has no session to isolate in"))
+                    .help("add `session` with a `key`, or remove `isolate`");
+            self.report(DiagnosticCode::FlagWithoutGround, "/isolate", text);
         }
         if policy.only_modifies() && yml.session.is_none() && !self.lost("") {
-            let text = Text::new(format!("`{name}` only modifies, so it lets nobody in"))
+            let text = FindingText::new(format!("`{name}` only modifies, so it lets nobody in"))
                 .help("others must allow; add `permissions` if this policy should too");
-            self.report(Code::OnlyModifies, "/modifiers", text);
+            self.report(DiagnosticCode::OnlyModifies, "/modifiers", text);
         }
     }
 
-    fn conditions(&mut self, matching: &MatchYml) -> Vec<Condition> {
+    fn conditions(&mut self, matching: &MatchYml) -> Vec<PolicyCondition> {
         let conditions = matching.conditions.as_deref().unwrap_or_default();
         let all = conditions.iter().enumerate();
         all.map(|(at, condition)| self.condition(at, condition)).collect()
     }
 
-    fn condition(&mut self, at: usize, yml: &ConditionYml) -> Condition {
+    fn condition(&mut self, at: usize, yml: &ConditionYml) -> PolicyCondition {
         let field = format!("/match/conditions/{at}");
         if *yml == ConditionYml::default() && !self.lost(&field) {
-            let text = Text::new("this condition says nothing, so it always holds")
+            let text = FindingText::new("this condition says nothing, so it always holds")
                 .help("remove all conditions if the policy should always hold");
-            self.report(Code::EmptyCondition, &field, text);
+            self.report(DiagnosticCode::EmptyCondition, &field, text);
         }
         let time = yml.time.as_deref().and_then(|text| {
             let window = TimeWindow::parse(text);
             if window.is_none() {
-                let text = Text::new(format!("`{text}` is not a time"))
+                let text = FindingText::new(format!("`{text}` is not a time"))
                     .help("write `23:00-08:00`, `weekends` or `weekdays`");
-                self.report(Code::AccessTime, &format!("{field}/time"), text);
+                self.report(DiagnosticCode::AccessTime, &format!("{field}/time"), text);
             }
             window
         });
-        Condition {
+        PolicyCondition {
             channel: yml.channel.clone(),
             peer_kind: yml.peer_kind,
             account: yml.account.clone(),
@@ -186,17 +190,17 @@ impl Reading<'_> {
         }
     }
 
-    fn data(&mut self, word: &str) -> Option<Openness> {
+    fn data(&mut self, word: &str) -> Option<DataLevel> {
         let level = word.parse().ok();
         if level.is_none() {
-            let text = Text::new(format!("`{word}` is not a data level"));
+            let text = FindingText::new(format!("`{word}` is not a data level"));
             let text = match word {
                 "work" => text.help(
                     "write how much: none, minimal, contextual or full; say whom it concerns with `tags`",
                 ),
                 _ => text.help("write none, minimal, contextual or full"),
             };
-            self.report(Code::AccessOpenness, "/permissions/data", text);
+            self.report(DiagnosticCode::AccessOpenness, "/permissions/data", text);
         }
         level
     }
@@ -209,7 +213,11 @@ impl Reading<'_> {
                 isolate: yml.isolate == Some(true),
             }),
             Err((why, help)) => {
-                self.report(Code::SessionKeyForm, "/session/key", Text::new(why).help(help));
+                self.report(
+                    DiagnosticCode::SessionKeyForm,
+                    "/session/key",
+                    FindingText::new(why).help(help),
+                );
                 None
             }
         }
@@ -220,25 +228,25 @@ impl Reading<'_> {
         let delivery = written.queue_mode.as_deref().and_then(|word| {
             let delivery = word.parse::<Delivery>();
             if let Err(unknown) = &delivery {
-                let text = Text::new(unknown.to_string())
+                let text = FindingText::new(unknown.to_string())
                     .help("write steer, followup, collect or interrupt");
-                self.report(Code::NotOneOf, "/modifiers/queue_mode", text);
+                self.report(DiagnosticCode::NotOneOf, "/modifiers/queue_mode", text);
             }
             delivery.ok()
         });
         ModifierRule { delivery, delay_response: written.delay_response }
     }
 
-    fn examples(&mut self, yml: &PolicyYml) -> Vec<crate::source::Sourced<Example>> {
+    fn examples(&mut self, yml: &PolicyYml) -> Vec<crate::source::SourcedValue<PolicyExample>> {
         let written = yml.examples.as_deref().unwrap_or_default();
         let mut examples = Vec::with_capacity(written.len());
         for (at, one) in written.iter().enumerate() {
             let field = format!("/examples/{at}");
             let time = one.at.as_deref().unwrap_or("mon 12:00");
             let Some(time) = LocalTime::parse(time) else {
-                let text = Text::new(format!("`{time}` is not a moment"))
+                let text = FindingText::new(format!("`{time}` is not a moment"))
                     .help("write `23:30`, or a day before it as in `sat 23:30`");
-                self.report(Code::AccessTime, &format!("{field}/at"), text);
+                self.report(DiagnosticCode::AccessTime, &format!("{field}/at"), text);
                 continue;
             };
             examples.push(self.doc.sourced(&self.pointer(&field), example(one, time)));
@@ -247,8 +255,8 @@ impl Reading<'_> {
     }
 }
 
-fn who(yml: WhoYml) -> Who {
-    Who {
+fn who(yml: PrincipalYml) -> PrincipalCondition {
+    PrincipalCondition {
         is_user: yml.is_user,
         relationship: yml.relationship,
         tags: yml.tags.unwrap_or_default(),
@@ -260,7 +268,7 @@ fn who(yml: WhoYml) -> Who {
     }
 }
 
-fn tools(yml: &ToolsYml) -> ToolRule {
+fn tools(yml: &ToolsYml) -> PolicyToolRule {
     let (allow, deny) = match yml {
         ToolsYml::Names(names) => (Some(names), None),
         ToolsYml::Both(both) => (both.allow.as_ref(), both.deny.as_ref()),
@@ -269,7 +277,7 @@ fn tools(yml: &ToolsYml) -> ToolRule {
     let mut deny = deny.map(tool_names).unwrap_or_default();
     let all = deny.len();
     deny.retain(|name| !is_all(name));
-    ToolRule { allow, deny_the_rest: deny.len() < all, deny }
+    PolicyToolRule { allow, deny_the_rest: deny.len() < all, deny }
 }
 
 /// The names that files of other programs use become ours; patterns stay.
@@ -282,12 +290,12 @@ fn tool_names(yml: &NamesYml) -> Vec<Arc<str>> {
     }
 }
 
-fn credentials(yml: &NamesYml) -> Names {
+fn credentials(yml: &NamesYml) -> NameSet {
     match yml {
-        NamesYml::Word(_) => Names::All,
-        NamesYml::List(names) if names.iter().any(|name| is_all(name)) => Names::All,
+        NamesYml::Word(_) => NameSet::All,
+        NamesYml::List(names) if names.iter().any(|name| is_all(name)) => NameSet::All,
         NamesYml::List(names) => {
-            Names::Listed(names.iter().map(|name| name.as_str().into()).collect())
+            NameSet::Listed(names.iter().map(|name| name.as_str().into()).collect())
         }
     }
 }
@@ -296,10 +304,10 @@ fn is_all(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte == b'*')
 }
 
-fn example(yml: &ExampleYml, at: LocalTime) -> Example {
+fn example(yml: &ExampleYml, at: LocalTime) -> PolicyExample {
     let principal = match &yml.principal {
-        ExampleWhoYml::Kind(kind) => Principal::of(*kind),
-        ExampleWhoYml::Known(person) => Principal {
+        ExamplePrincipalYml::Kind(kind) => Principal::of(*kind),
+        ExamplePrincipalYml::Known(person) => Principal {
             entity_id: person.person_id.clone(),
             name: person.name.clone(),
             relationship: person.relationship.clone(),
@@ -313,9 +321,9 @@ fn example(yml: &ExampleYml, at: LocalTime) -> Example {
             }))
         },
     };
-    Example {
+    PolicyExample {
         principal,
-        place: Condition {
+        place: PolicyCondition {
             channel: Some(yml.channel.clone().unwrap_or_else(|| "terminal".to_owned())),
             peer_kind: yml.peer_kind,
             account: yml.account.clone(),

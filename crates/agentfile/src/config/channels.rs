@@ -7,10 +7,10 @@
 use agentry_protocol::inbound::EventId;
 
 use super::Settings;
-use crate::diagnostic::{Code, Findings, Text};
-use crate::manifest::config::Words;
+use crate::diagnostic::{DiagnosticCode, FindingText, Findings};
+use crate::manifest::config::CommandWords;
 use crate::node::{Kind, Node, pointer_part};
-use crate::source::Source;
+use crate::source::SourceText;
 
 /// Names of channels that are built in.
 pub const BUILT_IN: [&str; 6] = ["terminal", "stdio", "send", "timer", "webhook", "agent"];
@@ -23,12 +23,12 @@ const SECTIONS: [(&str, &str); 3] = [
 ];
 
 /// Takes the sections out of a file that is shared with others, and says so.
-pub(super) fn refuse(source: &Source, node: &mut Node, findings: &mut Findings) {
+pub(super) fn refuse(source: &SourceText, node: &mut Node, findings: &mut Findings) {
     for (section, what) in SECTIONS {
         if let Some(pair) = node.pair(section) {
-            let text = Text::new(format!("a project may not {what}"))
+            let text = FindingText::new(format!("a project may not {what}"))
                 .help("say it in your own settings, ~/.config/agentry/agentry.toml");
-            findings.at(Code::SharedChannels, source, pair.key_span, text);
+            findings.at(DiagnosticCode::SharedChannels, source, pair.key_span, text);
         }
     }
     if let Kind::Map(pairs) = &mut node.kind {
@@ -45,7 +45,7 @@ pub(super) fn check(settings: &mut Settings, findings: &mut Findings) {
             .or_else(|| BUILT_IN.contains(&name.as_str()).then(|| taken(&name)))
             .or_else(|| wrong_command(&name, channel.command.as_ref()));
         match wrong {
-            Some(text) => settings.report(Code::ChannelForm, &pointer, text, findings),
+            Some(text) => settings.report(DiagnosticCode::ChannelForm, &pointer, text, findings),
             None => drop(settings.config.channels.insert(name, channel)),
         }
     }
@@ -53,32 +53,34 @@ pub(super) fn check(settings: &mut Settings, findings: &mut Findings) {
     for (name, webhook) in webhooks {
         let pointer = format!("/webhooks/{}", pointer_part(&name));
         match wrong_name("webhook", &name) {
-            Some(text) => settings.report(Code::ChannelForm, &pointer, text, findings),
+            Some(text) => settings.report(DiagnosticCode::ChannelForm, &pointer, text, findings),
             None => drop(settings.config.webhooks.insert(name, webhook)),
         }
     }
 }
 
-fn wrong_name(what: &str, name: &str) -> Option<Text> {
+fn wrong_name(what: &str, name: &str) -> Option<FindingText> {
     EventId::of(name, "x").err().map(|_| {
-        Text::new(format!("a {what} cannot be called `{name}`"))
+        FindingText::new(format!("a {what} cannot be called `{name}`"))
             .help("use 1 to 64 lower-case letters, digits, `-` and `_`")
     })
 }
 
-fn taken(name: &str) -> Text {
-    Text::new(format!("`{name}` is a channel that is built in"))
+fn taken(name: &str) -> FindingText {
+    FindingText::new(format!("`{name}` is a channel that is built in"))
         .help(format!("call yours otherwise, such as `my-{name}`"))
 }
 
-fn wrong_command(name: &str, command: Option<&Words>) -> Option<Text> {
+fn wrong_command(name: &str, command: Option<&CommandWords>) -> Option<FindingText> {
     let is_there = match command {
         None => false,
-        Some(Words::One(program)) => !program.trim().is_empty(),
-        Some(Words::Several(words)) => words.first().is_some_and(|one| !one.trim().is_empty()),
+        Some(CommandWords::One(program)) => !program.trim().is_empty(),
+        Some(CommandWords::Several(words)) => {
+            words.first().is_some_and(|one| !one.trim().is_empty())
+        }
     };
     (!is_there).then(|| {
-        Text::new(format!("the channel `{name}` has no program"))
+        FindingText::new(format!("the channel `{name}` has no program"))
             .help("set `command`, such as command = [\"python3\", \"/path/of/adapter.py\"]")
     })
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::{one_setting, report_unknown_variable};
 use crate::diagnostic::Findings;
 use crate::schema::FileKind;
-use crate::source::Source;
+use crate::source::SourceText;
 
 /// Variables of ours that are not settings.
 const OTHERS: [&str; 7] = [
@@ -28,7 +28,7 @@ const OTHERS: [&str; 7] = [
 pub(super) fn sources(
     variables: &BTreeMap<String, String>,
     findings: &mut Findings,
-) -> Vec<Source> {
+) -> Vec<SourceText> {
     if variables.is_empty() {
         return Vec::new();
     }
@@ -55,13 +55,13 @@ pub(super) fn sources(
     sources
 }
 
-struct Setting {
+struct KnownSetting {
     key: String,
     is_list: bool,
     is_text: bool,
 }
 
-fn table() -> BTreeMap<String, Setting> {
+fn table() -> BTreeMap<String, KnownSetting> {
     let schema = FileKind::Config.schema();
     let mut table = BTreeMap::new();
     gather(&schema, &schema, &mut Vec::new(), &mut table);
@@ -72,7 +72,7 @@ fn gather<'a>(
     root: &'a Value,
     node: &'a Value,
     path: &mut Vec<&'a str>,
-    table: &mut BTreeMap<String, Setting>,
+    table: &mut BTreeMap<String, KnownSetting>,
 ) {
     let node = resolved(root, node);
     if let Some(fields) = node.get("properties").and_then(Value::as_object) {
@@ -93,7 +93,7 @@ fn gather<'a>(
     if types.contains(&"object") || types.contains(&"array") && !list_of_text {
         return;
     }
-    let setting = Setting {
+    let setting = KnownSetting {
         key: path.join("."),
         is_list: types.contains(&"array"),
         is_text: types.contains(&"string") || types.is_empty(),

@@ -4,35 +4,43 @@
 
 use serde_json::Value;
 
-use super::said::Said;
-use crate::diagnostic::{Code, Findings, Text};
+use super::layered_values::LayeredValues;
+use crate::diagnostic::{DiagnosticCode, FindingText, Findings};
 use crate::node::{Kind, Node};
-use crate::sandbox::Speaker;
-use crate::source::Source;
+use crate::sandbox::SettingsAuthor;
+use crate::source::SourceText;
 
 /// The limits in dollars.
 const AMOUNTS: [&str; 3] = ["run", "session", "day"];
 
 /// What a project or an agent says about spending.
 #[derive(Clone, Debug)]
-pub(super) struct Request {
-    speaker: Speaker,
-    source: Source,
+pub(super) struct SpendingRequest {
+    speaker: SettingsAuthor,
+    source: SourceText,
     node: Node,
 }
 
 /// Takes what is said about spending out of a file's tree.
-pub(super) fn take(speaker: Speaker, source: &Source, node: &mut Node) -> Option<Request> {
+pub(super) fn take_request(
+    speaker: SettingsAuthor,
+    source: &SourceText,
+    node: &mut Node,
+) -> Option<SpendingRequest> {
     let Kind::Map(sections) = &mut node.kind else { return None };
     let limits = sections.iter_mut().find(|pair| pair.key == "limits")?;
     let Kind::Map(pairs) = &mut limits.value.kind else { return None };
     let at = pairs.iter().position(|pair| pair.key == "spending")?;
     let node = pairs.remove(at).value;
-    Some(Request { speaker, source: source.clone(), node })
+    Some(SpendingRequest { speaker, source: source.clone(), node })
 }
 
 /// Lowers what was said to what is asked for. What would raise it goes to the findings.
-pub(super) fn lower(requests: &[Request], said: &mut Said, findings: &mut Findings) {
+pub(super) fn apply_requests(
+    requests: &[SpendingRequest],
+    said: &mut LayeredValues,
+    findings: &mut Findings,
+) {
     for request in requests {
         for key in AMOUNTS {
             let less = |asked: &Value, held: &Value| asked.as_f64() <= held.as_f64();
@@ -43,23 +51,25 @@ pub(super) fn lower(requests: &[Request], said: &mut Said, findings: &mut Findin
     }
 }
 
-impl Request {
+impl SpendingRequest {
     fn apply(
         &self,
         key: &str,
         fits: impl Fn(&Value, &Value) -> bool,
-        said: &mut Said,
+        said: &mut LayeredValues,
         findings: &mut Findings,
     ) {
         let pointer = format!("/limits/spending/{key}");
         let Some(pair) = self.node.pair(key) else { return };
         if said.value(&pointer).is_none_or(|held| fits(&pair.value.to_value(), held)) {
-            said.say(&self.source, &pair.value, &pointer);
+            said.insert_tree(&self.source, &pair.value, &pointer);
             return;
         }
-        let text =
-            Text::new(format!("{} may not let more be spent; it has no effect", self.speaker))
-                .help(format!("set `limits.spending.{key}` in your own settings, or with -c"));
-        findings.at(Code::OperatorOnly, &self.source, pair.value.span, text);
+        let text = FindingText::new(format!(
+            "{} may not let more be spent; it has no effect",
+            self.speaker
+        ))
+        .help(format!("set `limits.spending.{key}` in your own settings, or with -c"));
+        findings.at(DiagnosticCode::OperatorOnly, &self.source, pair.value.span, text);
     }
 }

@@ -7,29 +7,29 @@
 
 use std::collections::BTreeMap;
 
-use crate::diagnostic::{Code, Findings, Text};
+use crate::diagnostic::{DiagnosticCode, FindingText, Findings};
 use crate::limits::AGENT_ID_BYTES_MAX;
 
-use super::places::{Found, What};
+use super::discovery::{DefinitionKind, FoundDefinition};
 
 /// Of two definitions with one id the first found holds; the other is named.
-pub(super) fn without_doubles<'a>(
-    found: Vec<Found<'a>>,
+pub(super) fn without_duplicates<'a>(
+    found: Vec<FoundDefinition<'a>>,
     findings: &mut Findings,
-) -> Vec<Found<'a>> {
-    let mut kept: BTreeMap<(What, String), String> = BTreeMap::new();
+) -> Vec<FoundDefinition<'a>> {
+    let mut kept: BTreeMap<(DefinitionKind, String), String> = BTreeMap::new();
     let mut rest = Vec::with_capacity(found.len());
     for one in found {
         let key = (one.what.family(), one.id.clone());
         match kept.get(&key) {
             Some(first) => {
-                let text = Text::new(format!(
+                let text = FindingText::new(format!(
                     "the {} `{}` is there already, in {first}",
                     one.what.noun(),
                     one.id
                 ))
                 .help("this one is not used; rename or remove it");
-                findings.about(Code::DuplicateId, one.shown(), text);
+                findings.about(DiagnosticCode::DuplicateId, one.shown(), text);
             }
             None => {
                 kept.insert(key, one.shown());
@@ -41,21 +41,24 @@ pub(super) fn without_doubles<'a>(
 }
 
 /// Says what is wrong with the id of an agent; nothing if it can be used.
-pub(super) fn defect(one: &Found<'_>, known: &BTreeMap<String, String>) -> Option<(Code, Text)> {
+pub(super) fn defect(
+    one: &FoundDefinition<'_>,
+    known: &BTreeMap<String, String>,
+) -> Option<(DiagnosticCode, FindingText)> {
     let shown = one.id.escape_debug();
     if let Some(why) = why_not(one) {
-        let text = Text::new(format!("`{shown}` cannot be the id of an agent: {why}"));
+        let text = FindingText::new(format!("`{shown}` cannot be the id of an agent: {why}"));
         return Some((
-            Code::AgentIdForm,
+            DiagnosticCode::AgentIdForm,
             text.help(format!("rename the directory, {}", such_as(&one.id))),
         ));
     }
     let first = known.get(&folded(&one.id)).filter(|first| **first != one.id)?;
-    let text = Text::new(format!(
+    let text = FindingText::new(format!(
         "the ids of the agents `{shown}` and `{}` differ only in case",
         first.escape_debug()
     ));
-    Some((Code::AgentIdCase, text.help("this one is not used; rename its directory")))
+    Some((DiagnosticCode::AgentIdCase, text.help("this one is not used; rename its directory")))
 }
 
 /// An id as it is compared with others.
@@ -63,7 +66,7 @@ pub(super) fn folded(id: &str) -> String {
     id.to_lowercase()
 }
 
-fn why_not(one: &Found<'_>) -> Option<&'static str> {
+fn why_not(one: &FoundDefinition<'_>) -> Option<&'static str> {
     let own = one.directory().rsplit('/').next().unwrap_or_default();
     let is_of_root = one.id.rsplit('/').next() != Some(own);
     if one.id.len() > AGENT_ID_BYTES_MAX {

@@ -68,7 +68,7 @@ pub struct PolicyYml {
 #[serde(deny_unknown_fields)]
 pub struct MatchYml {
     /// Who; all that is said must hold.
-    pub principal: Option<WhoYml>,
+    pub principal: Option<PrincipalYml>,
     /// Where and when; one of them must hold.
     #[schemars(length(min = 1))]
     pub conditions: Option<Vec<ConditionYml>>,
@@ -77,7 +77,7 @@ pub struct MatchYml {
 /// Who speaks.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct WhoYml {
+pub struct PrincipalYml {
     /// true: the owner; false: everybody else.
     pub is_user: Option<bool>,
     /// What they are to the owner: partner, family, friend, work.
@@ -145,13 +145,13 @@ pub enum ToolsYml {
     /// All, or a list.
     Names(NamesYml),
     /// What is allowed and what is denied.
-    Both(BothYml),
+    Both(AllowDenyYml),
 }
 
 /// What is allowed and what is denied.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct BothYml {
+pub struct AllowDenyYml {
     /// Tools that may be called, or `"*"`.
     pub allow: Option<NamesYml>,
     /// Tools that may not, whoever else allows them; `"*"` stands for all that `allow` does not name.
@@ -163,14 +163,14 @@ pub struct BothYml {
 #[serde(untagged)]
 pub enum NamesYml {
     /// `"*"`.
-    Word(AllWord),
+    Word(Wildcard),
     /// Names or patterns with `*` and `?`.
     List(#[schemars(inner(length(min = 1)))] Vec<String>),
 }
 
 /// The word for all.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
-pub enum AllWord {
+pub enum Wildcard {
     /// `"*"`.
     #[serde(rename = "*")]
     All,
@@ -202,7 +202,7 @@ pub struct ModifiersYml {
 #[serde(deny_unknown_fields)]
 pub struct ExampleYml {
     /// Who speaks.
-    pub principal: ExampleWhoYml,
+    pub principal: ExamplePrincipalYml,
     /// The channel; `terminal` if it does not say.
     pub channel: Option<String>,
     /// One person, a group, or a channel anybody may join.
@@ -232,7 +232,7 @@ pub struct ExampleYml {
 /// Who speaks in an example: a kind, or a kind with what is known.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(untagged)]
-pub enum ExampleWhoYml {
+pub enum ExamplePrincipalYml {
     /// Only the kind.
     Kind(PrincipalKind),
     /// What is known.

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::approvals::{TaskApprovals, ToolApprovals};
 use super::config::{SandboxLimits, Security};
-use super::names::NameList;
+use super::names::InheritableNames;
 
 /// The front matter of `AGENT.md`.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
@@ -32,7 +32,7 @@ pub struct AgentMd {
     #[schemars(range(min = 1))]
     pub max_tokens: Option<u64>,
     /// The tools it may call; `inherit` when absent.
-    pub tools: Option<NameList>,
+    pub tools: Option<InheritableNames>,
     /// Which tool calls go ahead without a question.
     pub tool_approvals: Option<ToolApprovals>,
     /// What it asks to read, write and reach; never more than the operator allows.
@@ -40,9 +40,9 @@ pub struct AgentMd {
     /// What it asks to spend; never more than the operator allows.
     pub limits: Option<SandboxLimits>,
     /// The skills it has; `inherit` when absent.
-    pub skills: Option<NameList>,
+    pub skills: Option<InheritableNames>,
     /// The tasks it may invoke; `inherit` when absent.
-    pub tasks: Option<NameList>,
+    pub tasks: Option<InheritableNames>,
     /// Which task invocations go ahead without a question.
     pub task_approvals: Option<TaskApprovals>,
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::config::{SandboxLimits, Security};
-use super::hooks::Hooks;
+use super::hooks::HooksYml;
 
 /// The file `agent.yml`.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
@@ -18,15 +18,15 @@ pub struct AgentYml {
     /// What it is for, in one sentence.
     pub description: Option<String>,
     /// Which models it wants.
-    pub model: Option<Model>,
+    pub model: Option<ModelYml>,
     /// Which tools it wants.
-    pub tools: Option<Tools>,
+    pub tools: Option<AgentToolsYml>,
     /// The voices it may wear.
-    pub personas: Option<Personas>,
+    pub personas: Option<PersonasYml>,
     /// Which of its hooks run.
-    pub hooks: Option<Hooks>,
+    pub hooks: Option<HooksYml>,
     /// What it may do beyond calling tools.
-    pub capabilities: Option<Capabilities>,
+    pub capabilities: Option<CapabilitiesYml>,
     /// What it asks to read, write and reach; never more than the operator allows.
     pub security: Option<Security>,
     /// What it asks to spend; never more than the operator allows.
@@ -38,7 +38,7 @@ pub struct AgentYml {
 /// `model`.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Model {
+pub struct ModelYml {
     /// The model to use when none of `prefer` can be had.
     pub default: Option<String>,
     /// Models in order of preference, by their full names.
@@ -49,7 +49,7 @@ pub struct Model {
 /// `tools`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Tools {
+pub struct AgentToolsYml {
     /// Tools of the host that the agent wants. What it gets is the intersection with what the host
     /// offers. A trailing `*` stands for any ending.
     #[serde(default)]
@@ -62,20 +62,20 @@ pub struct Tools {
 /// `personas`.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Personas {
+pub struct PersonasYml {
     /// The persona to begin with; null means the root SOUL.md.
     pub default: Option<String>,
     /// The personas in `personas/` that may be worn.
     #[serde(default)]
     pub available: Vec<String>,
     /// Who chooses: the model (auto), a person or program (explicit), or a hook.
-    pub router: Option<Router>,
+    pub router: Option<PersonaRouter>,
 }
 
 /// Who chooses the persona.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Router {
+pub enum PersonaRouter {
     /// The runtime, from what is asked.
     Auto,
     /// Only a person or the API.
@@ -88,7 +88,7 @@ pub enum Router {
 /// `capabilities`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Capabilities {
+pub struct CapabilitiesYml {
     /// The agent may edit its own directory.
     #[serde(default)]
     pub self_modify: bool,

@@ -17,7 +17,7 @@ use serde_json::Value;
 #[serde(deny_unknown_fields)]
 pub struct ToolApprovals {
     /// What happens to calls that no rule matches.
-    pub default: Option<Default>,
+    pub default: Option<ApprovalDefault>,
     /// Rules in order; the first that matches decides.
     #[serde(default)]
     pub rules: Vec<ToolRule>,
@@ -28,7 +28,7 @@ pub struct ToolApprovals {
 #[serde(deny_unknown_fields)]
 pub struct TaskApprovals {
     /// What happens to invocations that no rule matches.
-    pub default: Option<Default>,
+    pub default: Option<ApprovalDefault>,
     /// Rules in order; the first that matches decides.
     #[serde(default)]
     pub rules: Vec<TaskRule>,
@@ -37,7 +37,7 @@ pub struct TaskApprovals {
 /// The only default there is: a person approves.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Default {
+pub enum ApprovalDefault {
     /// Everything needs approval unless a rule allows it.
     Approve,
 }

@@ -4,18 +4,18 @@
 
 use agentry_protocol::access::Delivery;
 use agentry_protocol::inbound::PeerKind;
-use agentry_protocol::intake::{Overflow, Wish};
+use agentry_protocol::intake::{OverflowPolicy, QueuePreferences};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::config::Words;
+use super::config::CommandWords;
 
 /// `[channels.<name>]`; only in your own settings.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Channel {
+pub struct ChannelToml {
     /// The program that speaks for the channel: one word, or the program and its arguments. No shell.
-    pub command: Option<Words>,
+    pub command: Option<CommandWords>,
     /// Which account of ours it is.
     #[schemars(length(min = 1, max = 256))]
     pub account_id: Option<String>,
@@ -32,15 +32,15 @@ pub struct Channel {
     #[schemars(range(min = 40, max = 1_000_000))]
     pub text_limit: Option<u64>,
     /// Which Markdown it understands.
-    pub markdown: Option<Markdown>,
+    pub markdown: Option<MarkdownFlavor>,
     /// What is let in. An `exclude` that fits keeps it out; if there are `include`s, one must fit.
-    pub filters: Vec<Filter>,
+    pub filters: Vec<ChannelFilter>,
     /// How messages wait.
-    pub queue: Option<Wish>,
+    pub queue: Option<QueuePreferences>,
     /// What the other side is when the program does not say.
     pub peer_kind: Option<PeerKind>,
     /// What is done with addresses in answers whose host is not listed.
-    pub links: Option<Links>,
+    pub links: Option<LinkTreatment>,
     /// Hosts that answers may link to: names, or `*.x` for everything below `x`.
     #[schemars(inner(regex(pattern = r"^(\*\.)?[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?$")))]
     pub link_hosts: Vec<String>,
@@ -49,7 +49,7 @@ pub struct Channel {
 /// What is done with addresses in answers whose host is not listed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Links {
+pub enum LinkTreatment {
     /// They are written so that no client follows them.
     #[default]
     Neutralize,
@@ -62,7 +62,7 @@ pub enum Links {
 /// How a channel shows text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Markdown {
+pub enum MarkdownFlavor {
     /// As it is written.
     #[default]
     Standard,
@@ -79,7 +79,7 @@ pub enum Markdown {
 /// One of `filters`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Filter {
+pub struct ChannelFilter {
     /// Whether it lets in or keeps out.
     #[serde(rename = "type")]
     pub kind: FilterKind,
@@ -129,7 +129,7 @@ pub enum FilterField {
 /// `[queue]`: how messages wait and how many turns run at once; only in your own settings.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Queue {
+pub struct QueueToml {
     /// How messages reach a busy session.
     pub mode: Option<Delivery>,
     /// How long it must be quiet before messages are collected.
@@ -138,7 +138,7 @@ pub struct Queue {
     #[schemars(range(min = 1))]
     pub cap: Option<u64>,
     /// What is done with one too many.
-    pub drop: Option<Overflow>,
+    pub drop: Option<OverflowPolicy>,
     /// How many turns run at once.
     #[schemars(range(min = 1))]
     pub turns: Option<u64>,
@@ -150,10 +150,10 @@ pub struct Queue {
     pub waiting: Option<u64>,
 }
 
-impl Queue {
+impl QueueToml {
     /// What the installation says about how messages wait.
-    pub fn wish(&self) -> Wish {
-        Wish {
+    pub fn preferences(&self) -> QueuePreferences {
+        QueuePreferences {
             mode: self.mode,
             debounce_ms: self.debounce_ms,
             cap: self.cap.map(|cap| usize::try_from(cap).unwrap_or(usize::MAX)),

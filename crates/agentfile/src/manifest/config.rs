@@ -6,11 +6,11 @@
 
 use std::collections::BTreeMap;
 
-use agentry_protocol::confinement::{Git, Reading};
+use agentry_protocol::confinement::{GitAccess, ReadAccess};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::channels::{Channel, Queue, Webhook};
+use super::channels::{ChannelToml, QueueToml, Webhook};
 use crate::limits::SPENDING_DOLLARS_MAX;
 
 /// The file `agentry.toml`.
@@ -25,7 +25,7 @@ pub struct Config {
     /// Who is at the keyboard.
     pub user: User,
     /// Who serves models, by a name of your choice.
-    pub providers: BTreeMap<String, Provider>,
+    pub providers: BTreeMap<String, ProviderToml>,
     /// Servers of outside tools.
     pub mcp: Mcp,
     /// Where skills are found beyond the usual places.
@@ -33,21 +33,21 @@ pub struct Config {
     /// Where rules are found.
     pub rules: Roots,
     /// What confines the processes of agents.
-    pub sandbox: Sandbox,
+    pub sandbox: SandboxToml,
     /// How much one turn may do.
-    pub limits: Limits,
+    pub limits: LimitsToml,
     /// Who may talk to which agent.
-    pub access: Access,
+    pub access: AccessToml,
     /// Where else agents are reached, by a name of your choice; only in your own settings.
-    pub channels: BTreeMap<String, Channel>,
+    pub channels: BTreeMap<String, ChannelToml>,
     /// How messages wait, and how many turns run at once; only in your own settings.
-    pub queue: Queue,
+    pub queue: QueueToml,
     /// Who may call in over HTTP, by a name of your choice; only in your own settings.
     pub webhooks: BTreeMap<String, Webhook>,
     /// How often others may ask you for permission; only in your own settings.
-    pub requests: Requests,
+    pub requests: RequestsToml,
     /// Which secrets there are, and who may have each; only in your own settings.
-    pub secrets: Secrets,
+    pub secrets: SecretsToml,
 }
 
 /// `[agent]`.
@@ -79,7 +79,7 @@ pub struct User {
 /// `[providers.<id>]`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Provider {
+pub struct ProviderToml {
     /// Which protocol it speaks.
     pub kind: Option<ProviderKind>,
     /// Its address.
@@ -120,13 +120,13 @@ pub enum ProviderKind {
 #[serde(deny_unknown_fields, default)]
 pub struct Mcp {
     /// `[[mcp.servers]]`.
-    pub servers: Vec<McpServer>,
+    pub servers: Vec<McpServerToml>,
 }
 
 /// One `[[mcp.servers]]`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct McpServer {
+pub struct McpServerToml {
     /// The first half of its tools' names.
     #[schemars(length(min = 1))]
     pub id: String,
@@ -137,7 +137,7 @@ pub struct McpServer {
     /// Its address, for `http`.
     pub url: Option<String>,
     /// Its command, for `stdio`: one word, or the words in a list.
-    pub command: Option<Words>,
+    pub command: Option<CommandWords>,
     /// Further words of the command.
     #[serde(default)]
     pub args: Vec<String>,
@@ -188,7 +188,7 @@ impl Roots {
 /// `[sandbox]`. In your own settings it is the ceiling; in a project's or an agent's it asks for less.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Sandbox {
+pub struct SandboxToml {
     /// false runs agents without confinement, loudly. Only your own settings can say so.
     pub enabled: Option<bool>,
     /// The weakest level that is accepted; `bwrap` when absent. Only your own settings can lower it.
@@ -197,7 +197,7 @@ pub struct Sandbox {
     pub profile: Option<SandboxProfile>,
     /// What may be done to a repository in a writable directory; `read` when absent. Only your own
     /// settings can say `write`.
-    pub git: Option<Git>,
+    pub git: Option<GitAccess>,
     /// Names of variables that commands may see beside the usual ones. Only in your own settings.
     pub env: Option<Vec<String>>,
     /// The home directory of commands.
@@ -256,7 +256,7 @@ pub enum SandboxProfile {
 #[serde(deny_unknown_fields, default, rename_all = "camelCase")]
 pub struct Security {
     /// How much of the machine may be read; `strict` when absent. Only your own settings can say `broad`.
-    pub read: Option<Reading>,
+    pub read: Option<ReadAccess>,
     /// Paths that may be read beside the system, the project and the agent's own.
     #[schemars(inner(length(min = 1)))]
     pub allow_read: Option<Vec<String>>,
@@ -303,7 +303,7 @@ pub struct SandboxLimits {
 /// `[limits]`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Limits {
+pub struct LimitsToml {
     /// Model replies in one turn.
     pub steps: Option<u64>,
     /// Tool calls in one turn.
@@ -316,14 +316,14 @@ pub struct Limits {
     #[schemars(range(min = 1))]
     pub window: Option<u64>,
     /// Money.
-    pub spending: Spending,
+    pub spending: SpendingToml,
 }
 
 /// `[limits.spending]`. In your own settings it says how much; in a project's or an agent's it can only
 /// say less.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Spending {
+pub struct SpendingToml {
     /// In one run, in dollars.
     pub run: Option<Dollars>,
     /// In one session, in dollars.
@@ -401,7 +401,7 @@ impl JsonSchema for Dollars {
 /// `[access]`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Access {
+pub struct AccessToml {
     /// The folder of access policies.
     pub policies: Option<String>,
 }
@@ -409,7 +409,7 @@ pub struct Access {
 /// `[requests]`; only your own settings say it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Requests {
+pub struct RequestsToml {
     /// How many requests of one principal may wait; 5 when absent.
     #[schemars(range(max = 1000))]
     pub pending_max: Option<u32>,
@@ -430,7 +430,7 @@ pub struct Requests {
 /// `[secrets]`; never in a project's file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct Secrets {
+pub struct SecretsToml {
     /// Where `agentry secret set` keeps values.
     pub store: Option<SecretStore>,
     /// `[secrets.<name>]`.
@@ -468,14 +468,14 @@ pub struct SecretUse {
 /// One word or several.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Words {
+pub enum CommandWords {
     /// One.
     One(String),
     /// Several.
     Several(Vec<String>),
 }
 
-impl JsonSchema for Words {
+impl JsonSchema for CommandWords {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Words".into()
     }

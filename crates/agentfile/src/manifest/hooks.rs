@@ -5,7 +5,7 @@
 //!
 //! Must never: say whether a program is there. This is the shape only.
 
-use agentry_protocol::hook::{Moment, OnError};
+use agentry_protocol::hook::{HookErrorPolicy, HookMoment};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -14,7 +14,7 @@ use crate::limits::HOOK_TIMEOUT_MS_MAX;
 /// `hooks`: a hook runs only if it is named here and its program is there and executable.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Hooks {
+pub struct HooksYml {
     /// Runs when a session begins.
     pub on_conversation_start: Option<HookYml>,
     /// Runs before the model is asked.
@@ -44,20 +44,20 @@ pub struct Hooks {
     pub session_end: Option<HookYml>,
 }
 
-impl Hooks {
+impl HooksYml {
     /// What is said of a moment.
-    pub fn at(&self, moment: Moment) -> Option<&HookYml> {
+    pub fn at(&self, moment: HookMoment) -> Option<&HookYml> {
         match moment {
-            Moment::OnConversationStart => self.on_conversation_start.as_ref(),
-            Moment::BeforeInference => self.before_inference.as_ref(),
-            Moment::AfterToolCall => self.after_tool_call.as_ref(),
-            Moment::SessionStart => self.session_start.as_ref(),
-            Moment::UserPromptSubmit => self.user_prompt_submit.as_ref(),
-            Moment::PreToolUse => self.pre_tool_use.as_ref(),
-            Moment::PostToolUse => self.post_tool_use.as_ref(),
-            Moment::Stop => self.stop.as_ref(),
-            Moment::PreCompact => self.pre_compact.as_ref(),
-            Moment::SessionEnd => self.session_end.as_ref(),
+            HookMoment::OnConversationStart => self.on_conversation_start.as_ref(),
+            HookMoment::BeforeInference => self.before_inference.as_ref(),
+            HookMoment::AfterToolCall => self.after_tool_call.as_ref(),
+            HookMoment::SessionStart => self.session_start.as_ref(),
+            HookMoment::UserPromptSubmit => self.user_prompt_submit.as_ref(),
+            HookMoment::PreToolUse => self.pre_tool_use.as_ref(),
+            HookMoment::PostToolUse => self.post_tool_use.as_ref(),
+            HookMoment::Stop => self.stop.as_ref(),
+            HookMoment::PreCompact => self.pre_compact.as_ref(),
+            HookMoment::SessionEnd => self.session_end.as_ref(),
         }
     }
 }
@@ -90,7 +90,7 @@ pub struct HookEntry {
     #[serde(default)]
     pub args: Vec<String>,
     /// What it means that a gate cannot say anything; deny if nothing is said.
-    pub on_error: Option<OnError>,
+    pub on_error: Option<HookErrorPolicy>,
     /// How long it may take, in milliseconds.
     #[schemars(range(min = 1, max = HOOK_TIMEOUT_MS_MAX))]
     pub timeout_ms: Option<u64>,

@@ -15,14 +15,14 @@ pub const INHERIT: &str = "inherit";
 /// Names, or `inherit`, or both.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(untagged)]
-pub enum NameList {
+pub enum InheritableNames {
     /// The word `inherit` alone.
     Word(String),
     /// A list, in which `inherit` may stand.
     List(Vec<String>),
 }
 
-impl NameList {
+impl InheritableNames {
     /// Whether the surroundings' names are taken over.
     pub fn inherits(list: Option<&Self>) -> bool {
         match list {
@@ -45,7 +45,7 @@ impl NameList {
     }
 }
 
-impl JsonSchema for NameList {
+impl JsonSchema for InheritableNames {
     fn schema_name() -> Cow<'static, str> {
         "NameList".into()
     }

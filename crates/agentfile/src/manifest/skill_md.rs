@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::approvals::{TaskApprovals, ToolApprovals};
-use super::names::NameList;
+use super::names::InheritableNames;
 
 /// The fields of the Agent Skills specification. Any other is an extension.
 pub const SPEC_FIELDS: [&str; 6] =
@@ -35,13 +35,13 @@ pub struct SkillMd {
     #[serde(rename = "allowed-tools")]
     pub allowed_tools: Option<String>,
     /// Extension: the tools the skill may call when active; `inherit` when absent.
-    pub tools: Option<NameList>,
+    pub tools: Option<InheritableNames>,
     /// Extension: which tool calls go ahead without a question while the skill is active.
     pub tool_approvals: Option<ToolApprovals>,
     /// Extension: further skills this skill may load.
-    pub skills: Option<NameList>,
+    pub skills: Option<InheritableNames>,
     /// Extension: tasks this skill may invoke.
-    pub tasks: Option<NameList>,
+    pub tasks: Option<InheritableNames>,
     /// Extension: which task invocations go ahead without a question.
     pub task_approvals: Option<TaskApprovals>,
 }

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::approvals::{TaskApprovals, ToolApprovals};
-use super::names::NameList;
+use super::names::InheritableNames;
 
 /// The front matter of `TASK.md`.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
@@ -24,13 +24,13 @@ pub struct TaskMd {
     /// The agent that does it; else the default agent.
     pub agent: Option<String>,
     /// Tools during this task; `inherit` when absent.
-    pub tools: Option<NameList>,
+    pub tools: Option<InheritableNames>,
     /// Which tool calls go ahead without a question during this task.
     pub tool_approvals: Option<ToolApprovals>,
     /// Skills during this task; `inherit` when absent.
-    pub skills: Option<NameList>,
+    pub skills: Option<InheritableNames>,
     /// Tasks this task may invoke; `inherit` when absent.
-    pub tasks: Option<NameList>,
+    pub tasks: Option<InheritableNames>,
     /// Which task invocations go ahead without a question.
     pub task_approvals: Option<TaskApprovals>,
     /// In wiggum mode, the command whose success means that the work is done.
@@ -38,7 +38,7 @@ pub struct TaskMd {
     pub check: Option<String>,
     /// What the task is given.
     #[serde(default)]
-    pub inputs: Vec<Input>,
+    pub inputs: Vec<TaskInputSpec>,
     /// The file of the next step, in the same directory.
     pub next: Option<String>,
 }
@@ -56,13 +56,13 @@ pub struct StepMd {
     /// The agent that does it; else the agent of the step before.
     pub agent: Option<String>,
     /// Tools during this step; `inherit` when absent.
-    pub tools: Option<NameList>,
+    pub tools: Option<InheritableNames>,
     /// Which tool calls go ahead without a question during this step.
     pub tool_approvals: Option<ToolApprovals>,
     /// Skills during this step; `inherit` when absent.
-    pub skills: Option<NameList>,
+    pub skills: Option<InheritableNames>,
     /// Tasks this step may invoke; `inherit` when absent.
-    pub tasks: Option<NameList>,
+    pub tasks: Option<InheritableNames>,
     /// Which task invocations go ahead without a question.
     pub task_approvals: Option<TaskApprovals>,
     /// The file of the next step, in the same directory.
@@ -72,7 +72,7 @@ pub struct StepMd {
 /// Something a task is given.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub struct TaskInputSpec {
     /// How the steps refer to it: `{{input.name}}`.
     #[schemars(length(min = 1))]
     pub name: String,

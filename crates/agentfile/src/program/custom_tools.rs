@@ -7,24 +7,24 @@
 
 use std::collections::HashSet;
 
-use agentry_protocol::tool::{self, Category, Risk, ToolName};
+use agentry_protocol::tool::{self, Risk, ToolCategory, ToolName};
 use serde_json::Value;
 
 use crate::agent::{CustomTool, OfferedTool, ToolKind};
-use crate::diagnostic::{Code, Findings, Text};
+use crate::diagnostic::{DiagnosticCode, FindingText, Findings};
 use crate::file_tree::FileTree;
 use crate::limits::{TOOL_NAME_CHARS_MAX, TOOL_TIMEOUT_MS_DEFAULT};
 use crate::manifest::agent_yml::AgentYml;
 use crate::manifest::tool_yml::ToolYml;
-use crate::schema::{self, Doc, FileKind};
+use crate::schema::{self, FileKind, ManifestFile};
 use crate::source::{Origin, Span};
-use crate::toolset::Gathering;
+use crate::toolset::ToolsetBuilder;
 use crate::yaml;
 
 /// The agent's own tools that load. Findings say what is wrong with the others.
 pub(super) fn read(
     tree: &FileTree,
-    yml: Option<&Doc<AgentYml>>,
+    yml: Option<&ManifestFile<AgentYml>>,
     findings: &mut Findings,
 ) -> Vec<OfferedTool> {
     let listed = yml.map(listed).unwrap_or_default();
@@ -35,22 +35,23 @@ pub(super) fn read(
         let place = yml.span(pointer);
         // A name of `allow` is a custom tool only if its schema file is there.
         if pointer.starts_with("/tools/allow")
-            && (tool::known(name).is_some() || schema_file(tree, name).is_none())
+            && (tool::find_known_tool(name).is_some() || schema_file(tree, name).is_none())
         {
             continue;
         }
         if !seen.insert(name) {
             if pointer.starts_with("/tools/custom") {
-                let text =
-                    Text::new(format!("`{name}` is listed twice")).help("remove one of the two");
-                findings.at(Code::ListedTwice, &yml.source, place, text);
+                let text = FindingText::new(format!("`{name}` is listed twice"))
+                    .help("remove one of the two");
+                findings.at(DiagnosticCode::ListedTwice, &yml.source, place, text);
             }
             continue;
         }
-        if let Some(known) = tool::known(name) {
-            let text = Text::new(format!("`{name}` is a name of the host's tool `{}`", known.name))
-                .help("give your tool another name, or list the host's under `allow`");
-            findings.at(Code::ShadowsHostTool, &yml.source, place, text);
+        if let Some(known) = tool::find_known_tool(name) {
+            let text =
+                FindingText::new(format!("`{name}` is a name of the host's tool `{}`", known.name))
+                    .help("give your tool another name, or list the host's under `allow`");
+            findings.at(DiagnosticCode::ShadowsHostTool, &yml.source, place, text);
             continue;
         }
         tools.extend(one(tree, yml, (name, place, yml.origin(pointer)), findings));
@@ -64,8 +65,8 @@ pub(super) fn read(
 /// Adds what `tools.allow` asks for. Returns where each name stands.
 pub(super) fn allow(
     tree: &FileTree,
-    yml: &Doc<AgentYml>,
-    gathering: &mut Gathering<'_>,
+    yml: &ManifestFile<AgentYml>,
+    gathering: &mut ToolsetBuilder<'_>,
     findings: &mut Findings,
 ) -> Vec<(String, Span)> {
     let Some(tools) = &yml.manifest.tools else { return Vec::new() };
@@ -76,13 +77,14 @@ pub(super) fn allow(
         let pointer = format!("/tools/allow/{at}");
         let span = yml.span(&pointer);
         if !seen.insert(ToolName::canonical(name)) {
-            let text = Text::new(format!("`{name}` is listed twice")).help("remove one of the two");
-            findings.at(Code::ListedTwice, &yml.source, span, text);
+            let text =
+                FindingText::new(format!("`{name}` is listed twice")).help("remove one of the two");
+            findings.at(DiagnosticCode::ListedTwice, &yml.source, span, text);
             continue;
         }
         spans.push((name.clone(), span));
         let own = custom.contains(name.as_str()) || schema_file(tree, name).is_some();
-        if !gathering.named(name, &yml.origin(&pointer)) && !own {
+        if !gathering.add_named(name, &yml.origin(&pointer)) && !own {
             gathering.index.report_tool(name, &yml.source, span, findings);
         }
     }
@@ -90,7 +92,7 @@ pub(super) fn allow(
 }
 
 /// All names that agent.yml gives, with their pointers.
-fn listed(yml: &Doc<AgentYml>) -> Vec<(String, String)> {
+fn listed(yml: &ManifestFile<AgentYml>) -> Vec<(String, String)> {
     let Some(tools) = &yml.manifest.tools else { return Vec::new() };
     let pointers = |field: &str, names: &[String]| -> Vec<(String, String)> {
         let names = names.iter().enumerate();
@@ -115,35 +117,35 @@ fn schema_file(tree: &FileTree, name: &str) -> Option<String> {
 
 fn one(
     tree: &FileTree,
-    yml: &Doc<AgentYml>,
+    yml: &ManifestFile<AgentYml>,
     (name, place, origin): (&str, Span, Origin),
     findings: &mut Findings,
 ) -> Option<OfferedTool> {
     let Some(path) = schema_file(tree, name) else {
-        let text = Text::new(format!("tools/{name}.yml is not there"));
+        let text = FindingText::new(format!("tools/{name}.yml is not there"));
         let help = match is_plain(name) {
             true => "write the tool's name, description and parameters into it",
             false => "a tool's name is that of a file in tools/, without its ending",
         };
-        findings.at(Code::ToolSchemaMissing, &yml.source, place, text.help(help));
+        findings.at(DiagnosticCode::ToolSchemaMissing, &yml.source, place, text.help(help));
         return None;
     };
     if !is_taken_by_models(name) {
-        let text = Text::new(format!("models do not take `{name}` as the name of a tool"))
+        let text = FindingText::new(format!("models do not take `{name}` as the name of a tool"))
             .help(format!("use up to {TOOL_NAME_CHARS_MAX} letters, digits, `_` and `-`"));
-        findings.at(Code::ToolNameForm, &yml.source, place, text);
+        findings.at(DiagnosticCode::ToolNameForm, &yml.source, place, text);
     }
     let program = program(tree, yml, (name, place), findings);
     let source = tree.text(&path, findings)?;
     let node = yaml::parse(&source, Span::new(0, source.text.len()), findings)?;
-    let doc: Doc<ToolYml> = schema::read(FileKind::Tool, &source, node, findings)?;
+    let doc: ManifestFile<ToolYml> = schema::read(FileKind::Tool, &source, node, findings)?;
     if doc.manifest.name != name && !doc.lost("/name") {
-        let text = Text::new(format!(
+        let text = FindingText::new(format!(
             "the file is {path}, but the tool is called `{}`",
             doc.manifest.name
         ))
         .help(format!("write `name: {name}`, or rename the file"));
-        findings.at(Code::ToolNameMismatch, &doc.source, doc.span("/name"), text);
+        findings.at(DiagnosticCode::ToolNameMismatch, &doc.source, doc.span("/name"), text);
     }
     let parameters = parameters(&doc, findings).filter(|_| !doc.lost(""));
     let custom = custom(tree, &doc, program, findings);
@@ -151,7 +153,7 @@ fn one(
     Some(OfferedTool {
         name: ToolName::canonical(name),
         kind: ToolKind::Custom(Box::new(custom?)),
-        category: Category::Custom,
+        category: ToolCategory::Custom,
         risk: Risk::High,
         description: doc.manifest.description.clone(),
         parameters: Some(parameters),
@@ -168,20 +170,20 @@ fn is_taken_by_models(name: &str) -> bool {
 /// What is special to a tool that the agent brings.
 fn custom(
     tree: &FileTree,
-    doc: &Doc<ToolYml>,
+    doc: &ManifestFile<ToolYml>,
     program: Option<String>,
     findings: &mut Findings,
 ) -> Option<CustomTool> {
     let written = &doc.manifest;
     let output = written.output.clone().map(Value::Object);
     if let Some(output) = &output {
-        check_schema(doc, ("/output", Code::BadToolOutput), output, findings);
+        check_schema(doc, ("/output", DiagnosticCode::BadToolOutput), output, findings);
     }
     if let Some(folder) = written.artifacts.as_deref().filter(|folder| !is_plain_folder(folder)) {
-        let text = Text::new(format!("`{folder}` is not a plain folder")).help(
+        let text = FindingText::new(format!("`{folder}` is not a plain folder")).help(
             "write a relative path such as `out`, without `..` and names that begin with `.`",
         );
-        findings.at(Code::ToolArtifacts, &doc.source, doc.span("/artifacts"), text);
+        findings.at(DiagnosticCode::ToolArtifacts, &doc.source, doc.span("/artifacts"), text);
     }
     let program = program?;
     Some(CustomTool {
@@ -203,21 +205,21 @@ fn is_plain_folder(path: &str) -> bool {
 
 /// Whether something is a JSON Schema.
 fn check_schema(
-    doc: &Doc<ToolYml>,
-    (field, code): (&str, Code),
+    doc: &ManifestFile<ToolYml>,
+    (field, code): (&str, DiagnosticCode),
     schema: &Value,
     findings: &mut Findings,
 ) -> bool {
     let Err(error) = jsonschema::options().build(schema) else { return true };
     let pointer = format!("{field}{}", error.instance_path().as_str());
-    let text = Text::new(format!("this is not a JSON Schema: {error}"))
+    let text = FindingText::new(format!("this is not a JSON Schema: {error}"))
         .help("see json-schema.org for what may stand here");
     findings.at(code, &doc.source, doc.span(&pointer), text);
     false
 }
 
 /// The parameters must be a JSON Schema of an object.
-fn parameters(doc: &Doc<ToolYml>, findings: &mut Findings) -> Option<Value> {
+fn parameters(doc: &ManifestFile<ToolYml>, findings: &mut Findings) -> Option<Value> {
     let mut schema = doc.manifest.parameters.clone();
     if !schema.contains_key("type") {
         schema.insert("type".to_owned(), Value::String("object".to_owned()));
@@ -225,17 +227,19 @@ fn parameters(doc: &Doc<ToolYml>, findings: &mut Findings) -> Option<Value> {
     let is_object = schema.get("type").and_then(Value::as_str) == Some("object");
     let schema = Value::Object(schema);
     if !is_object {
-        let text = Text::new("the parameters of a tool are an object").help("write `type: object`");
-        findings.at(Code::BadToolSchema, &doc.source, doc.span("/parameters/type"), text);
+        let text =
+            FindingText::new("the parameters of a tool are an object").help("write `type: object`");
+        findings.at(DiagnosticCode::BadToolSchema, &doc.source, doc.span("/parameters/type"), text);
         return None;
     }
-    check_schema(doc, ("/parameters", Code::BadToolSchema), &schema, findings).then_some(schema)
+    check_schema(doc, ("/parameters", DiagnosticCode::BadToolSchema), &schema, findings)
+        .then_some(schema)
 }
 
 /// The one program of a tool.
 fn program(
     tree: &FileTree,
-    yml: &Doc<AgentYml>,
+    yml: &ManifestFile<AgentYml>,
     (name, place): (&str, Span),
     findings: &mut Findings,
 ) -> Option<String> {
@@ -251,19 +255,22 @@ fn program(
     let (code, text) = match (programs.as_slice(), candidates.as_slice()) {
         ([program], _) => return Some(format!("tools/{program}")),
         ([], []) => (
-            Code::ToolProgramMissing,
-            Text::new(format!("the tool `{name}` has no program"))
+            DiagnosticCode::ToolProgramMissing,
+            FindingText::new(format!("the tool `{name}` has no program"))
                 .help(format!("write an executable tools/{name} or tools/{name}.<ending>")),
         ),
         ([], [(file, _), ..]) => (
-            Code::ToolNotExecutable,
-            Text::new(format!("tools/{file} is not executable"))
-                .help(format!("run `chmod +x {}`", tree.shown(&format!("tools/{file}")))),
+            DiagnosticCode::ToolNotExecutable,
+            FindingText::new(format!("tools/{file} is not executable"))
+                .help(format!("run `chmod +x {}`", tree.display_path(&format!("tools/{file}")))),
         ),
         (several, _) => (
-            Code::ToolProgramTwice,
-            Text::new(format!("the tool `{name}` has several programs: {}", several.join(", ")))
-                .help("keep one of them executable"),
+            DiagnosticCode::ToolProgramTwice,
+            FindingText::new(format!(
+                "the tool `{name}` has several programs: {}",
+                several.join(", ")
+            ))
+            .help("keep one of them executable"),
         ),
     };
     findings.at(code, &yml.source, place, text);
@@ -287,10 +294,15 @@ fn report_unlisted(tree: &FileTree, listed: &[(String, String)], findings: &mut 
     for (file, _) in tree.files_in("tools") {
         let Some(name) = schema_name(file) else { continue };
         if !listed.contains(name) {
-            let text =
-                Text::new(format!("the tool `{name}` is here but the agent does not have it"))
-                    .help(format!("add `{name}` to `tools.custom` in agent.yml"));
-            findings.about(Code::ToolNotListed, tree.shown(&format!("tools/{file}")), text);
+            let text = FindingText::new(format!(
+                "the tool `{name}` is here but the agent does not have it"
+            ))
+            .help(format!("add `{name}` to `tools.custom` in agent.yml"));
+            findings.about(
+                DiagnosticCode::ToolNotListed,
+                tree.display_path(&format!("tools/{file}")),
+                text,
+            );
         }
     }
 }

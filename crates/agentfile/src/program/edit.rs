@@ -4,13 +4,13 @@
 
 use crate::diagnostic::Findings;
 use crate::manifest::agent_yml::AgentYml;
-use crate::node::{Kind, Node, Pair};
-use crate::schema::{self, Doc, FileKind};
-use crate::source::{Source, Span};
+use crate::node::{Kind, MapEntry, Node};
+use crate::schema::{self, FileKind, ManifestFile};
+use crate::source::{SourceText, Span};
 use crate::yaml;
 
 /// The text with a tool under `tools.custom`. None, if it cannot be done without changing more.
-pub fn with_custom_tool(source: &Source, name: &str) -> Option<String> {
+pub fn with_custom_tool(source: &SourceText, name: &str) -> Option<String> {
     let tree = tree(source)?;
     let text = match tree.pair("tools") {
         None => {
@@ -23,7 +23,7 @@ pub fn with_custom_tool(source: &Source, name: &str) -> Option<String> {
 }
 
 /// The text with the name in the list below `tools`, which may not be there yet.
-fn with_list(source: &Source, tools: &Pair, name: &str) -> Option<String> {
+fn with_list(source: &SourceText, tools: &MapEntry, name: &str) -> Option<String> {
     match &tools.value.kind {
         Kind::Null => Some(put(source, tools, &format!("{{custom: [{name}]}}"))),
         Kind::Map(pairs) => match (tools.value.pair("custom"), pairs.first()) {
@@ -44,7 +44,7 @@ fn with_list(source: &Source, tools: &Pair, name: &str) -> Option<String> {
 }
 
 /// The text with the name at the end of the list.
-fn with_name(source: &Source, custom: &Pair, name: &str) -> Option<String> {
+fn with_name(source: &SourceText, custom: &MapEntry, name: &str) -> Option<String> {
     match &custom.value.kind {
         Kind::List(items) => match items.last() {
             None => Some(inserted(source, custom.value.span.start + 1, name)),
@@ -64,7 +64,7 @@ fn with_name(source: &Source, custom: &Pair, name: &str) -> Option<String> {
 }
 
 /// In place of nothing.
-fn put(source: &Source, pair: &Pair, value: &str) -> String {
+fn put(source: &SourceText, pair: &MapEntry, value: &str) -> String {
     let span = pair.value.span;
     match source.slice(span).trim().is_empty() {
         // Right behind the name and its colon.
@@ -73,28 +73,29 @@ fn put(source: &Source, pair: &Pair, value: &str) -> String {
     }
 }
 
-fn is_flow(source: &Source, node: &Node, opening: char) -> bool {
+fn is_flow(source: &SourceText, node: &Node, opening: char) -> bool {
     source.slice(node.span).starts_with(opening)
 }
 
 /// Where a line begins, and what stands before something on it, if that is only space.
-fn line_of(source: &Source, at: usize) -> Option<(usize, &str)> {
+fn line_of(source: &SourceText, at: usize) -> Option<(usize, &str)> {
     let line = source.text[..at].rfind('\n').map_or(0, |at| at + 1);
     let indent = &source.text[line..at];
     indent.trim().is_empty().then_some((line, indent))
 }
 
-fn inserted(source: &Source, at: usize, what: &str) -> String {
+fn inserted(source: &SourceText, at: usize, what: &str) -> String {
     format!("{}{what}{}", &source.text[..at], &source.text[at..])
 }
 
-fn tree(source: &Source) -> Option<Node> {
+fn tree(source: &SourceText) -> Option<Node> {
     yaml::parse(source, Span::new(0, source.text.len()), &mut Findings::default())
 }
 
 /// Whether the new text says what the old one says, and this.
-fn is_only_added(source: &Source, text: &str, name: &str) -> bool {
-    let (Some(before), Some(after)) = (read(source), read(&Source::new(source.file.clone(), text)))
+fn is_only_added(source: &SourceText, text: &str, name: &str) -> bool {
+    let (Some(before), Some(after)) =
+        (read(source), read(&SourceText::new(source.file.clone(), text)))
     else {
         return false;
     };
@@ -103,9 +104,9 @@ fn is_only_added(source: &Source, text: &str, name: &str) -> bool {
     wanted == after
 }
 
-fn read(source: &Source) -> Option<AgentYml> {
+fn read(source: &SourceText) -> Option<AgentYml> {
     let mut findings = Findings::default();
-    let doc: Doc<AgentYml> =
+    let doc: ManifestFile<AgentYml> =
         schema::read(FileKind::AgentYml, source, tree(source)?, &mut findings)?;
     (!findings.has_errors()).then_some(doc.manifest)
 }
@@ -139,7 +140,7 @@ mod tests {
             ),
             ("name: x\ntools:\n  custom:\n  - a", "name: x\ntools:\n  custom:\n  - a\n  - new"),
         ] {
-            let source = Source::new("agent.yml", before);
+            let source = SourceText::new("agent.yml", before);
             assert_eq!(with_custom_tool(&source, "new").as_deref(), Some(after), "{before}");
         }
     }
@@ -153,7 +154,7 @@ mod tests {
             "name: x\ntools:\n  custom:\n",
             "tools: {custom: []}\n",
         ] {
-            let source = Source::new("agent.yml", before);
+            let source = SourceText::new("agent.yml", before);
             assert_eq!(with_custom_tool(&source, "new"), None, "{before}");
         }
     }

@@ -8,28 +8,28 @@
 use std::collections::HashSet;
 
 use agentry_protocol::ContentHash;
-use agentry_protocol::hook::{HookSpec, Moment, OnError};
+use agentry_protocol::hook::{HookErrorPolicy, HookMoment, HookSpec};
 
 use crate::agent::{Hook, HookSwitch};
-use crate::diagnostic::{Code, Findings, Text, nearest};
+use crate::diagnostic::{DiagnosticCode, FindingText, Findings, nearest};
 use crate::file_tree::FileTree;
 use crate::limits::{HOOK_TIMEOUT_MS_DEFAULT, HOOKS_MAX};
 use crate::manifest::agent_yml::AgentYml;
-use crate::manifest::hooks::{HookEntry, HookYml, Hooks};
+use crate::manifest::hooks::{HookEntry, HookYml, HooksYml};
 use crate::pattern;
-use crate::schema::Doc;
+use crate::schema::ManifestFile;
 
 /// The hooks that were switched on or off, in the order of their moments.
 pub(super) fn read(
     tree: &FileTree,
-    yml: Option<&Doc<AgentYml>>,
+    yml: Option<&ManifestFile<AgentYml>>,
     findings: &mut Findings,
 ) -> Vec<Hook> {
     let Some(yml) = yml else { return Vec::new() };
     let said = yml.manifest.hooks.clone().unwrap_or_default();
     let mut hooks = Vec::new();
     let mut named = HashSet::new();
-    for moment in Moment::ALL {
+    for moment in HookMoment::ALL {
         let pointer = format!("/hooks/{moment}");
         let off = || Hook { moment, switch: HookSwitch::Off, origin: yml.origin(&pointer) };
         match said.at(moment) {
@@ -39,13 +39,13 @@ pub(super) fn read(
             Some(HookYml::Switch(true) | HookYml::One(_) | HookYml::Several(_)) => {}
         }
         for (pointer, entry) in entries(&said, moment) {
-            let reading = Entry { tree, yml, moment, pointer, entry: &entry };
+            let reading = HookEntryReader { tree, yml, moment, pointer, entry: &entry };
             named.insert(reading.program());
             if hooks.len() < HOOKS_MAX {
                 hooks.extend(reading.hook(findings));
             } else {
-                let text = Text::new(format!("an agent may have at most {HOOKS_MAX} hooks"));
-                reading.report(Code::OutOfRange, "", text, findings);
+                let text = FindingText::new(format!("an agent may have at most {HOOKS_MAX} hooks"));
+                reading.report(DiagnosticCode::OutOfRange, "", text, findings);
                 return hooks;
             }
         }
@@ -57,7 +57,7 @@ pub(super) fn read(
 }
 
 /// The programs of a moment, each with where it is said.
-fn entries(said: &Hooks, moment: Moment) -> Vec<(String, HookEntry)> {
+fn entries(said: &HooksYml, moment: HookMoment) -> Vec<(String, HookEntry)> {
     let pointer = format!("/hooks/{moment}");
     match said.at(moment) {
         None | Some(HookYml::Switch(false)) => Vec::new(),
@@ -71,15 +71,15 @@ fn entries(said: &Hooks, moment: Moment) -> Vec<(String, HookEntry)> {
 }
 
 /// One program of a moment, while it is read.
-struct Entry<'a> {
+struct HookEntryReader<'a> {
     tree: &'a FileTree,
-    yml: &'a Doc<AgentYml>,
-    moment: Moment,
+    yml: &'a ManifestFile<AgentYml>,
+    moment: HookMoment,
     pointer: String,
     entry: &'a HookEntry,
 }
 
-impl Entry<'_> {
+impl HookEntryReader<'_> {
     /// `None` if it cannot run as it is written; the findings say why.
     fn hook(&self, findings: &mut Findings) -> Option<Hook> {
         let hash = self.hash(findings);
@@ -117,18 +117,20 @@ impl Entry<'_> {
         };
         match self.tree.file(&program) {
             None => {
-                let text = Text::new(format!("`{moment}` is on, but {program} is not there"));
+                let text =
+                    FindingText::new(format!("`{moment}` is on, but {program} is not there"));
                 let help = match is_inside(&program) {
                     true => format!("write {program}, or set it to false"),
                     false => "a hook's program is a file in the agent's directory".to_owned(),
                 };
-                self.report(Code::HookMissing, field, text.help(help), findings);
+                self.report(DiagnosticCode::HookMissing, field, text.help(help), findings);
                 None
             }
             Some(file) if !file.executable => {
-                let text = Text::new(format!("`{moment}` is on, but {program} is not executable"))
-                    .help(format!("run `chmod +x {}`", self.tree.shown(&program)));
-                self.report(Code::HookNotExecutable, field, text, findings);
+                let text =
+                    FindingText::new(format!("`{moment}` is on, but {program} is not executable"))
+                        .help(format!("run `chmod +x {}`", self.tree.display_path(&program)));
+                self.report(DiagnosticCode::HookNotExecutable, field, text, findings);
                 None
             }
             Some(file) => Some(file.hash.clone()),
@@ -139,31 +141,31 @@ impl Entry<'_> {
     fn matcher(&self, findings: &mut Findings) -> Option<String> {
         let pattern = self.entry.matcher.as_deref()?;
         if !has_tool(self.moment) {
-            let text = Text::new(format!("`{}` is not about a tool", self.moment)).help(
+            let text = FindingText::new(format!("`{}` is not about a tool", self.moment)).help(
                 "`matcher` stands at PreToolUse, PostToolUse and after_tool_call; remove it here",
             );
-            self.report(Code::HookForm, "/matcher", text, findings);
+            self.report(DiagnosticCode::HookForm, "/matcher", text, findings);
             return None;
         }
         if matches!(pattern, "" | "*") {
             return None;
         }
         if let Some(text) = pattern::defect_of_whole(pattern) {
-            self.report(Code::BadRegex, "/matcher", text, findings);
+            self.report(DiagnosticCode::BadRegex, "/matcher", text, findings);
         }
         Some(pattern.to_owned())
     }
 
     /// A gate that cannot speak says no; without what a shaping hook says, all stays as it is.
-    fn on_error(&self, findings: &mut Findings) -> OnError {
+    fn on_error(&self, findings: &mut Findings) -> HookErrorPolicy {
         match (self.moment.is_gate(), self.entry.on_error) {
-            (true, said) => said.unwrap_or(OnError::Deny),
-            (false, None | Some(OnError::Allow)) => OnError::Allow,
-            (false, Some(OnError::Deny | OnError::Ask)) => {
-                let text = Text::new(format!("`{}` is not a gate and cannot say no", self.moment))
+            (true, said) => said.unwrap_or(HookErrorPolicy::Deny),
+            (false, None | Some(HookErrorPolicy::Allow)) => HookErrorPolicy::Allow,
+            (false, Some(HookErrorPolicy::Deny | HookErrorPolicy::Ask)) => {
+                let text = FindingText::new(format!("`{}` is not a gate and cannot say no", self.moment))
                     .help("without it the turn goes on as the files say; write `allow`, or use a gate such as PreToolUse");
-                self.report(Code::HookForm, "/on_error", text, findings);
-                OnError::Allow
+                self.report(DiagnosticCode::HookForm, "/on_error", text, findings);
+                HookErrorPolicy::Allow
             }
         }
     }
@@ -178,29 +180,35 @@ impl Entry<'_> {
     fn check_said_once(&self, name: &str, other: &str, findings: &mut Findings) {
         let is_said = |name: &str| self.yml.said(&format!("{}/{name}", self.pointer)).is_some();
         if is_said(name) && is_said(other) {
-            let text = Text::new(format!("`{other}` says the same as `{name}`"))
+            let text = FindingText::new(format!("`{other}` says the same as `{name}`"))
                 .help("remove one of the two");
-            self.report(Code::HookForm, &format!("/{other}"), text, findings);
+            self.report(DiagnosticCode::HookForm, &format!("/{other}"), text, findings);
         }
     }
 
-    fn report(&self, code: Code, field: &str, text: Text, findings: &mut Findings) {
+    fn report(
+        &self,
+        code: DiagnosticCode,
+        field: &str,
+        text: FindingText,
+        findings: &mut Findings,
+    ) {
         let span = self.yml.span(&format!("{}{field}", self.pointer));
         findings.at(code, &self.yml.source, span, text);
     }
 }
 
 /// Whether a moment is about a call of a tool.
-fn has_tool(moment: Moment) -> bool {
+fn has_tool(moment: HookMoment) -> bool {
     match moment {
-        Moment::PreToolUse | Moment::PostToolUse | Moment::AfterToolCall => true,
-        Moment::OnConversationStart
-        | Moment::BeforeInference
-        | Moment::SessionStart
-        | Moment::UserPromptSubmit
-        | Moment::Stop
-        | Moment::PreCompact
-        | Moment::SessionEnd => false,
+        HookMoment::PreToolUse | HookMoment::PostToolUse | HookMoment::AfterToolCall => true,
+        HookMoment::OnConversationStart
+        | HookMoment::BeforeInference
+        | HookMoment::SessionStart
+        | HookMoment::UserPromptSubmit
+        | HookMoment::Stop
+        | HookMoment::PreCompact
+        | HookMoment::SessionEnd => false,
     }
 }
 
@@ -211,27 +219,32 @@ fn is_inside(path: &str) -> bool {
 /// A program in `hooks/` that agent.yml does not mention never runs; say so.
 fn report_undeclared(
     tree: &FileTree,
-    (said, named): (&Hooks, &HashSet<String>),
+    (said, named): (&HooksYml, &HashSet<String>),
     findings: &mut Findings,
 ) {
     for (name, file) in tree.files_in("hooks") {
         if named.contains(&format!("hooks/{name}")) {
             continue;
         }
-        let help = match name.parse::<Moment>() {
+        let help = match name.parse::<HookMoment>() {
             Ok(moment) if said.at(moment).is_none() => {
                 Some(format!("set `hooks.{name}` in agent.yml to true or false"))
             }
             Ok(_) => None,
             Err(_) if file.executable => {
-                let near = nearest(name, Moment::ALL.map(Moment::as_str));
+                let near = nearest(name, HookMoment::ALL.map(HookMoment::as_str));
                 near.map(|near| format!("did you mean `{near}`?"))
             }
             Err(_) => None,
         };
         if let Some(help) = help {
-            let text = Text::new(format!("the hook `{name}` is here but never runs")).help(help);
-            findings.about(Code::HookNotDeclared, tree.shown(&format!("hooks/{name}")), text);
+            let text =
+                FindingText::new(format!("the hook `{name}` is here but never runs")).help(help);
+            findings.about(
+                DiagnosticCode::HookNotDeclared,
+                tree.display_path(&format!("hooks/{name}")),
+                text,
+            );
         }
     }
 }

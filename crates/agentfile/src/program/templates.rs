@@ -2,14 +2,14 @@
 //!
 //! Must never: render a template; see `library`.
 
-use crate::agent::Values;
+use crate::agent::AgentValues;
 use crate::diagnostic::Findings;
-use crate::file_tree::{FileTree, Refusal};
-use crate::source::Source;
-use crate::template::{self, Facts, Variables};
+use crate::file_tree::{FileTree, ReadRefusal};
+use crate::source::SourceText;
+use crate::template::{self, TemplateFacts, TemplateVariables};
 
 /// The texts of the root template and those of the personas.
-pub(crate) fn sources(tree: &FileTree) -> Vec<Source> {
+pub(crate) fn sources(tree: &FileTree) -> Vec<SourceText> {
     let personas = tree.directories_in("personas").into_iter();
     let paths = personas.map(|persona| format!("personas/{persona}/system.md.liquid"));
     let paths = std::iter::once("prompts/system.md.liquid".to_owned()).chain(paths);
@@ -22,8 +22,8 @@ pub(super) fn report_misnamed(tree: &FileTree, findings: &mut Findings) {
     let mut look = |directory: &str, read: &[&str], is_near: &dyn Fn(&str) -> bool, meant: &str| {
         for (name, _) in tree.files_in(directory).filter(|(name, _)| !read.contains(name)) {
             if is_near(&name.to_lowercase()) {
-                let (code, text) = Refusal::Misnamed(meant.to_owned()).words();
-                findings.about(code, tree.shown(&format!("{directory}/{name}")), text);
+                let (code, text) = ReadRefusal::Misnamed(meant.to_owned()).diagnostic();
+                findings.about(code, tree.display_path(&format!("{directory}/{name}")), text);
             }
         }
     };
@@ -41,14 +41,16 @@ pub(super) fn report_misnamed(tree: &FileTree, findings: &mut Findings) {
 }
 
 /// Notes a finding for each variable that does not exist or changes from turn to turn.
-pub(super) fn check(tree: &FileTree, values: &Values, findings: &mut Findings) {
+pub(super) fn check(tree: &FileTree, values: &AgentValues, findings: &mut Findings) {
     let facts = match &values.facts {
-        Some(facts) => Facts::Some(&facts.value),
-        None if findings.has_errors_in(&tree.shown("data/facts.yml")) => Facts::Unknown,
-        None => Facts::None,
+        Some(facts) => TemplateFacts::Some(&facts.value),
+        None if findings.has_errors_in(&tree.display_path("data/facts.yml")) => {
+            TemplateFacts::Unknown
+        }
+        None => TemplateFacts::None,
     };
     let args = values.args.keys().map(String::as_str).collect();
-    let variables = Variables { facts, args };
+    let variables = TemplateVariables { facts, args };
     for source in sources(tree) {
         template::check(&source, &variables, findings);
     }

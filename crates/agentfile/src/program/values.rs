@@ -5,15 +5,15 @@
 use serde_json::Value;
 
 use crate::agent::DiaryPage;
-use crate::diagnostic::{Code, Findings, Text};
+use crate::diagnostic::{DiagnosticCode, FindingText, Findings};
 use crate::file_tree::FileTree;
 use crate::node::Kind;
-use crate::source::{Sourced, Span};
+use crate::source::{SourcedValue, Span};
 use crate::yaml;
 
 /// What a data file may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum ValueShape {
     /// Names and values.
     Map,
     /// Anything.
@@ -24,22 +24,28 @@ pub(crate) enum Shape {
 pub(crate) fn yaml_value(
     tree: &FileTree,
     path: &str,
-    shape: Shape,
+    shape: ValueShape,
     findings: &mut Findings,
-) -> Option<Sourced<Value>> {
+) -> Option<SourcedValue<Value>> {
     let source = tree.text(path, findings)?;
     let node = yaml::parse(&source, Span::new(0, source.text.len()), findings)?;
     let fits = match node.kind {
         Kind::Null => return None,
         Kind::Map(_) => true,
-        Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) | Kind::List(_) => shape == Shape::Any,
+        Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) | Kind::List(_) => shape == ValueShape::Any,
     };
     if !fits {
-        let text = Text::new(format!("expected a map of names and values, found {}", node.noun()));
-        findings.at(Code::NotAMapping, &source, node.span, text.help("write `name: value` lines"));
+        let text =
+            FindingText::new(format!("expected a map of names and values, found {}", node.noun()));
+        findings.at(
+            DiagnosticCode::NotAMapping,
+            &source,
+            node.span,
+            text.help("write `name: value` lines"),
+        );
         return None;
     }
-    Some(Sourced::new(node.to_value(), source.origin(node.span)))
+    Some(SourcedValue::new(node.to_value(), source.origin(node.span)))
 }
 
 /// The pages of the diary, oldest first.
@@ -51,14 +57,14 @@ pub(crate) fn diary(tree: &FileTree, findings: &mut Findings) -> Vec<DiaryPage> 
         match day {
             Some(day) => pages.push(DiaryPage {
                 day: day.to_owned(),
-                file: tree.shown(&path),
+                file: tree.display_path(&path),
                 bytes: usize::try_from(file.length).unwrap_or(usize::MAX),
             }),
             None if ["MEMORY.md", "README.md", ".gitkeep"].contains(&name) => {}
             None => {
-                let text = Text::new(format!("`{name}` is not a page of the diary"))
+                let text = FindingText::new(format!("`{name}` is not a page of the diary"))
                     .help("name it by its day, such as 2026-01-31.md, or move it elsewhere");
-                findings.about(Code::DiaryName, tree.shown(&path), text);
+                findings.about(DiagnosticCode::DiaryName, tree.display_path(&path), text);
             }
         }
     }

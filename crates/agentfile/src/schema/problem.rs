@@ -12,16 +12,16 @@ use crate::node::{plain_part, pointer_part};
 
 /// A defect and its place.
 #[derive(Debug)]
-pub(super) struct Problem {
+pub(super) struct SchemaProblem {
     /// The place.
     pub(super) pointer: String,
     /// The defect.
-    pub(super) what: What,
+    pub(super) what: SchemaProblemKind,
 }
 
 /// What can be wrong.
 #[derive(Debug)]
-pub(super) enum What {
+pub(super) enum SchemaProblemKind {
     UnknownFields { unknown: Vec<String>, known: Vec<String> },
     Missing(String),
     Type(String),
@@ -31,7 +31,7 @@ pub(super) enum What {
     Other(String),
 }
 
-impl Problem {
+impl SchemaProblem {
     /// The field that is meant, in words.
     pub(super) fn field(&self) -> String {
         let parts: Vec<&str> = self.pointer.split('/').skip(1).collect();
@@ -55,29 +55,39 @@ impl Problem {
     /// The field that is missing.
     pub(super) fn missing(&self) -> Option<String> {
         match &self.what {
-            What::Missing(name) => Some(format!("{}/{}", self.pointer, pointer_part(name))),
-            What::UnknownFields { .. }
-            | What::Type(_)
-            | What::OneOf(_)
-            | What::Matchers
-            | What::Range(_)
-            | What::Other(_) => None,
+            SchemaProblemKind::Missing(name) => {
+                Some(format!("{}/{}", self.pointer, pointer_part(name)))
+            }
+            SchemaProblemKind::UnknownFields { .. }
+            | SchemaProblemKind::Type(_)
+            | SchemaProblemKind::OneOf(_)
+            | SchemaProblemKind::Matchers
+            | SchemaProblemKind::Range(_)
+            | SchemaProblemKind::Other(_) => None,
         }
     }
 
     /// The values that cannot stay if the rest is to be read.
     pub(super) fn to_take_out(&self) -> Vec<String> {
         match &self.what {
-            What::UnknownFields { .. } if self.is_matcher() => vec![self.pointer.clone()],
-            What::UnknownFields { unknown, .. } => unknown
+            SchemaProblemKind::UnknownFields { .. } if self.is_matcher() => {
+                vec![self.pointer.clone()]
+            }
+            SchemaProblemKind::UnknownFields { unknown, .. } => unknown
                 .iter()
                 .map(|name| format!("{}/{}", self.pointer, pointer_part(name)))
                 .collect(),
-            What::Missing(_) if self.pointer.ends_with(|c: char| c.is_ascii_digit()) => {
+            SchemaProblemKind::Missing(_)
+                if self.pointer.ends_with(|c: char| c.is_ascii_digit()) =>
+            {
                 vec![self.pointer.clone()]
             }
-            What::Missing(_) => vec![],
-            What::Type(_) | What::OneOf(_) | What::Matchers | What::Range(_) | What::Other(_) => {
+            SchemaProblemKind::Missing(_) => vec![],
+            SchemaProblemKind::Type(_)
+            | SchemaProblemKind::OneOf(_)
+            | SchemaProblemKind::Matchers
+            | SchemaProblemKind::Range(_)
+            | SchemaProblemKind::Other(_) => {
                 vec![self.pointer.clone()]
             }
         }
@@ -85,40 +95,45 @@ impl Problem {
 }
 
 /// The defects behind one error of the validator.
-pub(super) fn problems(error: &ValidationError<'_>, schema: &Value) -> Vec<Problem> {
+pub(super) fn problems(error: &ValidationError<'_>, schema: &Value) -> Vec<SchemaProblem> {
     let pointer = error.instance_path().as_str().to_owned();
-    let one = |what| vec![Problem { pointer: pointer.clone(), what }];
+    let one = |what| vec![SchemaProblem { pointer: pointer.clone(), what }];
     match error.kind() {
         ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
             if let Some(words) = all_words(&pointer, context) {
-                return one(What::OneOf(option_words(&words)));
+                return one(SchemaProblemKind::OneOf(option_words(&words)));
             }
             if let Some(words) = all_types(&pointer, context) {
-                return one(What::Type(words));
+                return one(SchemaProblemKind::Type(words));
             }
-            nearest_branch(context, schema).unwrap_or_else(|| one(What::Other(error.to_string())))
+            nearest_branch(context, schema)
+                .unwrap_or_else(|| one(SchemaProblemKind::Other(error.to_string())))
         }
-        ValidationErrorKind::AdditionalProperties { unexpected } => one(What::UnknownFields {
-            unknown: unexpected.clone(),
-            known: known_fields(error, schema),
-        }),
+        ValidationErrorKind::AdditionalProperties { unexpected } => {
+            one(SchemaProblemKind::UnknownFields {
+                unknown: unexpected.clone(),
+                known: known_fields(error, schema),
+            })
+        }
         ValidationErrorKind::Required { property } => {
-            one(What::Missing(property.as_str().unwrap_or_default().to_owned()))
+            one(SchemaProblemKind::Missing(property.as_str().unwrap_or_default().to_owned()))
         }
-        ValidationErrorKind::Type { kind } => one(What::Type(type_words(kind))),
-        ValidationErrorKind::Enum { options } => one(What::OneOf(option_words(options))),
+        ValidationErrorKind::Type { kind } => one(SchemaProblemKind::Type(type_words(kind))),
+        ValidationErrorKind::Enum { options } => {
+            one(SchemaProblemKind::OneOf(option_words(options)))
+        }
         ValidationErrorKind::Constant { expected_value } => {
-            one(What::OneOf(option_words(expected_value)))
+            one(SchemaProblemKind::OneOf(option_words(expected_value)))
         }
         ValidationErrorKind::Pattern { pattern } if pattern == "^inherit$" => {
-            one(What::OneOf("write `inherit`, or a list of names".to_owned()))
+            one(SchemaProblemKind::OneOf("write `inherit`, or a list of names".to_owned()))
         }
         ValidationErrorKind::MinProperties { .. } | ValidationErrorKind::MaxProperties { .. } => {
-            one(What::Matchers)
+            one(SchemaProblemKind::Matchers)
         }
         kind => match range_words(kind) {
-            Some(words) => one(What::Range(words)),
-            None => one(What::Other(error.to_string())),
+            Some(words) => one(SchemaProblemKind::Range(words)),
+            None => one(SchemaProblemKind::Other(error.to_string())),
         },
     }
 }
@@ -179,7 +194,7 @@ fn wants_another_type(errors: &[ValidationError<'static>]) -> bool {
 fn nearest_branch(
     context: &[Vec<ValidationError<'static>>],
     schema: &Value,
-) -> Option<Vec<Problem>> {
+) -> Option<Vec<SchemaProblem>> {
     let wants_null = |errors: &[ValidationError<'static>]| {
         errors.iter().all(|error| match error.kind() {
             ValidationErrorKind::Type { kind: TypeKind::Single(JsonType::Null) } => true,

@@ -192,7 +192,7 @@ fn variables_speak_where_the_file_is_silent() {
                 ("SHELL_TOOL_ALLOW_ANY_CWD", "yes"),
             ],
         );
-        let names = |list: &[agentry_agentfile::source::Sourced<ToolName>]| {
+        let names = |list: &[agentry_agentfile::source::SourcedValue<ToolName>]| {
             list.iter().map(|one| one.value.as_str()).collect::<Vec<_>>().join("+")
         };
         let shell = &access.shell;

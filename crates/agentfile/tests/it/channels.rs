@@ -1,10 +1,10 @@
 //! Channels, webhooks and the queue: what the operator's settings may say, and that nobody else may.
 
-use agentry_agentfile::manifest::channels::{FilterField, FilterKind, Markdown};
-use agentry_agentfile::manifest::config::Words;
+use agentry_agentfile::manifest::channels::{FilterField, FilterKind, MarkdownFlavor};
+use agentry_agentfile::manifest::config::CommandWords;
 use agentry_protocol::access::Delivery;
 use agentry_protocol::inbound::PeerKind;
-use agentry_protocol::intake::{Overflow, Wish};
+use agentry_protocol::intake::{OverflowPolicy, QueuePreferences};
 
 use crate::reading::{check, given};
 
@@ -43,18 +43,22 @@ secret = \"github-hook\"
     assert_eq!(config.webhooks.get("plain"), Some(&Default::default()));
     let chat = &config.channels["chat"];
     let words = vec!["python3".to_owned(), "adapter.py".to_owned()];
-    assert_eq!(chat.command, Some(Words::Several(words)));
+    assert_eq!(chat.command, Some(CommandWords::Several(words)));
     assert_eq!(chat.credentials, ["chat-token"]);
-    assert_eq!((chat.text_limit, chat.markdown), (Some(2000), Some(Markdown::SlackMrkdwn)));
+    assert_eq!((chat.text_limit, chat.markdown), (Some(2000), Some(MarkdownFlavor::SlackMrkdwn)));
     assert_eq!(chat.peer_kind, Some(PeerKind::Group));
     let filter = &chat.filters[0];
     assert_eq!((filter.kind, filter.field), (FilterKind::Exclude, FilterField::Content));
     let queue = chat.queue.unwrap();
     assert_eq!((queue.mode, queue.cap), (Some(Delivery::Collect), Some(3)));
-    assert_eq!(queue.drop, Some(Overflow::Old));
-    assert_eq!(config.channels["mail"].command, Some(Words::One("mail-adapter".to_owned())));
-    let wish = Wish { mode: Some(Delivery::Followup), cap: Some(9), ..Wish::default() };
-    assert_eq!(config.queue.wish(), wish);
+    assert_eq!(queue.drop, Some(OverflowPolicy::Old));
+    assert_eq!(config.channels["mail"].command, Some(CommandWords::One("mail-adapter".to_owned())));
+    let wish = QueuePreferences {
+        mode: Some(Delivery::Followup),
+        cap: Some(9),
+        ..QueuePreferences::default()
+    };
+    assert_eq!(config.queue.preferences(), wish);
     assert_eq!((config.queue.turns, config.queue.waiting), (Some(4), Some(100)));
     assert_eq!(config.webhooks["github"].secret.as_deref(), Some("github-hook"));
 }
@@ -82,7 +86,7 @@ fn a_project_defines_none_of_it() {
     );
     let (library, _) = given.read();
     let config = &library.settings.config;
-    assert_eq!(config.channels["chat"].command, Some(Words::One("good".to_owned())));
+    assert_eq!(config.channels["chat"].command, Some(CommandWords::One("good".to_owned())));
     assert!(config.webhooks.is_empty());
     assert_eq!(config.queue.turns, None);
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use agentry_agentfile::code::Code;
+use agentry_agentfile::diagnostic_code::DiagnosticCode;
 use regex::Regex;
 
 /// Codes that need a real directory, which the tests of `app` have, and those that the kernel finds.
@@ -38,7 +38,7 @@ fn every_code_is_expected_somewhere_in_this_suite() {
     let expectation = Regex::new(r"(E\d{4}) (?:error|warning|note) .+?:\d+:\d+").unwrap();
     let found = SUITE.iter().flat_map(|(_, text)| expectation.captures_iter(text));
     let expected: BTreeSet<String> = found.map(|one| one[1].to_owned()).collect();
-    let all = Code::ALL.iter().map(|code| code.as_str());
+    let all = DiagnosticCode::ALL.iter().map(|code| code.as_str());
     let untested: Vec<&str> =
         all.filter(|code| !expected.contains(*code) && !ELSEWHERE.contains(code)).collect();
     assert_eq!(untested, [""; 0], "each of these needs a fixture");
@@ -54,9 +54,9 @@ fn the_suite_above_is_the_whole_suite() {
 
 #[test]
 fn a_code_is_found_by_its_printed_form() {
-    for code in Code::ALL {
-        assert_eq!(Code::parse(&code.as_str().to_lowercase()), Some(*code));
+    for code in DiagnosticCode::ALL {
+        assert_eq!(DiagnosticCode::parse(&code.as_str().to_lowercase()), Some(*code));
         assert!(code.title().ends_with('.'), "{code}");
     }
-    assert_eq!(Code::parse("E9999"), None);
+    assert_eq!(DiagnosticCode::parse("E9999"), None);
 }

@@ -60,12 +60,12 @@ fn a_star_stands_for_any_ending() {
 
 #[track_caller]
 fn check_tool(files: &[(&str, &str, bool)], expected: &str) {
-    use agentry_agentfile::file_tree::{Entry, File};
+    use agentry_agentfile::file_tree::{FileContent, FileTreeEntry};
     let mut given =
         given("--- agent.yml\nname: a\ntools:\n  custom: [fortune]\n--- AGENT.md\nWork.");
     for (path, text, executable) in files {
-        let file = File::new(text.as_bytes().to_vec(), *executable);
-        given = given.entry(path, Entry::File(file));
+        let file = FileContent::new(text.as_bytes().to_vec(), *executable);
+        given = given.entry(path, FileTreeEntry::File(file));
     }
     given.check(expected);
 }

@@ -1,11 +1,11 @@
 //! Examples of approval rules: how they are written, and where a failing one is reported.
 
-use agentry_agentfile::scope::{ExampleDefect, Expected, Rule, RuleKind};
+use agentry_agentfile::scope::{ApprovalRule, ExampleDefect, ExpectedVerdict, RuleKind};
 
 use crate::reading::{agent, check, check_clean, given};
 
 /// Every example fails; the message says which it is.
-fn all_fail(kind: RuleKind, rules: &[Rule]) -> Vec<ExampleDefect> {
+fn all_fail(kind: RuleKind, rules: &[ApprovalRule]) -> Vec<ExampleDefect> {
     let mut defects = Vec::new();
     for (at, rule) in rules.iter().enumerate() {
         for (example, one) in rule.examples.iter().enumerate() {
@@ -43,8 +43,8 @@ tool_approvals:
 fn examples_are_maps_of_arguments_and_for_the_shell_also_commands() {
     check_clean(BUILDER);
     let rules = agent(BUILDER, "builder").powers.tool_rules;
-    let told = |rule: &Rule| -> Vec<String> {
-        let line = |one: &agentry_agentfile::scope::Example| {
+    let told = |rule: &ApprovalRule| -> Vec<String> {
+        let line = |one: &agentry_agentfile::scope::ApprovalExample| {
             format!("{:?} {} {}", one.expected, one.args, one.origin.line)
         };
         rule.examples.iter().map(line).collect()
@@ -57,7 +57,7 @@ fn examples_are_maps_of_arguments_and_for_the_shell_also_commands() {
             r#"Ask {"command":"git status; ls"} 14"#,
         ]
     );
-    assert_eq!(rules[1].examples[0].expected, Expected::Ask);
+    assert_eq!(rules[1].examples[0].expected, ExpectedVerdict::Ask);
 }
 
 #[test]

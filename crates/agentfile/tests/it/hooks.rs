@@ -2,7 +2,7 @@
 
 use agentry_agentfile::agent::HookSwitch;
 use agentry_protocol::ContentHash;
-use agentry_protocol::hook::{HookSpec, Moment, OnError};
+use agentry_protocol::hook::{HookErrorPolicy, HookMoment, HookSpec};
 
 use crate::reading::{agent, check, given};
 
@@ -42,24 +42,24 @@ fn a_gate_says_all_that_it_is() {
     );
     let hash = ContentHash::of(b"#!/bin/sh\n");
     let first = HookSpec {
-        moment: Moment::PreToolUse,
+        moment: HookMoment::PreToolUse,
         program: "hooks/guard".to_owned(),
         args: vec!["--hard".to_owned()],
         hash: hash.clone(),
         matcher: Some("bash|write_file".to_owned()),
-        on_error: OnError::Ask,
+        on_error: HookErrorPolicy::Ask,
         timeout_ms: 5000,
     };
     let second = HookSpec {
         args: Vec::new(),
         matcher: None,
-        on_error: OnError::Deny,
+        on_error: HookErrorPolicy::Deny,
         timeout_ms: 10_000,
         ..first.clone()
     };
     let shaping = HookSpec {
-        moment: Moment::BeforeInference,
-        on_error: OnError::Allow,
+        moment: HookMoment::BeforeInference,
+        on_error: HookErrorPolicy::Allow,
         timeout_ms: 30_000,
         ..second.clone()
     };
@@ -82,14 +82,14 @@ fn a_gate_says_all_that_it_is() {
 
 #[test]
 fn true_means_the_program_of_that_name() {
-    for moment in Moment::ALL {
+    for moment in HookMoment::ALL {
         let fixture = format!(
             "--- agent.yml\nname: a\nhooks: {{ {moment}: true }}\n--- AGENT.md\nWork.\n--- hooks/{moment} +x\nx\n"
         );
         let specs = specs(&fixture);
         assert_eq!(specs[0].program, format!("hooks/{moment}"));
         assert_eq!(specs[0].moment, moment);
-        let usual = if moment.is_gate() { OnError::Deny } else { OnError::Allow };
+        let usual = if moment.is_gate() { HookErrorPolicy::Deny } else { HookErrorPolicy::Allow };
         assert_eq!(specs[0].on_error, usual);
     }
 }
@@ -103,7 +103,7 @@ fn a_star_as_matcher_means_every_tool() {
 #[test]
 fn an_empty_list_switches_off() {
     let hooks = agent(&with_hooks("  Stop: []\n"), "agent").powers.hooks;
-    assert_eq!((hooks[0].moment, &hooks[0].switch), (Moment::Stop, &HookSwitch::Off));
+    assert_eq!((hooks[0].moment, &hooks[0].switch), (HookMoment::Stop, &HookSwitch::Off));
 }
 
 #[test]
@@ -131,9 +131,9 @@ fn every_program_of_a_list_must_be_able_to_run() {
 
 #[test]
 fn a_link_out_of_the_directory_is_not_a_program() {
-    use agentry_agentfile::file_tree::{Entry, Refusal};
+    use agentry_agentfile::file_tree::{FileTreeEntry, ReadRefusal};
     given("--- agent.yml\nname: a\nhooks: {Stop: true}\n--- AGENT.md\nWork.\n")
-        .entry("hooks/Stop", Entry::Refused(Refusal::LinkLeavesRoot))
+        .entry("hooks/Stop", FileTreeEntry::Refused(ReadRefusal::LinkLeavesRoot))
         .check("E0434 error agent.yml:2:15\nE0104 error hooks/Stop:1:1");
 }
 

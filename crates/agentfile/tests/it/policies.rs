@@ -1,11 +1,13 @@
 //! `access/`: every shape and field of a policy, and everything that can be wrong with one.
 
-use agentry_agentfile::access::{KeyTemplate, LocalTime, Names, Policy, TimeWindow, parse, stock};
-use agentry_agentfile::code::Code;
-use agentry_agentfile::diagnostic::{Findings, Text};
+use agentry_agentfile::access::{
+    KeyTemplate, LocalTime, NameSet, Policy, TimeWindow, bundled_policies, parse,
+};
+use agentry_agentfile::diagnostic::{FindingText, Findings};
+use agentry_agentfile::diagnostic_code::DiagnosticCode;
 use agentry_agentfile::schema::FileKind;
-use agentry_agentfile::source::Source;
-use agentry_protocol::access::{Delivery, Effect, Openness};
+use agentry_agentfile::source::SourceText;
+use agentry_protocol::access::{DataLevel, Delivery, Effect};
 use agentry_protocol::inbound::PeerKind;
 use agentry_protocol::principal::PrincipalKind;
 
@@ -13,7 +15,7 @@ use crate::reading::{check, check_clean, given, lines};
 
 fn policies(file: &str, text: &str) -> Vec<Policy> {
     let mut findings = Findings::default();
-    let policies = parse(&Source::new(file, text), &mut findings);
+    let policies = parse(&SourceText::new(file, text), &mut findings);
     assert_eq!(lines(&findings), [""; 0]);
     policies
 }
@@ -103,8 +105,8 @@ fn every_field_is_read() {
     assert_eq!(text(tools.allow.as_ref().unwrap()), "web_search read_file calendar_*");
     assert_eq!((text(&tools.deny).as_str(), tools.deny_the_rest), ("bash credentials_*", true));
     let listed = vec!["github".into(), "jira".into()];
-    assert_eq!(policy.permissions.credentials, Some(Names::Listed(listed)));
-    assert_eq!(policy.permissions.data, Some(Openness::Contextual));
+    assert_eq!(policy.permissions.credentials, Some(NameSet::Listed(listed)));
+    assert_eq!(policy.permissions.data, Some(DataLevel::Contextual));
     assert!(policy.permissions.ceiling);
     let session = policy.session.as_ref().unwrap();
     assert_eq!(session.key, KeyTemplate::parse("family:{principal.name}:{channel}").unwrap());
@@ -153,9 +155,9 @@ fn tools_and_credentials_come_in_each_shape() {
         let text = format!("{{name: a, effect: allow, permissions: {{credentials: {text}}}}}");
         policies("a.yml", &text).remove(0).permissions.credentials.unwrap()
     };
-    assert_eq!(credentials("'*'"), Names::All);
-    assert_eq!(credentials("[]"), Names::Listed(Vec::new()));
-    assert_eq!(credentials("[a, '*']"), Names::All);
+    assert_eq!(credentials("'*'"), NameSet::All);
+    assert_eq!(credentials("[]"), NameSet::Listed(Vec::new()));
+    assert_eq!(credentials("[a, '*']"), NameSet::All);
 }
 
 #[test]
@@ -293,7 +295,7 @@ fn the_policies_of_a_directory_join_those_that_ship() {
     assert_eq!(lines(&findings), [""; 0]);
     assert!(!library.is_empty());
     let all = library.access.policies();
-    assert_eq!(all.len(), stock().len() + 2);
+    assert_eq!(all.len(), bundled_policies().len() + 2);
     let own: Vec<&str> = library.access.own.iter().map(|one| &*one.name.value).collect();
     assert_eq!(own, ["owner-full-access", "mine", "more"]);
     let owner = all.iter().find(|one| &*one.name.value == "owner-full-access").unwrap();
@@ -308,15 +310,15 @@ fn with_one_broken_file_only_what_ships_holds() {
         );
         let (library, findings) = given(&text).read();
         assert!(findings.has_errors(), "{broken}");
-        assert_eq!(library.access.policies(), stock(), "{broken}");
+        assert_eq!(library.access.policies(), bundled_policies(), "{broken}");
         assert_eq!(library.access.broken.len(), 1);
     }
 }
 
 #[test]
 fn what_ships_lets_in_the_owner_alone() {
-    assert_eq!(stock().len(), 19);
-    for policy in stock().iter().filter(|policy| policy.enabled) {
+    assert_eq!(bundled_policies().len(), 19);
+    for policy in bundled_policies().iter().filter(|policy| policy.enabled) {
         assert_eq!(policy.who.is_user, Some(true), "{}", policy.name.value);
     }
     check_clean("--- .agentry/agents/a/AGENT.md\n---\nname: A\n---\nHi.\n");
@@ -328,7 +330,12 @@ fn what_is_found_later_points_into_the_file() {
         given("--- .agentry/access/a.yml\n- {name: a, effect: deny}\n- {name: b, effect: deny}")
             .read();
     let origin = library.access.own[1].name.origin.clone();
-    library.access.report(Code::PolicyExampleFails, &origin, Text::new("x"), &mut findings);
+    library.access.report(
+        DiagnosticCode::PolicyExampleFails,
+        &origin,
+        FindingText::new("x"),
+        &mut findings,
+    );
     assert_eq!(lines(&findings), ["E1011 error .agentry/access/a.yml:2:10"]);
     assert_eq!(findings.sorted()[0].span.range().len(), 1);
 }

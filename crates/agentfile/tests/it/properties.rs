@@ -1,9 +1,9 @@
 //! Whatever the bytes: no panic, and every finding has a place that exists.
 
 use agentry_agentfile::diagnostic::Findings;
-use agentry_agentfile::front_matter::{Parts, split};
+use agentry_agentfile::front_matter::{FrontMatterSplit, split};
 use agentry_agentfile::node::{Kind, Node};
-use agentry_agentfile::source::{Source, Span};
+use agentry_agentfile::source::{SourceText, Span};
 use agentry_agentfile::yaml;
 use proptest::prelude::*;
 
@@ -193,10 +193,10 @@ proptest! {
 
     #[test]
     fn the_parts_of_a_markdown_file_cover_all_of_it(text in "(---)?[ \t]?\n?([a-z: \né-]{0,20}\n){0,4}(---\n)?[a-z\n]{0,20}") {
-        let source = Source::new("a.md", text.as_str());
+        let source = SourceText::new("a.md", text.as_str());
         match split(&source) {
-            Parts::Body(body) => prop_assert_eq!(body, Span::new(0, text.len())),
-            Parts::HeadAndBody { head, body } => {
+            FrontMatterSplit::Body(body) => prop_assert_eq!(body, Span::new(0, text.len())),
+            FrontMatterSplit::HeadAndBody { head, body } => {
                 let opening = source.slice(Span::new(0, head.start));
                 let closing = source.slice(Span::new(head.end, body.start));
                 prop_assert_eq!(opening.trim_end(), "---");
@@ -204,7 +204,7 @@ proptest! {
                 prop_assert_eq!(body.end, text.len());
                 prop_assert!(source.slice(head).lines().all(|line| line.trim_end() != "---"));
             }
-            Parts::Open(marker) => {
+            FrontMatterSplit::Open(marker) => {
                 prop_assert_eq!(source.slice(marker), "---");
                 prop_assert!(text.lines().skip(1).all(|line| line.trim_end() != "---"));
             }
@@ -217,7 +217,7 @@ proptest! {
     ) {
         let text: String =
             values.iter().enumerate().map(|(at, value)| format!("k{at}: {value}\n")).collect();
-        let source = Source::new("a.md", format!("---\n{text}---\n"));
+        let source = SourceText::new("a.md", format!("---\n{text}---\n"));
         let mut findings = Findings::default();
         let within = Span::new(4, 4 + text.len());
         let tree = yaml::parse_forgiving(&source, within, &mut findings).unwrap();
@@ -232,7 +232,7 @@ proptest! {
 
     #[test]
     fn every_value_of_a_tree_lies_within_its_parent(text in structured()) {
-        let source = Source::new("a.yml", text.as_str());
+        let source = SourceText::new("a.yml", text.as_str());
         let within = Span::new(0, text.len());
         if let Some(tree) = yaml::parse(&source, within, &mut Findings::default()) {
             check_spans(&tree, within);

@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentry_agentfile::agent::Agent;
-use agentry_agentfile::config::{self, Layers};
+use agentry_agentfile::config::{self, ConfigLayers};
 use agentry_agentfile::diagnostic::Findings;
-use agentry_agentfile::file_tree::{Entry, File, FileTree};
-use agentry_agentfile::library::{self, Input, Library, TemplateDefect};
-use agentry_agentfile::scope::TryExamples;
+use agentry_agentfile::file_tree::{FileContent, FileTree, FileTreeEntry};
+use agentry_agentfile::library::{self, Library, LibraryInput, TemplateDefect};
+use agentry_agentfile::scope::ExampleChecker;
 use agentry_agentfile::skill::SkillLevel;
-use agentry_agentfile::source::Source;
-use agentry_protocol::tool::{self, Needs, ToolName};
+use agentry_agentfile::source::SourceText;
+use agentry_protocol::tool::{self, ToolName, ToolRequirement};
 
 /// Reads a directory and compares what is wrong with it, one finding per line.
 #[track_caller]
@@ -35,11 +35,11 @@ pub(crate) struct Given {
     project: FileTree,
     home: Option<FileTree>,
     skill_roots: Vec<FileTree>,
-    layers: Layers,
+    layers: ConfigLayers,
     tool_variables: BTreeMap<String, String>,
     level: SkillLevel,
     defects: Vec<TemplateDefect>,
-    try_examples: TryExamples,
+    try_examples: ExampleChecker,
 }
 
 pub(crate) fn given(fixture: &str) -> Given {
@@ -47,7 +47,7 @@ pub(crate) fn given(fixture: &str) -> Given {
         project: FileTree::from_fixture(fixture),
         home: None,
         skill_roots: Vec::new(),
-        layers: Layers::default(),
+        layers: ConfigLayers::default(),
         tool_variables: BTreeMap::new(),
         level: SkillLevel::Extended,
         defects: Vec::new(),
@@ -56,13 +56,13 @@ pub(crate) fn given(fixture: &str) -> Given {
 }
 
 impl Given {
-    pub(crate) fn entry(mut self, path: &str, entry: Entry) -> Self {
+    pub(crate) fn entry(mut self, path: &str, entry: FileTreeEntry) -> Self {
         self.project.insert(path, entry);
         self
     }
 
     pub(crate) fn bytes(self, path: &str, bytes: impl Into<Vec<u8>>) -> Self {
-        self.entry(path, Entry::File(File::new(bytes.into(), false)))
+        self.entry(path, FileTreeEntry::File(FileContent::new(bytes.into(), false)))
     }
 
     pub(crate) fn home(mut self, fixture: &str) -> Self {
@@ -80,7 +80,7 @@ impl Given {
     }
 
     pub(crate) fn user_settings(mut self, text: &str) -> Self {
-        self.layers.user = Some(Source::new("~/.config/agentry/agentry.toml", text));
+        self.layers.user = Some(SourceText::new("~/.config/agentry/agentry.toml", text));
         self
     }
 
@@ -109,7 +109,7 @@ impl Given {
         self
     }
 
-    pub(crate) fn try_examples(mut self, try_examples: TryExamples) -> Self {
+    pub(crate) fn try_examples(mut self, try_examples: ExampleChecker) -> Self {
         self.try_examples = try_examples;
         self
     }
@@ -118,7 +118,7 @@ impl Given {
         let mut findings = Findings::default();
         let mut layers = self.layers.clone();
         layers.project = self.project.text(config::FILE, &mut findings);
-        let input = Input {
+        let input = LibraryInput {
             project: &self.project,
             home: self.home.as_ref(),
             skill_roots: &self.skill_roots,
@@ -169,8 +169,11 @@ pub(crate) fn lines(findings: &Findings) -> Vec<String> {
 
 pub(crate) fn host() -> BTreeSet<ToolName> {
     let offered = |needs| match needs {
-        Needs::Nothing | Needs::Name | Needs::SelfModify | Needs::SpawnSubagents => true,
-        Needs::MacOs | Needs::SearchService => false,
+        ToolRequirement::Nothing
+        | ToolRequirement::Name
+        | ToolRequirement::SelfModify
+        | ToolRequirement::SpawnSubagents => true,
+        ToolRequirement::MacOs | ToolRequirement::SearchService => false,
     };
     let tools = tool::KNOWN.iter().filter(|tool| offered(tool.needs));
     tools.map(|tool| ToolName::canonical(tool.name)).collect()

@@ -1,6 +1,6 @@
 //! What settings and agent files say about the sandbox, and who may say what.
 
-use agentry_agentfile::sandbox::{Layer, Speaker};
+use agentry_agentfile::sandbox::{SandboxLayer, SettingsAuthor};
 
 use crate::reading::{Given, check, given};
 
@@ -19,12 +19,12 @@ Build.
 ";
 
 /// Each value of a layer as `key = value (origin)`.
-fn lines(layer: &Layer) -> Vec<String> {
+fn lines(layer: &SandboxLayer) -> Vec<String> {
     let all = layer.all().into_iter();
     all.map(|(key, value, origin)| format!("{key} = {value} ({origin})")).collect()
 }
 
-fn settings(given: &Given) -> (Layer, Vec<Layer>) {
+fn settings(given: &Given) -> (SandboxLayer, Vec<SandboxLayer>) {
     let (library, _) = given.read();
     let layers = library.settings.sandbox().clone();
     (layers.operator, layers.requests)
@@ -54,7 +54,7 @@ fn the_operators_word_and_a_request_are_kept_apart() {
         ]
     );
     let request = &requests[0];
-    assert_eq!((requests.len(), request.speaker), (1, Speaker::Project));
+    assert_eq!((requests.len(), request.speaker), (1, SettingsAuthor::Project));
     assert_eq!(
         lines(request),
         [
@@ -193,7 +193,7 @@ fn paths_and_limits_say_something() {
 fn an_agents_files_ask() {
     let agent = given(AGENT).agent("agent");
     let [asked] = agent.powers.confinement.as_slice() else { panic!("one file asks") };
-    assert_eq!(asked.speaker, Speaker::Agent);
+    assert_eq!(asked.speaker, SettingsAuthor::Agent);
     assert_eq!(
         lines(asked),
         [

@@ -1,6 +1,6 @@
 //! Templates: which variables they use, and what a try of them said.
 
-use agentry_agentfile::code::Code;
+use agentry_agentfile::diagnostic_code::DiagnosticCode;
 use agentry_agentfile::library::TemplateDefect;
 
 use crate::reading::{check, given};
@@ -63,12 +63,12 @@ fn what_a_try_of_a_template_says_is_put_at_its_place() {
     };
     let text = "é {{ agent.name }}\n{% for i in (1..9) %}{% endfor %}";
     for (code, line, column, expected) in [
-        (Code::TemplateSyntax, 1, 3, "E0701 error prompts/system.md.liquid:1:3"),
-        (Code::TemplateBudget, 2, 1, "E0703 error prompts/system.md.liquid:2:1"),
-        (Code::TemplateFails, 1, 1, "E0705 error prompts/system.md.liquid:1:1"),
+        (DiagnosticCode::TemplateSyntax, 1, 3, "E0701 error prompts/system.md.liquid:1:3"),
+        (DiagnosticCode::TemplateBudget, 2, 1, "E0703 error prompts/system.md.liquid:2:1"),
+        (DiagnosticCode::TemplateFails, 1, 1, "E0705 error prompts/system.md.liquid:1:1"),
         // Columns and lines that do not exist are brought back into the text.
-        (Code::TemplateSyntax, 1, 99, "E0701 error prompts/system.md.liquid:1:19"),
-        (Code::TemplateSyntax, 9, 1, "E0701 error prompts/system.md.liquid:2:34"),
+        (DiagnosticCode::TemplateSyntax, 1, 99, "E0701 error prompts/system.md.liquid:1:19"),
+        (DiagnosticCode::TemplateSyntax, 9, 1, "E0701 error prompts/system.md.liquid:2:34"),
     ] {
         given(PROGRAM)
             .bytes("prompts/system.md.liquid", text)
@@ -81,7 +81,7 @@ fn what_a_try_of_a_template_says_is_put_at_its_place() {
 fn an_agent_whose_template_does_not_render_does_not_load() {
     let defect = TemplateDefect {
         file: "prompts/system.md.liquid".to_owned(),
-        code: Code::TemplateFails,
+        code: DiagnosticCode::TemplateFails,
         line: 1,
         column: 1,
         message: "no".to_owned(),

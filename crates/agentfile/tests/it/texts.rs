@@ -1,6 +1,6 @@
 //! Files as texts: bytes, YAML, front matter, JSON, TOML, and what was refused.
 
-use agentry_agentfile::file_tree::{Entry, File, Refusal};
+use agentry_agentfile::file_tree::{FileContent, FileTreeEntry, ReadRefusal};
 
 use crate::reading::{check, check_clean, given};
 
@@ -55,14 +55,14 @@ fn what_was_refused_is_named() {
         Work.
     ";
     for (refusal, expected) in [
-        (Refusal::LinkLeavesRoot, "E0104 error SOUL.md:1:1"),
-        (Refusal::Unreadable("Permission denied".to_owned()), "E0105 error SOUL.md:1:1"),
-        (Refusal::TooMuch("2000 files".to_owned()), "E0106 error SOUL.md:1:1"),
-        (Refusal::Timeout, "E0107 error SOUL.md:1:1"),
-        (Refusal::Misnamed("SOUL.md".to_owned()), "E0112 warning SOUL.md:1:1"),
-        (Refusal::NotARegularFile, "E0109 error SOUL.md:1:1"),
+        (ReadRefusal::LinkLeavesRoot, "E0104 error SOUL.md:1:1"),
+        (ReadRefusal::Unreadable("Permission denied".to_owned()), "E0105 error SOUL.md:1:1"),
+        (ReadRefusal::TooMuch("2000 files".to_owned()), "E0106 error SOUL.md:1:1"),
+        (ReadRefusal::Timeout, "E0107 error SOUL.md:1:1"),
+        (ReadRefusal::Misnamed("SOUL.md".to_owned()), "E0112 warning SOUL.md:1:1"),
+        (ReadRefusal::NotARegularFile, "E0109 error SOUL.md:1:1"),
     ] {
-        given(program).entry("SOUL.md", Entry::Refused(refusal)).check(expected);
+        given(program).entry("SOUL.md", FileTreeEntry::Refused(refusal)).check(expected);
     }
 }
 
@@ -74,7 +74,7 @@ fn something_refused_outside_of_any_agent_is_named_once() {
         name: a
         ---
     ";
-    let refused = || Entry::Refused(Refusal::LinkLeavesRoot);
+    let refused = || FileTreeEntry::Refused(ReadRefusal::LinkLeavesRoot);
     given(pack)
         .entry(".agentry/skills/x/SKILL.md", refused())
         .check("E0104 error .agentry/skills/x/SKILL.md:1:1");
@@ -238,5 +238,5 @@ fn a_tree_knows_its_files_by_path_content_and_mode() {
     let plain = given("--- agent.yml\nname: a\n--- AGENT.md\nWork.").agent("agent");
     let other = given("--- agent.yml\nname: a\n--- AGENT.md +x\nWork.").agent("agent");
     assert_ne!(plain.hash, other.hash);
-    assert_eq!(File::new(vec![b'x'; 3], false).length, 3);
+    assert_eq!(FileContent::new(vec![b'x'; 3], false).length, 3);
 }

@@ -1,7 +1,7 @@
 //! What of an agent would run, and which files its trust covers.
 
-use agentry_agentfile::file_tree::{Entry, File, FileTree, Refusal};
-use agentry_agentfile::trust::{self, Manifest, Unknown};
+use agentry_agentfile::file_tree::{FileContent, FileTree, FileTreeEntry, ReadRefusal};
+use agentry_agentfile::trust::{self, TrustError, TrustManifest};
 
 use crate::reading::given;
 
@@ -55,7 +55,7 @@ fn project() -> String {
     format!("{SETTINGS}{}", AGENT.replace("--- ", "--- team/"))
 }
 
-fn manifest_with(change: impl Fn(&mut FileTree)) -> Result<Manifest, Unknown> {
+fn manifest_with(change: impl Fn(&mut FileTree)) -> Result<TrustManifest, TrustError> {
     let (library, findings) = given(&project()).read();
     assert!(!findings.has_errors(), "{:?}", findings.sorted());
     let mut tree = FileTree::from_fixture(AGENT);
@@ -63,7 +63,7 @@ fn manifest_with(change: impl Fn(&mut FileTree)) -> Result<Manifest, Unknown> {
     trust::manifest(&tree, &library.agents["team"])
 }
 
-fn manifest() -> Manifest {
+fn manifest() -> TrustManifest {
     manifest_with(|_| {}).expect("all of it was read")
 }
 
@@ -106,7 +106,8 @@ fn what_runs_is_said_in_words() {
 #[test]
 fn a_change_of_content_path_or_mode_changes_the_hash() {
     let before = manifest().hash;
-    let file = |text: &str, executable| Entry::File(File::new(text.into(), executable));
+    let file =
+        |text: &str, executable| FileTreeEntry::File(FileContent::new(text.into(), executable));
     for (path, text, executable) in [
         ("lib/shared.py", "x = 2\n", false),
         ("lib/shared.py", "x = 1\n", true),
@@ -135,17 +136,17 @@ fn a_change_of_content_path_or_mode_changes_the_hash() {
 #[test]
 fn what_was_not_read_is_never_left_out() {
     for path in ["lib/big", "hooks", "agent.yml", "prompts/check", "."] {
-        let refused = || Entry::Refused(Refusal::LinkLeavesRoot);
+        let refused = || FileTreeEntry::Refused(ReadRefusal::LinkLeavesRoot);
         let answer = manifest_with(|tree| tree.insert(path, refused()));
         let why = "a link that leads out of the directory".to_owned();
-        assert_eq!(answer, Err(Unknown::NotRead { path: path.to_owned(), why }));
+        assert_eq!(answer, Err(TrustError::NotRead { path: path.to_owned(), why }));
     }
     // What no program can load is not asked for.
-    let refused = Entry::Refused(Refusal::LinkLeavesRoot);
+    let refused = FileTreeEntry::Refused(ReadRefusal::LinkLeavesRoot);
     let beside = manifest_with(|tree| tree.insert("docs/link", refused.clone())).unwrap();
     assert_eq!(beside.hash, manifest().hash);
     // One that is too large to be kept has its hash.
-    let large = |byte: u8| Entry::File(File::new(vec![byte; 2 * 1024 * 1024], true));
+    let large = |byte: u8| FileTreeEntry::File(FileContent::new(vec![byte; 2 * 1024 * 1024], true));
     let one = manifest_with(|tree| tree.insert("bin/large", large(1))).unwrap();
     let other = manifest_with(|tree| tree.insert("bin/large", large(2))).unwrap();
     assert!(one.files.contains_key("bin/large"));
@@ -159,7 +160,7 @@ fn an_agent_without_programs_has_nothing_to_be_looked_at() {
     let agent = library.agents.values().next().expect("there is an agent");
     assert!(!trust::brings_programs(agent));
     let mut tree = FileTree::from_fixture(plain);
-    tree.insert("lib/link", Entry::Refused(Refusal::LinkLeavesRoot));
+    tree.insert("lib/link", FileTreeEntry::Refused(ReadRefusal::LinkLeavesRoot));
     let manifest = trust::manifest(&tree, agent).expect("nothing in it can be loaded");
     assert!(manifest.runs.is_empty() && manifest.files.is_empty());
     let (library, _) = given(&project()).read();
@@ -171,7 +172,7 @@ fn a_program_that_vanished_is_not_passed_over() {
     let (library, _) = given(&project()).read();
     let without = FileTree::from_fixture(&AGENT.replace("prompts/check +x", "prompts/chek +x"));
     let answer = trust::manifest(&without, &library.agents["team"]);
-    assert!(matches!(answer, Err(Unknown::NotRead { path, .. }) if path == "prompts/check"));
+    assert!(matches!(answer, Err(TrustError::NotRead { path, .. }) if path == "prompts/check"));
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use agentry_protocol::call::{OutcomeStatus, ToolCall, ToolOutcome};
+use agentry_protocol::tool_call::{OutcomeStatus, ToolCall, ToolOutcome};
 use ratatui::style::Style;
 
 use super::ink::{BAD, BOLD, DIM, GOOD, Row, WARN, clean, joined, row, span};

@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use agentry_protocol::approval::Answer;
+use agentry_protocol::approval::ApprovalAnswer;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::complete::{self, Known, Offer, Offers};
@@ -211,7 +211,7 @@ impl Chat<'_> {
         if let Some(reason) = reason {
             self.typed.typing = Typing::Prompt;
             let reason = (!reason.is_empty()).then_some(reason);
-            self.answer(Answer::no(reason));
+            self.answer(ApprovalAnswer::declined(reason));
         }
     }
 

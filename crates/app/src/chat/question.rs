@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use agentry_protocol::approval::{Answer, Approval, Reach};
+use agentry_protocol::approval::{Approval, ApprovalAnswer, ApprovalScope};
 use agentry_protocol::confinement::Confinement;
 use agentry_protocol::tool::ToolName;
 use agentry_runtime::Host as Parts;
@@ -33,7 +33,7 @@ pub(crate) struct Question {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Said {
     /// An answer.
-    Answer(Answer),
+    Answer(ApprovalAnswer),
     /// No, and the reason comes.
     Reason,
     /// Nothing about it.
@@ -112,30 +112,30 @@ impl Question {
 
 /// What a key means to a question that is open.
 pub(crate) fn said(key: KeyEvent, permission: bool) -> Said {
-    let yes = |reach| Said::Answer(Answer::yes(reach));
+    let yes = |reach| Said::Answer(ApprovalAnswer::approved(reach));
     if !key.modifiers.difference(ratatui::crossterm::event::KeyModifiers::SHIFT).is_empty() {
         return Said::Nothing;
     }
     match key.code {
-        KeyCode::Char('y' | 'Y') => yes(Reach::Once),
-        KeyCode::Char('a' | 'A') if permission => yes(Reach::Always),
-        KeyCode::Char('d' | 'D') if permission => yes(Reach::Day),
-        KeyCode::Char('s' | 'S' | 'a' | 'A') if !permission => yes(Reach::Session),
+        KeyCode::Char('y' | 'Y') => yes(ApprovalScope::Once),
+        KeyCode::Char('a' | 'A') if permission => yes(ApprovalScope::Always),
+        KeyCode::Char('d' | 'D') if permission => yes(ApprovalScope::Day),
+        KeyCode::Char('s' | 'S' | 'a' | 'A') if !permission => yes(ApprovalScope::Session),
         KeyCode::Char('n' | 'N') => Said::Reason,
-        KeyCode::Esc => Said::Answer(Answer::no(None)),
+        KeyCode::Esc => Said::Answer(ApprovalAnswer::declined(None)),
         _ => Said::Nothing,
     }
 }
 
 /// What was answered, for the scrollback.
-pub(crate) fn answered(tool: &ToolName, answer: &Answer) -> Row {
+pub(crate) fn answered(tool: &ToolName, answer: &ApprovalAnswer) -> Row {
     match (answer.allow, answer.reach, &answer.reason) {
-        (true, Reach::Once, _) => row(format!("  yes to {tool}, once"), GOOD),
-        (true, Reach::Session, _) => {
+        (true, ApprovalScope::Once, _) => row(format!("  yes to {tool}, once"), GOOD),
+        (true, ApprovalScope::Session, _) => {
             row(format!("  yes to {tool}, for the same call in this session"), GOOD)
         }
-        (true, Reach::Day, _) => row(format!("  yes to {tool}, for a day"), GOOD),
-        (true, Reach::Always, _) => row(format!("  yes to {tool}, always"), GOOD),
+        (true, ApprovalScope::Day, _) => row(format!("  yes to {tool}, for a day"), GOOD),
+        (true, ApprovalScope::Always, _) => row(format!("  yes to {tool}, always"), GOOD),
         (false, _, Some(reason)) => row(format!("  no to {tool}: {reason}"), BAD),
         (false, _, None) => row(format!("  no to {tool}"), BAD),
     }
@@ -152,7 +152,7 @@ pub(crate) fn diff(
         let preview = parts.preview(&approval.call, confinement?, workspace?)?;
         Some(parts.redactor.text(&preview, Ends::Cut).text)
     };
-    let shown: Vec<String> = approval.facts.changed().into_iter().chain(preview()).collect();
+    let shown: Vec<String> = approval.facts.change_summary().into_iter().chain(preview()).collect();
     Some(shown.join("\n")).filter(|text| !text.is_empty())
 }
 
@@ -209,13 +209,16 @@ mod tests {
 
     #[test]
     fn only_plain_keys_answer() {
-        let yes = Answer::yes(Reach::Once);
+        let yes = ApprovalAnswer::approved(ApprovalScope::Once);
         assert_eq!(key(KeyCode::Char('y'), KeyModifiers::NONE), Said::Answer(yes));
         assert_eq!(key(KeyCode::Char('y'), KeyModifiers::CONTROL), Said::Nothing);
         assert_eq!(key(KeyCode::Char('y'), KeyModifiers::ALT), Said::Nothing);
         assert_eq!(key(KeyCode::Enter, KeyModifiers::NONE), Said::Nothing);
         assert_eq!(key(KeyCode::Char('n'), KeyModifiers::NONE), Said::Reason);
-        assert_eq!(key(KeyCode::Esc, KeyModifiers::NONE), Said::Answer(Answer::no(None)));
+        assert_eq!(
+            key(KeyCode::Esc, KeyModifiers::NONE),
+            Said::Answer(ApprovalAnswer::declined(None))
+        );
     }
 
     #[test]
@@ -223,10 +226,10 @@ mod tests {
         let key = |letter, permission| {
             said(KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE), permission)
         };
-        assert_eq!(key('d', true), Said::Answer(Answer::yes(Reach::Day)));
-        assert_eq!(key('a', true), Said::Answer(Answer::yes(Reach::Always)));
+        assert_eq!(key('d', true), Said::Answer(ApprovalAnswer::approved(ApprovalScope::Day)));
+        assert_eq!(key('a', true), Said::Answer(ApprovalAnswer::approved(ApprovalScope::Always)));
         assert_eq!(key('s', true), Said::Nothing);
         assert_eq!(key('d', false), Said::Nothing);
-        assert_eq!(key('a', false), Said::Answer(Answer::yes(Reach::Session)));
+        assert_eq!(key('a', false), Said::Answer(ApprovalAnswer::approved(ApprovalScope::Session)));
     }
 }

@@ -7,7 +7,7 @@ use std::sync::mpsc::Sender;
 use std::thread;
 
 use agentry_protocol::AgentId;
-use agentry_protocol::call::ToolOutcome;
+use agentry_protocol::tool_call::ToolOutcome;
 use agentry_sandbox::Stop;
 use agentry_tools::Workspace;
 

@@ -3,9 +3,9 @@
 //! Must never: show a turn that is not of the session's branch.
 
 use agentry_protocol::TurnId;
-use agentry_protocol::call::{OutcomeStatus, ToolOutcome};
 use agentry_protocol::event::{Event, TurnPlan};
 use agentry_protocol::message::Message;
+use agentry_protocol::tool_call::{OutcomeStatus, ToolOutcome};
 
 use super::call::Past;
 use super::ink::{DIM, Row, row};

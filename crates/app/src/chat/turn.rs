@@ -7,11 +7,11 @@ use std::time::Instant;
 
 use agentry_model::Delta;
 use agentry_protocol::approval::Approval;
-use agentry_protocol::call::ToolOutcome;
 use agentry_protocol::confinement::{Confinement, Connection};
-use agentry_protocol::envelope::{About, Envelope};
+use agentry_protocol::envelope::{EntrySubject, Envelope};
 use agentry_protocol::event::{Ending, Event};
 use agentry_protocol::message::{ModelReply, Usage};
+use agentry_protocol::tool_call::ToolOutcome;
 use agentry_protocol::{ApprovalId, CallId};
 use agentry_runtime::{Handle, plan};
 
@@ -62,7 +62,7 @@ impl Answering {
 /// The turn under way.
 pub(crate) struct Turn {
     pub(crate) handle: Handle,
-    pub(crate) about: Option<About>,
+    pub(crate) about: Option<EntrySubject>,
     pub(crate) began: Instant,
     pub(crate) usage: Usage,
     pub(crate) questions: VecDeque<Question>,

@@ -9,7 +9,7 @@ use std::thread;
 
 use agentry_kernel::identity::TERMINAL;
 use agentry_model::Delta;
-use agentry_protocol::envelope::{About, Envelope};
+use agentry_protocol::envelope::{EntrySubject, Envelope};
 use agentry_protocol::{CallId, RunId};
 use agentry_runtime::run::{Order, Outcome, Post, Runner};
 use agentry_runtime::{Attendance, Handle, Witness};
@@ -31,7 +31,7 @@ pub(crate) enum Wake {
     /// A signal.
     Signal(i32),
     /// A run is on disk.
-    Began(About),
+    Began(EntrySubject),
     /// Something was recorded.
     Entry(Box<Envelope>),
     /// A piece of an answer.
@@ -56,11 +56,11 @@ impl Witness for Ear {
         self.0.send(Wake::Entry(Box::new(envelope.clone()))).unwrap_or_default();
     }
 
-    fn heard(&self, _about: &About, _asked: u64, delta: &Delta) {
+    fn heard(&self, _about: &EntrySubject, _asked: u64, delta: &Delta) {
         self.0.send(Wake::Piece(delta.clone())).unwrap_or_default();
     }
 
-    fn progressed(&self, _: &About, _: &CallId, line: &str) {
+    fn progressed(&self, _: &EntrySubject, _: &CallId, line: &str) {
         self.0.send(Wake::Progress(line.to_owned())).unwrap_or_default();
     }
 }
@@ -120,7 +120,7 @@ fn run(
         attendance: Attendance::Present,
         post,
     };
-    let mut began = |about: &About| {
+    let mut began = |about: &EntrySubject| {
         wake.send(Wake::Began(about.clone())).unwrap_or_default();
     };
     let outcome = match what {
@@ -129,7 +129,7 @@ fn run(
         Begin::Resume(run) => {
             let row = engine.parts.ledger.run(&run).map_err(engine::store_fault)?;
             let session = row.and_then(|row| row.session);
-            let about = About { session, run: Some(run.clone()), turn: None };
+            let about = EntrySubject { session, run: Some(run.clone()), turn: None };
             began(&about);
             runner.resume(&run).map(Some)
         }

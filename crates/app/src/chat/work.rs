@@ -6,7 +6,7 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use agentry_kernel::identity::TERMINAL;
-use agentry_protocol::approval::Answer;
+use agentry_protocol::approval::ApprovalAnswer;
 use agentry_protocol::envelope::{Draft, Envelope};
 use agentry_protocol::event::Event;
 use agentry_runtime::request;
@@ -124,7 +124,7 @@ impl Chat<'_> {
         }
     }
 
-    pub(super) fn answer(&mut self, answer: Answer) {
+    pub(super) fn answer(&mut self, answer: ApprovalAnswer) {
         let columns = self.screen.width();
         let Some(turn) = &mut self.turn else { return };
         let Some(question) = turn.questions.pop_front() else { return };

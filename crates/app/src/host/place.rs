@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use agentry_agentfile::config;
-use agentry_agentfile::diagnostic::{Code, Findings, Text};
+use agentry_agentfile::diagnostic::{DiagnosticCode, FindingText, Findings};
 use agentry_agentfile::file_tree::FileTree;
 use agentry_agentfile::layout;
 use agentry_agentfile::library::Library;
@@ -68,9 +68,10 @@ impl Place {
         let Some(file) = self.file.as_deref().filter(|file| project.get(file).is_none()) else {
             return;
         };
-        let text = Text::new("this file is no part of an agent, a skill, a task or the settings")
-            .help("name a definition, or the directory that holds it");
-        findings.about(Code::NothingHere, self.shown(file), text);
+        let text =
+            FindingText::new("this file is no part of an agent, a skill, a task or the settings")
+                .help("name a definition, or the directory that holds it");
+        findings.about(DiagnosticCode::NothingHere, self.shown(file), text);
     }
 
     /// Whether a path lies in the directory, links and all.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use agentry_agentfile::agent::Agent;
 use agentry_agentfile::file_tree::FileTree;
 use agentry_agentfile::library::Library;
-use agentry_agentfile::trust::{self, Manifest, Unknown};
+use agentry_agentfile::trust::{self, TrustError, TrustManifest};
 use agentry_protocol::ContentHash;
 
 /// What was read of a project and of the user's home.
@@ -23,11 +23,11 @@ pub(super) struct Trees<'a> {
 pub(super) fn of_all(
     library: &Library,
     trees: &Trees<'_>,
-) -> BTreeMap<String, Result<Manifest, Unknown>> {
+) -> BTreeMap<String, Result<TrustManifest, TrustError>> {
     library.agents.iter().map(|(id, agent)| (id.clone(), of_agent(agent, trees))).collect()
 }
 
-fn of_agent(agent: &Agent, trees: &Trees<'_>) -> Result<Manifest, Unknown> {
+fn of_agent(agent: &Agent, trees: &Trees<'_>) -> Result<TrustManifest, TrustError> {
     if !trust::brings_programs(agent) {
         return trust::manifest(&FileTree::default(), agent);
     }
@@ -39,14 +39,14 @@ fn of_agent(agent: &Agent, trees: &Trees<'_>) -> Result<Manifest, Unknown> {
     let manifest = agentry_runtime::trust::read(&directory, agent)?;
     match tree.and_then(|tree| differs(tree, agent, &manifest)) {
         // The agent was made from another text than the one that is looked at.
-        Some(path) => Err(Unknown::Changed { path }),
+        Some(path) => Err(TrustError::Changed { path }),
         None => Ok(manifest),
     }
 }
 
 /// The first file that is not what it was when the agent was read.
-fn differs(tree: &FileTree, agent: &Agent, manifest: &Manifest) -> Option<String> {
-    let root = tree.shown("");
+fn differs(tree: &FileTree, agent: &Agent, manifest: &TrustManifest) -> Option<String> {
+    let root = tree.display_path("");
     let below = agent.directory.strip_prefix(root.trim_end_matches('/')).unwrap_or("");
     let below = below.trim_matches('/');
     let at = |path: &str| match below {

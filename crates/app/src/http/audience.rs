@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use agentry_model::Delta;
 use agentry_protocol::CallId;
-use agentry_protocol::envelope::{About, Envelope};
+use agentry_protocol::envelope::{EntrySubject, Envelope};
 use agentry_protocol::event::Event;
 use agentry_runtime::Witness;
 
@@ -29,7 +29,7 @@ impl Witness for Audience {
         }
     }
 
-    fn heard(&self, about: &About, asked: u64, delta: &Delta) {
+    fn heard(&self, about: &EntrySubject, asked: u64, delta: &Delta) {
         let said = match delta {
             Delta::Text(text) => Said::Text(text.clone()),
             Delta::Thinking(text) => Said::Thinking(text.clone()),
@@ -40,7 +40,7 @@ impl Witness for Audience {
         self.0.say(Piece { about, asked, call: None, said, whole: false });
     }
 
-    fn progressed(&self, about: &About, call: &CallId, line: &str) {
+    fn progressed(&self, about: &EntrySubject, call: &CallId, line: &str) {
         let (about, call) = (about.clone(), Some(call.clone()));
         let said = Said::Progress(line.to_owned());
         self.0.say(Piece { about, asked: None, call, said, whole: false });

@@ -9,11 +9,11 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use agentry_kernel::identity::{HTTP, known};
-use agentry_protocol::envelope::{About, Draft};
+use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::Event;
 use agentry_protocol::intake::AccessChange;
 use agentry_protocol::principal::{Principal, PrincipalKind};
-use agentry_protocol::token::{Scope, Token, TokenKind};
+use agentry_protocol::token::{Token, TokenKind, TokenScope};
 use agentry_protocol::{ContentHash, TokenId};
 use agentry_store::{Error as Store, Ledger};
 use base64::Engine;
@@ -34,7 +34,7 @@ pub(crate) struct Caller {
     /// Who it is.
     pub(crate) principal: Principal,
     /// What the key opens.
-    pub(crate) scopes: Vec<Scope>,
+    pub(crate) scopes: Vec<TokenScope>,
     /// The key; none where nobody is asked for one.
     pub(crate) token: Option<Token>,
 }
@@ -43,7 +43,7 @@ impl Caller {
     /// Whoever calls a server that asks for no key.
     pub(crate) fn unasked() -> Self {
         let principal = Principal::of(PrincipalKind::Owner);
-        Self { principal, scopes: Scope::OF_A_PERSON.to_vec(), token: None }
+        Self { principal, scopes: TokenScope::OF_A_PERSON.to_vec(), token: None }
     }
 
     /// Somebody who has no key yet.
@@ -58,7 +58,7 @@ impl Caller {
     }
 
     /// Whether the key opens this.
-    pub(crate) fn may(&self, scope: Scope) -> bool {
+    pub(crate) fn may(&self, scope: TokenScope) -> bool {
         self.scopes.contains(&scope)
     }
 
@@ -93,7 +93,7 @@ pub(crate) struct Made {
 pub(crate) struct Wanted {
     pub(crate) name: String,
     pub(crate) kind: TokenKind,
-    pub(crate) scopes: Vec<Scope>,
+    pub(crate) scopes: Vec<TokenScope>,
     pub(crate) entity: Option<String>,
     pub(crate) expires_at: Option<u64>,
 }
@@ -145,7 +145,7 @@ pub(crate) fn issue_code(ledger: &Ledger) -> Result<Made, Fault> {
         Wanted {
             name: "console".to_owned(),
             kind: TokenKind::Code,
-            scopes: Scope::OF_A_PERSON.to_vec(),
+            scopes: TokenScope::OF_A_PERSON.to_vec(),
             entity: None,
             expires_at: Some(expires_at),
         },
@@ -153,7 +153,7 @@ pub(crate) fn issue_code(ledger: &Ledger) -> Result<Made, Fault> {
 }
 
 fn record(ledger: &Ledger, change: AccessChange) -> Result<(), Store> {
-    let (about, event) = (About::default(), Event::Access(change));
+    let (about, event) = (EntrySubject::default(), Event::Access(change));
     ledger.append(vec![Draft { cause: None, about, event }]).map(|_| ())
 }
 
@@ -252,7 +252,7 @@ impl Keys {
             }
         };
         let is_owner = principal.kind == PrincipalKind::Owner;
-        let opens = |scope: &Scope| is_owner || !scope.is_of_owner();
+        let opens = |scope: &TokenScope| is_owner || !scope.is_of_owner();
         let scopes = token.scopes.iter().copied().filter(opens).collect();
         Ok(Caller { principal, scopes, token: Some(token) })
     }

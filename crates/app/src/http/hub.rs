@@ -13,10 +13,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use agentry_protocol::envelope::About;
+use agentry_protocol::envelope::EntrySubject;
 use agentry_protocol::event::Event;
 use agentry_protocol::inbound::EventId;
-use agentry_protocol::intake::{AccessChange, Intake};
+use agentry_protocol::intake::{AccessChange, IntakeStage};
 use agentry_protocol::token::Token;
 use agentry_protocol::{RunId, SessionId, TokenId};
 use agentry_store::{Error as Store, Filter, Ledger};
@@ -375,7 +375,7 @@ impl State {
         }
     }
 
-    fn send(&mut self, about: &About, is_piece: bool, frame: &Frame) -> u64 {
+    fn send(&mut self, about: &EntrySubject, is_piece: bool, frame: &Frame) -> u64 {
         let numbers = self.numbers(about);
         self.send_to(numbers, is_piece, frame)
     }
@@ -397,7 +397,7 @@ impl State {
         count
     }
 
-    fn numbers(&self, about: &About) -> HashSet<u64> {
+    fn numbers(&self, about: &EntrySubject) -> HashSet<u64> {
         let session = about.session.clone().map(Topic::Session);
         let run = about.run.clone().map(Topic::Run);
         let topics = [Some(Topic::All), session, run].into_iter().flatten();
@@ -431,7 +431,7 @@ impl State {
     }
 }
 
-fn is_about(topic: &Topic, about: &About) -> bool {
+fn is_about(topic: &Topic, about: &EntrySubject) -> bool {
     match topic {
         Topic::All => true,
         Topic::Session(session) => about.session.as_ref() == Some(session),
@@ -450,13 +450,13 @@ fn inbounds(event: &Event) -> Vec<EventId> {
     }
     let Event::Intake(intake) = event else { return Vec::new() };
     match intake {
-        Intake::Decided { record } => record.event_id.iter().cloned().collect(),
-        Intake::Routed(routed) => vec![routed.event.clone()],
-        Intake::Unrun { event, .. } => vec![event.clone()],
-        Intake::Received { .. }
-        | Intake::ChunkSent { .. }
-        | Intake::Delivered(_)
-        | Intake::QueueSet { .. } => Vec::new(),
+        IntakeStage::Decided { record } => record.event_id.iter().cloned().collect(),
+        IntakeStage::Routed(routed) => vec![routed.event.clone()],
+        IntakeStage::Unrun { event, .. } => vec![event.clone()],
+        IntakeStage::Received { .. }
+        | IntakeStage::ChunkSent { .. }
+        | IntakeStage::Delivered(_)
+        | IntakeStage::QueueSet { .. } => Vec::new(),
     }
 }
 
@@ -484,7 +484,7 @@ mod tests {
 
     fn add(ledger: &Ledger, count: usize) -> u64 {
         let session = SessionId::from_number(1);
-        let about = About { session: Some(session), ..About::default() };
+        let about = EntrySubject { session: Some(session), ..EntrySubject::default() };
         let event = Event::PromptReceived { content: "Hi".to_owned() };
         let draft = Draft { cause: None, about, event };
         let recorded = ledger.append(vec![draft; count]).expect("it is recorded");
@@ -527,7 +527,7 @@ mod tests {
         let Scene { ledger, hub, home: _home } = scene();
         let slow = hub.listen(Topic::All, false, None).unwrap();
         let mut quick = hub.listen(Topic::All, false, None).unwrap();
-        let about = About::default();
+        let about = EntrySubject::default();
         let event = Event::PromptReceived { content: "x".repeat(20_000) };
         let draft = Draft { cause: None, about, event };
         let count = STREAM_WAITING_BYTES_MAX / 20_000;
@@ -601,7 +601,7 @@ mod tests {
     #[test]
     fn who_comes_late_is_told_what_was_said_so_far() {
         let Scene { hub, home: _home, .. } = scene();
-        let about = About { run: Some(RunId::from_number(1)), ..About::default() };
+        let about = EntrySubject { run: Some(RunId::from_number(1)), ..EntrySubject::default() };
         let audience = Audience(hub.clone());
         for text in ["Hel", "lo"] {
             audience.heard(&about, 5, &Delta::Text(text.to_owned()));

@@ -11,11 +11,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use agentry_protocol::RunId;
-use agentry_protocol::agent_event::{AgentEvent, AgentLine, StopReason};
-use agentry_protocol::envelope::{About, Envelope};
+use agentry_protocol::agent_event::{AgentEvent, AgentEventLine, StopReason};
+use agentry_protocol::envelope::{EntrySubject, Envelope};
 use agentry_protocol::event::Event;
 use agentry_protocol::inbound::EventId;
-use agentry_protocol::intake::Intake;
+use agentry_protocol::intake::IntakeStage;
 use agentry_store::{Filter, InboundStatus};
 use axum::response::sse;
 use futures_core::Stream;
@@ -313,7 +313,7 @@ impl Speaking {
         Ok(())
     }
 
-    async fn line(&mut self, id: LineId, line: &AgentLine) -> Result<(), Gone> {
+    async fn line(&mut self, id: LineId, line: &AgentEventLine) -> Result<(), Gone> {
         self.is_over |= matches!(line.event, AgentEvent::Done { .. });
         if self.after.is_some_and(|after| id <= after) {
             return Ok(());
@@ -325,7 +325,7 @@ impl Speaking {
     async fn piece(&mut self, piece: &Piece) -> Result<(), Gone> {
         let Said::Text(text) = &piece.said else { return Ok(()) };
         let event = AgentEvent::Text { content: text.clone(), is_partial: true };
-        let line = AgentLine { event, seq: piece.asked, about: piece.about.clone() };
+        let line = AgentEventLine { event, seq: piece.asked, about: piece.about.clone() };
         self.out.send(sse::Event::default().data(lines::text(&line))).await
     }
 
@@ -337,7 +337,7 @@ impl Speaking {
         let stop_reason = StopReason::Error;
         let done = AgentEvent::Done { stop_reason, result: None, iterations: None, usage };
         for (line, event) in [error, done].into_iter().enumerate() {
-            let said = AgentLine { event, seq: Some(seq), about: About::default() };
+            let said = AgentEventLine { event, seq: Some(seq), about: EntrySubject::default() };
             self.line(LineId { seq, line }, &said).await?;
         }
         Ok(())
@@ -347,12 +347,12 @@ impl Speaking {
 /// Whether an entry says that something that came in has no run, and why.
 fn refused(envelope: &Envelope, asked: Option<&EventId>) -> Option<(&'static str, String)> {
     let Event::Intake(intake) = &envelope.event else { return None };
-    if let Intake::Unrun { event, why, detail } = intake
+    if let IntakeStage::Unrun { event, why, detail } = intake
         && asked == Some(event)
     {
         return Some(("not_run", detail.clone().unwrap_or_else(|| why.to_string())));
     }
-    if let Intake::Decided { record } = intake
+    if let IntakeStage::Decided { record } = intake
         && record.event_id.as_ref() == asked
         && record.decision.effect == agentry_protocol::access::Effect::Deny
     {

@@ -6,7 +6,7 @@
 //! Must never: give a value out before it is known whose it is.
 
 use agentry_protocol::event::Mode;
-use agentry_protocol::token::Scope;
+use agentry_protocol::token::TokenScope;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -50,10 +50,10 @@ impl Supervision {
 
 /// Refuses what a key without `approve` asks for.
 fn must_approve(caller: &Caller, what: &str) -> Result<(), Refusal> {
-    if caller.may(Scope::Approve) {
+    if caller.may(TokenScope::Approve) {
         return Ok(());
     }
-    let scope = Scope::Approve;
+    let scope = TokenScope::Approve;
     let message = format!(
         "this key does not open `{scope}`, which {what} needs: it leaves fewer questions to a person"
     );
@@ -112,14 +112,14 @@ mod tests {
     /// Words of fields that leave fewer questions to a person.
     const FIELDS: [&str; 4] = ["mode", "maxIterations", "limits", "maxCalls"];
 
-    fn caller(scopes: &[Scope]) -> Caller {
+    fn caller(scopes: &[TokenScope]) -> Caller {
         let principal = Principal::of(PrincipalKind::Owner);
         Caller { principal, scopes: scopes.to_vec(), token: None }
     }
 
     #[test]
     fn only_a_key_with_approve_gets_a_mode_that_asks_nobody_or_another_limit() {
-        let (submits, approves) = (caller(&[Scope::Submit]), caller(&[Scope::Approve]));
+        let (submits, approves) = (caller(&[TokenScope::Submit]), caller(&[TokenScope::Approve]));
         let (wiggum, structured) = (AskedMode(Mode::Autonomous), AskedMode(Mode::Supervised));
         let refusal = wiggum.allowed(&submits).unwrap_err();
         assert_eq!(refusal.code, Code::Forbidden);

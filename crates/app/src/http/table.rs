@@ -8,7 +8,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use agentry_protocol::token::Scope;
+use agentry_protocol::token::TokenScope;
 use axum::http::HeaderMap;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
@@ -43,9 +43,9 @@ impl Method {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Need {
     /// The owner, with a key that has this scope.
-    Owner(Scope),
+    Owner(TokenScope),
     /// Anybody who has a key with this scope; the route sees to it that each gets their own.
-    Anybody(Scope),
+    Anybody(TokenScope),
     /// Whoever has a key at all.
     Key,
     /// Whoever signs what they say, or has a key that opens `submit`; the route sees to it.

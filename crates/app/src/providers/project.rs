@@ -37,7 +37,7 @@ pub(crate) fn of_project(host: &Host, settings: &Settings) -> Vec<Address> {
 }
 
 /// Whether a provider at its usual address lacks the key without which nothing is sent to it.
-fn waits_for_a_key(host: &Host, (id, said): (&str, &config::Provider), url: &str) -> bool {
+fn waits_for_a_key(host: &Host, (id, said): (&str, &config::ProviderToml), url: &str) -> bool {
     let named = said.api_key_env.as_deref().map(|name| vec![name]);
     let variables =
         named.or_else(|| usual(id).map(|usual| usual.keys.to_vec())).unwrap_or_default();
@@ -49,7 +49,7 @@ fn waits_for_a_key(host: &Host, (id, said): (&str, &config::Provider), url: &str
 }
 
 /// A provider in one line: all that decides what is sent where.
-fn described(id: &str, said: &config::Provider, url: &str) -> String {
+fn described(id: &str, said: &config::ProviderToml, url: &str) -> String {
     let kind = said.kind.and_then(|kind| serde_json::to_value(kind).ok());
     let kind = kind.as_ref().and_then(|kind| kind.as_str()).unwrap_or("openai-chat").to_owned();
     let key =

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use agentry_kernel::identity::TERMINAL;
-use agentry_protocol::approval::{Answer, Reach};
+use agentry_protocol::approval::{ApprovalAnswer, ApprovalScope};
 use agentry_runtime::request;
 use agentry_store::ApprovalRow;
 use clap::{Args, ValueEnum};
@@ -64,11 +64,17 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     }
     let ledger = engine::open_ledger(host)?;
     let id = ledger.find_approval(&options.approval).map_err(engine::store_fault)?;
-    let reach = if options.session { Reach::Session } else { Reach::Once };
+    let reach = if options.session { ApprovalScope::Session } else { ApprovalScope::Once };
     let edit = options.edit.as_deref().map(edited).transpose()?;
     let reason = options.reason.clone();
-    let answer =
-        Answer { allow, reach, reason, edit, expired: false, by: Some(TERMINAL.to_owned()) };
+    let answer = ApprovalAnswer {
+        allow,
+        reach,
+        reason,
+        edit,
+        expired: false,
+        by: Some(TERMINAL.to_owned()),
+    };
     let redactor = secret::redactor(host)?;
     let answered = request::answer((&ledger, &redactor), &id, answer, engine::new_number);
     let answered = answered.map_err(engine::fault)?;
@@ -134,7 +140,7 @@ fn write_one(out: &mut dyn Write, row: &ApprovalRow) -> std::io::Result<()> {
         let rule = finding.rule.as_deref().unwrap_or("built-in");
         writeln!(out, "  why: {} ({rule})", asked::shown(&finding.why))?;
     }
-    for line in approval.facts.changed().unwrap_or_default().lines() {
+    for line in approval.facts.change_summary().unwrap_or_default().lines() {
         writeln!(out, "  {}", asked::shown(line))?;
     }
     Ok(())

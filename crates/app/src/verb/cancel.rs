@@ -7,7 +7,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use agentry_protocol::envelope::About;
+use agentry_protocol::envelope::EntrySubject;
 use agentry_runtime::Error;
 use agentry_store::Error as Store;
 use clap::Args;
@@ -30,7 +30,7 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     let run = ledger.find_run(&options.run).map_err(engine::store_fault)?;
     let session = ledger.run(&run).map_err(engine::store_fault)?.and_then(|row| row.session);
     let engine = engine::engine_of(host, ledger, &run)?;
-    let about = About { session, run: Some(run.clone()), turn: None };
+    let about = EntrySubject { session, run: Some(run.clone()), turn: None };
     let outcome = show(&engine, Look::Text, Vec::new(), |runner| match runner.cancel(&run) {
         Err(Error::Ledger(Store::Busy { .. })) => {
             record_cancel(&runner.host, &about)?;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use agentry_agentfile::diagnostic::{Code, Severity};
+use agentry_agentfile::diagnostic::{DiagnosticCode, Severity};
 use agentry_agentfile::skill::SkillLevel;
 use agentry_protocol::SessionKey;
 use agentry_store::{Ledger, SessionRow};
@@ -104,7 +104,7 @@ fn borrow_profile(host: &Host, work: &mut Work) -> Result<Option<String>, Fault>
     }
     let loaded = host.load(&work.dir, SkillLevel::Extended)?;
     let wrong = |one: &agentry_agentfile::diagnostic::Diagnostic| {
-        one.severity == Severity::Error && one.code != Code::NothingHere
+        one.severity == Severity::Error && one.code != DiagnosticCode::NothingHere
     };
     let library = &loaded.library;
     let nothing = library.agents.is_empty() && library.broken_agents.is_empty();

@@ -9,7 +9,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use agentry_agentfile::diagnostic::{Code, Diagnostic, Findings, Severity, Text};
+use agentry_agentfile::diagnostic::{Diagnostic, DiagnosticCode, FindingText, Findings, Severity};
 use agentry_agentfile::file_tree::lies_in;
 use agentry_agentfile::library::Library;
 use agentry_agentfile::skill::SkillLevel;
@@ -59,21 +59,21 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
         tally.add(&library, below.as_deref());
         let nothing = library.is_empty() && library.mcp.is_empty() && library.rules.is_none();
         if nothing && !findings.has_errors() && library.settings.all().is_empty() {
-            let text = Text::new("no agent, skill, task or setting was found here")
+            let text = FindingText::new("no agent, skill, task or setting was found here")
                 .help("make an agent with `agentry init`, or name another directory");
-            findings.about(Code::NothingHere, path.display().to_string(), text);
+            findings.about(DiagnosticCode::NothingHere, path.display().to_string(), text);
         }
         all.append(findings);
         only.push(below);
     }
     if options.strict {
-        all.be_strict();
+        all.promote_warnings();
     }
     let (own, shown): (Vec<&Diagnostic>, Vec<&Diagnostic>) = all
         .sorted()
         .into_iter()
         .filter(|one| is_wanted(&one.file, &only))
-        .partition(|one| is_of_home(&one.file) && one.code != Code::DuplicateId);
+        .partition(|one| is_of_home(&one.file) && one.code != DiagnosticCode::DuplicateId);
     let mut out = crate::output::stdout().lock();
     let count = match options.format {
         Format::Json => render::json(&shown, &mut out)?,

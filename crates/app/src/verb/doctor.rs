@@ -13,8 +13,8 @@ use std::process::ExitCode;
 
 use agentry_agentfile::diagnostic::Findings;
 use agentry_agentfile::file_tree::FileTree;
-use agentry_agentfile::sandbox::Layers;
-use agentry_protocol::confinement::{Attestation, Level};
+use agentry_agentfile::sandbox::SandboxLayers;
+use agentry_protocol::confinement::{Attestation, ConfinementLevel};
 use agentry_runtime::agents;
 use agentry_sandbox::{LEVELS, Sandbox, Setup};
 use clap::Args;
@@ -44,12 +44,12 @@ const OLD_JOBS: &str = "agentry-job-";
 
 /// What came of trying a level.
 struct Tried {
-    level: Level,
+    level: ConfinementLevel,
     result: Result<Attestation, String>,
 }
 
 /// The answer as text, for those who show it themselves. `wanted` is what the settings ask for.
-pub(crate) fn report(environment: &Environment, wanted: &Layers) -> String {
+pub(crate) fn report(environment: &Environment, wanted: &SandboxLayers) -> String {
     let tried = try_all(&enforce::setup(environment));
     let minimum = enforce::minimum(wanted);
     let off = wanted.operator.sandbox.enabled == Some(false);
@@ -154,8 +154,8 @@ fn warn_of_addresses(host: &Host) -> Result<(), Fault> {
 
 fn text(
     tried: &[Tried],
-    used: Option<Level>,
-    (minimum, off): (Level, bool),
+    used: Option<ConfinementLevel>,
+    (minimum, off): (ConfinementLevel, bool),
     machine: &Machine,
     verbose: bool,
 ) -> String {
@@ -215,7 +215,7 @@ fn worth(attestation: &Attestation, verbose: bool) -> String {
     text
 }
 
-fn missing(tried: &[Tried], minimum: Level, machine: &Machine) -> String {
+fn missing(tried: &[Tried], minimum: ConfinementLevel, machine: &Machine) -> String {
     let mut text = String::from(
         "  No agent can run a command here: there is no sandbox that is allowed and works.\n\nWhat to do\n",
     );
@@ -261,26 +261,26 @@ impl Machine {
     }
 
     /// The one command that mends a level.
-    fn fix(&self, level: Level, why: &str) -> Option<String> {
+    fn fix(&self, level: ConfinementLevel, why: &str) -> Option<String> {
         match level {
-            Level::Ns if self.user_namespaces_none => {
+            ConfinementLevel::Ns if self.user_namespaces_none => {
                 Some("sudo sysctl -w user.max_user_namespaces=15000".to_owned())
             }
-            Level::Ns if self.user_namespaces_off => {
+            ConfinementLevel::Ns if self.user_namespaces_off => {
                 Some("sudo sysctl -w kernel.unprivileged_userns_clone=1".to_owned())
             }
-            Level::Ns if self.restricts_user_namespaces => Some(
+            ConfinementLevel::Ns if self.restricts_user_namespaces => Some(
                 "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0".to_owned(),
             ),
-            Level::Ns if why.contains("namespaces") => Some(
+            ConfinementLevel::Ns if why.contains("namespaces") => Some(
                 "in a container: docker run --security-opt seccomp=unconfined --security-opt apparmor=unconfined …"
                     .to_owned(),
             ),
-            Level::Bwrap if why.contains("not installed") => Some(self.install("bubblewrap")),
-            Level::Landlock if why.contains("Landlock") => {
+            ConfinementLevel::Bwrap if why.contains("not installed") => Some(self.install("bubblewrap")),
+            ConfinementLevel::Landlock if why.contains("Landlock") => {
                 Some("start a kernel 6.2 or newer with lsm=landlock,… on its command line".to_owned())
             }
-            Level::Ns | Level::Bwrap | Level::Seatbelt | Level::Landlock | Level::Off => None,
+            ConfinementLevel::Ns | ConfinementLevel::Bwrap | ConfinementLevel::Seatbelt | ConfinementLevel::Landlock | ConfinementLevel::Off => None,
         }
     }
 

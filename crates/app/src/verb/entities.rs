@@ -8,7 +8,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use agentry_agentfile::diagnostic::suggestion;
-use agentry_protocol::envelope::{About, Draft};
+use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::Event;
 use agentry_protocol::intake::{AccessChange, Entity, EntityKind, Identity};
 use agentry_store::Ledger;
@@ -311,7 +311,7 @@ fn keep(ledger: &Ledger, entity: Entity) -> Result<(), Fault> {
 }
 
 fn append(ledger: &Ledger, change: AccessChange) -> Result<(), Fault> {
-    let draft = Draft { cause: None, about: About::default(), event: Event::Access(change) };
+    let draft = Draft { cause: None, about: EntrySubject::default(), event: Event::Access(change) };
     ledger.append(vec![draft]).map_err(store_fault)?;
     Ok(())
 }

@@ -5,8 +5,8 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use agentry_agentfile::code::Code;
 use agentry_agentfile::diagnostic::suggestion;
+use agentry_agentfile::diagnostic_code::DiagnosticCode;
 use clap::Args;
 use rust_embed::RustEmbed;
 
@@ -25,13 +25,13 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> Result<ExitCode, Fault> {
     let mut out = crate::output::stdout().lock();
     let Some(written) = &options.code else {
-        for code in Code::ALL {
+        for code in DiagnosticCode::ALL {
             writeln!(out, "{code}  {}", code.title())?;
         }
         return Ok(ExitCode::SUCCESS);
     };
-    let known: Vec<&str> = Code::ALL.iter().map(|code| code.as_str()).collect();
-    let code = Code::parse(written).ok_or_else(|| {
+    let known: Vec<&str> = DiagnosticCode::ALL.iter().map(|code| code.as_str()).collect();
+    let code = DiagnosticCode::parse(written).ok_or_else(|| {
         Fault::new(Blame::Caller, format!("there is no code `{written}`"))
             .hint(format!("`agentry explain` lists all; {}", suggestion(written, &known)))
     })?;

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use agentry_kernel::access::is_active;
 use agentry_protocol::GrantId;
 use agentry_protocol::access::{Grant, GrantConditions, PrincipalQuery, Resource};
-use agentry_protocol::envelope::{About, Draft};
+use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::Event;
 use agentry_protocol::intake::AccessChange;
 use agentry_store::{GrantActivityRow, Ledger};
@@ -139,7 +139,7 @@ pub(crate) fn run(host: &Host, what: &Grants) -> Result<ExitCode, Fault> {
 }
 
 fn change(ledger: &Ledger, change: AccessChange) -> Result<(), Fault> {
-    let (about, event) = (About::default(), Event::Access(change));
+    let (about, event) = (EntrySubject::default(), Event::Access(change));
     ledger.append(vec![Draft { cause: None, about, event }]).map_err(engine::store_fault)?;
     Ok(())
 }

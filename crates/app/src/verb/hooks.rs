@@ -11,7 +11,7 @@ mod trial;
 use std::io::Write;
 use std::process::ExitCode;
 
-use agentry_protocol::envelope::{About, Draft};
+use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::Event;
 use agentry_protocol::event_hook::{Author, EventHookChange};
 use agentry_protocol::{AgentId, WrongId};
@@ -112,7 +112,7 @@ fn say(name: &str, what: &str) -> Result<(), Fault> {
 }
 
 fn change(ledger: &Ledger, change: EventHookChange) -> Result<(), Fault> {
-    let (about, event) = (About::default(), Event::EventHook(change));
+    let (about, event) = (EntrySubject::default(), Event::EventHook(change));
     ledger.append(vec![Draft { cause: None, about, event }]).map_err(store_fault)?;
     Ok(())
 }

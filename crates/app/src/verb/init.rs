@@ -11,7 +11,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use agentry_agentfile::diagnostic::Findings;
 use agentry_agentfile::skill::SkillLevel;
-use agentry_agentfile::source::Source;
+use agentry_agentfile::source::SourceText;
 use agentry_agentfile::{config, toml};
 use clap::{ArgGroup, Args, ValueEnum};
 use git2::{IndexAddOption, Repository, RepositoryInitOptions, Signature};
@@ -272,7 +272,7 @@ fn write_settings(dir: &Path, origin: &str, args: &[(String, String)]) -> Result
     let old = fs::read_to_string(&path).map_err(|error| cannot_write(&path, &error))?;
     let settings = format!("{}\n{values}", old.trim_end());
     let mut findings = Findings::default();
-    let parsed = toml::parse(&Source::new(config::FILE, settings.as_str()), &mut findings);
+    let parsed = toml::parse(&SourceText::new(config::FILE, settings.as_str()), &mut findings);
     if parsed.is_none() || findings.has_errors() {
         let what = format!("--arg cannot be added to the {} of the source", config::FILE);
         return Err(Fault::new(Blame::Caller, what)

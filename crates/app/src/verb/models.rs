@@ -6,7 +6,7 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use agentry_agentfile::agent::{Agent, Models};
+use agentry_agentfile::agent::{Agent, AgentModels};
 use agentry_agentfile::skill::SkillLevel;
 use agentry_kernel::models::{Choice, NoChoice, Offer, Serving, Wanted, choose};
 use agentry_model::weights::Kind;
@@ -83,7 +83,7 @@ fn chosen(
     asked: Option<&str>,
     servings: &[Serving],
 ) -> Result<Choice, NoChoice> {
-    let nothing = Models::default();
+    let nothing = AgentModels::default();
     let models = agent.map_or(&nothing, |agent| &agent.models);
     let default = loaded.library.settings.config.agent.model.as_deref();
     choose(&Wanted { asked, agent: models, default }, servings)

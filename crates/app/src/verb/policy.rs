@@ -14,10 +14,10 @@ use agentry_agentfile::library::Library;
 use agentry_agentfile::skill::SkillLevel;
 use agentry_agentfile::task::Task;
 use agentry_kernel::authority::{self, Authority};
-use agentry_protocol::call::ToolCall;
+use agentry_protocol::call_facts::CallFacts;
 use agentry_protocol::confinement::Confinement;
-use agentry_protocol::facts::CallFacts;
 use agentry_protocol::tool::ToolName;
+use agentry_protocol::tool_call::ToolCall;
 use agentry_protocol::verdict::{Finding, Ruling, Verdict};
 use agentry_protocol::{CallId, SkillId};
 use agentry_runtime::{facts, programs};
@@ -67,7 +67,8 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     let agent = show_agent::choose(&loaded, &options.which)?;
     let step = step(&loaded.library, options)?;
     let specs: Vec<_> = engine::specs().into_iter().chain(programs::specs(agent)).collect();
-    let confinement = Confinement { level: engine::level(&loaded), ..Confinement::nothing() };
+    let confinement =
+        Confinement { level: engine::level(&loaded), ..Confinement::most_restricted() };
     let mut authority = authority::of_agent(agent, &loaded.library, &specs, step, confinement);
     set_place(&mut authority, host, &options.which.dir);
     let active = active(&authority, options)?;

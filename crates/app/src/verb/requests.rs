@@ -6,7 +6,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use agentry_kernel::identity::TERMINAL;
-use agentry_protocol::approval::{Answer, PermissionRequest, Reach};
+use agentry_protocol::approval::{ApprovalAnswer, ApprovalScope, PermissionRequest};
 use agentry_runtime::request;
 use agentry_store::{ApprovalRow, ApprovalStatus, Ledger, RunStatus};
 use clap::{Args, Subcommand};
@@ -95,22 +95,27 @@ pub(crate) fn run(host: &Host, what: &Requests) -> Result<ExitCode, Fault> {
             }
         }
         Requests::Approve(options) => {
-            say(host, &ledger, (&options.request, Answer::yes(reach(options)?)), &mut out)?;
+            say(
+                host,
+                &ledger,
+                (&options.request, ApprovalAnswer::approved(reach(options)?)),
+                &mut out,
+            )?;
         }
         Requests::Deny(options) => {
-            let no = Answer::no(options.reason.clone());
+            let no = ApprovalAnswer::declined(options.reason.clone());
             say(host, &ledger, (&options.request, no), &mut out)?;
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn reach(options: &ApproveOptions) -> Result<Reach, Fault> {
+fn reach(options: &ApproveOptions) -> Result<ApprovalScope, Fault> {
     let Some(duration) = &options.duration else {
-        return Ok(if options.always { Reach::Always } else { Reach::Once });
+        return Ok(if options.always { ApprovalScope::Always } else { ApprovalScope::Once });
     };
     match span_ms(duration)? {
-        DAY_MS => Ok(Reach::Day),
+        DAY_MS => Ok(ApprovalScope::Day),
         _ => {
             let text =
                 format!("a request is approved once, for 24h or always, not for `{duration}`");
@@ -136,7 +141,7 @@ fn find(ledger: &Ledger, text: &str) -> Result<ApprovalRow, Fault> {
 fn say(
     host: &Host,
     ledger: &Ledger,
-    (text, answer): (&str, Answer),
+    (text, answer): (&str, ApprovalAnswer),
     out: &mut dyn Write,
 ) -> Result<(), Fault> {
     let id = find(ledger, text)?.approval.id;

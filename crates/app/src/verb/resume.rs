@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use agentry_protocol::RunId;
-use agentry_protocol::envelope::About;
+use agentry_protocol::envelope::EntrySubject;
 use agentry_store::{Filter, Ledger, RunStatus};
 use clap::Args;
 
@@ -50,7 +50,7 @@ fn resume(host: &Host, ledger: Ledger, run: &RunId, json: bool) -> Result<ExitCo
     let engine = engine::engine_of(host, ledger, run)?;
     let ledger = &engine.parts.ledger;
     let session = ledger.run(run).map_err(engine::store_fault)?.and_then(|row| row.session);
-    let about = About { session, run: Some(run.clone()), turn: None };
+    let about = EntrySubject { session, run: Some(run.clone()), turn: None };
     let filter = Filter { run: Some(run.clone()), ..Filter::default() };
     let past = ledger.read_from(0, &filter, usize::MAX >> 1).map_err(engine::store_fault)?;
     let outcome = show(&engine, look(json), past, |runner| {

@@ -13,7 +13,7 @@ use agentry_agentfile::task::Task;
 use agentry_kernel::identity::TERMINAL;
 use agentry_model::Tape;
 use agentry_protocol::SessionKey;
-use agentry_protocol::envelope::{About, Draft, Envelope};
+use agentry_protocol::envelope::{Draft, EntrySubject, Envelope};
 use agentry_protocol::event::{Event, Mode};
 use agentry_runtime::run::{Order, Post, Runner};
 use agentry_runtime::{Attendance, Error, Host as Parts, Terms, Witness};
@@ -320,7 +320,10 @@ fn read_prompt() -> Result<String, Fault> {
 }
 
 /// Records that somebody wants a run to end.
-pub(crate) fn record_cancel(parts: &Parts, about: &About) -> Result<(), agentry_store::Error> {
+pub(crate) fn record_cancel(
+    parts: &Parts,
+    about: &EntrySubject,
+) -> Result<(), agentry_store::Error> {
     let draft = Draft { cause: None, about: about.clone(), event: Event::CancelReceived {} };
     parts.ledger.append(vec![draft]).map(|_| ())
 }

@@ -13,7 +13,8 @@ use agentry_agentfile::file_tree::FileTree;
 use agentry_agentfile::skill::SkillLevel;
 use agentry_kernel::confine::{HOME_DENIED, TOOLCHAINS};
 use agentry_protocol::confinement::{
-    Confinement, Connection, Git, Level, Limits, Network, Profile, Reading,
+    Confinement, ConfinementLevel, ConfinementLimits, ConfinementProfile, Connection, GitAccess,
+    NetworkAccess, ReadAccess,
 };
 use agentry_runtime::Enforcer;
 use agentry_sandbox::{
@@ -150,24 +151,24 @@ fn confinement(host: &Host, options: &RunOptions) -> Result<Confinement, Fault> 
     deny_read.extend(in_home(&HOME_DENIED));
     deny_read.extend(host.environment.state.iter().map(|state| state.display().to_string()));
     let network = match (&*options.allow_domain, &*options.allow_address) {
-        ([], _) => Network::None,
+        ([], _) => NetworkAccess::None,
         (allow, addresses) => {
-            Network::Domains { allow: allow.to_vec(), addresses: addresses.to_vec() }
+            NetworkAccess::Domains { allow: allow.to_vec(), addresses: addresses.to_vec() }
         }
     };
-    let limits = Limits::default();
+    let limits = ConfinementLimits::default();
     let timeout_ms =
         options.timeout.map_or(limits.timeout_ms, |seconds| seconds.saturating_mul(1000));
     Ok(Confinement {
-        profile: Profile::Trusted,
-        reading: Reading::Strict,
+        profile: ConfinementProfile::Trusted,
+        reading: ReadAccess::Strict,
         allow_read,
         allow_write: all(&options.allow_write)?,
         deny_read,
-        git: if options.git_write { Git::Write } else { Git::Read },
+        git: if options.git_write { GitAccess::Write } else { GitAccess::Read },
         network,
-        limits: Limits { timeout_ms, ..limits },
-        ..Confinement::nothing()
+        limits: ConfinementLimits { timeout_ms, ..limits },
+        ..Confinement::most_restricted()
     })
 }
 
@@ -257,7 +258,7 @@ pub(crate) fn explain(host: &Host, options: &ExplainOptions) -> Result<ExitCode,
 /// A confinement for people.
 fn explained(confinement: &Confinement) -> String {
     use std::fmt::Write as _;
-    if confinement.level == Level::Off {
+    if confinement.level == ConfinementLevel::Off {
         return "The sandbox is off: commands can do whatever you can.\n".to_owned();
     }
     let mut text = String::new();
@@ -273,29 +274,31 @@ fn explained(confinement: &Confinement) -> String {
     list("level", &[confinement.level.as_str()], &[]);
     list("profile", &[profile], &[]);
     let system = match confinement.reading {
-        Reading::Strict => "the system's programs, libraries and public settings",
-        Reading::Broad => "everything but what is denied",
+        ReadAccess::Strict => "the system's programs, libraries and public settings",
+        ReadAccess::Broad => "everything but what is denied",
     };
     list("reads", &[system], &confinement.allow_read);
     list("", &["never:"], &[]);
     list("", &[], &confinement.deny_read);
     let home = match &confinement.home {
         Some(home) => format!("its own home, kept in {home}"),
-        None if confinement.profile == Profile::Untrusted => {
+        None if confinement.profile == ConfinementProfile::Untrusted => {
             "its own home, removed after each call".to_owned()
         }
         None => "its own home, removed with the run".to_owned(),
     };
     list("writes", &["its own /tmp and /dev/shm", &home], &confinement.allow_write);
     let git = match confinement.git {
-        Git::Read => "never: .git, hooks, editor and shell settings, wherever they stand",
-        Git::Write => "never: the hooks and settings of .git, editor and shell settings",
+        GitAccess::Read => "never: .git, hooks, editor and shell settings, wherever they stand",
+        GitAccess::Write => "never: the hooks and settings of .git, editor and shell settings",
     };
     list("", &[git], &confinement.deny_write);
     match &confinement.network {
-        Network::None => list("reaches", &["nothing"], &[]),
-        Network::Domains { allow, .. } if allow.is_empty() => list("reaches", &["nothing"], &[]),
-        Network::Domains { allow, addresses } => {
+        NetworkAccess::None => list("reaches", &["nothing"], &[]),
+        NetworkAccess::Domains { allow, .. } if allow.is_empty() => {
+            list("reaches", &["nothing"], &[])
+        }
+        NetworkAccess::Domains { allow, addresses } => {
             list("reaches", &[], allow);
             list("", &[], addresses);
         }

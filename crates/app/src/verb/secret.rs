@@ -66,7 +66,7 @@ pub(crate) fn run(host: &Host, what: &Secret) -> Result<ExitCode, Fault> {
 }
 
 /// The operator's own; a project has no say in this.
-fn settings(host: &Host) -> Result<config::Secrets, Fault> {
+fn settings(host: &Host) -> Result<config::SecretsToml, Fault> {
     let mut findings = Findings::default();
     let settings = host.settings(&FileTree::new(""), &mut findings);
     let sorted = findings.sorted();
@@ -79,7 +79,7 @@ fn settings(host: &Host) -> Result<config::Secrets, Fault> {
     Err(Fault::new(Blame::Caller, message).hint("`agentry config show` shows them with excerpts"))
 }
 
-fn set(host: &Host, settings: &config::Secrets, options: &SetOptions) -> Result<(), Fault> {
+fn set(host: &Host, settings: &config::SecretsToml, options: &SetOptions) -> Result<(), Fault> {
     let name = &options.name;
     let refuse = |why: String| Fault::new(Blame::Caller, format!("`{name}` is not kept: {why}"));
     secret::check_name(name).map_err(refuse)?;
@@ -158,7 +158,7 @@ fn without_line_end(text: String) -> SecretString {
     SecretString::from(plain.strip_suffix('\r').unwrap_or(plain))
 }
 
-fn list(host: &Host, settings: &config::Secrets, options: &ListOptions) -> Result<(), Fault> {
+fn list(host: &Host, settings: &config::SecretsToml, options: &ListOptions) -> Result<(), Fault> {
     let all = secret::list(host, settings)?;
     let mut out = crate::output::stdout().lock();
     match options.format {
@@ -203,7 +203,7 @@ fn as_json(one: &Known) -> Value {
     json!({ "name": one.name, "kept": kept, "set": is_set, "for": receivers, "as": one.variable })
 }
 
-fn remove(host: &Host, settings: &config::Secrets, options: &RmOptions) -> Result<(), Fault> {
+fn remove(host: &Host, settings: &config::SecretsToml, options: &RmOptions) -> Result<(), Fault> {
     let name = &options.name;
     if secret::forget(host, name)? {
         writeln!(crate::output::stderr().lock(), "`{name}` is forgotten")?;

@@ -12,7 +12,9 @@ use std::sync::Arc;
 
 use agentry_kernel::identity::LOCAL;
 use agentry_kernel::route::TARGET;
-use agentry_protocol::inbound::{Body, EventId, Inbound, PeerKind, Place, Sender};
+use agentry_protocol::inbound::{
+    ChannelAddress, EventId, Inbound, InboundContent, PeerKind, Sender,
+};
 use agentry_runtime::channel::Taken;
 use agentry_runtime::desk::{Desk, Furniture, Scope};
 use agentry_runtime::receive::receive;
@@ -208,7 +210,7 @@ fn inbound(options: &Options, now: u64) -> Result<Inbound, Fault> {
         }
     };
     let source = id.clone().unwrap_or_else(|| uuid::Uuid::from_u128(new_number()).to_string());
-    let place = Place {
+    let place = ChannelAddress {
         channel: channel.clone(),
         account_id: account.clone(),
         peer_id: peer.clone().or_else(|| Some(sender_id.clone())),
@@ -224,7 +226,7 @@ fn inbound(options: &Options, now: u64) -> Result<Inbound, Fault> {
     let sender = Sender { sender_id, sender_name: name.clone() };
     let mut inbound = Inbound::new(&source, now, place, sender)
         .map_err(|wrong| Fault::new(Blame::Caller, wrong.to_string()))?;
-    inbound.body = Body { content, ..Body::default() };
+    inbound.body = InboundContent { content, ..InboundContent::default() };
     inbound.event_type.clone_from(&options.from.event_type);
     if let Some(text) = &options.from.metadata {
         inbound.metadata = serde_json::from_str(text).map_err(|error| {

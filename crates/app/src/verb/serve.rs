@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use agentry_model::Delta;
 use agentry_protocol::CallId;
-use agentry_protocol::envelope::{About, Envelope};
+use agentry_protocol::envelope::{EntrySubject, Envelope};
 use agentry_runtime::Witness;
 use agentry_runtime::channel::SystemClock;
 use agentry_runtime::chores::Chores;
@@ -229,7 +229,7 @@ pub(super) struct Unwatched;
 impl Witness for Unwatched {
     fn recorded(&self, _: &Envelope) {}
 
-    fn heard(&self, _: &About, _: u64, _: &Delta) {}
+    fn heard(&self, _: &EntrySubject, _: u64, _: &Delta) {}
 
-    fn progressed(&self, _: &About, _: &CallId, _: &str) {}
+    fn progressed(&self, _: &EntrySubject, _: &CallId, _: &str) {}
 }

@@ -6,12 +6,12 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use agentry_protocol::approval::{Answer, Reach};
-use agentry_protocol::call::ToolOutcome;
+use agentry_protocol::approval::{ApprovalAnswer, ApprovalScope};
 use agentry_protocol::confinement::Connection;
 use agentry_protocol::envelope::Envelope;
 use agentry_protocol::event::Event;
-use agentry_protocol::intake::{AccessChange, Intake};
+use agentry_protocol::intake::{AccessChange, IntakeStage};
+use agentry_protocol::tool_call::ToolOutcome;
 use agentry_protocol::{ApprovalId, CallId, RunId, SessionId, TurnId};
 use agentry_store::{Filter, Ledger, RunRow};
 use clap::Args;
@@ -159,10 +159,10 @@ fn write_entries(out: &mut dyn Write, entries: &[Envelope], format: Format) -> R
     Ok(())
 }
 
-fn answered(approval: &ApprovalId, answer: &Answer) -> String {
+fn answered(approval: &ApprovalId, answer: &ApprovalAnswer) -> String {
     let word = match (answer.expired, answer.allow, answer.reach) {
         (true, _, _) => "nobody, in time".to_owned(),
-        (false, true, Reach::Once) => "yes".to_owned(),
+        (false, true, ApprovalScope::Once) => "yes".to_owned(),
         (false, true, reach) => format!("yes, {}", reach.as_str()),
         (false, false, _) => "no".to_owned(),
     };
@@ -263,7 +263,8 @@ fn in_one_line(event: &Event) -> String {
             format!("{call} {}: {}", status(outcome), outcome.text)
         }
         Event::CallWithheld { call, facts } => {
-            let changes: Vec<String> = facts.changes.iter().map(|change| change.line()).collect();
+            let changes: Vec<String> =
+                facts.changes.iter().map(|change| change.summary_line()).collect();
             format!("{call} is not made, and judged again: {}", changes.join("; "))
         }
         Event::CallRefused { call, why } => format!("{call} refused: {why}"),
@@ -289,34 +290,36 @@ fn in_one_line(event: &Event) -> String {
     cut(&visible_line(&escaped(&words)))
 }
 
-fn way_in(intake: &Intake) -> String {
+fn way_in(intake: &IntakeStage) -> String {
     match intake {
-        Intake::Received { inbound } => {
+        IntakeStage::Received { inbound } => {
             format!(
                 "{} from {}: {}",
                 inbound.event_id, inbound.sender.sender_id, inbound.body.content
             )
         }
-        Intake::Decided { record } => {
+        IntakeStage::Decided { record } => {
             let who = record.principal.name.as_deref().unwrap_or(&record.sender_identifier);
             format!(
                 "{} {} on {}: {}",
                 record.principal.kind, who, record.channel, record.decision.effect
             )
         }
-        Intake::Routed(routed) => {
+        IntakeStage::Routed(routed) => {
             format!("{} goes to {} ({})", routed.event, routed.agent, routed.settings.mode)
         }
-        Intake::Unrun { event, why, detail } => {
+        IntakeStage::Unrun { event, why, detail } => {
             let detail = detail.as_ref().map_or_else(String::new, |detail| format!(": {detail}"));
             format!("{event} has no turn: {why}{detail}")
         }
-        Intake::ChunkSent { event, chunk, .. } => format!("piece {} to {event} sent", chunk + 1),
-        Intake::Delivered(delivered) => match &delivered.error {
+        IntakeStage::ChunkSent { event, chunk, .. } => {
+            format!("piece {} to {event} sent", chunk + 1)
+        }
+        IntakeStage::Delivered(delivered) => match &delivered.error {
             None => format!("answer to {} sent in {} pieces", delivered.event, delivered.chunks),
             Some(error) => format!("answer to {} not sent: {error}", delivered.event),
         },
-        Intake::QueueSet { wish } => {
+        IntakeStage::QueueSet { wish } => {
             format!("messages wait: {}", serde_json::to_string(wish).unwrap_or_default())
         }
     }

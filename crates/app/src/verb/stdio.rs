@@ -13,8 +13,8 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 
 use agentry_kernel::identity::STDIO;
-use agentry_protocol::approval::{Answer, Reach};
-use agentry_protocol::envelope::{About, Draft};
+use agentry_protocol::approval::{ApprovalAnswer, ApprovalScope};
+use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::{Event, Mode};
 use agentry_protocol::message::Image;
 use agentry_protocol::{ApprovalId, RunId, SessionKey};
@@ -88,7 +88,7 @@ struct Desk {
     parts: Arc<Parts>,
     stage: Arc<Stage>,
     /// The run under way, and a way to its session.
-    now: Mutex<Option<(About, Handle)>>,
+    now: Mutex<Option<(EntrySubject, Handle)>>,
     /// Prompts that are not over, and a bell that rings when a run begins or ends.
     prompts: AtomicUsize,
     changed: Condvar,
@@ -264,7 +264,7 @@ impl Desk {
         terms
     }
 
-    fn begin(&self, about: &About, handle: &Handle) {
+    fn begin(&self, about: &EntrySubject, handle: &Handle) {
         *lock(&self.now) = Some((about.clone(), handle.clone()));
         self.changed.notify_all();
         if self.alone.load(Ordering::SeqCst) {
@@ -280,8 +280,8 @@ impl Desk {
     }
 
     /// The run under way; one that was asked for a moment ago is waited for.
-    fn under_way(&self) -> Option<About> {
-        let coming = |now: &mut Option<(About, Handle)>| {
+    fn under_way(&self) -> Option<EntrySubject> {
+        let coming = |now: &mut Option<(EntrySubject, Handle)>| {
             now.is_none() && self.prompts.load(Ordering::SeqCst) > 0
         };
         let now = self.changed.wait_while(lock(&self.now), coming);
@@ -295,8 +295,12 @@ impl Desk {
             Inbound::ApprovalResponse { gate_id, allow, reason, session } => {
                 let approval: ApprovalId =
                     gate_id.parse().map_err(|error| format!("gateId `{gate_id}` is {error}"))?;
-                let reach = if session { Reach::Session } else { Reach::Once };
-                let answer = if allow { Answer::yes(reach) } else { Answer::no(reason) };
+                let reach = if session { ApprovalScope::Session } else { ApprovalScope::Once };
+                let answer = if allow {
+                    ApprovalAnswer::approved(reach)
+                } else {
+                    ApprovalAnswer::declined(reason)
+                };
                 self.under_way().ok_or("no run is under way")?;
                 let parts = &self.parts;
                 let book = (&parts.ledger, &*parts.redactor);

@@ -5,7 +5,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use agentry_protocol::token::{Scope, TokenKind};
+use agentry_protocol::token::{TokenKind, TokenScope};
 use agentry_store::TokenRow;
 use clap::{Args, Subcommand};
 use serde_json::json;
@@ -78,10 +78,10 @@ fn create(host: &Host, options: CreateOptions) -> Result<ExitCode, Fault> {
     let ledger = open_ledger(host)?;
     let scopes = options.scope.iter().map(|word| {
         word.trim()
-            .parse::<Scope>()
+            .parse::<TokenScope>()
             .map_err(|unknown| Fault::new(Blame::Caller, format!("--scope: {unknown}")))
     });
-    let scopes = scopes.collect::<Result<Vec<Scope>, Fault>>()?;
+    let scopes = scopes.collect::<Result<Vec<TokenScope>, Fault>>()?;
     let expires_at = match &options.expires {
         Some(text) => Some(ledger.now().saturating_add(span_ms(text)?)),
         None => None,

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use agentry_agentfile::agent::Agent;
 use agentry_agentfile::skill::SkillLevel;
-use agentry_protocol::trust::{TrustChange, Trusted};
+use agentry_protocol::trust::{TrustChange, TrustedPrograms};
 use agentry_runtime::trust::{Standing, place};
 use agentry_store::Ledger;
 use clap::Args;
@@ -224,10 +224,10 @@ fn wanted<'a>(loaded: &'a Loaded, which: &Which) -> Result<Vec<&'a Agent>, Fault
 fn list(host: &Host, ledger: &Ledger, json: bool) -> Result<(), Fault> {
     let all = ledger.all_trusted().map_err(store_fault)?;
     let mut out = crate::output::stdout().lock();
-    let all: Vec<(Trusted, &str)> =
+    let all: Vec<(TrustedPrograms, &str)> =
         all.into_iter().map(|(one, _)| (now(host, ledger, &one), one)).map(turned).collect();
     if json {
-        let line = |(one, now): &(Trusted, &str)| {
+        let line = |(one, now): &(TrustedPrograms, &str)| {
             json!({ "path": one.path, "hash": one.hash, "by": one.by, "now": now,
                     "files": one.files })
         };
@@ -256,7 +256,7 @@ fn turned<A, B>((a, b): (A, B)) -> (B, A) {
 }
 
 /// Whether a directory is still what was trusted.
-fn now(host: &Host, ledger: &Ledger, trusted: &Trusted) -> &'static str {
+fn now(host: &Host, ledger: &Ledger, trusted: &TrustedPrograms) -> &'static str {
     let path = Path::new(&trusted.path);
     if !path.is_dir() {
         return "gone";

@@ -4,10 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use agentry_protocol::envelope::{About, Draft, Envelope};
+use agentry_protocol::envelope::{Draft, EntrySubject, Envelope};
 use agentry_protocol::event::Event;
-use agentry_protocol::inbound::{Body, EventId, Inbound, PeerKind, Place, Sender};
-use agentry_protocol::intake::Intake;
+use agentry_protocol::inbound::{
+    ChannelAddress, EventId, Inbound, InboundContent, PeerKind, Sender,
+};
+use agentry_protocol::intake::IntakeStage;
 use agentry_protocol::{ContentHash, RunId, SessionId};
 use agentry_store::{DeliveryStatus, Filter, InboundStatus, Ledger};
 
@@ -96,7 +98,7 @@ fn hand_in(ledger: &Ledger, number: usize, chance: &mut Chance) -> EventId {
     // They come in bursts of two people in one room, so that messages meet.
     let burst = number / BURST;
     let (room, person) = (burst * 7 % ROOMS, (burst * 2 + number % 2) % PEOPLE);
-    let place = Place {
+    let place = ChannelAddress {
         channel: "tg".to_owned(),
         account_id: None,
         peer_id: Some(format!("r{room}")),
@@ -108,10 +110,11 @@ fn hand_in(ledger: &Ledger, number: usize, chance: &mut Chance) -> EventId {
     let sender = Sender { sender_id: format!("p{person}"), sender_name: None };
     let mut inbound =
         Inbound::new(&number.to_string(), now(), place, sender).expect("it has no odd parts");
-    inbound.body = Body { content: format!("{way}number {number}"), ..Body::default() };
+    inbound.body =
+        InboundContent { content: format!("{way}number {number}"), ..InboundContent::default() };
     let id = inbound.event_id.clone();
-    let event = Event::Intake(Intake::Received { inbound: Box::new(inbound) });
-    let draft = Draft { cause: None, about: About::default(), event };
+    let event = Event::Intake(IntakeStage::Received { inbound: Box::new(inbound) });
+    let draft = Draft { cause: None, about: EntrySubject::default(), event };
     ledger.append(vec![draft]).expect("the event is accepted");
     id
 }
@@ -178,8 +181,8 @@ fn check(ledger: &Ledger, accepted: &[EventId]) {
 /// The server's clock ticks meanwhile.
 fn is_of_the_clock(entry: &Envelope) -> bool {
     match &entry.event {
-        Event::Intake(Intake::Received { inbound }) => inbound.place.channel == "timer",
-        Event::Intake(Intake::Decided { record }) => record.channel == "timer",
+        Event::Intake(IntakeStage::Received { inbound }) => inbound.place.channel == "timer",
+        Event::Intake(IntakeStage::Decided { record }) => record.channel == "timer",
         _ => false,
     }
 }
@@ -191,19 +194,19 @@ fn take(
     begun: &mut BTreeMap<SessionId, Vec<u64>>,
 ) {
     match &entry.event {
-        Event::Intake(Intake::Received { inbound }) => {
+        Event::Intake(IntakeStage::Received { inbound }) => {
             let one = Told { received: entry.seq, ..Told::default() };
             assert!(told.insert(inbound.event_id.clone(), one).is_none());
         }
-        Event::Intake(Intake::Decided { record }) => {
+        Event::Intake(IntakeStage::Decided { record }) => {
             let event = record.event_id.as_ref().expect("it is about an event");
             told.get_mut(event).expect("it came in").decided += 1;
         }
-        Event::Intake(Intake::Routed(routed)) => {
+        Event::Intake(IntakeStage::Routed(routed)) => {
             let one = told.get_mut(&routed.event).expect("it came in");
             one.authority = Some(routed.authority.clone());
         }
-        Event::Intake(Intake::Delivered(delivered)) => {
+        Event::Intake(IntakeStage::Delivered(delivered)) => {
             told.get_mut(&delivered.event).expect("it came in").delivered += 1;
         }
         Event::RunCreated(plan) => {

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use agentry_agentfile::access::{LocalTime, parse, stock};
+use agentry_agentfile::access::{LocalTime, bundled_policies, parse};
 use agentry_agentfile::diagnostic::Findings;
-use agentry_agentfile::source::Source;
+use agentry_agentfile::source::SourceText;
 use agentry_kernel::access::{Access, Asked, compile, resolved};
 use agentry_protocol::AccessId;
-use agentry_protocol::envelope::{About, Draft};
+use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::Event;
-use agentry_protocol::inbound::{Inbound, PeerKind, Place, Sender};
-use agentry_protocol::intake::{AccessChange, Intake};
+use agentry_protocol::inbound::{ChannelAddress, Inbound, PeerKind, Sender};
+use agentry_protocol::intake::{AccessChange, IntakeStage};
 use agentry_protocol::principal::{Principal, PrincipalKind};
 use agentry_protocol::tool::ToolName;
 use agentry_store::Ledger;
@@ -29,9 +29,9 @@ pub(crate) fn ledger(story: &Story, now: u64) -> Ledger {
 /// Policies as they were then, with those that ship.
 pub(crate) fn policies(yaml: &str) -> Access {
     let mut findings = Findings::default();
-    let own = parse(&Source::new("then.yml", yaml), &mut findings);
+    let own = parse(&SourceText::new("then.yml", yaml), &mut findings);
     assert!(!findings.has_errors(), "{findings:?}");
-    compile(&stock().iter().cloned().chain(own).collect::<Vec<_>>())
+    compile(&bundled_policies().iter().cloned().chain(own).collect::<Vec<_>>())
 }
 
 /// Somebody who is known.
@@ -46,7 +46,7 @@ pub(crate) fn person(name: &str, relationship: &str) -> Principal {
 
 /// A message of somebody in a direct talk.
 pub(crate) fn message(channel: &str, id: &str, sender: &str) -> Inbound {
-    let place = Place {
+    let place = ChannelAddress {
         channel: channel.to_owned(),
         account_id: None,
         peer_id: Some(sender.to_owned()),
@@ -80,9 +80,9 @@ pub(crate) fn happened(
     record.event_id = Some(inbound.event_id.clone());
     record.resolved = Some(tools);
     record.processing_time_ms = 0.5;
-    let received = Intake::Received { inbound: Box::new(inbound) };
+    let received = IntakeStage::Received { inbound: Box::new(inbound) };
     append(ledger, Event::Intake(received));
-    append(ledger, Event::Intake(Intake::Decided { record: Box::new(record) }));
+    append(ledger, Event::Intake(IntakeStage::Decided { record: Box::new(record) }));
 }
 
 /// Records a change of who may do what.
@@ -91,7 +91,7 @@ pub(crate) fn changed(ledger: &Ledger, change: AccessChange) {
 }
 
 fn append(ledger: &Ledger, event: Event) {
-    let draft = Draft { cause: None, about: About::default(), event };
+    let draft = Draft { cause: None, about: EntrySubject::default(), event };
     ledger.append(vec![draft]).expect("the ledger takes entries");
 }
 

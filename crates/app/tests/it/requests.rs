@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use agentry_protocol::envelope::{About, Draft};
+use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::Event;
 use agentry_protocol::intake::{AccessChange, Entity, EntityKind, Identity};
 use agentry_store::Ledger;
@@ -59,7 +59,7 @@ fn family() -> Story {
         }],
     };
     let event = Event::Access(AccessChange::EntityChanged { entity: Box::new(entity) });
-    let draft = Draft { cause: None, about: About::default(), event };
+    let draft = Draft { cause: None, about: EntrySubject::default(), event };
     ledger(&story, now()).append(vec![draft]).expect("Mom becomes known");
     script(&story, "s.jsonl", &[line("", &["touch made"]), line("Over.", &[])]);
     story

@@ -1,7 +1,7 @@
 //! `agentry schema`: what editors are given is what the seeds' examples pass.
 
 use agentry_agentfile::diagnostic::Findings;
-use agentry_agentfile::source::{Source, Span};
+use agentry_agentfile::source::{SourceText, Span};
 use agentry_agentfile::{toml, yaml};
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ const KINDS: [&str; 8] =
 
 fn from_yaml(text: &str) -> Value {
     let mut findings = Findings::default();
-    let source = Source::new("example.yml", text);
+    let source = SourceText::new("example.yml", text);
     let node = yaml::parse(&source, Span::new(0, text.len()), &mut findings);
     assert!(findings.is_empty(), "{findings:?}");
     node.expect("the example parses").to_value()
@@ -20,7 +20,7 @@ fn from_yaml(text: &str) -> Value {
 
 fn from_toml(text: &str) -> Value {
     let mut findings = Findings::default();
-    let node = toml::parse(&Source::new("example.toml", text), &mut findings);
+    let node = toml::parse(&SourceText::new("example.toml", text), &mut findings);
     assert!(findings.is_empty(), "{findings:?}");
     node.expect("the example parses").to_value()
 }

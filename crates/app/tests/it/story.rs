@@ -11,7 +11,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use agentry_agentfile::file_tree::{Entry, FileTree};
+use agentry_agentfile::file_tree::{FileTree, FileTreeEntry};
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -91,7 +91,7 @@ impl Story {
     /// Adds files below the work directory.
     pub(crate) fn write(&self, fixture: &str) {
         for (path, entry) in FileTree::from_fixture(fixture).below("") {
-            let Entry::File(file) = entry else { continue };
+            let FileTreeEntry::File(file) = entry else { continue };
             self.file(path, file.bytes.as_deref().expect("fixtures are small"));
             if file.executable {
                 let mode = fs::Permissions::from_mode(0o755);

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use agentry_protocol::access::{
-    Credentials, Decision, Delivery, Effect, Grant, NameList, Openness, SessionChoice,
+    Credentials, DataLevel, Decision, Delivery, Effect, Grant, NameList, SessionChoice,
 };
 use agentry_protocol::tool::ToolName;
 
@@ -38,7 +38,7 @@ pub struct Change {
     /// The credentials.
     pub credentials: Option<(CredentialNames, CredentialNames)>,
     /// How much may be told.
-    pub data: Option<(Openness, Openness)>,
+    pub data: Option<(DataLevel, DataLevel)>,
     /// The session and who answers there.
     pub session: Option<(Option<String>, Option<String>)>,
     /// How it reaches a busy session.

@@ -2,8 +2,8 @@
 //!
 //! Must never: try an example against its own policy alone; all policies decide together.
 
-use agentry_agentfile::access::Example;
-use agentry_agentfile::code::Code;
+use agentry_agentfile::access::PolicyExample;
+use agentry_agentfile::diagnostic_code::DiagnosticCode;
 use agentry_protocol::access::{Decision, DenyReason, Effect};
 use agentry_protocol::tool::ToolName;
 
@@ -18,7 +18,7 @@ pub fn examples_that_fail(access: &Access) -> Vec<Lint> {
             let decision = access.decide(&asked, &[], 0);
             let Some(message) = wrong(&example.value, &decision) else { continue };
             failed.push(Lint {
-                code: Code::PolicyExampleFails,
+                code: DiagnosticCode::PolicyExampleFails,
                 policy: policy.name.value.clone(),
                 origin: example.origin.clone(),
                 message,
@@ -30,7 +30,7 @@ pub fn examples_that_fail(access: &Access) -> Vec<Lint> {
     failed
 }
 
-fn asked(example: &Example) -> Asked<'_> {
+fn asked(example: &PolicyExample) -> Asked<'_> {
     let place = &example.place;
     Asked {
         principal: &example.principal,
@@ -47,7 +47,7 @@ fn asked(example: &Example) -> Asked<'_> {
 }
 
 /// What comes out otherwise, in words.
-fn wrong(example: &Example, decision: &Decision) -> Option<String> {
+fn wrong(example: &PolicyExample, decision: &Decision) -> Option<String> {
     if decision.effect != example.expect {
         return Some(match decision.effect {
             Effect::Allow => "this event is allowed, not denied".to_owned(),

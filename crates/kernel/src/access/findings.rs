@@ -6,11 +6,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use agentry_agentfile::access::{
-    Condition, LocalTime, MINUTES_PER_DAY, Names, Policy, STOCK, TimeWindow, Weekday, Who,
+    LocalTime, MINUTES_PER_DAY, NameSet, Policy, PolicyCondition, PrincipalCondition, STOCK,
+    TimeWindow, Weekday,
 };
-use agentry_agentfile::code::Code;
+use agentry_agentfile::diagnostic_code::DiagnosticCode;
 use agentry_agentfile::source::Origin;
-use agentry_protocol::access::Openness;
+use agentry_protocol::access::DataLevel;
 use agentry_protocol::principal::PrincipalKind;
 use agentry_protocol::tool::ToolName;
 
@@ -22,7 +23,7 @@ use super::{Access, Ranked, Role};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lint {
     /// What kind of thing.
-    pub code: Code,
+    pub code: DiagnosticCode,
     /// The policy.
     pub policy: Arc<str>,
     /// Where it stands.
@@ -51,7 +52,7 @@ pub fn findings(access: &Access, known_tools: &BTreeSet<ToolName>) -> Vec<Lint> 
     lints
 }
 
-fn lint(code: Code, one: &Ranked, message: String, help: impl Into<String>) -> Lint {
+fn lint(code: DiagnosticCode, one: &Ranked, message: String, help: impl Into<String>) -> Lint {
     Lint {
         code,
         policy: one.name().clone(),
@@ -69,7 +70,7 @@ fn never_matches(one: &Ranked) -> Option<Lint> {
     let (name, who) = (one.name(), &one.policy.who);
     let report = |why: &str, help: &str| {
         let message = format!("`{name}` can never concern anybody: {why}");
-        Some(lint(Code::PolicyNeverMatches, one, message, help))
+        Some(lint(DiagnosticCode::PolicyNeverMatches, one, message, help))
     };
     if one.kinds.is_empty() {
         return report(
@@ -91,7 +92,7 @@ fn never_matches(one: &Ranked) -> Option<Lint> {
     None
 }
 
-fn is_dead(condition: &Condition) -> bool {
+fn is_dead(condition: &PolicyCondition) -> bool {
     condition.time.is_some_and(|window| match window {
         TimeWindow::Daily { start, end } => start == end,
         TimeWindow::Weekends | TimeWindow::Weekdays => false,
@@ -103,7 +104,7 @@ fn dead_conditions(one: &Ranked) -> Option<Lint> {
     let window = dead.time.map(|window| window.to_string()).unwrap_or_default();
     let message = format!("a condition of `{}` can never hold: `{window}` is empty", one.name());
     let help = "write an end that differs from the start; `00:00-24:00` is the whole day";
-    Some(lint(Code::PolicyNeverMatches, one, message, help))
+    Some(lint(DiagnosticCode::PolicyNeverMatches, one, message, help))
 }
 
 fn unreachable(one: &Ranked, on: &[&Ranked]) -> Option<Lint> {
@@ -115,20 +116,20 @@ fn unreachable(one: &Ranked, on: &[&Ranked]) -> Option<Lint> {
     if let Some(wall) = denying().find(|other| covers(other, one)) {
         let message = format!("`{name}` lets nobody in: `{}` denies all it concerns", wall.name());
         let help = "narrow the one that denies; a denial wins whatever its priority";
-        return Some(lint(Code::PolicyUnreachable, one, message, help));
+        return Some(lint(DiagnosticCode::PolicyUnreachable, one, message, help));
     }
-    let for_anybody = one.role == Role::Allows && one.policy.who == Who::default();
+    let for_anybody = one.role == Role::Allows && one.policy.who == PrincipalCondition::default();
     let wall = denying().filter(|_| for_anybody).find(|other| walls_off_strangers(other, one))?;
     let message = format!("strangers can never use `{name}`: `{}` denies all of them", wall.name());
     let help = format!(
         "remove `{}`; whoever no policy allows is denied anyway, strangers elsewhere too",
         wall.name()
     );
-    Some(lint(Code::PolicyUnreachable, one, message, help))
+    Some(lint(DiagnosticCode::PolicyUnreachable, one, message, help))
 }
 
 fn walls_off_strangers(wall: &Ranked, one: &Ranked) -> bool {
-    let who = Who { unknown: Some(true), ..Who::default() };
+    let who = PrincipalCondition { unknown: Some(true), ..PrincipalCondition::default() };
     wall.kinds.has(PrincipalKind::Unknown)
         && covers_who((&wall.policy.who, wall.kinds), (&who, Kinds::of(&who)))
         && covers_conditions(&wall.policy.conditions, &one.policy.conditions)
@@ -152,15 +153,16 @@ fn unknown_tools(one: &Ranked, known: &BTreeSet<ToolName>) -> Vec<Lint> {
             let known: Vec<&str> = known.iter().map(ToolName::as_str).collect();
             let message = format!("`{}` names the tool `{name}`, which is not here", one.name());
             let help = agentry_agentfile::diagnostic::suggestion(name, &known);
-            lint(Code::PolicyUnknownTool, one, message, help)
+            lint(DiagnosticCode::PolicyUnknownTool, one, message, help)
         })
         .collect()
 }
 
 fn without_effect(one: &Ranked, on: &[&Ranked]) -> Option<Lint> {
     let name = one.name();
-    let report =
-        |message: String, help: &str| Some(lint(Code::PolicyWithoutEffect, one, message, help));
+    let report = |message: String, help: &str| {
+        Some(lint(DiagnosticCode::PolicyWithoutEffect, one, message, help))
+    };
     match one.role {
         Role::Modifies => {
             let others = on.iter().filter(|other| other.role == Role::Allows);
@@ -202,8 +204,8 @@ fn bounds_nothing(policy: &Policy) -> bool {
         tools.is_none_or(|rule| rule.deny.is_empty() && rule.allow.as_ref().is_none_or(all_tools));
     permissions.ceiling
         && open_tools
-        && permissions.credentials.as_ref().is_none_or(|names| *names == Names::All)
-        && permissions.data.is_none_or(|level| level == Openness::Full)
+        && permissions.credentials.as_ref().is_none_or(|names| *names == NameSet::All)
+        && permissions.data.is_none_or(|level| level == DataLevel::Full)
 }
 
 fn ceilings_apart(one: &Ranked, on: &[&Ranked], known: &BTreeSet<ToolName>) -> Option<Lint> {
@@ -223,7 +225,7 @@ fn ceilings_apart(one: &Ranked, on: &[&Ranked], known: &BTreeSet<ToolName>) -> O
     })?;
     let message =
         format!("the ceilings `{}` and `{}` leave no tool between them", one.name(), apart.name());
-    Some(lint(Code::CeilingsApart, one, message, "let them share a tool, or never meet"))
+    Some(lint(DiagnosticCode::CeilingsApart, one, message, "let them share a tool, or never meet"))
 }
 
 /// Whether every event that `b` concerns is one that `a` concerns, as far as can be told.
@@ -232,7 +234,10 @@ fn covers(a: &Ranked, b: &Ranked) -> bool {
         && covers_conditions(&a.policy.conditions, &b.policy.conditions)
 }
 
-fn covers_who((a, a_kinds): (&Who, Kinds), (b, b_kinds): (&Who, Kinds)) -> bool {
+fn covers_who(
+    (a, a_kinds): (&PrincipalCondition, Kinds),
+    (b, b_kinds): (&PrincipalCondition, Kinds),
+) -> bool {
     let same = |a: &Option<String>, b: &Option<String>| a.is_none() || a == b;
     let named = |a: &Option<String>, b: &Option<String>| a.as_deref() == Some(ANY) || same(a, b);
     a_kinds.covers(b_kinds)
@@ -243,12 +248,12 @@ fn covers_who((a, a_kinds): (&Who, Kinds), (b, b_kinds): (&Who, Kinds)) -> bool 
         && a.tags.iter().all(|tag| b.tags.contains(tag))
 }
 
-fn covers_conditions(a: &[Condition], b: &[Condition]) -> bool {
-    let covered = |b: &Condition| a.iter().any(|a| covers_condition(a, b));
+fn covers_conditions(a: &[PolicyCondition], b: &[PolicyCondition]) -> bool {
+    let covered = |b: &PolicyCondition| a.iter().any(|a| covers_condition(a, b));
     a.is_empty() || !b.is_empty() && b.iter().all(covered)
 }
 
-fn covers_condition(a: &Condition, b: &Condition) -> bool {
+fn covers_condition(a: &PolicyCondition, b: &PolicyCondition) -> bool {
     let same = |a: &Option<String>, b: &Option<String>| a.is_none() || a == b;
     same(&a.channel, &b.channel)
         && (a.peer_kind.is_none() || a.peer_kind == b.peer_kind)
@@ -270,7 +275,7 @@ fn may_meet(a: &Policy, b: &Policy) -> bool {
         && !apart(&a.who.person_id, &b.who.person_id)
         && !apart(&a.who.webhook, &b.who.webhook)
         && !apart(&a.who.agent, &b.who.agent);
-    let meet = |a: &Condition, b: &Condition| {
+    let meet = |a: &PolicyCondition, b: &PolicyCondition| {
         !apart(&a.channel, &b.channel)
             && (a.peer_kind.is_none() || b.peer_kind.is_none() || a.peer_kind == b.peer_kind)
             && !apart(&a.account, &b.account)
@@ -285,7 +290,7 @@ fn may_meet(a: &Policy, b: &Policy) -> bool {
     who && (any_place || together())
 }
 
-fn holds(condition: &Condition, at: LocalTime) -> bool {
+fn holds(condition: &PolicyCondition, at: LocalTime) -> bool {
     condition.time.is_none_or(|window| window.contains(at))
 }
 

@@ -5,7 +5,7 @@
 //!
 //! Must never: leave a place empty, or put in a `:` that the template does not have.
 
-use agentry_agentfile::access::{KeyPart, KeyTemplate, Variable};
+use agentry_agentfile::access::{KeyPart, KeyTemplate, KeyVariable};
 use agentry_protocol::principal::PrincipalKind;
 
 use super::Asked;
@@ -15,7 +15,7 @@ use crate::limits::SESSION_KEY_BYTES_MAX;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoKey {
     /// Nothing is known that could stand in this place.
-    Missing(Variable),
+    Missing(KeyVariable),
     /// It comes out longer than a key may be.
     TooLong,
 }
@@ -30,14 +30,14 @@ pub fn session_key(template: &KeyTemplate, asked: &Asked<'_>) -> Result<String, 
                 let before = key.len();
                 let value = value_of(*variable, asked).unwrap_or_default();
                 match variable {
-                    Variable::PrincipalName => push_name(&mut key, value),
-                    Variable::PrincipalId
-                    | Variable::PrincipalRelationship
-                    | Variable::Source
-                    | Variable::Channel
-                    | Variable::PeerId
-                    | Variable::Account
-                    | Variable::Guild => push_id(&mut key, value),
+                    KeyVariable::PrincipalName => push_name(&mut key, value),
+                    KeyVariable::PrincipalId
+                    | KeyVariable::PrincipalRelationship
+                    | KeyVariable::Source
+                    | KeyVariable::Channel
+                    | KeyVariable::PeerId
+                    | KeyVariable::Account
+                    | KeyVariable::Guild => push_id(&mut key, value),
                 }
                 if key.len() == before {
                     return Err(NoKey::Missing(*variable));
@@ -52,11 +52,11 @@ pub fn session_key(template: &KeyTemplate, asked: &Asked<'_>) -> Result<String, 
 }
 
 /// What is known of an event; a stranger's id is the one that the channel gives.
-fn value_of<'a>(variable: Variable, asked: &Asked<'a>) -> Option<&'a str> {
+fn value_of<'a>(variable: KeyVariable, asked: &Asked<'a>) -> Option<&'a str> {
     let principal = asked.principal;
     match variable {
-        Variable::PrincipalName => principal.name.as_deref(),
-        Variable::PrincipalId => match principal.kind {
+        KeyVariable::PrincipalName => principal.name.as_deref(),
+        KeyVariable::PrincipalId => match principal.kind {
             PrincipalKind::Webhook => principal.source.as_deref(),
             PrincipalKind::Agent => principal.agent_id.as_deref(),
             PrincipalKind::Unknown => asked.sender_id,
@@ -64,12 +64,12 @@ fn value_of<'a>(variable: Variable, asked: &Asked<'a>) -> Option<&'a str> {
                 principal.entity_id.as_deref()
             }
         },
-        Variable::PrincipalRelationship => principal.relationship.as_deref(),
-        Variable::Source => principal.source.as_deref(),
-        Variable::Channel => Some(asked.channel),
-        Variable::PeerId => asked.peer_id,
-        Variable::Account => asked.account,
-        Variable::Guild => asked.guild,
+        KeyVariable::PrincipalRelationship => principal.relationship.as_deref(),
+        KeyVariable::Source => principal.source.as_deref(),
+        KeyVariable::Channel => Some(asked.channel),
+        KeyVariable::PeerId => asked.peer_id,
+        KeyVariable::Account => asked.account,
+        KeyVariable::Guild => asked.guild,
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Must never: allocate; this is asked for every policy of every event.
 
-use agentry_agentfile::access::{Condition, Who};
+use agentry_agentfile::access::{PolicyCondition, PrincipalCondition};
 use agentry_protocol::access::MatchKey;
 use agentry_protocol::principal::PrincipalKind;
 
@@ -16,7 +16,7 @@ pub(super) const ANY: &str = "*";
 pub(super) struct Kinds(u8);
 
 impl Kinds {
-    pub(super) fn of(who: &Who) -> Self {
+    pub(super) fn of(who: &PrincipalCondition) -> Self {
         let admits = |kind: PrincipalKind| {
             is_not(who.is_user, kind == PrincipalKind::Owner)
                 && is_not(who.unknown, kind == PrincipalKind::Unknown)
@@ -87,7 +87,7 @@ impl Ranked {
     }
 }
 
-fn wrong_kind(who: &Who, kind: PrincipalKind) -> MatchKey {
+fn wrong_kind(who: &PrincipalCondition, kind: PrincipalKind) -> MatchKey {
     if !is_not(who.is_user, kind == PrincipalKind::Owner) {
         MatchKey::IsUser
     } else if !is_not(who.unknown, kind == PrincipalKind::Unknown) {
@@ -102,7 +102,7 @@ fn wrong_kind(who: &Who, kind: PrincipalKind) -> MatchKey {
 }
 
 /// The first key of a condition that does not fit the event.
-fn wrong_condition(condition: &Condition, asked: &Asked<'_>) -> Option<MatchKey> {
+fn wrong_condition(condition: &PolicyCondition, asked: &Asked<'_>) -> Option<MatchKey> {
     let differs = |said: &Option<String>, is: Option<&str>| said.is_some() && said.as_deref() != is;
     if differs(&condition.channel, Some(asked.channel)) {
         return Some(MatchKey::Channel);

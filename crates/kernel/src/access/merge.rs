@@ -4,11 +4,12 @@
 
 use std::sync::Arc;
 
-use agentry_agentfile::access::Names;
-use agentry_protocol::access::Openness;
+use agentry_agentfile::access::NameSet;
+use agentry_protocol::access::DataLevel;
 use agentry_protocol::access::{
-    Credentials, Decision, DenyReason, Effect, Giver, Grant, Level, Modifiers, NameList,
-    PolicyPart, Resource, Said, SessionChoice, ToolBounds, Traced,
+    AttributedDataLevel, AttributedName, Credentials, Decision, DenyReason, Effect, Grant,
+    Modifiers, NameList, PermissionSource, PolicyContribution, PolicyValue, Resource,
+    SessionChoice, ToolBounds,
 };
 use agentry_protocol::tool::ToolName;
 
@@ -60,7 +61,7 @@ fn denied(matched: &[&Ranked], reason: DenyReason) -> Decision {
         deny_reason: Some(reason),
         tools: ToolBounds::default(),
         credentials: Credentials::Named(Vec::new()),
-        data: Level { level: Openness::None, from: Giver::Default },
+        data: AttributedDataLevel { level: DataLevel::None, from: PermissionSource::Default },
         exec: Vec::new(),
         session: None,
         modifiers: Modifiers::default(),
@@ -69,8 +70,9 @@ fn denied(matched: &[&Ranked], reason: DenyReason) -> Decision {
     }
 }
 
-fn parts(matched: &[&Ranked]) -> Vec<PolicyPart> {
-    let part = |one: &&Ranked| PolicyPart { policy: one.name().clone(), part: one.role.part() };
+fn parts(matched: &[&Ranked]) -> Vec<PolicyContribution> {
+    let part =
+        |one: &&Ranked| PolicyContribution { policy: one.name().clone(), part: one.role.part() };
     matched.iter().map(part).collect()
 }
 
@@ -113,18 +115,18 @@ fn tools<'a>(allowing: impl Iterator<Item = &'a Ranked> + Clone) -> ToolBounds {
 
 /// What everybody who says something about credentials lists.
 fn credentials<'a>(allowing: impl Iterator<Item = &'a Ranked>) -> Credentials {
-    let mut all: Option<Giver> = None;
-    let mut named: Option<Vec<Traced>> = None;
+    let mut all: Option<PermissionSource> = None;
+    let mut named: Option<Vec<AttributedName>> = None;
     for one in allowing {
-        let from = || Giver::Policy(one.name().clone());
+        let from = || PermissionSource::Policy(one.name().clone());
         match (&one.policy.permissions.credentials, &mut named) {
             (None, _) => {}
-            (Some(Names::All), _) => all = all.or_else(|| Some(from())),
-            (Some(Names::Listed(names)), Some(kept)) => {
+            (Some(NameSet::All), _) => all = all.or_else(|| Some(from())),
+            (Some(NameSet::Listed(names)), Some(kept)) => {
                 kept.retain(|one| names.contains(&one.name));
             }
-            (Some(Names::Listed(names)), None) => {
-                let traced = |name: &Arc<str>| Traced { name: name.clone(), from: from() };
+            (Some(NameSet::Listed(names)), None) => {
+                let traced = |name: &Arc<str>| AttributedName { name: name.clone(), from: from() };
                 named = Some(names.iter().map(traced).collect());
             }
         }
@@ -137,11 +139,13 @@ fn credentials<'a>(allowing: impl Iterator<Item = &'a Ranked>) -> Credentials {
 }
 
 /// The least that anybody says; nothing, if nobody does.
-fn data<'a>(allowing: impl Iterator<Item = &'a Ranked>) -> Level {
+fn data<'a>(allowing: impl Iterator<Item = &'a Ranked>) -> AttributedDataLevel {
     let said = allowing.filter_map(|one| Some((one.policy.permissions.data?, one)));
     match said.min_by_key(|(level, _)| *level) {
-        Some((level, one)) => Level { level, from: Giver::Policy(one.name().clone()) },
-        None => Level { level: Openness::None, from: Giver::Default },
+        Some((level, one)) => {
+            AttributedDataLevel { level, from: PermissionSource::Policy(one.name().clone()) }
+        }
+        None => AttributedDataLevel { level: DataLevel::None, from: PermissionSource::Default },
     }
 }
 
@@ -151,10 +155,10 @@ fn modifiers(matched: &[&Ranked]) -> Modifiers {
     for one in matched {
         let (rule, policy) = (&one.policy.modifiers, || one.name().clone());
         if let (None, Some(value)) = (&modifiers.delivery, rule.delivery) {
-            modifiers.delivery = Some(Said { value, policy: policy() });
+            modifiers.delivery = Some(PolicyValue { value, policy: policy() });
         }
         if let (None, Some(value)) = (&modifiers.delay_response, rule.delay_response) {
-            modifiers.delay_response = Some(Said { value, policy: policy() });
+            modifiers.delay_response = Some(PolicyValue { value, policy: policy() });
         }
     }
     modifiers
@@ -162,18 +166,18 @@ fn modifiers(matched: &[&Ranked]) -> Modifiers {
 
 /// What a grant adds to a decision that allows.
 fn add(decision: &mut Decision, grant: &Grant) {
-    let from = || Giver::Grant(grant.id.clone());
+    let from = || PermissionSource::Grant(grant.id.clone());
     let mut tools: Vec<Arc<str>> = Vec::new();
     for resource in &grant.resources {
         match resource {
             Resource::Tool(name) => tools.push(ToolName::canonical(name).as_str().into()),
             Resource::Credential(name) => add_credential(&mut decision.credentials, name, from()),
             Resource::Data(level) if *level > decision.data.level => {
-                decision.data = Level { level: *level, from: from() };
+                decision.data = AttributedDataLevel { level: *level, from: from() };
             }
             Resource::Data(_) => {}
             Resource::Exec(pattern) => {
-                decision.exec.push(Traced { name: pattern.as_str().into(), from: from() });
+                decision.exec.push(AttributedName { name: pattern.as_str().into(), from: from() });
             }
         }
     }
@@ -183,10 +187,10 @@ fn add(decision: &mut Decision, grant: &Grant) {
     decision.grants.push(grant.id.clone());
 }
 
-fn add_credential(credentials: &mut Credentials, name: &str, from: Giver) {
+fn add_credential(credentials: &mut Credentials, name: &str, from: PermissionSource) {
     match credentials {
         Credentials::All(_) => {}
         Credentials::Named(named) if named.iter().any(|one| &*one.name == name) => {}
-        Credentials::Named(named) => named.push(Traced { name: name.into(), from }),
+        Credentials::Named(named) => named.push(AttributedName { name: name.into(), from }),
     }
 }

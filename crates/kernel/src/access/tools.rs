@@ -4,7 +4,9 @@
 
 use std::fmt;
 
-use agentry_protocol::access::{Decision, Effect, Giver, NameList, ResolvedTools, ToolBounds};
+use agentry_protocol::access::{
+    Decision, Effect, NameList, PermissionSource, ResolvedTools, ToolBounds,
+};
 use agentry_protocol::tool::{self, ToolName};
 
 /// What a decision says about one tool.
@@ -13,26 +15,26 @@ pub enum ToolAnswer<'a> {
     /// It may be called.
     Allowed {
         /// Who says so.
-        by: &'a Giver,
+        by: &'a PermissionSource,
         /// The name or pattern.
         pattern: &'a str,
     },
     /// Somebody denies it by name.
     DeniedByName {
         /// Who says so.
-        by: &'a Giver,
+        by: &'a PermissionSource,
         /// The name or pattern.
         pattern: &'a str,
     },
     /// Somebody denies all but their own list, and it is not on it.
     NotAmongOnly {
         /// Who says so.
-        by: &'a Giver,
+        by: &'a PermissionSource,
     },
     /// It is not under a ceiling.
     AboveCeiling {
         /// Whose ceiling.
-        by: &'a Giver,
+        by: &'a PermissionSource,
     },
     /// Nobody allows it.
     NotAllowed,
@@ -40,7 +42,7 @@ pub enum ToolAnswer<'a> {
 
 impl<'a> ToolAnswer<'a> {
     /// Who says so; nobody where nobody said anything.
-    pub fn giver(self) -> Option<&'a Giver> {
+    pub fn giver(self) -> Option<&'a PermissionSource> {
         match self {
             Self::Allowed { by, .. }
             | Self::DeniedByName { by, .. }
@@ -86,7 +88,7 @@ pub fn allows_tool<'a>(decision: &'a Decision, name: &ToolName) -> ToolAnswer<'a
 pub fn bounds_allow<'a>(bounds: &'a ToolBounds, name: &ToolName) -> ToolAnswer<'a> {
     let name = name.as_str();
     // Looked up once: the dictionary is long, and there may be many lists.
-    let others = tool::known(name).map(|known| known.aliases).unwrap_or_default();
+    let others = tool::find_known_tool(name).map(|known| known.aliases).unwrap_or_default();
     let refused = bounds.deny.iter().find_map(|list| denied_by(list, name, others));
     if let Some((by, pattern)) = refused {
         return ToolAnswer::DeniedByName { by, pattern };
@@ -121,19 +123,24 @@ pub fn resolved<'t>(
     resolved
 }
 
-fn named_by<'a>(list: &'a NameList, name: &str) -> Option<(&'a Giver, &'a str)> {
+fn named_by<'a>(list: &'a NameList, name: &str) -> Option<(&'a PermissionSource, &'a str)> {
     let pattern = list.names.iter().find(|pattern| pattern_matches(pattern, name))?;
     Some((&list.from, pattern))
 }
 
 /// Whether a list names a tool under any of its names.
 pub(super) fn names_tool(list: &NameList, name: &ToolName) -> bool {
-    let others = tool::known(name.as_str()).map(|known| known.aliases).unwrap_or_default();
+    let others =
+        tool::find_known_tool(name.as_str()).map(|known| known.aliases).unwrap_or_default();
     denied_by(list, name.as_str(), others).is_some()
 }
 
 /// A pattern that denies holds for every name that a tool has.
-fn denied_by<'a>(list: &'a NameList, name: &str, others: &[&str]) -> Option<(&'a Giver, &'a str)> {
+fn denied_by<'a>(
+    list: &'a NameList,
+    name: &str,
+    others: &[&str],
+) -> Option<(&'a PermissionSource, &'a str)> {
     let is_denied = |pattern: &str| {
         pattern_matches(pattern, name) || others.iter().any(|other| pattern_matches(pattern, other))
     };

@@ -6,7 +6,7 @@
 //! Must never: call a word named of which a rule has only a part.
 
 use agentry_agentfile::manifest::approvals::Matcher;
-use agentry_agentfile::scope::{COMMAND, Rule};
+use agentry_agentfile::scope::{ApprovalRule, COMMAND};
 use serde_json::Value;
 
 use super::{Patterns, holds};
@@ -29,7 +29,7 @@ enum Piece<'a> {
 
 impl<'a> Cover<'a> {
     /// What a rule covers of a command that it fits.
-    pub(super) fn of(patterns: &Patterns, rule: &'a Rule, text: &str) -> Self {
+    pub(super) fn of(patterns: &Patterns, rule: &'a ApprovalRule, text: &str) -> Self {
         let mut cover = Self { start: 0, fits: 0, pieces: Vec::new() };
         let value = Value::from(text);
         let mut open: Vec<&Matcher> = rule.when.get(COMMAND).into_iter().collect();

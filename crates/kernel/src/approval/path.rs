@@ -7,7 +7,7 @@
 //! spelling.
 
 use agentry_agentfile::manifest::approvals::Matcher;
-use agentry_protocol::facts::{CallFacts, ResolvedPath};
+use agentry_protocol::call_facts::{CallFacts, ResolvedPath};
 use agentry_protocol::tool::{PathArgument, PathKind, ToolName, path_argument};
 use serde_json::Value;
 

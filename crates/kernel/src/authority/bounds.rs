@@ -5,9 +5,9 @@
 //! Must never: widen what access decided, or ask for what a policy denies by name.
 
 use agentry_agentfile::scope::{COMMAND, SHELL};
-use agentry_protocol::access::{Bounds, Credentials, NameList, Openness, Traced};
-use agentry_protocol::call::ToolCall;
+use agentry_protocol::access::{AttributedName, Bounds, Credentials, DataLevel, NameList};
 use agentry_protocol::tool::ToolName;
+use agentry_protocol::tool_call::ToolCall;
 use agentry_protocol::verdict::{Finding, Stage, Verdict};
 use serde_json::Value;
 
@@ -98,11 +98,11 @@ fn is_full(bounds: &Bounds) -> bool {
     tools.deny.is_empty()
         && tools.only.iter().chain(&tools.ceilings).all(|list| all(list))
         && tools.allow.iter().chain(&tools.granted).any(|list| all(list))
-        && bounds.data.level == Openness::Full
+        && bounds.data.level == DataLevel::Full
 }
 
 /// The grant that lets a command run although its sender may not use the shell.
-fn granted_command<'a>(bounds: &'a Bounds, call: &ToolCall) -> Option<&'a Traced> {
+fn granted_command<'a>(bounds: &'a Bounds, call: &ToolCall) -> Option<&'a AttributedName> {
     if call.tool.as_str() != SHELL || bounds.exec.is_empty() {
         return None;
     }

@@ -5,8 +5,8 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use agentry_protocol::call::ToolSpec;
 use agentry_protocol::tool::ToolName;
+use agentry_protocol::tool_call::ToolSpec;
 use jsonschema::Validator;
 use serde_json::Value;
 
@@ -99,8 +99,8 @@ fn shortened(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use agentry_protocol::call::Repeat;
-    use agentry_protocol::tool::{Category, Risk};
+    use agentry_protocol::tool::{Risk, ToolCategory};
+    use agentry_protocol::tool_call::RepeatSafety;
     use serde_json::json;
 
     use super::*;
@@ -110,9 +110,9 @@ mod tests {
             name: ToolName::canonical("own"),
             description: String::new(),
             parameters: json!({"required": [required]}),
-            category: Category::Custom,
+            category: ToolCategory::Custom,
             risk: Risk::Medium,
-            repeat: Repeat::Uncertain,
+            repeat: RepeatSafety::Uncertain,
         }
     }
 

@@ -2,18 +2,18 @@
 //!
 //! Must never: drop a word of the text, or let a sign of the text become markup.
 
-use agentry_agentfile::manifest::channels::Markdown;
+use agentry_agentfile::manifest::channels::MarkdownFlavor;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use super::table::Table;
 
 /// The text without the signs of Markdown.
 pub(super) fn plain(text: &str) -> String {
-    marked_up(text, Markdown::None)
+    marked_up(text, MarkdownFlavor::None)
 }
 
 /// The text in another markup.
-pub(super) fn marked_up(text: &str, markdown: Markdown) -> String {
+pub(super) fn marked_up(text: &str, markdown: MarkdownFlavor) -> String {
     let mut writer = Writer::new(markdown);
     for event in Parser::new_ext(text, options()) {
         writer.event(event);
@@ -29,7 +29,7 @@ pub(super) fn tables_as_code(text: &str) -> String {
     for (event, range) in Parser::new_ext(text, options()).into_offset_iter() {
         let is_end = event == Event::End(TagEnd::Table);
         if let Event::Start(Tag::Table(_)) = event {
-            open = Some((range.start, Writer::new(Markdown::Discord)));
+            open = Some((range.start, Writer::new(MarkdownFlavor::Discord)));
         }
         let Some((start, writer)) = &mut open else { continue };
         writer.event(event);
@@ -56,7 +56,7 @@ fn options() -> Options {
 type Marks = (&'static str, &'static str);
 
 struct Writer {
-    markdown: Markdown,
+    markdown: MarkdownFlavor,
     /// The text, and above it the quotes and links that are open.
     out: Vec<String>,
     /// The lists that are open, with the number of the next item.
@@ -69,7 +69,7 @@ struct Writer {
 }
 
 impl Writer {
-    fn new(markdown: Markdown) -> Self {
+    fn new(markdown: MarkdownFlavor) -> Self {
         Self {
             markdown,
             out: vec![String::new()],
@@ -203,7 +203,7 @@ impl Writer {
                 *number += 1;
                 format!("{}. ", *number - 1)
             }
-            (_, Markdown::None) => "- ".to_owned(),
+            (_, MarkdownFlavor::None) => "- ".to_owned(),
             (_, _) => "• ".to_owned(),
         };
         self.put(&format!("{}{sign}", "  ".repeat(depth)));
@@ -217,13 +217,13 @@ impl Writer {
             CodeBlockKind::Indented => "",
         };
         match self.markdown {
-            Markdown::SlackMrkdwn => self.put("```\n"),
-            Markdown::TelegramHtml if language.is_empty() => self.put("<pre><code>"),
-            Markdown::TelegramHtml => {
+            MarkdownFlavor::SlackMrkdwn => self.put("```\n"),
+            MarkdownFlavor::TelegramHtml if language.is_empty() => self.put("<pre><code>"),
+            MarkdownFlavor::TelegramHtml => {
                 let language = escaped(language).replace('"', "&quot;");
                 self.put(&format!("<pre><code class=\"language-{language}\">"));
             }
-            Markdown::Standard | Markdown::Discord | Markdown::None => {}
+            MarkdownFlavor::Standard | MarkdownFlavor::Discord | MarkdownFlavor::None => {}
         }
         self.code = true;
     }
@@ -233,9 +233,9 @@ impl Writer {
         let now = self.now();
         now.truncate(now.trim_end_matches('\n').len());
         match self.markdown {
-            Markdown::SlackMrkdwn => self.put("\n```"),
-            Markdown::TelegramHtml => self.put("</code></pre>"),
-            Markdown::Standard | Markdown::Discord | Markdown::None => {}
+            MarkdownFlavor::SlackMrkdwn => self.put("\n```"),
+            MarkdownFlavor::TelegramHtml => self.put("</code></pre>"),
+            MarkdownFlavor::Standard | MarkdownFlavor::Discord | MarkdownFlavor::None => {}
         }
     }
 
@@ -244,9 +244,12 @@ impl Writer {
         let quote = quote.trim();
         match self.markdown {
             // Quotes in quotes are not known there.
-            Markdown::TelegramHtml if self.out.len() > 1 => self.put(quote),
-            Markdown::TelegramHtml => self.put(&format!("<blockquote>{quote}</blockquote>")),
-            Markdown::Standard | Markdown::Discord | Markdown::SlackMrkdwn | Markdown::None => {
+            MarkdownFlavor::TelegramHtml if self.out.len() > 1 => self.put(quote),
+            MarkdownFlavor::TelegramHtml => self.put(&format!("<blockquote>{quote}</blockquote>")),
+            MarkdownFlavor::Standard
+            | MarkdownFlavor::Discord
+            | MarkdownFlavor::SlackMrkdwn
+            | MarkdownFlavor::None => {
                 let lines: Vec<String> = quote.lines().map(|line| format!("> {line}")).collect();
                 self.put(&lines.join("\n"));
             }
@@ -261,16 +264,16 @@ impl Writer {
             return self.put(&with_address(&shown, &address, is_same));
         }
         let written = match self.markdown {
-            Markdown::SlackMrkdwn => {
+            MarkdownFlavor::SlackMrkdwn => {
                 let address = escaped(&address).replace('|', "%7C");
                 if is_same { format!("<{address}>") } else { format!("<{address}|{shown}>") }
             }
-            Markdown::TelegramHtml => {
+            MarkdownFlavor::TelegramHtml => {
                 let shown = if is_same { escaped(&address) } else { shown };
                 let address = escaped(&address).replace('"', "&quot;");
                 format!("<a href=\"{address}\">{shown}</a>")
             }
-            Markdown::Standard | Markdown::Discord | Markdown::None => {
+            MarkdownFlavor::Standard | MarkdownFlavor::Discord | MarkdownFlavor::None => {
                 with_address(&shown, &address, is_same)
             }
         };
@@ -280,10 +283,10 @@ impl Writer {
     fn end_table(&mut self) {
         let Some(table) = self.table.take() else { return };
         let written = match self.markdown {
-            Markdown::None => table.plain(),
-            Markdown::SlackMrkdwn => format!("```\n{}\n```", escaped(&table.aligned())),
-            Markdown::TelegramHtml => format!("<pre>{}</pre>", escaped(&table.aligned())),
-            Markdown::Standard | Markdown::Discord => {
+            MarkdownFlavor::None => table.plain(),
+            MarkdownFlavor::SlackMrkdwn => format!("```\n{}\n```", escaped(&table.aligned())),
+            MarkdownFlavor::TelegramHtml => format!("<pre>{}</pre>", escaped(&table.aligned())),
+            MarkdownFlavor::Standard | MarkdownFlavor::Discord => {
                 let rows = table.aligned();
                 let fence = if rows.contains("```") { "````" } else { "```" };
                 format!("{fence}\n{rows}\n{fence}")
@@ -303,10 +306,10 @@ impl Writer {
 
     fn marks(&self, slack: Marks, telegram: Marks) -> Marks {
         match self.markdown {
-            Markdown::SlackMrkdwn if self.table.is_none() => slack,
-            Markdown::TelegramHtml if self.table.is_none() => telegram,
-            Markdown::SlackMrkdwn | Markdown::TelegramHtml => ("", ""),
-            Markdown::Standard | Markdown::Discord | Markdown::None => ("", ""),
+            MarkdownFlavor::SlackMrkdwn if self.table.is_none() => slack,
+            MarkdownFlavor::TelegramHtml if self.table.is_none() => telegram,
+            MarkdownFlavor::SlackMrkdwn | MarkdownFlavor::TelegramHtml => ("", ""),
+            MarkdownFlavor::Standard | MarkdownFlavor::Discord | MarkdownFlavor::None => ("", ""),
         }
     }
 
@@ -347,10 +350,12 @@ fn with_address(shown: &str, address: &str, is_same: bool) -> String {
     }
 }
 
-fn escaped_for(markdown: Markdown, text: &str) -> String {
+fn escaped_for(markdown: MarkdownFlavor, text: &str) -> String {
     match markdown {
-        Markdown::SlackMrkdwn | Markdown::TelegramHtml => escaped(text),
-        Markdown::Standard | Markdown::Discord | Markdown::None => text.to_owned(),
+        MarkdownFlavor::SlackMrkdwn | MarkdownFlavor::TelegramHtml => escaped(text),
+        MarkdownFlavor::Standard | MarkdownFlavor::Discord | MarkdownFlavor::None => {
+            text.to_owned()
+        }
     }
 }
 

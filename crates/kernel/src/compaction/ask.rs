@@ -4,7 +4,7 @@
 //!
 //! Must never: leave out the summary before, or let what is summarised pass for an instruction.
 
-use agentry_protocol::context::Cut;
+use agentry_protocol::context::OutputCut;
 use agentry_protocol::message::Message;
 
 use super::branch::{BranchTurn, Kind};
@@ -59,7 +59,8 @@ fn told(message: &Message, pruned: &Pruned) -> String {
         Message::Tool { call, content, ok } => {
             let word = if *ok { "Outcome" } else { "Failure" };
             let long = content.chars().count() > PRUNE_TRIM_CHARS_MAX;
-            let trim = Cut::Trimmed { head_chars: PRUNE_HEAD_CHARS, tail_chars: PRUNE_TAIL_CHARS };
+            let trim =
+                OutputCut::Trimmed { head_chars: PRUNE_HEAD_CHARS, tail_chars: PRUNE_TAIL_CHARS };
             let cut = pruned.cut(call).or_else(|| long.then_some(trim));
             format!("{word}: {}", shown_content(content, cut))
         }

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use agentry_protocol::CallId;
-use agentry_protocol::context::{Cut, Pruning};
+use agentry_protocol::context::{OutputCut, PruningStep};
 use agentry_protocol::message::Message;
 use serde::{Deserialize, Serialize};
 
@@ -21,18 +21,19 @@ use crate::limits::{
 };
 
 /// The cut that is usual for long outputs.
-const TRIM: Cut = Cut::Trimmed { head_chars: PRUNE_HEAD_CHARS, tail_chars: PRUNE_TAIL_CHARS };
+const TRIM: OutputCut =
+    OutputCut::Trimmed { head_chars: PRUNE_HEAD_CHARS, tail_chars: PRUNE_TAIL_CHARS };
 
 /// All steps of a branch together.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Pruned {
-    cuts: BTreeMap<CallId, Cut>,
+    cuts: BTreeMap<CallId, OutputCut>,
 }
 
 impl Pruned {
     /// All these steps together.
-    pub fn by<'a>(steps: impl IntoIterator<Item = &'a Pruning>) -> Self {
+    pub fn by<'a>(steps: impl IntoIterator<Item = &'a PruningStep>) -> Self {
         let mut pruned = Self::default();
         for step in steps {
             pruned.add(step);
@@ -41,19 +42,20 @@ impl Pruned {
     }
 
     /// Adds a step; an output that is cut stays cut at least as much.
-    pub fn add(&mut self, step: &Pruning) {
+    pub fn add(&mut self, step: &PruningStep) {
         for (call, cut) in &step.cuts {
             match (self.cuts.get(call), cut) {
                 // The first trim is the one that prompts were made with.
-                (Some(Cut::Cleared), _) | (Some(Cut::Trimmed { .. }), Cut::Trimmed { .. }) => {}
-                (Some(Cut::Trimmed { .. }), Cut::Cleared) | (None, _) => {
+                (Some(OutputCut::Cleared), _)
+                | (Some(OutputCut::Trimmed { .. }), OutputCut::Trimmed { .. }) => {}
+                (Some(OutputCut::Trimmed { .. }), OutputCut::Cleared) | (None, _) => {
                     self.cuts.insert(call.clone(), *cut);
                 }
             }
         }
     }
 
-    pub(super) fn cut(&self, call: &CallId) -> Option<Cut> {
+    pub(super) fn cut(&self, call: &CallId) -> Option<OutputCut> {
         self.cuts.get(call).copied()
     }
 
@@ -79,11 +81,11 @@ impl Pruned {
 }
 
 /// An output as it is shown.
-pub(super) fn shown_content(content: &str, cut: Option<Cut>) -> Cow<'_, str> {
+pub(super) fn shown_content(content: &str, cut: Option<OutputCut>) -> Cow<'_, str> {
     let Some(cut) = cut else { return Cow::Borrowed(content) };
     let all = content.chars().count();
     let text = match cut {
-        Cut::Trimmed { head_chars, tail_chars } => {
+        OutputCut::Trimmed { head_chars, tail_chars } => {
             let head: String = content.chars().take(head_chars).collect();
             let tail: String =
                 content.chars().skip(all.saturating_sub(tail_chars).max(head_chars)).collect();
@@ -92,7 +94,7 @@ pub(super) fn shown_content(content: &str, cut: Option<Cut>) -> Cow<'_, str> {
                  of {all} characters are shown.]"
             )
         }
-        Cut::Cleared => format!("[Old tool output cleared: it had {all} characters.]"),
+        OutputCut::Cleared => format!("[Old tool output cleared: it had {all} characters.]"),
     };
     // A cut never makes longer.
     if text.len() < content.len() { Cow::Owned(text) } else { Cow::Borrowed(content) }
@@ -102,7 +104,7 @@ pub(super) fn shown_content(content: &str, cut: Option<Cut>) -> Cow<'_, str> {
 struct Output<'a> {
     call: &'a CallId,
     content: &'a str,
-    cut: Option<Cut>,
+    cut: Option<OutputCut>,
 }
 
 impl Output<'_> {
@@ -111,7 +113,7 @@ impl Output<'_> {
     }
 
     /// What this cut saves of what is shown now, in tokens.
-    fn saves(&self, cut: Cut) -> u64 {
+    fn saves(&self, cut: OutputCut) -> u64 {
         saving(&shown_content(self.content, self.cut), &shown_content(self.content, Some(cut)))
     }
 }
@@ -122,7 +124,7 @@ pub(super) fn step(
     pruned: &Pruned,
     total: u64,
     window: u64,
-) -> Option<(Pruning, u64)> {
+) -> Option<(PruningStep, u64)> {
     let over = |tokens: u64, percent: u64| {
         u128::from(tokens) * 100 > u128::from(window) * u128::from(percent)
     };
@@ -134,8 +136,8 @@ pub(super) fn step(
     let trim = cut_all(old.iter().filter(long), TRIM);
     let left = total.saturating_sub(trim.as_ref().map_or(0, |(_, saved)| *saved));
     if over(left, PRUNE_CLEAR_PERCENT) {
-        let open = |output: &&Output<'_>| output.cut != Some(Cut::Cleared);
-        let clear = cut_all(old.iter().filter(open), Cut::Cleared);
+        let open = |output: &&Output<'_>| output.cut != Some(OutputCut::Cleared);
+        let clear = cut_all(old.iter().filter(open), OutputCut::Cleared);
         return clear.or(trim);
     }
     trim
@@ -144,24 +146,24 @@ pub(super) fn step(
 /// Cuts all of these, if they are enough to be worth it.
 fn cut_all<'a, 'b: 'a>(
     outputs: impl Iterator<Item = &'a Output<'b>>,
-    cut: Cut,
-) -> Option<(Pruning, u64)> {
+    cut: OutputCut,
+) -> Option<(PruningStep, u64)> {
     let worth: Vec<(&Output<'_>, u64)> =
         outputs.map(|output| (output, output.saves(cut))).filter(|(_, saved)| *saved > 0).collect();
     let chars: usize = worth.iter().map(|(output, _)| output.chars()).sum();
     let cuts = worth.iter().map(|(output, _)| (output.call.clone(), cut)).collect();
     let saved = worth.iter().map(|(_, saved)| saved).sum();
-    (chars >= PRUNE_CHARS_MIN).then_some((Pruning { cuts }, saved))
+    (chars >= PRUNE_CHARS_MIN).then_some((PruningStep { cuts }, saved))
 }
 
 /// Cuts the longest outputs until so many tokens are saved; if that cannot be, says how many could.
-pub(super) fn shorten(shown: &Shown<'_>, pruned: &Pruned, save: u64) -> Result<Pruning, u64> {
+pub(super) fn shorten(shown: &Shown<'_>, pruned: &Pruned, save: u64) -> Result<PruningStep, u64> {
     let mut outputs = outputs(shown, pruned, usize::MAX);
     // The sort keeps the order of the branch among equals.
     outputs.sort_by_key(|output| std::cmp::Reverse(output.chars()));
     let mut saved = 0;
-    let mut cuts: Vec<(CallId, Cut)> = Vec::new();
-    for cut in [TRIM, Cut::Cleared] {
+    let mut cuts: Vec<(CallId, OutputCut)> = Vec::new();
+    for cut in [TRIM, OutputCut::Cleared] {
         for output in &mut outputs {
             let gain = output.saves(cut);
             if saved >= save || gain == 0 || output.cut.is_some_and(|before| before >= cut) {
@@ -174,7 +176,7 @@ pub(super) fn shorten(shown: &Shown<'_>, pruned: &Pruned, save: u64) -> Result<P
         }
     }
     let enough = saved >= save && !cuts.is_empty();
-    if enough { Ok(Pruning { cuts }) } else { Err(saved) }
+    if enough { Ok(PruningStep { cuts }) } else { Err(saved) }
 }
 
 /// The outputs before the newest answers.

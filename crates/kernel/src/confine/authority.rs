@@ -4,10 +4,10 @@
 //! Must never: give two senders the same digest, or a home that persists to somebody who cannot be told from others.
 
 use agentry_agentfile::manifest::config::HomePersistence;
-use agentry_agentfile::sandbox::Layer;
+use agentry_agentfile::sandbox::SandboxLayer;
 use agentry_protocol::ContentHash;
 use agentry_protocol::access::Bounds;
-use agentry_protocol::confinement::Profile;
+use agentry_protocol::confinement::ConfinementProfile;
 use agentry_protocol::principal::{Principal, PrincipalKind};
 use serde_json::json;
 
@@ -45,10 +45,10 @@ pub(super) fn digest(place: &Place) -> ContentHash {
 
 /// Where the home is kept, if the operator wants it kept and nobody wants less.
 pub(super) fn persistent_home(
-    ceiling: &Layer,
-    requests: &[&Layer],
+    ceiling: &SandboxLayer,
+    requests: &[&SandboxLayer],
     place: &Place,
-    profile: Profile,
+    profile: ConfinementProfile,
 ) -> Option<String> {
     let wanted = ceiling.sandbox.home.persist.unwrap_or_default();
     let asked = requests.iter().filter_map(|layer| layer.sandbox.home.persist);
@@ -58,12 +58,14 @@ pub(super) fn persistent_home(
     let state = place.state.as_ref()?;
     place.agent.as_ref()?;
     match profile {
-        Profile::Trusted | Profile::Host if is_wanted && is_known => {
+        ConfinementProfile::Trusted | ConfinementProfile::Host if is_wanted && is_known => {
             let digest = digest(place);
             let name = digest.as_str().rsplit(':').next().unwrap_or_default().to_owned();
             Some(format!("{state}/{PERSISTENT_HOMES}/{name}"))
         }
-        Profile::Untrusted | Profile::Trusted | Profile::Host => None,
+        ConfinementProfile::Untrusted | ConfinementProfile::Trusted | ConfinementProfile::Host => {
+            None
+        }
     }
 }
 

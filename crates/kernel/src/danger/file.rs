@@ -2,7 +2,7 @@
 //!
 //! Must never: refuse a path below the workspace for where the workspace happens to be.
 
-use agentry_protocol::protected::{NameKind, kinds_in};
+use agentry_protocol::protected::{ProtectedNameKind, kinds_in};
 
 use super::{Danger, Place, refused};
 use crate::shell::path::is_stream;
@@ -185,7 +185,7 @@ fn governs<'a>(path: &'a str, place: &Place<'_>) -> Option<&'a str> {
 
 /// Returns whether the loader would read a path below the workspace as a definition, by the names in it.
 fn is_definition(path: &str) -> bool {
-    kinds_in(path.split('/').map(str::as_bytes)).any(|kind| kind == NameKind::Definition)
+    kinds_in(path.split('/').map(str::as_bytes)).any(|kind| kind == ProtectedNameKind::Definition)
 }
 
 /// Whether a path lies strictly below a folder, part by part.

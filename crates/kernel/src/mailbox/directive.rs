@@ -10,7 +10,7 @@
 use std::fmt;
 
 use agentry_protocol::access::Delivery;
-use agentry_protocol::intake::Wish;
+use agentry_protocol::intake::QueuePreferences;
 
 use crate::limits::DIRECTIVE_WORD_CHARS_MAX;
 
@@ -27,9 +27,9 @@ pub struct Plain {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Directive {
     /// It holds for this message.
-    Message(Wish),
+    Message(QueuePreferences),
     /// It holds for the session from now on.
-    Session(Wish),
+    Session(QueuePreferences),
     /// What the session said holds no more.
     Default,
     /// What the sender has waiting and under way stops; the owner's stops everybody's.
@@ -62,7 +62,7 @@ impl std::error::Error for Unreadable {}
 pub fn read(text: &str) -> Result<Plain, Unreadable> {
     let begun = text.trim_start();
     if let Some(rest) = after_command(begun, "/steer").filter(|rest| !rest.trim().is_empty()) {
-        let wish = Wish { mode: Some(Delivery::Steer), ..Wish::default() };
+        let wish = QueuePreferences { mode: Some(Delivery::Steer), ..QueuePreferences::default() };
         return Ok(Plain {
             text: rest.trim().to_owned(),
             directive: Some(Directive::Message(wish)),
@@ -85,7 +85,7 @@ fn after_command<'a>(text: &'a str, command: &str) -> Option<&'a str> {
 }
 
 fn read_queue(text: &str) -> Result<Plain, Unreadable> {
-    let mut wish = Wish::default();
+    let mut wish = QueuePreferences::default();
     let mut rest = text.trim_start();
     let first = word(rest);
     if matches!(first.to_ascii_lowercase().as_str(), "default" | "reset") {
@@ -116,7 +116,7 @@ enum Took {
     Nothing,
 }
 
-fn option(word: &str, wish: &mut Wish) -> Result<Took, Unreadable> {
+fn option(word: &str, wish: &mut QueuePreferences) -> Result<Took, Unreadable> {
     let Some((name, value)) = word.split_once(':') else { return Ok(Took::Nothing) };
     match name.to_ascii_lowercase().as_str() {
         "debounce" => wish.debounce_ms = Some(milliseconds(value).ok_or_else(|| unreadable(word))?),

@@ -3,7 +3,7 @@
 //! Must never: say what an authority holds; here it is only the same or another one.
 
 use agentry_protocol::inbound::EventId;
-use agentry_protocol::intake::{Settings, Source, Unrun};
+use agentry_protocol::intake::{QueueSettings, SenderKind, UnrunReason};
 use agentry_protocol::{ContentHash, TurnId};
 use serde::{Deserialize, Serialize};
 
@@ -40,11 +40,11 @@ pub struct Item {
     /// Who says it.
     pub sender: Sender,
     /// What kind of sender.
-    pub source: Source,
+    pub source: SenderKind,
     /// What is said, without a directive.
     pub text: String,
     /// How it wants to be delivered.
-    pub settings: Settings,
+    pub settings: QueueSettings,
     /// When its channel took it.
     pub received_ms: u64,
 }
@@ -128,14 +128,14 @@ pub enum Act {
         /// The item.
         item: Item,
         /// Why.
-        why: Unrun,
+        why: UnrunReason,
     },
     /// The item was taken and will not be run.
     Dropped {
         /// The item.
         item: Item,
         /// Why.
-        why: Unrun,
+        why: UnrunReason,
     },
     /// An item with this id came before; nothing is done.
     Repeated {

@@ -6,15 +6,17 @@
 //! Must never: widen what a sender may do; a delivery is only about when.
 
 use agentry_protocol::access::Delivery;
-use agentry_protocol::intake::{Overflow, Settings, Source, Wish};
+use agentry_protocol::intake::{OverflowPolicy, QueuePreferences, QueueSettings, SenderKind};
 
 use crate::limits::{MAILBOX_CAP, MAILBOX_CAP_MAX, MAILBOX_DEBOUNCE_MS, MAILBOX_DEBOUNCE_MS_MAX};
 
 /// The delivery that holds when nobody says anything: nothing that anybody said is stopped or dropped.
-pub fn usual_delivery(source: Source) -> Delivery {
+pub fn usual_delivery(source: SenderKind) -> Delivery {
     match source {
-        Source::Person => Delivery::Steer,
-        Source::Program | Source::Agent | Source::Timer | Source::Heartbeat => Delivery::Followup,
+        SenderKind::Person => Delivery::Steer,
+        SenderKind::Program | SenderKind::Agent | SenderKind::Timer | SenderKind::Heartbeat => {
+            Delivery::Followup
+        }
     }
 }
 
@@ -22,27 +24,30 @@ pub fn usual_delivery(source: Source) -> Delivery {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Levels {
     /// The message itself.
-    pub inline: Wish,
+    pub inline: QueuePreferences,
     /// Its session.
-    pub session: Wish,
+    pub session: QueuePreferences,
     /// Its channel.
-    pub channel: Wish,
+    pub channel: QueuePreferences,
     /// The installation.
-    pub global: Wish,
+    pub global: QueuePreferences,
 }
 
 /// What holds for an item of this source.
-pub fn settings(source: Source, levels: &Levels) -> Settings {
+pub fn settings(source: SenderKind, levels: &Levels) -> QueueSettings {
     let order = [&levels.inline, &levels.session, &levels.channel, &levels.global];
-    fn first<T>(order: &[&Wish], part: impl Fn(&Wish) -> Option<T>) -> Option<T> {
+    fn first<T>(
+        order: &[&QueuePreferences],
+        part: impl Fn(&QueuePreferences) -> Option<T>,
+    ) -> Option<T> {
         order.iter().find_map(|wish| part(wish))
     }
     let debounce = first(&order, |wish| wish.debounce_ms).unwrap_or(MAILBOX_DEBOUNCE_MS);
     let cap = first(&order, |wish| wish.cap).unwrap_or(MAILBOX_CAP);
-    Settings {
+    QueueSettings {
         mode: first(&order, |wish| wish.mode).unwrap_or_else(|| usual_delivery(source)),
         debounce_ms: debounce.min(MAILBOX_DEBOUNCE_MS_MAX),
         cap: cap.clamp(1, MAILBOX_CAP_MAX),
-        drop: first(&order, |wish| wish.drop).unwrap_or(Overflow::Summarize),
+        drop: first(&order, |wish| wish.drop).unwrap_or(OverflowPolicy::Summarize),
     }
 }

@@ -7,10 +7,12 @@
 
 use agentry_bthread::Lane;
 use agentry_protocol::ApprovalId;
-use agentry_protocol::approval::{Answer, Approval, ApprovalKind, PermissionRequest, Reach};
-use agentry_protocol::call::ToolCall;
-use agentry_protocol::event::Edited;
-use agentry_protocol::facts::CallFacts;
+use agentry_protocol::approval::{
+    Approval, ApprovalAnswer, ApprovalKind, ApprovalScope, PermissionRequest,
+};
+use agentry_protocol::call_facts::CallFacts;
+use agentry_protocol::event::CallEdit;
+use agentry_protocol::tool_call::ToolCall;
 use agentry_protocol::verdict::Verdict;
 use serde_json::Value;
 
@@ -56,7 +58,12 @@ impl Turn {
         }))
     }
 
-    pub(super) fn hear_answer(&mut self, at: usize, approval: &ApprovalId, answer: &Answer) {
+    pub(super) fn hear_answer(
+        &mut self,
+        at: usize,
+        approval: &ApprovalId,
+        answer: &ApprovalAnswer,
+    ) {
         let permission = request::lacking(&self.calls[at].ruling).is_some();
         if let Some(room) = self.requests.as_mut().filter(|_| permission) {
             request::answered(room, answer);
@@ -68,7 +75,7 @@ impl Turn {
             record.questions.no = Some(answer.clone());
         } else if let Some(input) = &answer.edit {
             return self.hear_edit(at, input);
-        } else if answer.reach == Reach::Session && !permission {
+        } else if answer.reach == ApprovalScope::Session && !permission {
             let key = standing_key(&record.digest, &record.facts.bound);
             self.plan.standing.insert(key, approval.clone());
         }
@@ -115,7 +122,7 @@ impl Turn {
         let record = &mut self.calls[at];
         ask_too(&mut ruling, record.hooked.asks.iter().cloned());
         let verdict = ruling.verdict;
-        record.edited = Some(Box::new(Edited {
+        record.edited = Some(Box::new(CallEdit {
             input: call.input.clone(),
             digest: digest.clone(),
             ruling: ruling.clone(),

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 use agentry_bthread::{Bid, Flow, Spawner, Thread};
 use agentry_protocol::event::{Mode, RunLimits};
-use agentry_protocol::hook::{HookSpec, Moment};
+use agentry_protocol::hook::{HookMoment, HookSpec};
 use serde::{Deserialize, Serialize};
 
 use super::after_call::AfterCall;
@@ -137,9 +137,9 @@ impl Moments {
     pub fn of(hooks: &[HookSpec]) -> Self {
         let has = |moment| hooks.iter().any(|hook| hook.moment == moment);
         Self {
-            before_call: has(Moment::PreToolUse),
-            after_call: has(Moment::AfterToolCall) || has(Moment::PostToolUse),
-            before_finish: has(Moment::Stop),
+            before_call: has(HookMoment::PreToolUse),
+            after_call: has(HookMoment::AfterToolCall) || has(HookMoment::PostToolUse),
+            before_finish: has(HookMoment::Stop),
         }
     }
 }

@@ -12,7 +12,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentry_bthread::{Bid, Flow, Pattern};
-use agentry_protocol::confinement::Level;
+use agentry_protocol::confinement::ConfinementLevel;
 use agentry_protocol::event::Mode;
 use agentry_protocol::verdict::Verdict;
 use serde::{Deserialize, Serialize};
@@ -59,10 +59,13 @@ enum Pass {
 
 impl Confined {
     /// Whether something enforces at this level.
-    pub fn by(level: Level) -> Self {
+    pub fn by(level: ConfinementLevel) -> Self {
         match level {
-            Level::Ns | Level::Bwrap | Level::Seatbelt | Level::Landlock => Self::Yes,
-            Level::Off => Self::No,
+            ConfinementLevel::Ns
+            | ConfinementLevel::Bwrap
+            | ConfinementLevel::Seatbelt
+            | ConfinementLevel::Landlock => Self::Yes,
+            ConfinementLevel::Off => Self::No,
         }
     }
 }

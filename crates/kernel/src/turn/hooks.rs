@@ -8,12 +8,13 @@
 use std::collections::BTreeMap;
 
 use agentry_bthread::Lane;
-use agentry_protocol::call::ToolCall;
-use agentry_protocol::facts::CallFacts;
+use agentry_protocol::call_facts::CallFacts;
 use agentry_protocol::hook::{
-    GateAnswer, HookReport, HookResult, HookSpec, Moment, OnError, Say, Shape,
+    GateAnswer, GateVerdict, HookErrorPolicy, HookMoment, HookReport, HookResult, HookSpec,
+    ShapeAnswer,
 };
 use agentry_protocol::tool::ToolName;
+use agentry_protocol::tool_call::ToolCall;
 use agentry_protocol::verdict::{Finding, Ruling, Stage, Verdict};
 
 use super::Turn;
@@ -92,25 +93,25 @@ impl Hooks {
 
 /// Running them.
 impl Turn {
-    pub(super) fn has_hook(&self, moments: &[Moment], tool: &ToolName) -> bool {
+    pub(super) fn has_hook(&self, moments: &[HookMoment], tool: &ToolName) -> bool {
         let hooks = &self.charter.hooks;
         moments.iter().any(|moment| hook::for_tool(hooks, *moment, tool).next().is_some())
     }
 
     fn before_hooks(&self, at: usize) -> Vec<HookSpec> {
         let tool = &self.calls[at].call.tool;
-        hook::for_tool(&self.charter.hooks, Moment::PreToolUse, tool).cloned().collect()
+        hook::for_tool(&self.charter.hooks, HookMoment::PreToolUse, tool).cloned().collect()
     }
 
     fn after_hooks(&self, at: usize) -> Vec<HookSpec> {
         let tool = &self.calls[at].call.tool;
         let hooks = &self.charter.hooks;
-        let shaping = hook::for_tool(hooks, Moment::AfterToolCall, tool);
-        shaping.chain(hook::for_tool(hooks, Moment::PostToolUse, tool)).cloned().collect()
+        let shaping = hook::for_tool(hooks, HookMoment::AfterToolCall, tool);
+        shaping.chain(hook::for_tool(hooks, HookMoment::PostToolUse, tool)).cloned().collect()
     }
 
     fn stop_hooks(&self) -> impl Iterator<Item = &HookSpec> {
-        self.charter.hooks.iter().filter(|hook| hook.moment == Moment::Stop)
+        self.charter.hooks.iter().filter(|hook| hook.moment == HookMoment::Stop)
     }
 
     pub(super) fn consult(&mut self, number: u64) -> Option<Move> {
@@ -217,7 +218,7 @@ impl Turn {
         let mut notes = Vec::new();
         match heard {
             Heard::Answer(answer) => {
-                if answer.say == Some(Say::Deny) {
+                if answer.say == Some(GateVerdict::Deny) {
                     let why = answer.reason.as_deref().unwrap_or("it gives no reason");
                     notes.push(note(program, "objects", why));
                 }
@@ -225,7 +226,8 @@ impl Turn {
             }
             Heard::Shape(shape) => self.shape(hook, shape),
             Heard::Nothing(why) => {
-                if hook.moment == Moment::PostToolUse && hook.on_error == OnError::Deny {
+                if hook.moment == HookMoment::PostToolUse && hook.on_error == HookErrorPolicy::Deny
+                {
                     notes.push(note(program, "failed", why));
                 }
             }
@@ -239,7 +241,7 @@ impl Turn {
     }
 
     /// What a hook after a call changes for the rest of the turn. The beginning of the request stays as it is.
-    fn shape(&mut self, hook: &HookSpec, shape: &Shape) {
+    fn shape(&mut self, hook: &HookSpec, shape: &ShapeAnswer) {
         if let Some(text) = &shape.system_prompt_append {
             let text = shortened(text);
             self.hooks.says.push(format!("[The agent's hook {} adds: {text}]", hook.moment));
@@ -310,7 +312,7 @@ impl Turn {
 /// What a hook said, or why it said nothing.
 enum Heard<'a> {
     Answer(&'a GateAnswer),
-    Shape(&'a Shape),
+    Shape(&'a ShapeAnswer),
     Nothing(&'a str),
 }
 
@@ -348,17 +350,17 @@ impl<'a> Heard<'a> {
                 let reason = answer.reason.as_deref().unwrap_or("it gives no reason").to_owned();
                 match (&answer.halt, answer.say) {
                     (Some(why), _) => (Opinion::Halt, why.clone()),
-                    (None, Some(Say::Deny)) => (Opinion::Deny, reason),
-                    (None, Some(Say::Ask)) => (Opinion::Ask, reason),
-                    (None, Some(Say::Allow) | None) => (Opinion::Clear, reason),
+                    (None, Some(GateVerdict::Deny)) => (Opinion::Deny, reason),
+                    (None, Some(GateVerdict::Ask)) => (Opinion::Ask, reason),
+                    (None, Some(GateVerdict::Allow) | None) => (Opinion::Clear, reason),
                 }
             }
             Self::Shape(_) => (Opinion::Clear, String::new()),
             Self::Nothing(why) => {
                 let opinion = match hook.on_error {
-                    OnError::Deny => Opinion::Deny,
-                    OnError::Ask => Opinion::Ask,
-                    OnError::Allow => Opinion::Clear,
+                    HookErrorPolicy::Deny => Opinion::Deny,
+                    HookErrorPolicy::Ask => Opinion::Ask,
+                    HookErrorPolicy::Allow => Opinion::Clear,
                 };
                 (opinion, format!("the hook failed ({why})"))
             }

@@ -2,10 +2,10 @@
 //!
 //! Must never: choose; it only says what is known of the call.
 
-use agentry_protocol::call::{Repeat, ToolCall};
+use agentry_protocol::call_facts::CallFacts;
 use agentry_protocol::event::Mode;
-use agentry_protocol::facts::CallFacts;
-use agentry_protocol::hook::Moment;
+use agentry_protocol::hook::HookMoment;
+use agentry_protocol::tool_call::{RepeatSafety, ToolCall};
 use agentry_protocol::verdict::{Finding, Ruling, Stage, Verdict};
 
 use super::hooks::Hooked;
@@ -75,9 +75,9 @@ impl Turn {
                     .contains_key(&standing_key(&record.digest, &record.facts.bound)),
             dangerous: record.danger.is_some(),
             changes: self.changes(&record.call),
-            hooked: self.has_hook(&[Moment::PreToolUse], &record.call.tool),
+            hooked: self.has_hook(&[HookMoment::PreToolUse], &record.call.tool),
             watched: self
-                .has_hook(&[Moment::AfterToolCall, Moment::PostToolUse], &record.call.tool),
+                .has_hook(&[HookMoment::AfterToolCall, HookMoment::PostToolUse], &record.call.tool),
         }
     }
 
@@ -90,12 +90,12 @@ impl Turn {
         };
         self.charter.authority.is_unconfined()
             || ruling.verdict == Verdict::Ask && is_asked
-            || self.has_hook(&[Moment::PreToolUse], &call.tool)
+            || self.has_hook(&[HookMoment::PreToolUse], &call.tool)
     }
 
     /// What nobody knows may change something.
     pub(super) fn changes(&self, call: &ToolCall) -> bool {
         let spec = self.charter.tools.iter().find(|spec| spec.name == call.tool);
-        spec.is_none_or(|spec| spec.repeat == Repeat::Uncertain)
+        spec.is_none_or(|spec| spec.repeat == RepeatSafety::Uncertain)
     }
 }

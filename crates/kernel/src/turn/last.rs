@@ -2,10 +2,10 @@
 //!
 //! Must never: let a compaction without a text stand for anything.
 
-use agentry_protocol::call::OutcomeStatus;
-use agentry_protocol::context::{Compaction, CompactionPlan, Context};
+use agentry_protocol::context::{Compaction, CompactionPlan, ContextUpdate};
 use agentry_protocol::event::Ending;
 use agentry_protocol::message::{FailureKind, Message, Usage};
+use agentry_protocol::tool_call::OutcomeStatus;
 use agentry_protocol::{ContentHash, ContentHasher};
 
 use super::signal::{Limit, Why};
@@ -92,7 +92,7 @@ impl Turn {
         };
         self.end.ended = Some((ending, why));
         let hash = self.hash(&messages, ending, compaction.as_ref());
-        let context = Box::new(Context {
+        let context = Box::new(ContextUpdate {
             tokens: self.spent.counted(&messages).filter(|_| self.plan.compaction.is_none()),
             pruned: self.plan.pruned.clone(),
             compaction,

@@ -2,11 +2,11 @@
 //!
 //! Must never: choose.
 
-use agentry_protocol::approval::Answer;
-use agentry_protocol::call::{OutcomeStatus, ToolCall, ToolOutcome};
-use agentry_protocol::event::{Edited, Permit};
-use agentry_protocol::facts::BoundItem;
+use agentry_protocol::approval::ApprovalAnswer;
+use agentry_protocol::call_facts::CallDependency;
+use agentry_protocol::event::{CallEdit, Permit};
 use agentry_protocol::message::{Message, ModelReply};
+use agentry_protocol::tool_call::{OutcomeStatus, ToolCall, ToolOutcome};
 use agentry_protocol::verdict::Verdict;
 use agentry_protocol::{ApprovalId, ContentHash, ContentHasher, SkillId};
 
@@ -91,7 +91,7 @@ impl Turn {
                 Some(answer) if answer.expired => {
                     "Refused: nobody answered the request for permission in time.".to_owned()
                 }
-                Some(Answer { reason: Some(reason), .. }) if !reason.is_empty() => {
+                Some(ApprovalAnswer { reason: Some(reason), .. }) if !reason.is_empty() => {
                     format!("A person said no: {reason}")
                 }
                 Some(_) | None => "A person said no.".to_owned(),
@@ -166,7 +166,7 @@ impl Turn {
 }
 
 /// What the model is told when a person or a hook changed the arguments; its own call stays as it wrote it.
-fn edit_note(edited: Option<&Edited>) -> String {
+fn edit_note(edited: Option<&CallEdit>) -> String {
     let Some(edited) = edited else { return String::new() };
     let input = edited.input.to_string();
     let shown: String = input.chars().take(EDIT_CHARS_MAX).collect();
@@ -195,7 +195,7 @@ pub fn digest(call: &ToolCall) -> ContentHash {
 }
 
 /// What a yes for the rest of the session is for: the same call with the same content.
-pub fn standing_key(digest: &ContentHash, bound: &[BoundItem]) -> String {
+pub fn standing_key(digest: &ContentHash, bound: &[CallDependency]) -> String {
     if bound.is_empty() {
         return digest.to_string();
     }

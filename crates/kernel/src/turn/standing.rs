@@ -3,9 +3,9 @@
 //! Must never: leave something out that a result is awaited of.
 
 use agentry_protocol::ApprovalId;
-use agentry_protocol::call::ToolCall;
 use agentry_protocol::event::Ending;
-use agentry_protocol::hook::Moment;
+use agentry_protocol::hook::HookMoment;
+use agentry_protocol::tool_call::ToolCall;
 
 use super::{Asked, Turn};
 
@@ -44,7 +44,7 @@ pub enum Undone {
         /// Which hook of the turn.
         number: u32,
         /// When it runs.
-        moment: Moment,
+        moment: HookMoment,
         /// Its program.
         program: String,
     },

@@ -7,7 +7,7 @@
 
 use agentry_bthread::Lane;
 use agentry_protocol::CallId;
-use agentry_protocol::facts::{BoundKind, CallFacts, Change};
+use agentry_protocol::call_facts::{CallFacts, DependencyChange, DependencyKind};
 use agentry_protocol::verdict::{Finding, Ruling, Stage, Verdict};
 
 use super::Turn;
@@ -51,20 +51,20 @@ pub(super) fn ask_first(ruling: &mut Ruling, facts: &CallFacts) {
         return;
     }
     let finding = |why| Finding { stage: Stage::Content, verdict: Verdict::Ask, why, rule: None };
-    let changed = facts.changes.iter().map(|change| finding(change.line()));
+    let changed = facts.changes.iter().map(|change| finding(change.summary_line()));
     ruling.findings.splice(0..0, changed);
     ruling.verdict = Verdict::Ask;
 }
 
 /// A tool that the agent does not have any more is not called.
 fn gone(facts: &CallFacts) -> Option<Finding> {
-    let is_gone = |one: &&Change| one.kind == BoundKind::Tool && one.is.is_none();
+    let is_gone = |one: &&DependencyChange| one.kind == DependencyKind::Tool && one.is.is_none();
     let tool = facts.changes.iter().find(is_gone)?;
     Some(deny(format!("the agent does not have the tool `{}` any more", tool.name)))
 }
 
 fn too_often(times: u32, facts: &CallFacts) -> Option<Finding> {
-    let lines: Vec<String> = facts.changes.iter().map(|change| change.line()).collect();
+    let lines: Vec<String> = facts.changes.iter().map(|change| change.summary_line()).collect();
     let why = format!(
         "what the call depends on changed {times} times just before it was made: {}",
         lines.join("; ")

@@ -1,15 +1,15 @@
 //! Who may reach an agent, with the policies that ship: each line of the list of behaviors a test.
 
-use agentry_agentfile::access::{LocalTime, MINUTES_PER_DAY, Policy, parse, stock};
+use agentry_agentfile::access::{LocalTime, MINUTES_PER_DAY, Policy, bundled_policies, parse};
 use agentry_agentfile::diagnostic::Findings;
-use agentry_agentfile::source::Source;
+use agentry_agentfile::source::SourceText;
 use agentry_kernel::access::{
     Access, Asked, Seen, allows_tool, compile, difference, examples_that_fail, pattern_matches,
 };
 use agentry_kernel::limits::SESSION_KEY_BYTES_MAX;
 use agentry_protocol::access::{
-    Credentials, Decision, Delivery, DenyReason, Effect, Giver, Grant, GrantConditions, MatchKey,
-    Openness, Part, PrincipalQuery, Resource,
+    Credentials, DataLevel, Decision, Delivery, DenyReason, Effect, Grant, GrantConditions,
+    MatchKey, PermissionSource, PolicyOutcome, PrincipalQuery, Resource,
 };
 use agentry_protocol::inbound::PeerKind;
 use agentry_protocol::principal::{Principal, PrincipalKind};
@@ -18,7 +18,7 @@ use agentry_protocol::{AccessId, GrantId};
 
 /// Every policy that ships, the named ones switched on beside the owner's.
 fn shipped(on: &[&str]) -> Access {
-    let mut policies: Vec<Policy> = stock().to_vec();
+    let mut policies: Vec<Policy> = bundled_policies().to_vec();
     for policy in &mut policies {
         policy.enabled |= on.contains(&&*policy.name.value);
     }
@@ -30,7 +30,7 @@ fn shipped(on: &[&str]) -> Access {
 
 fn written(yaml: &str) -> Access {
     let mut findings = Findings::default();
-    let policies = parse(&Source::new("test.yml", yaml), &mut findings);
+    let policies = parse(&SourceText::new("test.yml", yaml), &mut findings);
     assert!(!findings.has_errors(), "{findings:?}");
     compile(&policies)
 }
@@ -140,7 +140,7 @@ fn the_owner_may_do_everything_in_a_direct_message() {
     let decision = decide(&shipped(&[]), dm(&owner, "discord"));
     assert_eq!(tools(&decision), UNIVERSE.join(" "));
     assert!(matches!(decision.credentials, Credentials::All(_)));
-    assert_eq!(decision.data.level, Openness::Full);
+    assert_eq!(decision.data.level, DataLevel::Full);
     assert_eq!(key(&decision), "main");
     assert_eq!(answer(&decision, "bash"), "allowed by policy owner-full-access (*)");
 }
@@ -152,7 +152,7 @@ fn the_owner_in_a_group_is_isolated_and_bounded() {
         let decision = decide(&shipped(&on), group(&owner, "discord"));
         assert_eq!(tools(&decision), "read_file weather web_search");
         assert_eq!(decision.credentials, Credentials::Named(Vec::new()));
-        assert_eq!(decision.data.level, Openness::None);
+        assert_eq!(decision.data.level, DataLevel::None);
         assert_eq!(key(&decision), "discord:group:77");
     }
     let decision = decide(&shipped(&[]), group(&owner, "discord"));
@@ -170,7 +170,7 @@ fn a_partner_in_a_group_gets_what_the_group_gets_and_no_more() {
     let alone = decide(&access, dm(&casey, "discord"));
     assert_eq!(tools(&alone), "calendar_read read_file smart_home weather web_search");
     assert_eq!(key(&alone), "partner:casey");
-    assert_eq!(alone.data.level, Openness::Contextual);
+    assert_eq!(alone.data.level, DataLevel::Contextual);
     let stranger = Principal::of(PrincipalKind::Unknown);
     let stranger = decide(&access, group(&stranger, "discord"));
     assert_eq!(tools(&stranger), "read_file weather web_search", "alone a ceiling simply grants");
@@ -183,7 +183,7 @@ fn a_stranger_at_night_stays_denied() {
     let night = Asked { time: at("02:00"), ..dm(&stranger, "mail") };
     let decision = decide(&access, night);
     assert_eq!(decision.deny_reason, Some(DenyReason::NobodyAllows));
-    assert_eq!(decision.matched[0].part, Part::Modified);
+    assert_eq!(decision.matched[0].part, PolicyOutcome::Modified);
     let robin = person("Robin", "friend");
     let friend = decide(&access, Asked { time: at("02:00"), ..dm(&robin, "mail") });
     assert_eq!(friend.effect, Effect::Allow);
@@ -210,7 +210,7 @@ fn family_in_the_channel_of_work_keeps_the_bounds_of_family() {
     let decision = decide(&shipped(&["family-access", "work-context"]), work);
     assert_eq!(tools(&decision), "weather web_search");
     assert_eq!(decision.credentials, Credentials::Named(Vec::new()));
-    assert_eq!(decision.data.level, Openness::None);
+    assert_eq!(decision.data.level, DataLevel::None);
     assert_eq!(key(&decision), "work");
 }
 
@@ -243,8 +243,8 @@ fn a_grant_adds_a_tool_until_it_expires_or_is_revoked() {
         answer(&decision, "send_email"),
         format!("allowed by grant {} (send_email)", given.id)
     );
-    assert_eq!(decision.data.level, Openness::Minimal);
-    assert_eq!(decision.data.from, Giver::Grant(given.id.clone()));
+    assert_eq!(decision.data.level, DataLevel::Minimal);
+    assert_eq!(decision.data.from, PermissionSource::Grant(given.id.clone()));
     assert_eq!(&*decision.exec[0].name, "ls *");
     let Credentials::Named(named) = &decision.credentials else { panic!("all credentials") };
     assert_eq!(&*named[0].name, "google");
@@ -407,7 +407,7 @@ fn a_system_event_has_powers_and_a_session_of_its_own() {
     let system = Principal::of(PrincipalKind::System);
     let tick = Asked { event_type: Some("timer_tick"), peer_kind: None, ..dm(&system, "timer") };
     let decision = decide(&access, tick);
-    assert_eq!((key(&decision), decision.data.level), ("system:timer", Openness::Full));
+    assert_eq!((key(&decision), decision.data.level), ("system:timer", DataLevel::Full));
     let scraper = decide(&access, Asked { hook_id: Some("web-scraper"), ..tick });
     assert_eq!(tools(&scraper), "web_search");
     let backup = decide(&access, Asked { hook_id: Some("daily-backup"), event_type: None, ..tick });
@@ -454,11 +454,11 @@ fn every_policy_tells_its_part() {
     let asked = Asked { time: at("23:30"), ..dm(&robin, "slack") };
     let parts = access.parts(&asked);
     let part = |name: &str| parts.iter().find(|one| &*one.policy == name).unwrap().part;
-    assert_eq!(part("owner-full-access"), Part::NotMatched(MatchKey::IsUser));
-    assert_eq!(part("friends-access"), Part::Allowed);
-    assert_eq!(part("quiet-hours"), Part::Modified);
-    assert_eq!(part("work-context"), Part::NotMatched(MatchKey::Account));
-    assert_eq!(part("family-access"), Part::Disabled);
+    assert_eq!(part("owner-full-access"), PolicyOutcome::NotMatched(MatchKey::IsUser));
+    assert_eq!(part("friends-access"), PolicyOutcome::Allowed);
+    assert_eq!(part("quiet-hours"), PolicyOutcome::Modified);
+    assert_eq!(part("work-context"), PolicyOutcome::NotMatched(MatchKey::Account));
+    assert_eq!(part("family-access"), PolicyOutcome::Disabled);
     assert_eq!(&*parts[0].policy, "owner-full-access", "the first in rank first");
     let record = access.record(&asked, decide(&access, asked), AccessId::from_number(1));
     let evaluated: Vec<&str> = record.policies_evaluated.iter().map(|name| &**name).collect();
@@ -489,7 +489,7 @@ fn changed_policies_show_what_they_change() {
     assert_eq!(change.effect, None);
     assert_eq!(change.tools_gained, [ToolName::canonical("bash")]);
     assert_eq!(change.tools_lost, [ToolName::canonical("weather")]);
-    assert_eq!(change.data, Some((Openness::None, Openness::Full)));
+    assert_eq!(change.data, Some((DataLevel::None, DataLevel::Full)));
     assert_eq!(change.session, None);
     let anybody =
         written("{name: all, effect: allow, modifiers: {queue_mode: steer}, session: {key: x}}");

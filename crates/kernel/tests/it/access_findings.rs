@@ -2,16 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use agentry_agentfile::access::{Policy, parse, stock};
+use agentry_agentfile::access::{Policy, bundled_policies, parse};
 use agentry_agentfile::diagnostic::Findings;
-use agentry_agentfile::source::Source;
+use agentry_agentfile::source::SourceText;
 use agentry_kernel::access::{compile, findings};
 use agentry_protocol::tool::ToolName;
 
 #[track_caller]
 fn check(yaml: &str, expected: &[&str]) {
     let mut wrong = Findings::default();
-    let policies = parse(&Source::new("test.yml", yaml), &mut wrong);
+    let policies = parse(&SourceText::new("test.yml", yaml), &mut wrong);
     assert!(!wrong.has_errors(), "{wrong:?}");
     check_policies(&policies, expected);
 }
@@ -29,8 +29,8 @@ fn check_policies(policies: &[Policy], expected: &[&str]) {
 
 #[test]
 fn the_policies_that_ship_are_meant() {
-    check_policies(stock(), &[]);
-    let mut all = stock().to_vec();
+    check_policies(bundled_policies(), &[]);
+    let mut all = bundled_policies().to_vec();
     for policy in &mut all {
         // Somebody who blocks strangers cannot have a public account too.
         policy.enabled = &*policy.name.value != "block-unknown";

@@ -1,14 +1,14 @@
 //! Random policies, grants and events: the kernel decides as the plain reference does.
 
 use agentry_agentfile::access::{
-    Condition, KeyTemplate, LocalTime, ModifierRule, Names, Permissions, Policy, SessionRule,
-    TimeWindow, ToolRule, Weekday, Who,
+    KeyTemplate, LocalTime, ModifierRule, NameSet, Permissions, Policy, PolicyCondition,
+    PolicyToolRule, PrincipalCondition, SessionRule, TimeWindow, Weekday,
 };
-use agentry_agentfile::source::{Origin, Sourced};
+use agentry_agentfile::source::{Origin, SourcedValue};
 use agentry_kernel::access::{Access, Asked, Change, Seen, allows_tool, compile, difference};
 use agentry_protocol::GrantId;
 use agentry_protocol::access::{
-    Credentials, Decision, Delivery, Effect, Grant, GrantConditions, Openness, Part,
+    Credentials, DataLevel, Decision, Delivery, Effect, Grant, GrantConditions, PolicyOutcome,
     PrincipalQuery, Resource,
 };
 use agentry_protocol::inbound::PeerKind;
@@ -82,11 +82,11 @@ fn names(texts: Vec<String>) -> Vec<std::sync::Arc<str>> {
     texts.iter().map(|text| text.as_str().into()).collect()
 }
 
-fn who(chance: &mut Chance) -> Who {
+fn who(chance: &mut Chance) -> PrincipalCondition {
     if chance.one_in(3) {
-        return Who::default();
+        return PrincipalCondition::default();
     }
-    Who {
+    PrincipalCondition {
         is_user: chance.some(&[true, false], 5),
         relationship: chance.text(&RELATIONS, 5),
         tags: if chance.one_in(5) { chance.list(&TAGS, 2) } else { Vec::new() },
@@ -98,8 +98,8 @@ fn who(chance: &mut Chance) -> Who {
     }
 }
 
-fn condition(chance: &mut Chance) -> Condition {
-    Condition {
+fn condition(chance: &mut Chance) -> PolicyCondition {
+    PolicyCondition {
         channel: chance.text(&CHANNELS, 2),
         peer_kind: chance.some(&[PeerKind::Dm, PeerKind::Group, PeerKind::Channel], 4),
         account: chance.text(&WORDS, 8),
@@ -112,8 +112,8 @@ fn condition(chance: &mut Chance) -> Condition {
     }
 }
 
-fn tools(chance: &mut Chance) -> ToolRule {
-    ToolRule {
+fn tools(chance: &mut Chance) -> PolicyToolRule {
+    PolicyToolRule {
         allow: (!chance.one_in(5)).then(|| names(chance.list(&PATTERNS, 4))),
         deny: if chance.one_in(3) { names(chance.list(&PATTERNS[..8], 2)) } else { Vec::new() },
         deny_the_rest: chance.one_in(6),
@@ -127,10 +127,10 @@ fn policy(chance: &mut Chance, number: usize) -> Policy {
         true => Permissions {
             tools: (!chance.one_in(5)).then(|| tools(chance)),
             credentials: chance.one_in(2).then(|| match chance.one_in(3) {
-                true => Names::All,
-                false => Names::Listed(names(chance.list(&WORDS, 3))),
+                true => NameSet::All,
+                false => NameSet::Listed(names(chance.list(&WORDS, 3))),
             }),
-            data: chance.some(&Openness::ALL, 2),
+            data: chance.some(&DataLevel::ALL, 2),
             ceiling: chance.one_in(4),
         },
         false => Permissions::default(),
@@ -154,7 +154,7 @@ fn policy(chance: &mut Chance, number: usize) -> Policy {
     // Names do not follow the order in which policies are given.
     let name = format!("p{}-{number}", chance.below(10));
     Policy {
-        name: Sourced::new(name.as_str().into(), Origin::named("random")),
+        name: SourcedValue::new(name.as_str().into(), Origin::named("random")),
         description: None,
         enabled: !chance.one_in(10),
         priority: chance.pick(&[0, 10, 50, 50, 90, 100]),
@@ -184,7 +184,7 @@ fn grant(chance: &mut Chance, number: u128) -> Grant {
     let resources = (0..=chance.below(2)).map(|_| match chance.below(4) {
         0 | 1 => Resource::Tool(chance.pick(&PATTERNS).to_owned()),
         2 => Resource::Credential(chance.pick(&WORDS).to_owned()),
-        _ => Resource::Data(chance.pick(&Openness::ALL)),
+        _ => Resource::Data(chance.pick(&DataLevel::ALL)),
     });
     Grant {
         id: GrantId::from_number(number),
@@ -297,8 +297,8 @@ fn a_hundred_thousand_random_sets_are_decided_as_the_rules_say() {
             // The index may leave out only what does not match.
             let parts = access.parts(&asked);
             let matched = parts.iter().filter(|one| match one.part {
-                Part::Allowed | Part::Denied | Part::Modified => true,
-                Part::Disabled | Part::NotMatched(_) => false,
+                PolicyOutcome::Allowed | PolicyOutcome::Denied | PolicyOutcome::Modified => true,
+                PolicyOutcome::Disabled | PolicyOutcome::NotMatched(_) => false,
             });
             assert!(matched.eq(decision.matched.iter()), "seed {seed}");
             check_difference(&fewer, &access, (&asked, &grants), (&expected, seed));

@@ -5,10 +5,11 @@
 use std::collections::BTreeSet;
 
 use agentry_agentfile::access::{
-    Condition, KeyPart, KeyTemplate, LocalTime, Names, Policy, TimeWindow, Variable, Weekday,
+    KeyPart, KeyTemplate, KeyVariable, LocalTime, NameSet, Policy, PolicyCondition, TimeWindow,
+    Weekday,
 };
 use agentry_kernel::access::Asked;
-use agentry_protocol::access::{Delivery, Effect, Grant, Openness, Resource};
+use agentry_protocol::access::{DataLevel, Delivery, Effect, Grant, Resource};
 use agentry_protocol::principal::{Principal, PrincipalKind};
 
 /// All that a decision lets happen.
@@ -18,7 +19,7 @@ pub(crate) struct Outcome {
     pub(crate) tools: BTreeSet<String>,
     /// `None` is all of them.
     pub(crate) credentials: Option<BTreeSet<String>>,
-    pub(crate) data: Openness,
+    pub(crate) data: DataLevel,
     pub(crate) session: Option<(String, Option<String>)>,
     pub(crate) delivery: Option<Delivery>,
     pub(crate) delay: Option<bool>,
@@ -30,7 +31,7 @@ impl Outcome {
             effect: Effect::Deny,
             tools: BTreeSet::new(),
             credentials: Some(BTreeSet::new()),
-            data: Openness::None,
+            data: DataLevel::None,
             session: None,
             delivery: None,
             delay: None,
@@ -152,7 +153,7 @@ fn principal_matches(policy: &Policy, principal: &Principal) -> bool {
     who.tags.iter().all(|tag| tags.contains(tag))
 }
 
-fn condition_matches(condition: &Condition, asked: &Asked<'_>) -> bool {
+fn condition_matches(condition: &PolicyCondition, asked: &Asked<'_>) -> bool {
     let text = |said: &Option<String>, is: Option<&str>| match said {
         None => true,
         Some(said) => is == Some(said.as_str()),
@@ -243,21 +244,21 @@ fn glob(pattern: &str, text: &str) -> bool {
 }
 
 fn credentials(allowing: &[&Policy], grants: &[&Grant]) -> Option<BTreeSet<String>> {
-    let said: Vec<&Names> =
+    let said: Vec<&NameSet> =
         allowing.iter().filter_map(|one| one.permissions.credentials.as_ref()).collect();
-    if !said.is_empty() && said.iter().all(|names| **names == Names::All) {
+    if !said.is_empty() && said.iter().all(|names| **names == NameSet::All) {
         return None;
     }
     let mut candidates: BTreeSet<String> = BTreeSet::new();
     for names in &said {
-        if let Names::Listed(list) = names {
+        if let NameSet::Listed(list) = names {
             candidates.extend(list.iter().map(|name| name.to_string()));
         }
     }
     candidates.retain(|name| {
         said.iter().all(|names| match names {
-            Names::All => true,
-            Names::Listed(list) => list.iter().any(|one| **one == **name),
+            NameSet::All => true,
+            NameSet::Listed(list) => list.iter().any(|one| **one == **name),
         })
     });
     for resource in grants.iter().flat_map(|grant| &grant.resources) {
@@ -268,12 +269,12 @@ fn credentials(allowing: &[&Policy], grants: &[&Grant]) -> Option<BTreeSet<Strin
     Some(candidates)
 }
 
-fn data(allowing: &[&Policy], grants: &[&Grant]) -> Openness {
+fn data(allowing: &[&Policy], grants: &[&Grant]) -> DataLevel {
     let least = allowing.iter().filter_map(|one| one.permissions.data).min();
     let granted = grants.iter().flat_map(|grant| &grant.resources).filter_map(|resource| {
         if let Resource::Data(level) = resource { Some(*level) } else { None }
     });
-    granted.fold(least.unwrap_or(Openness::None), std::cmp::max)
+    granted.fold(least.unwrap_or(DataLevel::None), std::cmp::max)
 }
 
 fn grant_holds(grant: &Grant, asked: &Asked<'_>, key: Option<&String>, now: u64) -> bool {
@@ -315,14 +316,14 @@ fn key(template: &KeyTemplate, asked: &Asked<'_>) -> Option<String> {
             KeyPart::Text(text) => key += text,
             KeyPart::Value(variable) => {
                 let value = match variable {
-                    Variable::PrincipalName => principal.name.clone(),
-                    Variable::PrincipalRelationship => principal.relationship.clone(),
-                    Variable::Source => principal.source.clone(),
-                    Variable::Channel => Some(asked.channel.to_owned()),
-                    Variable::PeerId => asked.peer_id.map(str::to_owned),
-                    Variable::Account => asked.account.map(str::to_owned),
-                    Variable::Guild => asked.guild.map(str::to_owned),
-                    Variable::PrincipalId => match principal.kind {
+                    KeyVariable::PrincipalName => principal.name.clone(),
+                    KeyVariable::PrincipalRelationship => principal.relationship.clone(),
+                    KeyVariable::Source => principal.source.clone(),
+                    KeyVariable::Channel => Some(asked.channel.to_owned()),
+                    KeyVariable::PeerId => asked.peer_id.map(str::to_owned),
+                    KeyVariable::Account => asked.account.map(str::to_owned),
+                    KeyVariable::Guild => asked.guild.map(str::to_owned),
+                    KeyVariable::PrincipalId => match principal.kind {
                         PrincipalKind::Unknown => asked.sender_id.map(str::to_owned),
                         PrincipalKind::Webhook => principal.source.clone(),
                         PrincipalKind::Agent => principal.agent_id.clone(),
@@ -331,7 +332,7 @@ fn key(template: &KeyTemplate, asked: &Asked<'_>) -> Option<String> {
                         }
                     },
                 }?;
-                let space = if *variable == Variable::PrincipalName { "-" } else { "%20" };
+                let space = if *variable == KeyVariable::PrincipalName { "-" } else { "%20" };
                 let value = value.to_lowercase().replace(' ', space).replace(':', "%3a");
                 if value.is_empty() {
                     return None;

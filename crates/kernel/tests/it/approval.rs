@@ -1,13 +1,13 @@
 //! Approval rules: what each matcher says, which rule decides, and what the shell makes of them.
 
-use agentry_agentfile::scope::{Expected, Rule, RuleKind};
+use agentry_agentfile::scope::{ApprovalRule, ExpectedVerdict, RuleKind};
 use agentry_kernel::approval::{Patterns, decide, decide_task, decide_with, try_examples};
 use agentry_protocol::verdict::Verdict;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 /// Rules on lines 1, 2, 3 … of one file.
-pub(crate) fn rules(list: Value) -> Vec<Rule> {
+pub(crate) fn rules(list: Value) -> Vec<ApprovalRule> {
     let list = list.as_array().cloned().unwrap_or_default();
     let one = |(at, mut rule): (usize, Value)| {
         rule["origin"] = json!(format!("AGENT.md:{}:1", at + 1));
@@ -16,7 +16,7 @@ pub(crate) fn rules(list: Value) -> Vec<Rule> {
     list.into_iter().enumerate().map(one).collect()
 }
 
-fn only(matcher: Value) -> Vec<Rule> {
+fn only(matcher: Value) -> Vec<ApprovalRule> {
     rules(json!([{"subject": "t", "allow": true, "when": {"a": matcher}}]))
 }
 
@@ -300,9 +300,9 @@ fn tasks_have_no_shell() {
     assert_eq!(decide_task(&rules, "bash", &inputs).verdict, Verdict::Allow);
 }
 
-fn with_examples(list: Value, allow: Value, ask: Value) -> Vec<Rule> {
+fn with_examples(list: Value, allow: Value, ask: Value) -> Vec<ApprovalRule> {
     let mut rules = rules(list);
-    let example = |expected, args: &Value| agentry_agentfile::scope::Example {
+    let example = |expected, args: &Value| agentry_agentfile::scope::ApprovalExample {
         expected,
         args: args.clone(),
         origin: agentry_agentfile::source::Origin::named("built-in"),
@@ -311,12 +311,12 @@ fn with_examples(list: Value, allow: Value, ask: Value) -> Vec<Rule> {
         list.as_array().into_iter().flatten().map(|args| example(expected, args)).collect()
     };
     let last = rules.last_mut().expect("there is a rule");
-    last.examples = each(&allow, Expected::Allow);
-    last.examples.extend(each(&ask, Expected::Ask));
+    last.examples = each(&allow, ExpectedVerdict::Allow);
+    last.examples.extend(each(&ask, ExpectedVerdict::Ask));
     rules
 }
 
-fn defects(rules: &[Rule]) -> Vec<String> {
+fn defects(rules: &[ApprovalRule]) -> Vec<String> {
     let one = |defect: agentry_agentfile::scope::ExampleDefect| {
         format!("{}/{}: {}", defect.rule, defect.example, defect.message)
     };

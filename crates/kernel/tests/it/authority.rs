@@ -2,19 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use agentry_agentfile::config::{self, Layers};
+use agentry_agentfile::config::{self, ConfigLayers};
 use agentry_agentfile::diagnostic::Findings;
 use agentry_agentfile::file_tree::FileTree;
-use agentry_agentfile::library::{self, Input, Library};
+use agentry_agentfile::library::{self, Library, LibraryInput};
 use agentry_agentfile::skill::SkillLevel;
 use agentry_agentfile::source::Origin;
 use agentry_agentfile::tool_access;
 use agentry_kernel::approval::try_examples;
 use agentry_kernel::authority::{Authority, misfits, of_agent};
-use agentry_protocol::call::{Repeat, ToolCall, ToolSpec};
-use agentry_protocol::confinement::{Confinement, Level};
-use agentry_protocol::facts::{CallFacts, ResolvedPath};
-use agentry_protocol::tool::{Category, Risk, ToolName};
+use agentry_protocol::call_facts::{CallFacts, ResolvedPath};
+use agentry_protocol::confinement::{Confinement, ConfinementLevel};
+use agentry_protocol::tool::{Risk, ToolCategory, ToolName};
+use agentry_protocol::tool_call::{RepeatSafety, ToolCall, ToolSpec};
 use agentry_protocol::verdict::{Finding, Stage, Verdict};
 use agentry_protocol::{CallId, SkillId};
 use proptest::prelude::*;
@@ -25,9 +25,9 @@ fn spec(name: &str, parameters: Value) -> ToolSpec {
         name: ToolName::canonical(name),
         description: String::new(),
         parameters,
-        category: Category::Custom,
+        category: ToolCategory::Custom,
         risk: Risk::Medium,
-        repeat: Repeat::Uncertain,
+        repeat: RepeatSafety::Uncertain,
     }
 }
 
@@ -53,11 +53,11 @@ fn read(fixture: &str, environment: &[(&str, &str)]) -> Library {
     let project = FileTree::from_fixture(fixture);
     let mut findings = Findings::default();
     let variables = environment.iter().map(|(name, value)| (name.to_string(), value.to_string()));
-    let input = Input {
+    let input = LibraryInput {
         project: &project,
         home: None,
         skill_roots: &[],
-        settings: config::layered(&Layers::default(), &mut findings),
+        settings: config::layered(&ConfigLayers::default(), &mut findings),
         environment: variables.collect::<BTreeMap<_, _>>(),
         host: specs().into_iter().map(|spec| spec.name).collect::<BTreeSet<_>>(),
         level: SkillLevel::Extended,
@@ -70,7 +70,7 @@ fn read(fixture: &str, environment: &[(&str, &str)]) -> Library {
 fn authority_of(library: &Library, step: Option<usize>) -> Authority {
     let agent = library.agents.values().next().expect("there is an agent that loads");
     let task = step.map(|at| (library.tasks.values().next().expect("there is a task"), at));
-    of_agent(agent, library, &specs(), task, Confinement::nothing())
+    of_agent(agent, library, &specs(), task, Confinement::most_restricted())
 }
 
 /// The authority of the only agent of a directory, with the shell in the mode `full`.
@@ -174,7 +174,7 @@ fn each_missing_tool_says_its_own_reason() {
     assert_eq!(agent.powers.left_out.len(), 2);
     // A tool of the agent that this host does not run.
     let few: Vec<_> = specs().into_iter().filter(|one| one.name.as_str() != "grep").collect();
-    let authority = of_agent(agent, &library, &few, None, Confinement::nothing());
+    let authority = of_agent(agent, &library, &few, None, Confinement::most_restricted());
     let missing: Vec<_> = authority.left_out.iter().map(|one| &*one.name).collect();
     assert_eq!(missing, ["WebSearch", "memory_search", "grep"]);
 }
@@ -607,7 +607,7 @@ proptest! {
 fn with_the_sandbox_off_a_person_is_asked_about_each_call() {
     let mut authority = authority(BUILDER);
     assert!(!told(&authority.rule(&bash("git status"), &[]).findings).contains("sandbox is off"));
-    authority.confinement.level = Level::Off;
+    authority.confinement.level = ConfinementLevel::Off;
     assert!(authority.is_unconfined());
     for call in [bash("git status"), call("read_file", json!({"path": "a"}))] {
         let ruling = authority.rule(&call, &[]);

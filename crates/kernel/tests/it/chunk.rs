@@ -1,6 +1,6 @@
 //! An answer in pieces: what is cut where, and that nothing is lost or too long.
 
-use agentry_agentfile::manifest::channels::Markdown;
+use agentry_agentfile::manifest::channels::MarkdownFlavor;
 use agentry_kernel::chunk::{chunks, split};
 use proptest::prelude::*;
 use pulldown_cmark::{Event, Parser, Tag};
@@ -91,24 +91,27 @@ fn tables_become_code_where_they_are_not_known() {
         "Prices:\n\n| what | price |\n|---|---|\n| **tea** | 2 |\n| cake | 10 & more |\n\nBye.";
     let code = "what | price\n-----+----------\ntea  | 2\ncake | 10 & more";
     assert_eq!(
-        chunks(table, 500, Markdown::Discord),
+        chunks(table, 500, MarkdownFlavor::Discord),
         [format!("Prices:\n\n```\n{code}\n```\n\nBye.")]
     );
-    assert_eq!(chunks(table, 500, Markdown::Standard), [table]);
+    assert_eq!(chunks(table, 500, MarkdownFlavor::Standard), [table]);
     let escaped = code.replace('&', "&amp;");
     assert_eq!(
-        chunks(table, 500, Markdown::SlackMrkdwn),
+        chunks(table, 500, MarkdownFlavor::SlackMrkdwn),
         [format!("Prices:\n\n```\n{escaped}\n```\n\nBye.")]
     );
     assert_eq!(
-        chunks(table, 500, Markdown::TelegramHtml),
+        chunks(table, 500, MarkdownFlavor::TelegramHtml),
         [format!("Prices:\n\n<pre>{escaped}</pre>\n\nBye.")]
     );
     assert_eq!(
-        chunks(table, 500, Markdown::None),
+        chunks(table, 500, MarkdownFlavor::None),
         ["Prices:\n\nwhat | price\ntea | 2\ncake | 10 & more\n\nBye."]
     );
-    assert_eq!(chunks("A | B, and *no* table", 500, Markdown::Discord), ["A | B, and *no* table"]);
+    assert_eq!(
+        chunks("A | B, and *no* table", 500, MarkdownFlavor::Discord),
+        ["A | B, and *no* table"]
+    );
 }
 
 const RICH: &str = "\
@@ -132,7 +135,7 @@ let a: Vec<T> = b && c;
 #[test]
 fn markdown_is_taken_out_where_nobody_reads_it() {
     assert_eq!(
-        chunks(RICH, 2000, Markdown::None),
+        chunks(RICH, 2000, MarkdownFlavor::None),
         ["\
 Title
 
@@ -156,7 +159,7 @@ alt (https://z.example/p.png)"]
 #[test]
 fn slack_gets_its_own_signs() {
     assert_eq!(
-        chunks(RICH, 2000, Markdown::SlackMrkdwn),
+        chunks(RICH, 2000, MarkdownFlavor::SlackMrkdwn),
         ["\
 *Title*
 
@@ -182,7 +185,7 @@ let a: Vec&lt;T&gt; = b &amp;&amp; c;
 #[test]
 fn telegram_gets_its_html() {
     assert_eq!(
-        chunks(RICH, 2000, Markdown::TelegramHtml),
+        chunks(RICH, 2000, MarkdownFlavor::TelegramHtml),
         ["\
 <b>Title</b>
 
@@ -207,7 +210,7 @@ twice</blockquote>
 #[test]
 fn markup_that_is_longer_than_the_text_is_cut_again() {
     let text = "x < y & z > w ".repeat(40);
-    for markdown in [Markdown::TelegramHtml, Markdown::SlackMrkdwn] {
+    for markdown in [MarkdownFlavor::TelegramHtml, MarkdownFlavor::SlackMrkdwn] {
         let pieces = chunks(&text, 100, markdown);
         assert!(pieces.iter().all(|piece| piece.chars().count() <= 100), "{pieces:?}");
         let back = pieces.join(" ").replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
@@ -264,7 +267,7 @@ proptest! {
         limit in 40usize..200,
     ) {
         let text = pieces.concat();
-        let all = [Markdown::Standard, Markdown::Discord, Markdown::TelegramHtml, Markdown::SlackMrkdwn, Markdown::None];
+        let all = [MarkdownFlavor::Standard, MarkdownFlavor::Discord, MarkdownFlavor::TelegramHtml, MarkdownFlavor::SlackMrkdwn, MarkdownFlavor::None];
         for markdown in all {
             for piece in chunks(&text, limit, markdown) {
                 prop_assert!(piece.chars().count() <= limit, "{markdown:?} {piece:?}");

@@ -2,16 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use agentry_agentfile::config::{self, Layers};
+use agentry_agentfile::config::{self, ConfigLayers};
 use agentry_agentfile::diagnostic::Findings;
 use agentry_agentfile::manifest::config::{
-    Sandbox, SandboxLevel, SandboxLimits, SandboxProfile, Security,
+    SandboxLevel, SandboxLimits, SandboxProfile, SandboxToml, Security,
 };
-use agentry_agentfile::sandbox::{Layer, Speaker};
-use agentry_agentfile::source::Source;
+use agentry_agentfile::sandbox::{SandboxLayer, SettingsAuthor};
+use agentry_agentfile::source::SourceText;
 use agentry_kernel::confine::{Note, Place, Refused, is_strict, listed, minimum, resolve};
 use agentry_protocol::AgentId;
-use agentry_protocol::confinement::{Confinement, Git, Level, Limits, Network, Profile, Reading};
+use agentry_protocol::confinement::{
+    Confinement, ConfinementLevel, ConfinementLimits, ConfinementProfile, GitAccess, NetworkAccess,
+    ReadAccess,
+};
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 
@@ -36,16 +39,16 @@ fn place() -> Place {
 
 /// The operator's settings, then a project's.
 struct Given {
-    operator: Layer,
-    requests: Vec<Layer>,
+    operator: SandboxLayer,
+    requests: Vec<SandboxLayer>,
     place: Place,
 }
 
 fn given(operator: &str, project: &str) -> Given {
-    let layers = Layers {
-        user: Some(Source::new(SETTINGS, operator)),
-        project: Some(Source::new("agentry.toml", project)),
-        ..Layers::default()
+    let layers = ConfigLayers {
+        user: Some(SourceText::new(SETTINGS, operator)),
+        project: Some(SourceText::new("agentry.toml", project)),
+        ..ConfigLayers::default()
     };
     let mut findings = Findings::default();
     let settings = config::layered(&layers, &mut findings);
@@ -56,8 +59,8 @@ fn given(operator: &str, project: &str) -> Given {
 
 impl Given {
     fn resolve(&self) -> Result<(Confinement, Vec<Note>), Refused> {
-        let requests: Vec<&Layer> = self.requests.iter().collect();
-        resolve(Level::Ns, &self.operator, &requests, &self.place)
+        let requests: Vec<&SandboxLayer> = self.requests.iter().collect();
+        resolve(ConfinementLevel::Ns, &self.operator, &requests, &self.place)
     }
 
     #[track_caller]
@@ -77,13 +80,13 @@ fn written(operator: &str, project: &str, expected: &[&str]) -> Vec<String> {
 #[test]
 fn nothing_said_is_the_workspace_and_nothing_reached() {
     let (confinement, notes) = given("", "").holds();
-    assert_eq!(confinement.profile, Profile::Trusted);
+    assert_eq!(confinement.profile, ConfinementProfile::Trusted);
     assert_eq!(confinement.allow_write, ["/ws/site"]);
     assert_eq!(confinement.allow_read, ["/people/me/.cargo/bin", "/people/me/.rustup", "/ws/site"]);
-    assert_eq!(confinement.reading, Reading::Strict);
-    assert_eq!(confinement.git, Git::Read);
-    assert_eq!(confinement.network, Network::None);
-    assert_eq!(confinement.limits, Limits::default());
+    assert_eq!(confinement.reading, ReadAccess::Strict);
+    assert_eq!(confinement.git, GitAccess::Read);
+    assert_eq!(confinement.network, NetworkAccess::None);
+    assert_eq!(confinement.limits, ConfinementLimits::default());
     assert_eq!(confinement.home, None);
     for denied in [
         "/people/me/.ssh",
@@ -107,7 +110,7 @@ fn a_profile_sets_what_is_not_said() {
     assert_eq!(untrusted.allow_read, ["/ws/site"]);
     assert_eq!(untrusted.home, None);
     let (host, _) = given("[sandbox]\nprofile = \"host\"", "").holds();
-    assert_eq!((host.profile, host.reading), (Profile::Host, Reading::Broad));
+    assert_eq!((host.profile, host.reading), (ConfinementProfile::Host, ReadAccess::Broad));
     let own = "[sandbox]\nprofile = \"untrusted\"\n[sandbox.security]\nallowWrite = [\"out\"]";
     written(own, "", &["/ws/site/out"]);
 }
@@ -119,9 +122,9 @@ fn a_request_chooses_a_stricter_profile() {
         "[sandbox]\nprofile = \"untrusted\"\ngit = \"read\"",
     )
     .holds();
-    assert_eq!(confinement.profile, Profile::Untrusted);
-    assert_eq!(confinement.reading, Reading::Strict);
-    assert_eq!(confinement.git, Git::Read);
+    assert_eq!(confinement.profile, ConfinementProfile::Untrusted);
+    assert_eq!(confinement.reading, ReadAccess::Strict);
+    assert_eq!(confinement.git, GitAccess::Read);
     assert_eq!(confinement.allow_write, [""; 0]);
 }
 
@@ -131,10 +134,10 @@ fn a_request_that_says_nothing_about_reading_leaves_it_as_it_is() {
         let (confinement, _) = given("[sandbox]\nprofile = \"host\"", project).holds();
         confinement.reading
     };
-    assert_eq!(reading(""), Reading::Broad);
-    assert_eq!(reading("[sandbox]\ngit = \"read\""), Reading::Broad);
-    assert_eq!(reading("[sandbox]\nprofile = \"trusted\""), Reading::Strict);
-    assert_eq!(reading("[sandbox.security]\nread = \"strict\""), Reading::Strict);
+    assert_eq!(reading(""), ReadAccess::Broad);
+    assert_eq!(reading("[sandbox]\ngit = \"read\""), ReadAccess::Broad);
+    assert_eq!(reading("[sandbox]\nprofile = \"trusted\""), ReadAccess::Strict);
+    assert_eq!(reading("[sandbox.security]\nread = \"strict\""), ReadAccess::Strict);
 }
 
 #[test]
@@ -169,7 +172,7 @@ fn a_pattern_is_no_directory_to_be_written() {
 #[test]
 fn what_the_project_does_not_ask_for_an_agent_does_not_get() {
     let mut given = given("", "[sandbox.security]\nallowWrite = [\"src\"]");
-    let mut agent = Layer::of(Speaker::Agent);
+    let mut agent = SandboxLayer::of(SettingsAuthor::Agent);
     agent.sandbox.security.allow_write = Some(vec!["src/a".to_owned(), "docs".to_owned()]);
     given.requests.push(agent);
     let (confinement, notes) = given.holds();
@@ -303,8 +306,8 @@ fn domains_are_common_to_both() {
     let reached = |operator: &str, project: &str| {
         let (confinement, notes) = given(operator, project).holds();
         match confinement.network {
-            Network::None => (Vec::new(), notes),
-            Network::Domains { allow, .. } => (allow, notes),
+            NetworkAccess::None => (Vec::new(), notes),
+            NetworkAccess::Domains { allow, .. } => (allow, notes),
         }
     };
     assert_eq!(reached(&allow("['*.x.com']"), "").0, ["*.x.com"]);
@@ -324,7 +327,7 @@ fn domains_are_common_to_both() {
     let own = "[sandbox.security]\nallowedDomains = ['x.com']\nallowedAddresses = ['127.0.0.1']";
     let (confinement, _) = given(own, "").holds();
     let network =
-        Network::Domains { allow: vec!["x.com".into()], addresses: vec!["127.0.0.1".into()] };
+        NetworkAccess::Domains { allow: vec!["x.com".into()], addresses: vec!["127.0.0.1".into()] };
     assert_eq!(confinement.network, network);
 }
 
@@ -335,8 +338,12 @@ fn the_smallest_limit_holds() {
         "[sandbox.limits]\nmemory = 2000\npids = 100\ntimeout = 28_800_000",
     )
     .holds();
-    let limits =
-        Limits { memory_bytes: 1000, processes: 100, timeout_ms: 120_000, ..Limits::default() };
+    let limits = ConfinementLimits {
+        memory_bytes: 1000,
+        processes: 100,
+        timeout_ms: 120_000,
+        ..ConfinementLimits::default()
+    };
     assert_eq!(confinement.limits, limits);
     assert_eq!(
         notes,
@@ -361,9 +368,9 @@ fn the_strictest_level_and_the_strictest_word_hold() {
         "[sandbox]\nminimum = \"landlock\"",
         "[sandbox]\nminimum = \"bwrap\"\n[sandbox.limits]\nstrict = true",
     );
-    let requests: Vec<&Layer> = one.requests.iter().collect();
-    assert_eq!(minimum(&one.operator, &[]), Level::Landlock);
-    assert_eq!(minimum(&one.operator, &requests), Level::Bwrap);
+    let requests: Vec<&SandboxLayer> = one.requests.iter().collect();
+    assert_eq!(minimum(&one.operator, &[]), ConfinementLevel::Landlock);
+    assert_eq!(minimum(&one.operator, &requests), ConfinementLevel::Bwrap);
     assert!(!is_strict(&one.operator, &[]) && is_strict(&one.operator, &requests));
 }
 
@@ -393,12 +400,12 @@ fn list(of: &'static [&'static str]) -> impl Strategy<Value = Option<Vec<String>
     proptest::option::of(some.prop_map(|all| all.into_iter().map(str::to_owned).collect()))
 }
 
-fn sandbox() -> impl Strategy<Value = Sandbox> {
+fn sandbox() -> impl Strategy<Value = SandboxToml> {
     let denied = &["src", "/srv/data*", "~/mail", "link"];
     let security = (
         (list(&PATHS), list(&PATHS), list(denied), list(denied)),
         (list(&NAMES), list(&["127.0.0.1", "10.0.0.1"])),
-        proptest::option::of(select(vec![Reading::Strict, Reading::Broad])),
+        proptest::option::of(select(vec![ReadAccess::Strict, ReadAccess::Broad])),
     );
     let security = security.prop_map(|(paths, reach, read)| Security {
         read,
@@ -422,10 +429,10 @@ fn sandbox() -> impl Strategy<Value = Sandbox> {
     let profiles = [SandboxProfile::Untrusted, SandboxProfile::Trusted, SandboxProfile::Host];
     let words = (
         proptest::option::of(select(profiles.to_vec())),
-        proptest::option::of(select(vec![Git::Read, Git::Write])),
+        proptest::option::of(select(vec![GitAccess::Read, GitAccess::Write])),
         proptest::option::of(select(vec![SandboxLevel::Ns, SandboxLevel::Landlock])),
     );
-    (security, limits, words).prop_map(|(security, limits, (profile, git, minimum))| Sandbox {
+    (security, limits, words).prop_map(|(security, limits, (profile, git, minimum))| SandboxToml {
         enabled: None,
         minimum,
         profile,
@@ -437,8 +444,8 @@ fn sandbox() -> impl Strategy<Value = Sandbox> {
     })
 }
 
-fn layer(speaker: Speaker, sandbox: Sandbox) -> Layer {
-    let mut layer = Layer::of(speaker);
+fn layer(speaker: SettingsAuthor, sandbox: SandboxToml) -> SandboxLayer {
+    let mut layer = SandboxLayer::of(speaker);
     layer.sandbox = sandbox;
     layer
 }
@@ -462,18 +469,18 @@ fn assert_within(narrow: &Confinement, wide: &Confinement) {
         wide.deny_write.iter().all(|path| narrow.deny_write.contains(path)),
         "{narrow:#?}\n{wide:#?}"
     );
-    assert!(wide.reading == Reading::Broad || narrow.reading == Reading::Strict);
-    assert!(wide.git == Git::Write || narrow.git == Git::Read);
+    assert!(wide.reading == ReadAccess::Broad || narrow.reading == ReadAccess::Strict);
+    assert!(wide.git == GitAccess::Write || narrow.git == GitAccess::Read);
     assert!(narrow.home.is_none() || narrow.home == wide.home);
-    assert_eq!(narrow.limits.within(wide.limits), narrow.limits);
+    assert_eq!(narrow.limits.lower_of_each(wide.limits), narrow.limits);
     let rank = |profile| match profile {
-        Profile::Untrusted => 0,
-        Profile::Trusted => 1,
-        Profile::Host => 2,
+        ConfinementProfile::Untrusted => 0,
+        ConfinementProfile::Trusted => 1,
+        ConfinementProfile::Host => 2,
     };
     assert!(rank(narrow.profile) <= rank(wide.profile));
-    if let Network::Domains { allow, addresses } = &narrow.network {
-        let Network::Domains { allow: most, addresses: known } = &wide.network else {
+    if let NetworkAccess::Domains { allow, addresses } = &narrow.network {
+        let NetworkAccess::Domains { allow: most, addresses: known } = &wide.network else {
             panic!("{narrow:#?}\n{wide:#?}");
         };
         assert!(addresses.iter().all(|one| known.contains(one)));
@@ -504,12 +511,12 @@ proptest! {
             real: BTreeMap::from([("/ws/site/link".to_owned(), leads.to_owned())]),
             ..place()
         };
-        let operator = layer(Speaker::Operator, operator);
-        let layers: Vec<Layer> = asked.into_iter().map(|one| layer(Speaker::Agent, one)).collect();
+        let operator = layer(SettingsAuthor::Operator, operator);
+        let layers: Vec<SandboxLayer> = asked.into_iter().map(|one| layer(SettingsAuthor::Agent, one)).collect();
         let mut before: Option<Confinement> = None;
         for count in 0..=layers.len() {
-            let requests: Vec<&Layer> = layers[..count].iter().collect();
-            let Ok((now, _)) = resolve(Level::Ns, &operator, &requests, &place) else { break };
+            let requests: Vec<&SandboxLayer> = layers[..count].iter().collect();
+            let Ok((now, _)) = resolve(ConfinementLevel::Ns, &operator, &requests, &place) else { break };
             if let Some(before) = &before {
                 assert_within(&now, before);
             }
@@ -520,10 +527,10 @@ proptest! {
 
     #[test]
     fn the_order_of_requests_makes_no_difference(a in sandbox(), b in sandbox()) {
-        let operator = Layer::of(Speaker::Operator);
-        let (a, b) = (layer(Speaker::Project, a), layer(Speaker::Agent, b));
-        let one = resolve(Level::Ns, &operator, &[&a, &b], &place());
-        let other = resolve(Level::Ns, &operator, &[&b, &a], &place());
+        let operator = SandboxLayer::of(SettingsAuthor::Operator);
+        let (a, b) = (layer(SettingsAuthor::Project, a), layer(SettingsAuthor::Agent, b));
+        let one = resolve(ConfinementLevel::Ns, &operator, &[&a, &b], &place());
+        let other = resolve(ConfinementLevel::Ns, &operator, &[&b, &a], &place());
         assert_eq!(one.map(|(holds, _)| holds), other.map(|(holds, _)| holds));
     }
 }

@@ -11,7 +11,7 @@ use agentry_protocol::event_hook::{
     Author, Circuit, CircuitState, EventHook, FireContext, FireResult, HookMode, HookProgram,
     Triggers,
 };
-use agentry_protocol::inbound::{Direction, Inbound, Place, Sender};
+use agentry_protocol::inbound::{ChannelAddress, Direction, Inbound, Sender};
 use agentry_protocol::principal::{Principal, PrincipalKind};
 use agentry_protocol::{AgentId, ContentHash, EventHookId};
 use proptest::prelude::*;
@@ -43,7 +43,7 @@ fn active(hook: EventHook) -> ActiveHook {
 }
 
 fn message(content: &str) -> Inbound {
-    let place = Place {
+    let place = ChannelAddress {
         channel: "slack".to_owned(),
         account_id: None,
         peer_id: Some("peer".to_owned()),

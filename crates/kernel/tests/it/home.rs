@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use agentry_agentfile::config::{self, Layers};
-use agentry_agentfile::diagnostic::{Code, Findings};
-use agentry_agentfile::sandbox::Layer;
-use agentry_agentfile::source::Source;
+use agentry_agentfile::config::{self, ConfigLayers};
+use agentry_agentfile::diagnostic::{DiagnosticCode, Findings};
+use agentry_agentfile::sandbox::SandboxLayer;
+use agentry_agentfile::source::SourceText;
 use agentry_kernel::confine::{Place, resolve};
 use agentry_protocol::access::{
-    Bounds, Credentials, Giver, Level as DataLevel, NameList, Openness, ToolBounds, Traced,
+    AttributedDataLevel as DataLevel, AttributedName, Bounds, Credentials, DataLevel, NameList,
+    PermissionSource, ToolBounds,
 };
-use agentry_protocol::confinement::{Confinement, Level};
+use agentry_protocol::confinement::{Confinement, ConfinementLevel};
 use agentry_protocol::principal::{Principal, PrincipalKind};
 use agentry_protocol::{AccessId, AgentId};
 use proptest::prelude::*;
@@ -34,14 +35,14 @@ struct Run {
 
 impl Run {
     fn confinement(&self) -> Confinement {
-        let layers = Layers {
-            user: Some(Source::new("/people/me/agentry.toml", self.operator)),
-            project: Some(Source::new("agentry.toml", self.request)),
-            ..Layers::default()
+        let layers = ConfigLayers {
+            user: Some(SourceText::new("/people/me/agentry.toml", self.operator)),
+            project: Some(SourceText::new("agentry.toml", self.request)),
+            ..ConfigLayers::default()
         };
         let settings = config::layered(&layers, &mut Findings::default());
         let all = settings.sandbox().clone();
-        let requests: Vec<&Layer> = all.requests.iter().collect();
+        let requests: Vec<&SandboxLayer> = all.requests.iter().collect();
         let place = Place {
             workspace: self.workspace.to_owned(),
             project: self.project.to_owned(),
@@ -51,7 +52,7 @@ impl Run {
             credentials: self.credentials.clone(),
             ..Place::default()
         };
-        resolve(Level::Ns, &all.operator, &requests, &place).expect("it can be held").0
+        resolve(ConfinementLevel::Ns, &all.operator, &requests, &place).expect("it can be held").0
     }
 
     /// What must be the same for two runs to share anything: said apart from the code that decides it.
@@ -66,14 +67,14 @@ impl Run {
 
 fn bounds(principal: Principal, credentials: Credentials, tools: &[&str]) -> Bounds {
     let names = tools.iter().map(|name| Arc::from(*name)).collect();
-    let allow = vec![Arc::new(NameList { from: Giver::Default, names })];
+    let allow = vec![Arc::new(NameList { from: PermissionSource::Default, names })];
     Bounds {
         access: AccessId::from_number(1),
         principal,
         channel: "telegram".to_owned(),
         tools: ToolBounds { allow, ..ToolBounds::default() },
         credentials,
-        data: DataLevel { level: Openness::None, from: Giver::Default },
+        data: DataLevel { level: DataLevel::None, from: PermissionSource::Default },
         exec: Vec::new(),
         requests: None,
     }
@@ -105,9 +106,12 @@ fn senders() -> impl Strategy<Value = Option<Bounds>> {
         Principal::of(PrincipalKind::System),
     ];
     let credentials = vec![
-        Credentials::All(Giver::Default),
+        Credentials::All(PermissionSource::Default),
         Credentials::Named(Vec::new()),
-        Credentials::Named(vec![Traced { name: "github".into(), from: Giver::Default }]),
+        Credentials::Named(vec![AttributedName {
+            name: "github".into(),
+            from: PermissionSource::Default,
+        }]),
     ];
     let tools = vec![vec!["bash"], vec!["bash", "read_file"]];
     let one = (select(people), select(credentials), select(tools))
@@ -227,12 +231,14 @@ fn the_owner_and_every_sender_with_an_id_may_keep_a_home() {
 
 #[test]
 fn a_project_cannot_make_a_home_persist() {
-    let layers =
-        Layers { project: Some(Source::new("agentry.toml", PERSISTS)), ..Layers::default() };
+    let layers = ConfigLayers {
+        project: Some(SourceText::new("agentry.toml", PERSISTS)),
+        ..ConfigLayers::default()
+    };
     let mut findings = Findings::default();
     let settings = config::layered(&layers, &mut findings);
-    let codes: Vec<Code> = findings.sorted().iter().map(|one| one.code).collect();
-    assert_eq!(codes, [Code::OperatorOnly]);
+    let codes: Vec<DiagnosticCode> = findings.sorted().iter().map(|one| one.code).collect();
+    assert_eq!(codes, [DiagnosticCode::OperatorOnly]);
     let mut requests = settings.sandbox().requests.iter();
     assert!(requests.all(|layer| layer.sandbox.home.persist.is_none()));
 }

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use agentry_agentfile::manifest::channels::{Links as Rule, Markdown};
+use agentry_agentfile::manifest::channels::{LinkTreatment as Rule, MarkdownFlavor};
 use agentry_kernel::chunk;
 use agentry_kernel::links::Links;
 use proptest::prelude::*;
@@ -202,7 +202,7 @@ fn the_policy_of_a_channel_can_allow_or_remove() {
 #[test]
 fn a_cut_or_another_markup_lays_no_address_bare() {
     let text = format!("https://ok.example/{}https://evil.example/?q=S", "a".repeat(21));
-    for piece in chunk::chunks(&neutral(&text), 40, Markdown::Standard) {
+    for piece in chunk::chunks(&neutral(&text), 40, MarkdownFlavor::Standard) {
         for piece in policy().rewrite_piece(piece, 40) {
             assert!(linked(&piece).is_empty() && piece.chars().count() <= 40, "{piece}");
         }
@@ -274,7 +274,7 @@ proptest! {
         limit in 40_usize..200,
     ) {
         let text = neutral(&pieces.concat());
-        for markdown in [Markdown::Standard, Markdown::Discord, Markdown::None, Markdown::SlackMrkdwn, Markdown::TelegramHtml] {
+        for markdown in [MarkdownFlavor::Standard, MarkdownFlavor::Discord, MarkdownFlavor::None, MarkdownFlavor::SlackMrkdwn, MarkdownFlavor::TelegramHtml] {
             for piece in chunk::chunks(&text, limit, markdown) {
                 for piece in policy().rewrite_piece(piece, limit) {
                     let left = linked(&piece);

@@ -1,7 +1,7 @@
 //! From what is wanted and who serves it to the model that is asked.
 
-use agentry_agentfile::agent::Models;
-use agentry_agentfile::source::{Origin, Sourced};
+use agentry_agentfile::agent::AgentModels;
+use agentry_agentfile::source::{Origin, SourcedValue};
 use agentry_kernel::models::{
     Choice, NoChoice, Offer, Outcome, Serving, Wanted, Why, choose, may_use,
 };
@@ -29,34 +29,34 @@ fn not_ready(provider: Serving, why: &str) -> Serving {
     Serving { ready: Err(why.to_owned()), ..provider }
 }
 
-fn said(names: &[&str], file: &str) -> Vec<Sourced<String>> {
+fn said(names: &[&str], file: &str) -> Vec<SourcedValue<String>> {
     let origin = Origin::named(file.to_owned());
-    names.iter().map(|&name| Sourced::new(name.to_owned(), origin.clone())).collect()
+    names.iter().map(|&name| SourcedValue::new(name.to_owned(), origin.clone())).collect()
 }
 
-fn agent(candidates: &[&str], allowed: &[&str]) -> Models {
+fn agent(candidates: &[&str], allowed: &[&str]) -> AgentModels {
     let candidates = said(candidates, "agents/coder/agent.yml");
     let allowed = said(allowed, "agents/coder/AGENT.md");
-    Models { candidates, allowed, bound: true, ..Models::default() }
+    AgentModels { candidates, allowed, bound: true, ..AgentModels::default() }
 }
 
 fn chosen(
-    agent: &Models,
+    agent: &AgentModels,
     default: Option<&str>,
     providers: &[Serving],
 ) -> Result<Choice, NoChoice> {
     choose(&Wanted { asked: None, agent, default }, providers)
 }
 
-fn asked(agent: &Models, model: &str, providers: &[Serving]) -> Result<Choice, NoChoice> {
+fn asked(agent: &AgentModels, model: &str, providers: &[Serving]) -> Result<Choice, NoChoice> {
     choose(&Wanted { asked: Some(model), agent, default: None }, providers)
 }
 
 const SONNET: &str = "claude-sonnet-4-20250514";
 
 /// The agent of seed 000.
-fn seed() -> Models {
-    Models { bound: false, ..agent(&[SONNET, "gpt-4.1"], &[]) }
+fn seed() -> AgentModels {
+    AgentModels { bound: false, ..agent(&[SONNET, "gpt-4.1"], &[]) }
 }
 
 #[test]
@@ -266,18 +266,18 @@ fn some_providers() -> impl Strategy<Value = Vec<Serving>> {
         .prop_map(|(p, q, r)| vec![p, q, r])
 }
 
-fn some_agent() -> impl Strategy<Value = Models> {
+fn some_agent() -> impl Strategy<Value = AgentModels> {
     (some_names(), some_names()).prop_map(|(candidates, allowed)| {
         let names = |all: &[String]| {
             let refs: Vec<&str> = all.iter().map(String::as_str).collect();
             said(&refs, "agents/a/AGENT.md")
         };
         let (candidates, allowed) = (names(&candidates), names(&allowed));
-        Models { candidates, allowed, bound: true, ..Models::default() }
+        AgentModels { candidates, allowed, bound: true, ..AgentModels::default() }
     })
 }
 
-fn is_permitted(models: &Models, full: &str) -> bool {
+fn is_permitted(models: &AgentModels, full: &str) -> bool {
     let (_, bare) = full.split_once('/').expect("a chosen model has a provider");
     let mut named = models.candidates.iter().chain(&models.allowed);
     named.any(|one| one.value == full || one.value == bare)

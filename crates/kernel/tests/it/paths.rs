@@ -1,8 +1,8 @@
 //! What rules say about a path: the place that it leads to counts, not how it is written.
 
-use agentry_agentfile::scope::Rule;
+use agentry_agentfile::scope::ApprovalRule;
 use agentry_kernel::approval::{JudgedPath, Patterns, decide_at};
-use agentry_protocol::facts::{CallFacts, ResolvedPath};
+use agentry_protocol::call_facts::{CallFacts, ResolvedPath};
 use agentry_protocol::verdict::Verdict;
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ fn inside(path: &str) -> ResolvedPath {
 }
 
 /// What the rules say about a call whose path the host followed to a place, or not.
-fn judge(rules: &[Rule], tool: &str, args: &Value, place: Option<ResolvedPath>) -> Verdict {
+fn judge(rules: &[ApprovalRule], tool: &str, args: &Value, place: Option<ResolvedPath>) -> Verdict {
     let paths = place.map(|place| ("path".to_owned(), place)).into_iter().collect();
     let facts = CallFacts { paths, ..CallFacts::default() };
     let path = JudgedPath::of(tool, args, &facts, WORKSPACE);

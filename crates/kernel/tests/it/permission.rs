@@ -7,15 +7,15 @@ use agentry_kernel::moves::Move;
 use agentry_kernel::request::{self, LIMITS, NoRoom, WrongAnswer, check_answer, room_for_one};
 use agentry_kernel::turn::Turn;
 use agentry_protocol::access::{
-    Bounds, Credentials, Giver, Level, NameList, Openness, RequestRoom, Resource, ToolBounds,
-    Traced,
+    AttributedDataLevel, AttributedName, Bounds, Credentials, DataLevel, NameList,
+    PermissionSource, RequestQuota, Resource, ToolBounds,
 };
-use agentry_protocol::approval::{Answer, Approval, Reach};
-use agentry_protocol::call::{ToolCall, ToolOutcome, ToolSpec};
+use agentry_protocol::approval::{Approval, ApprovalAnswer, ApprovalScope};
 use agentry_protocol::event::{Event, Mode, Permit, TurnPlan};
 use agentry_protocol::message::{Message, ModelReply};
 use agentry_protocol::principal::{Principal, PrincipalKind};
 use agentry_protocol::tool::ToolName;
+use agentry_protocol::tool_call::{ToolCall, ToolOutcome, ToolSpec};
 use agentry_protocol::verdict::{Stage, Verdict};
 use agentry_protocol::{AccessId, CallId};
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ const DAY: u64 = 24 * 60 * MINUTE;
 
 fn list(from: &str, names: &[&str]) -> Arc<NameList> {
     let names = names.iter().map(|name| (*name).into()).collect();
-    Arc::new(NameList { from: Giver::Policy(from.into()), names })
+    Arc::new(NameList { from: PermissionSource::Policy(from.into()), names })
 }
 
 fn mom() -> Principal {
@@ -40,8 +40,8 @@ fn mom() -> Principal {
     }
 }
 
-fn room() -> RequestRoom {
-    RequestRoom {
+fn room() -> RequestQuota {
+    RequestQuota {
         limits: LIMITS,
         now_ms: NOW,
         pending: 0,
@@ -52,14 +52,14 @@ fn room() -> RequestRoom {
 
 /// What somebody has whom a policy lets search only.
 fn bounds(principal: Principal, tools: ToolBounds) -> Bounds {
-    let from = Giver::Policy("family".into());
+    let from = PermissionSource::Policy("family".into());
     Bounds {
         access: AccessId::from_number(1),
         principal,
         channel: "chat".to_owned(),
         tools,
         credentials: Credentials::Named(Vec::new()),
-        data: Level { level: Openness::None, from },
+        data: AttributedDataLevel { level: DataLevel::None, from },
         exec: Vec::new(),
         requests: Some(room()),
     }
@@ -146,8 +146,8 @@ fn only_the_owner_and_those_who_are_known_may_ask() {
 #[test]
 fn a_granted_command_carries_nothing_beside_it() {
     let granted = |patterns: &[&str]| {
-        let from = Giver::Policy("grant".into());
-        let traced = |name: &&str| Traced { name: (*name).into(), from: from.clone() };
+        let from = PermissionSource::Policy("grant".into());
+        let traced = |name: &&str| AttributedName { name: (*name).into(), from: from.clone() };
         let exec = patterns.iter().map(traced).collect();
         Bounds { exec, ..bounds(mom(), searches()) }
     };
@@ -200,7 +200,7 @@ fn a_granted_command_carries_nothing_beside_it() {
 #[test]
 fn each_limit_holds_at_its_edge() {
     #[track_caller]
-    fn check(change: impl Fn(&mut RequestRoom), expected: Result<(), NoRoom>) {
+    fn check(change: impl Fn(&mut RequestQuota), expected: Result<(), NoRoom>) {
         let mut room = room();
         change(&mut room);
         assert_eq!(room_for_one(&room), expected);
@@ -212,7 +212,7 @@ fn each_limit_holds_at_its_edge() {
     let cooling = Err(NoRoom::CoolingDown { left_ms: 1 });
     check(|room| room.last_asked_ms = Some(NOW - MINUTE + 1), cooling);
     let denied = |newest: u64, oldest: u64, count: usize| {
-        move |room: &mut RequestRoom| {
+        move |room: &mut RequestQuota| {
             room.denials_ms = vec![newest; count - 1];
             room.denials_ms.push(oldest);
         }
@@ -225,7 +225,7 @@ fn each_limit_holds_at_its_edge() {
     check(denied(NOW - 1, NOW - 2 - DAY, 5), Ok(()));
     check(denied(NOW - DAY + 1, NOW - DAY, 5), blocked(1));
     check(denied(NOW - DAY, NOW - DAY, 5), Ok(()));
-    let none = |room: &mut RequestRoom| {
+    let none = |room: &mut RequestQuota| {
         room.limits.denials_max = 0;
         room.denials_ms = vec![NOW];
     };
@@ -239,24 +239,45 @@ fn an_answer_must_fit_its_question() {
         turn.reply(&["touch x"]);
         turn.asked().clone()
     };
-    let edit = |answer: Answer| Answer { edit: Some(json!({"command": "ls"})), ..answer };
+    let edit =
+        |answer: ApprovalAnswer| ApprovalAnswer { edit: Some(json!({"command": "ls"})), ..answer };
     let (call, permission) = (question(false), question(true));
     assert!(call.request().is_none() && permission.request().is_some());
     for (question, answer, expected) in [
-        (&call, Answer::yes(Reach::Once), Ok(())),
-        (&call, Answer::yes(Reach::Session), Ok(())),
-        (&call, Answer::yes(Reach::Day), Err(WrongAnswer::ForPermission(Reach::Day))),
-        (&call, Answer::yes(Reach::Always), Err(WrongAnswer::ForPermission(Reach::Always))),
-        (&call, edit(Answer::yes(Reach::Once)), Ok(())),
-        (&call, edit(Answer::yes(Reach::Session)), Err(WrongAnswer::EditBeyondCall)),
-        (&call, edit(Answer::no(None)), Err(WrongAnswer::EditWithNo)),
-        (&permission, Answer::yes(Reach::Once), Ok(())),
-        (&permission, Answer::yes(Reach::Day), Ok(())),
-        (&permission, Answer::yes(Reach::Always), Ok(())),
-        (&permission, Answer::yes(Reach::Session), Err(WrongAnswer::NotForPermission)),
-        (&permission, edit(Answer::yes(Reach::Always)), Err(WrongAnswer::EditBeyondCall)),
-        (&permission, Answer::no(None), Ok(())),
-        (&permission, Answer::expired(), Ok(())),
+        (&call, ApprovalAnswer::approved(ApprovalScope::Once), Ok(())),
+        (&call, ApprovalAnswer::approved(ApprovalScope::Session), Ok(())),
+        (
+            &call,
+            ApprovalAnswer::approved(ApprovalScope::Day),
+            Err(WrongAnswer::ForPermission(ApprovalScope::Day)),
+        ),
+        (
+            &call,
+            ApprovalAnswer::approved(ApprovalScope::Always),
+            Err(WrongAnswer::ForPermission(ApprovalScope::Always)),
+        ),
+        (&call, edit(ApprovalAnswer::approved(ApprovalScope::Once)), Ok(())),
+        (
+            &call,
+            edit(ApprovalAnswer::approved(ApprovalScope::Session)),
+            Err(WrongAnswer::EditBeyondCall),
+        ),
+        (&call, edit(ApprovalAnswer::declined(None)), Err(WrongAnswer::EditWithNo)),
+        (&permission, ApprovalAnswer::approved(ApprovalScope::Once), Ok(())),
+        (&permission, ApprovalAnswer::approved(ApprovalScope::Day), Ok(())),
+        (&permission, ApprovalAnswer::approved(ApprovalScope::Always), Ok(())),
+        (
+            &permission,
+            ApprovalAnswer::approved(ApprovalScope::Session),
+            Err(WrongAnswer::NotForPermission),
+        ),
+        (
+            &permission,
+            edit(ApprovalAnswer::approved(ApprovalScope::Always)),
+            Err(WrongAnswer::EditBeyondCall),
+        ),
+        (&permission, ApprovalAnswer::declined(None), Ok(())),
+        (&permission, ApprovalAnswer::expired(), Ok(())),
     ] {
         assert_eq!(check_answer(question, &answer), expected, "{answer:?}");
     }
@@ -274,8 +295,9 @@ fn a_request_names_the_command_where_a_grant_can() {
 
 #[test]
 fn credentials_are_those_of_the_bounds() {
-    let from = Giver::Policy("work".into());
-    let named = Credentials::Named(vec![Traced { name: "github".into(), from: from.clone() }]);
+    let from = PermissionSource::Policy("work".into());
+    let named =
+        Credentials::Named(vec![AttributedName { name: "github".into(), from: from.clone() }]);
     assert!(allows_credential(&named, "github") && !allows_credential(&named, "Github"));
     assert!(allows_credential(&Credentials::All(from), "anything"));
 }
@@ -345,7 +367,7 @@ impl Talk {
         asked.unwrap_or_else(|| panic!("nobody is asked: {:?}", self.moves))
     }
 
-    fn answer(&mut self, answer: Answer, time: u64) {
+    fn answer(&mut self, answer: ApprovalAnswer, time: u64) {
         let approval = self.asked().id.clone();
         let event = Event::ApprovalAnswered { approval, answer };
         self.moves = self.turn.tell_at(&event, time).expect("the turn goes on");
@@ -399,7 +421,7 @@ fn one_question_carries_what_access_and_what_the_rules_say_and_one_yes_covers_bo
     assert_eq!(request.resources, [Resource::Exec("touch x".to_owned())]);
     assert_eq!((request.created_at, request.expires_at), (NOW, NOW + DAY));
     let id = asked.id.clone();
-    talk.answer(Answer::yes(Reach::Once), NOW + 1);
+    talk.answer(ApprovalAnswer::approved(ApprovalScope::Once), NOW + 1);
     assert_eq!(talk.ran(), Some(("touch x", &Permit::Approval { approval: id })));
 }
 
@@ -415,10 +437,12 @@ fn a_call_that_the_rules_allow_is_asked_about_all_the_same() {
 
 #[test]
 fn a_yes_is_for_one_call_whatever_it_says() {
-    for reach in [Reach::Once, Reach::Session, Reach::Day, Reach::Always] {
+    for reach in
+        [ApprovalScope::Once, ApprovalScope::Session, ApprovalScope::Day, ApprovalScope::Always]
+    {
         let mut talk = Talk::with(searches());
         talk.reply(&["touch x"]);
-        talk.answer(Answer::yes(reach), NOW + 2 * MINUTE);
+        talk.answer(ApprovalAnswer::approved(reach), NOW + 2 * MINUTE);
         assert!(talk.ran().is_some());
         talk.finish();
         // What lasts is a grant, which a later turn begins with.
@@ -439,7 +463,7 @@ fn requests_of_the_same_turn_count() {
                in 1 min 0 s";
     assert_eq!(talk.refused(), [why]);
     // The answer tells the time.
-    talk.answer(Answer::no(Some("not today".to_owned())), NOW + MINUTE);
+    talk.answer(ApprovalAnswer::declined(Some("not today".to_owned())), NOW + MINUTE);
     assert_eq!(talk.refused(), ["A person said no: not today"]);
     talk.reply(&["touch z"]);
     assert!(talk.asked().request().is_some());
@@ -452,7 +476,8 @@ fn the_fifth_denial_blocks_within_the_turn_and_an_expired_request_does_not() {
     for number in 1..=6 {
         talk.reply(&["touch x"]);
         now += 2 * MINUTE;
-        let answer = if number == 1 { Answer::expired() } else { Answer::no(None) };
+        let answer =
+            if number == 1 { ApprovalAnswer::expired() } else { ApprovalAnswer::declined(None) };
         talk.answer(answer, now);
         let why = match number {
             1 => "Refused: nobody answered the request for permission in time.",
@@ -486,7 +511,7 @@ fn who_does_not_have_everything_works_with_questions_only() {
     talk.tell(&Event::ModeReceived { mode: Mode::Autonomous, max_iterations: None });
     assert_eq!(talk.ran(), None);
     let full = Bounds {
-        data: Level { level: Openness::Full, from: Giver::Default },
+        data: AttributedDataLevel { level: DataLevel::Full, from: PermissionSource::Default },
         ..bounds(mom(), everything())
     };
     let mut talk = Talk::begin(Mode::Autonomous, full);
@@ -494,8 +519,8 @@ fn who_does_not_have_everything_works_with_questions_only() {
     assert_eq!(talk.ran(), Some(("touch x", &Permit::Mode {})));
 }
 
-fn edited(input: Value) -> Answer {
-    Answer { edit: Some(input), ..Answer::yes(Reach::Once) }
+fn edited(input: Value) -> ApprovalAnswer {
+    ApprovalAnswer { edit: Some(input), ..ApprovalAnswer::approved(ApprovalScope::Once) }
 }
 
 #[test]
@@ -557,7 +582,7 @@ fn a_request_may_be_answered_with_changed_arguments() {
 
 #[test]
 fn a_credential_is_open_if_one_of_the_named_ones_is_it() {
-    let traced = |name: &str| Traced { name: name.into(), from: Giver::Default };
+    let traced = |name: &str| AttributedName { name: name.into(), from: PermissionSource::Default };
     let named = Credentials::Named(vec![traced("github"), traced("mail")]);
     assert!(allows_credential(&named, "mail") && allows_credential(&named, "github"));
     assert!(!allows_credential(&named, "bank"));
@@ -569,9 +594,9 @@ fn work_without_questions_is_open_only_to_whom_nothing_is_withheld() {
     let all = || vec![list("owner", &["web_search", "*"])];
     let open = ToolBounds { allow: all(), ..ToolBounds::default() };
     let full = |tools: ToolBounds| {
-        let from = Giver::Policy("owner".into());
+        let from = PermissionSource::Policy("owner".into());
         Bounds {
-            data: Level { level: Openness::Full, from: from.clone() },
+            data: AttributedDataLevel { level: DataLevel::Full, from: from.clone() },
             credentials: Credentials::All(from),
             ..bounds(mom(), tools)
         }
@@ -615,7 +640,10 @@ fn work_without_questions_is_open_only_to_whom_nothing_is_withheld() {
 
 #[test]
 fn a_grant_for_a_command_is_for_plain_words_of_the_shell_only() {
-    let exec = vec![Traced { name: "git *".into(), from: Giver::Policy("family".into()) }];
+    let exec = vec![AttributedName {
+        name: "git *".into(),
+        from: PermissionSource::Policy("family".into()),
+    }];
     let bounds = Bounds { exec, requests: None, ..bounds(mom(), searches()) };
     let mut authority = charter(Mode::Supervised).authority;
     // A tool of another kind may have an argument of that name; no schema stops it here.
@@ -632,7 +660,10 @@ fn a_grant_for_a_command_is_for_plain_words_of_the_shell_only() {
     assert_eq!(verdict(&bash_call(1, "git status $X")), Some(Verdict::Deny));
     let other = ToolCall { tool: ToolName::canonical("own"), ..bash_call(1, "git status") };
     assert_eq!(verdict(&other), Some(Verdict::Deny));
-    let exact = Traced { name: "git status".into(), from: Giver::Policy("family".into()) };
+    let exact = AttributedName {
+        name: "git status".into(),
+        from: PermissionSource::Policy("family".into()),
+    };
     authority.bounds.as_mut().expect("it has bounds").exec = vec![exact];
     let verdict = |call: &ToolCall| {
         let findings = authority.rule(call, &[]).findings;

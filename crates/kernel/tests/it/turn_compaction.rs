@@ -6,11 +6,11 @@ use agentry_kernel::moves::Move;
 use agentry_kernel::turn::Turn;
 use agentry_protocol::CallId;
 use agentry_protocol::TurnId;
-use agentry_protocol::call::ToolCall;
-use agentry_protocol::context::{CompactionPlan, Context, Reason};
+use agentry_protocol::context::{CompactionPlan, CompactionReason, ContextUpdate};
 use agentry_protocol::event::{Ending, Event, Mode, TurnPlan};
 use agentry_protocol::message::{FailureKind, Message, ModelFailure, ModelReply, Usage};
 use agentry_protocol::tool::ToolName;
+use agentry_protocol::tool_call::ToolCall;
 use serde_json::json;
 
 use crate::turn_prefix::charter;
@@ -33,7 +33,7 @@ fn plan(compaction: Option<CompactionPlan>) -> TurnPlan {
 
 fn summing() -> Turn {
     let compaction = CompactionPlan {
-        reason: Reason::Window,
+        reason: CompactionReason::Window,
         focus: None,
         summarized_through: TurnId::from_number(3),
         first_kept: Some(TurnId::from_number(4)),
@@ -50,7 +50,7 @@ fn summing() -> Turn {
 }
 
 /// How the turn ends when it is told this.
-fn end(turn: &mut Turn, event: &Event) -> (Ending, Vec<Message>, Context) {
+fn end(turn: &mut Turn, event: &Event) -> (Ending, Vec<Message>, ContextUpdate) {
     let moves = turn.tell(event).expect("it goes on");
     let ended = moves.into_iter().find_map(|one| match one {
         Move::EndTurn { ending, messages, context, .. } => Some((ending, messages, *context)),
@@ -107,7 +107,7 @@ fn a_compaction_without_a_text_adds_nothing() {
     ] {
         let mut turn = summing();
         let (ending, messages, context) = end(&mut turn, &event);
-        assert_eq!((ending, messages, context), (expected, Vec::new(), Context::default()));
+        assert_eq!((ending, messages, context), (expected, Vec::new(), ContextUpdate::default()));
         let wrote_none = turn.trouble().is_some_and(|why| why.contains("wrote no summary"));
         assert_eq!(wrote_none, expected == Ending::Failed);
     }

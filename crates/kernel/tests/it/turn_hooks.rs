@@ -5,27 +5,28 @@ use std::collections::BTreeMap;
 use agentry_kernel::hook;
 use agentry_kernel::moves::{Move, Role, role};
 use agentry_kernel::turn::{Standing, Turn, Undone};
-use agentry_protocol::approval::{Answer, Reach};
-use agentry_protocol::call::{ToolCall, ToolOutcome};
+use agentry_protocol::approval::{ApprovalAnswer, ApprovalScope};
 use agentry_protocol::event::{Ending, Event, Mode, TurnPlan};
 use agentry_protocol::hook::{
-    GateAnswer, HookChange, HookReport, HookResult, HookSpec, Moment, OnError, Say, Shape,
+    GateAnswer, GateVerdict, HookChange, HookErrorPolicy, HookMoment, HookReport, HookResult,
+    HookSpec, ShapeAnswer,
 };
 use agentry_protocol::message::{Message, ModelReply};
 use agentry_protocol::tool::ToolName;
+use agentry_protocol::tool_call::{ToolCall, ToolOutcome};
 use agentry_protocol::{CallId, ContentHash};
 use serde_json::{Value, json};
 
 use crate::turn_prefix::charter;
 
-fn spec(moment: Moment, program: &str) -> HookSpec {
+fn spec(moment: HookMoment, program: &str) -> HookSpec {
     HookSpec {
         moment,
         program: program.to_owned(),
         args: Vec::new(),
         hash: ContentHash::of(b"its text"),
         matcher: Some("Bash|Write".to_owned()),
-        on_error: OnError::Deny,
+        on_error: HookErrorPolicy::Deny,
         timeout_ms: 1_000,
     }
 }
@@ -34,7 +35,7 @@ fn gated(answer: GateAnswer) -> HookResult {
     HookResult::Gated { answer: Box::new(answer) }
 }
 
-fn says(say: Say, reason: &str) -> HookResult {
+fn says(say: GateVerdict, reason: &str) -> HookResult {
     gated(GateAnswer { say: Some(say), reason: Some(reason.to_owned()), ..GateAnswer::default() })
 }
 
@@ -124,7 +125,7 @@ impl Dialogue {
         self.tell(&Event::Hook(finished))
     }
 
-    fn answer(&mut self, answer: Answer) -> &mut Self {
+    fn answer(&mut self, answer: ApprovalAnswer) -> &mut Self {
         let Standing::Waiting(waiting) = self.turn.standing() else { panic!("nobody is asked") };
         self.tell(&Event::ApprovalAnswered { approval: waiting[0].clone(), answer })
     }
@@ -184,7 +185,7 @@ fn words(one: &Move) -> Option<String> {
 }
 
 fn one_gate(mode: Mode) -> Dialogue {
-    dialogue(mode, &[spec(Moment::PreToolUse, "gate")])
+    dialogue(mode, &[spec(HookMoment::PreToolUse, "gate")])
 }
 
 const NOBODY: &str = "no approval rule matches, so a person is asked";
@@ -194,12 +195,12 @@ fn a_call_waits_for_its_hooks_and_a_yes_opens_nothing() {
     let mut one = one_gate(Mode::Supervised);
     one.reply(&["echo a"]).made(&["hook 1 gate on echo a"]);
     assert_eq!(one.turn.standing(), Standing::Working);
-    one.hook(says(Say::Allow, "")).made(&["run echo a"]);
+    one.hook(says(GateVerdict::Allow, "")).made(&["run echo a"]);
     one.finish_call(1).made(&["model"]).told(&["out"]);
     // A hook that does not mind does not answer for the person.
     one.reply(&["touch a"]).made(&["hook 2 gate on touch a"]);
-    one.hook(says(Say::Allow, "")).made(&[&format!("ask touch a: {NOBODY}")]);
-    one.answer(Answer::yes(Reach::Once)).made(&["run touch a"]);
+    one.hook(says(GateVerdict::Allow, "")).made(&[&format!("ask touch a: {NOBODY}")]);
+    one.answer(ApprovalAnswer::approved(ApprovalScope::Once)).made(&["run touch a"]);
 }
 
 #[test]
@@ -212,10 +213,10 @@ fn nobody_is_heard_about_what_is_refused_anyway() {
 
 #[test]
 fn the_first_no_ends_it_and_the_model_is_told_why() {
-    let hooks = [spec(Moment::PreToolUse, "one"), spec(Moment::PreToolUse, "two")];
+    let hooks = [spec(HookMoment::PreToolUse, "one"), spec(HookMoment::PreToolUse, "two")];
     let mut one = dialogue(Mode::Autonomous, &hooks);
     one.reply(&["touch a"]).made(&["hook 1 one on touch a"]);
-    one.hook(says(Say::Deny, "not today"));
+    one.hook(says(GateVerdict::Deny, "not today"));
     one.made(&["refuse: Refused by the hook one: not today", "check"]);
     let mut other = dialogue(Mode::Autonomous, &hooks);
     other.reply(&["touch a"]).hook(changes("touch b")).made(&["hook 2 two on touch b"]);
@@ -231,9 +232,9 @@ fn a_hook_that_wants_a_person_asked_is_not_waived() {
     for mode in [Mode::Supervised, Mode::Autonomous] {
         let mut one = one_gate(mode);
         let ask = "ask echo a: the hook gate wants a person to be asked: odd";
-        one.reply(&["echo a"]).hook(says(Say::Ask, "odd")).made(&[ask]);
+        one.reply(&["echo a"]).hook(says(GateVerdict::Ask, "odd")).made(&[ask]);
         one.tell(&Event::ModeReceived { mode: Mode::Autonomous, max_iterations: None }).made(&[]);
-        one.answer(Answer::yes(Reach::Session)).made(&["run echo a"]);
+        one.answer(ApprovalAnswer::approved(ApprovalScope::Session)).made(&["run echo a"]);
         let last = one.moves.last().expect("it is made").event();
         let text = serde_json::to_string(&last).expect("an event is JSON");
         assert!(text.contains("approval"), "{text}");
@@ -243,11 +244,13 @@ fn a_hook_that_wants_a_person_asked_is_not_waived() {
             one.done();
         }
         let mut two = one_gate(mode);
-        two.reply(&["touch a"]).hook(says(Say::Ask, "odd")).answer(Answer::yes(Reach::Session));
+        two.reply(&["touch a"])
+            .hook(says(GateVerdict::Ask, "odd"))
+            .answer(ApprovalAnswer::approved(ApprovalScope::Session));
         two.finish_call(1);
         two.tell(&Event::SteerReceived { content: "more".to_owned(), event: None });
         if mode == Mode::Supervised {
-            two.reply(&["touch a"]).hook(says(Say::Ask, "odd"));
+            two.reply(&["touch a"]).hook(says(GateVerdict::Ask, "odd"));
             assert!(matches!(two.turn.standing(), Standing::Waiting(_)));
         }
     }
@@ -257,7 +260,7 @@ fn a_hook_that_wants_a_person_asked_is_not_waived() {
 fn changed_arguments_are_judged_again() {
     let mut asked = one_gate(Mode::Supervised);
     asked.reply(&["echo a"]).hook(changes("touch b")).made(&[&format!("ask touch b: {NOBODY}")]);
-    asked.answer(Answer::yes(Reach::Once)).made(&["run touch b by gate"]);
+    asked.answer(ApprovalAnswer::approved(ApprovalScope::Once)).made(&["run touch b by gate"]);
     // What was to be asked about still is.
     let mut still = one_gate(Mode::Supervised);
     still.reply(&["touch a"]).hook(changes("echo b"));
@@ -274,24 +277,24 @@ fn changed_arguments_are_judged_again() {
 
 #[test]
 fn a_gate_that_cannot_run_means_what_it_says() {
-    let gate = |on_error| [HookSpec { on_error, ..spec(Moment::PreToolUse, "gate") }];
+    let gate = |on_error| [HookSpec { on_error, ..spec(HookMoment::PreToolUse, "gate") }];
     let no = "refuse: Refused: the hook gate failed (timeout), and a gate that cannot run means no";
-    dialogue(Mode::Supervised, &gate(OnError::Deny))
+    dialogue(Mode::Supervised, &gate(HookErrorPolicy::Deny))
         .reply(&["echo a"])
         .hook(failed("timeout"))
         .made(&[no, "model"]);
     let ask = "ask echo a: the hook gate wants a person to be asked: the hook failed (timeout)";
-    dialogue(Mode::Autonomous, &gate(OnError::Ask))
+    dialogue(Mode::Autonomous, &gate(HookErrorPolicy::Ask))
         .reply(&["echo a"])
         .hook(failed("timeout"))
         .made(&[ask]);
-    dialogue(Mode::Supervised, &gate(OnError::Allow))
+    dialogue(Mode::Supervised, &gate(HookErrorPolicy::Allow))
         .reply(&["echo a"])
         .hook(failed("timeout"))
         .made(&["run echo a"]);
     // An answer of the wrong sort is none.
-    let shape = Box::new(Shape::default());
-    let mut wrong = dialogue(Mode::Supervised, &gate(OnError::Deny));
+    let shape = Box::new(ShapeAnswer::default());
+    let mut wrong = dialogue(Mode::Supervised, &gate(HookErrorPolicy::Deny));
     wrong.reply(&["echo a"]).hook(HookResult::Shaped { shape });
     assert!(matches!(wrong.moves.first(), Some(Move::Refuse { .. })));
 }
@@ -304,29 +307,29 @@ fn a_halt_stops_the_turn() {
     let refusals = before.moves.iter().filter(|one| matches!(one, Move::Refuse { .. })).count();
     assert_eq!((refusals, before.turn.undone()), (2, Vec::new()));
     assert_eq!(before.turn.trouble().as_deref(), Some("the hook gate stopped the turn: enough"));
-    let mut after = dialogue(Mode::Supervised, &[spec(Moment::PostToolUse, "look")]);
+    let mut after = dialogue(Mode::Supervised, &[spec(HookMoment::PostToolUse, "look")]);
     after.reply(&["echo a"]).finish_call(1).hook(halts("enough")).made(&["end Denied"]);
-    let mut end = dialogue(Mode::Supervised, &[spec(Moment::Stop, "stay")]);
+    let mut end = dialogue(Mode::Supervised, &[spec(HookMoment::Stop, "stay")]);
     end.reply(&[]).hook(halts("enough")).made(&["end Denied"]);
 }
 
 #[test]
 fn what_a_hook_adds_is_told_beside_the_outcome() {
     let hooks = [
-        spec(Moment::PostToolUse, "look"),
-        spec(Moment::AfterToolCall, "shape"),
-        spec(Moment::PreToolUse, "gate"),
+        spec(HookMoment::PostToolUse, "look"),
+        spec(HookMoment::AfterToolCall, "shape"),
+        spec(HookMoment::PreToolUse, "gate"),
     ];
     let mut one = dialogue(Mode::Supervised, &hooks);
     let context = |text: &str| Some(text.to_owned());
     let adds = GateAnswer { context: context("be quick"), ..GateAnswer::default() };
     one.reply(&["echo a"]).hook(gated(adds)).made(&["run echo a"]);
     one.finish_call(1).made(&["hook 2 shape on echo a = out"]);
-    let shape = Shape { system_prompt_append: context("Be kind."), ..Shape::default() };
+    let shape = ShapeAnswer { system_prompt_append: context("Be kind."), ..ShapeAnswer::default() };
     one.hook(HookResult::Shaped { shape: Box::new(shape) });
     one.made(&["hook 3 look on echo a = out"]);
     let objects = GateAnswer {
-        say: Some(Say::Deny),
+        say: Some(GateVerdict::Deny),
         reason: context("untidy"),
         context: context("run fmt"),
         ..GateAnswer::default()
@@ -335,18 +338,18 @@ fn what_a_hook_adds_is_told_beside_the_outcome() {
     let outcome = "out\n[The hook gate adds: be quick]\n[The hook look objects: untidy]\n\
                    [The hook look adds: run fmt]";
     one.told(&[outcome, "[The agent's hook after_tool_call adds: Be kind.]"]);
-    let mut broken = dialogue(Mode::Supervised, &[spec(Moment::PostToolUse, "look")]);
+    let mut broken = dialogue(Mode::Supervised, &[spec(HookMoment::PostToolUse, "look")]);
     broken.reply(&["echo a"]).finish_call(1).hook(failed("no such file")).made(&["model"]);
     broken.told(&["out\n[The hook look failed: no such file]"]);
 }
 
 #[test]
 fn a_tool_that_a_hook_took_away_is_gone_for_the_turn() {
-    let mut one = dialogue(Mode::Autonomous, &[spec(Moment::AfterToolCall, "shape")]);
+    let mut one = dialogue(Mode::Autonomous, &[spec(HookMoment::AfterToolCall, "shape")]);
     let before = one.turn.request().tools;
     one.reply(&["echo a", "echo b"]).finish_call(1);
     one.made(&["hook 1 shape on echo a = out", "run echo b"]);
-    let shape = Shape { tool_removals: vec!["Bash".to_owned()], ..Shape::default() };
+    let shape = ShapeAnswer { tool_removals: vec!["Bash".to_owned()], ..ShapeAnswer::default() };
     one.hook(HookResult::Shaped { shape: Box::new(shape) }).finish_call(2);
     one.hook(HookResult::Shaped { shape: Box::default() }).made(&["check"]);
     one.tell(&Event::SteerReceived { content: "more".to_owned(), event: None });
@@ -361,36 +364,37 @@ fn a_tool_that_a_hook_took_away_is_gone_for_the_turn() {
 
 #[test]
 fn a_stop_hook_keeps_the_turn_so_often_and_no_more() {
-    let mut one = dialogue(Mode::Supervised, &[spec(Moment::Stop, "stay")]);
+    let mut one = dialogue(Mode::Supervised, &[spec(HookMoment::Stop, "stay")]);
     for _ in 0..8 {
         one.reply(&[]);
         assert!(matches!(one.moves[..], [Move::RunHook { .. }]), "{:?}", one.moves);
-        one.hook(says(Say::Deny, "tests fail")).made(&["model"]);
+        one.hook(says(GateVerdict::Deny, "tests fail")).made(&["model"]);
         one.told(&["So.", "[The hook stay does not let you stop: tests fail]"]);
     }
     one.reply(&[]).made(&["end Done"]);
-    let mut two = dialogue(Mode::Supervised, &[spec(Moment::Stop, "a"), spec(Moment::Stop, "b")]);
+    let mut two =
+        dialogue(Mode::Supervised, &[spec(HookMoment::Stop, "a"), spec(HookMoment::Stop, "b")]);
     two.reply(&[]).made(&["hook 1 a"]).hook(fine()).made(&["hook 2 b"]);
     two.hook(fine()).made(&["end Done"]);
 }
 
 #[test]
 fn a_stop_hook_that_fails_keeps_the_turn_once() {
-    let mut one = dialogue(Mode::Supervised, &[spec(Moment::Stop, "stay")]);
+    let mut one = dialogue(Mode::Supervised, &[spec(HookMoment::Stop, "stay")]);
     one.reply(&[]).hook(failed("timeout")).made(&["model"]);
     one.told(&["[The hook stay does not let you stop: the hook failed (timeout)]"]);
     one.reply(&[]).hook(failed("timeout")).made(&["end Done"]);
-    for on_error in [OnError::Ask, OnError::Allow] {
-        let hook = HookSpec { on_error, ..spec(Moment::Stop, "stay") };
+    for on_error in [HookErrorPolicy::Ask, HookErrorPolicy::Allow] {
+        let hook = HookSpec { on_error, ..spec(HookMoment::Stop, "stay") };
         dialogue(Mode::Supervised, &[hook]).reply(&[]).hook(failed("x")).made(&["end Done"]);
     }
 }
 
 #[test]
 fn a_stop_hook_is_heard_after_the_check_and_its_no_outweighs_it() {
-    let mut one = dialogue(Mode::Autonomous, &[spec(Moment::Stop, "stay")]);
+    let mut one = dialogue(Mode::Autonomous, &[spec(HookMoment::Stop, "stay")]);
     one.reply(&["echo a"]).finish_call(1).made(&["check"]).done().made(&["hook 1 stay"]);
-    one.hook(says(Say::Deny, "no")).made(&["model"]);
+    one.hook(says(GateVerdict::Deny, "no")).made(&["model"]);
     one.reply(&[]).made(&["check"]).done().made(&["hook 2 stay"]);
     // What is said meanwhile is read first, and the answer is worth nothing.
     one.tell(&Event::SteerReceived { content: "wait".to_owned(), event: None }).made(&["model"]);
@@ -400,7 +404,7 @@ fn a_stop_hook_is_heard_after_the_check_and_its_no_outweighs_it() {
 
 #[test]
 fn a_cancel_wins_over_every_hook() {
-    for (moment, commands) in [(Moment::PreToolUse, &["echo a"][..]), (Moment::Stop, &[])] {
+    for (moment, commands) in [(HookMoment::PreToolUse, &["echo a"][..]), (HookMoment::Stop, &[])] {
         let mut one = dialogue(Mode::Supervised, &[spec(moment, "gate")]);
         one.reply(commands);
         assert_eq!(one.turn.undone().len(), 1);
@@ -408,11 +412,11 @@ fn a_cancel_wins_over_every_hook() {
         assert_eq!(one.turn.standing(), Standing::Over(Ending::Cancelled));
         assert_eq!(one.turn.undone(), Vec::new());
     }
-    let mut after = dialogue(Mode::Supervised, &[spec(Moment::PostToolUse, "look")]);
+    let mut after = dialogue(Mode::Supervised, &[spec(HookMoment::PostToolUse, "look")]);
     after.reply(&["echo a"]).finish_call(1).tell(&Event::CancelReceived {});
     after.made(&["end Cancelled"]);
     // A call that was stopped is not looked at.
-    let mut stopped = dialogue(Mode::Supervised, &[spec(Moment::PostToolUse, "look")]);
+    let mut stopped = dialogue(Mode::Supervised, &[spec(HookMoment::PostToolUse, "look")]);
     stopped.reply(&["echo a"]).tell(&Event::CancelReceived {}).made(&["stop"]);
     stopped.finish_call(1).made(&["end Cancelled"]);
 }
@@ -436,13 +440,14 @@ fn a_matcher_means_the_whole_name_by_any_of_its_names() {
         (Some("a)|(b"), true),
     ] {
         let matcher = matcher.map(str::to_owned);
-        let hook = HookSpec { matcher, ..spec(Moment::PreToolUse, "gate") };
+        let hook = HookSpec { matcher, ..spec(HookMoment::PreToolUse, "gate") };
         assert_eq!(hook::matches(&hook, &bash), expected, "{:?}", hook.matcher);
     }
-    let other = HookSpec { matcher: Some("Write".to_owned()), ..spec(Moment::PreToolUse, "gate") };
+    let other =
+        HookSpec { matcher: Some("Write".to_owned()), ..spec(HookMoment::PreToolUse, "gate") };
     dialogue(Mode::Supervised, &[other]).reply(&["echo a"]).made(&["run echo a"]);
     // Hooks of other moments are not the turn's.
-    dialogue(Mode::Supervised, &[spec(Moment::UserPromptSubmit, "gate")])
+    dialogue(Mode::Supervised, &[spec(HookMoment::UserPromptSubmit, "gate")])
         .reply(&["echo a"])
         .made(&["run echo a"]);
 }
@@ -451,13 +456,13 @@ fn a_matcher_means_the_whole_name_by_any_of_its_names() {
 fn only_hooks_with_a_number_are_the_turns_own() {
     let change = |number| HookChange::Started {
         number,
-        moment: Moment::Stop,
+        moment: HookMoment::Stop,
         program: "stay".to_owned(),
         call: None,
     };
     let finished = |number| HookChange::Finished {
         number,
-        moment: Moment::Stop,
+        moment: HookMoment::Stop,
         program: "stay".to_owned(),
         report: Box::new(HookReport { job: None, result: fine(), notes: Vec::new(), facts: None }),
     };
@@ -475,7 +480,7 @@ fn only_hooks_with_a_number_are_the_turns_own() {
     let event = one.moves.last().expect("a hook runs").event();
     let started = HookChange::Started {
         number: 1,
-        moment: Moment::PreToolUse,
+        moment: HookMoment::PreToolUse,
         program: "gate".to_owned(),
         call: Some(CallId::from_number(1)),
     };

@@ -2,22 +2,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use agentry_agentfile::config::{self, Layers};
+use agentry_agentfile::config::{self, ConfigLayers};
 use agentry_agentfile::diagnostic::Findings;
 use agentry_agentfile::file_tree::FileTree;
-use agentry_agentfile::library::{self, Input};
+use agentry_agentfile::library::{self, LibraryInput};
 use agentry_agentfile::skill::SkillLevel;
 use agentry_kernel::approval::try_examples;
 use agentry_kernel::authority::{Authority, of_agent};
 use agentry_kernel::charter::Charter;
 use agentry_kernel::moves::Move;
 use agentry_kernel::turn::{Turn, talk};
-use agentry_protocol::approval::{Answer, Reach};
-use agentry_protocol::call::{Repeat, ToolCall, ToolOutcome, ToolSpec};
+use agentry_protocol::approval::{ApprovalAnswer, ApprovalScope};
 use agentry_protocol::confinement::Confinement;
 use agentry_protocol::event::{Ending, Event, Mode, RunLimits, TurnPlan};
 use agentry_protocol::message::{Message, ModelReply};
-use agentry_protocol::tool::{Category, Risk, ToolName};
+use agentry_protocol::tool::{Risk, ToolCategory, ToolName};
+use agentry_protocol::tool_call::{RepeatSafety, ToolCall, ToolOutcome, ToolSpec};
 use agentry_protocol::{AgentId, CallId, ContentHash};
 use serde_json::json;
 
@@ -28,9 +28,9 @@ fn bash() -> ToolSpec {
         name: ToolName::canonical("bash"),
         description: String::new(),
         parameters: json!({"type": "object", "properties": {"command": {"type": "string"}}}),
-        category: Category::Custom,
+        category: ToolCategory::Custom,
         risk: Risk::Medium,
-        repeat: Repeat::Uncertain,
+        repeat: RepeatSafety::Uncertain,
     }
 }
 
@@ -49,11 +49,11 @@ fn authority() -> Authority {
         ",
     );
     let mut findings = Findings::default();
-    let input = Input {
+    let input = LibraryInput {
         project: &project,
         home: None,
         skill_roots: &[],
-        settings: config::layered(&Layers::default(), &mut findings),
+        settings: config::layered(&ConfigLayers::default(), &mut findings),
         environment: BTreeMap::from([("SHELL_TOOL_MODE".to_owned(), "full".to_owned())]),
         host: BTreeSet::from([bash().name]),
         level: SkillLevel::Extended,
@@ -62,7 +62,7 @@ fn authority() -> Authority {
     };
     let library = library::read(input, &mut findings);
     let agent = library.agents.values().next().expect("the agent loads");
-    of_agent(agent, &library, &[bash()], None, Confinement::nothing())
+    of_agent(agent, &library, &[bash()], None, Confinement::most_restricted())
 }
 
 pub(crate) fn charter(mode: Mode) -> Charter {
@@ -150,7 +150,11 @@ impl World {
             Move::AskApproval(approval) => {
                 self.answered += 1;
                 let allow = self.answered.is_multiple_of(2);
-                let answer = if allow { Answer::yes(Reach::Once) } else { Answer::no(None) };
+                let answer = if allow {
+                    ApprovalAnswer::approved(ApprovalScope::Once)
+                } else {
+                    ApprovalAnswer::declined(None)
+                };
                 vec![Event::ApprovalAnswered { approval: approval.id.clone(), answer }]
             }
             Move::RunCall { call, .. } => {

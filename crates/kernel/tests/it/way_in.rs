@@ -6,17 +6,21 @@ use agentry_kernel::mailbox::Whose;
 use agentry_kernel::mailbox::settings::Levels;
 use agentry_kernel::route::{self, Route};
 use agentry_protocol::access::{
-    Credentials, Decision, Delivery, Effect, Giver, Level, Modifiers, Openness, Said,
-    SessionChoice, ToolBounds, Traced,
+    AttributedDataLevel, AttributedName, Credentials, DataLevel, Decision, Delivery, Effect,
+    Modifiers, PermissionSource, PolicyValue, SessionChoice, ToolBounds,
 };
 use agentry_protocol::event::Mode;
-use agentry_protocol::inbound::{Attachment, Body, Inbound, PeerKind, Place, Sender};
-use agentry_protocol::intake::{Entity, EntityKind, Identity, Source, Unrun, Wish};
+use agentry_protocol::inbound::{
+    Attachment, ChannelAddress, Inbound, InboundContent, PeerKind, Sender,
+};
+use agentry_protocol::intake::{
+    Entity, EntityKind, Identity, QueuePreferences, SenderKind, UnrunReason,
+};
 use agentry_protocol::principal::{Principal, PrincipalKind};
 use serde_json::json;
 
 fn said(channel: &str, sender: &str, content: &str) -> Inbound {
-    let place = Place {
+    let place = ChannelAddress {
         channel: channel.to_owned(),
         account_id: Some("ours".to_owned()),
         peer_id: Some(sender.to_owned()),
@@ -27,7 +31,7 @@ fn said(channel: &str, sender: &str, content: &str) -> Inbound {
     };
     let sender = Sender { sender_id: sender.to_owned(), sender_name: Some("The Owner".to_owned()) };
     let mut inbound = Inbound::new("1", 7, place, sender).expect("it has no odd parts");
-    inbound.body = Body { content: content.to_owned(), ..Body::default() };
+    inbound.body = InboundContent { content: content.to_owned(), ..InboundContent::default() };
     inbound
 }
 
@@ -55,7 +59,7 @@ fn decision(key: &str) -> Decision {
         deny_reason: None,
         tools: ToolBounds::default(),
         credentials: Credentials::Named(Vec::new()),
-        data: Level { level: Openness::None, from: Giver::Default },
+        data: AttributedDataLevel { level: DataLevel::None, from: PermissionSource::Default },
         exec: Vec::new(),
         session: Some(SessionChoice { key: key.to_owned(), persona: None, policy: "open".into() }),
         modifiers: Modifiers::default(),
@@ -136,7 +140,7 @@ fn a_message_says_how_it_waits_and_the_owner_what_holds_for_its_run() {
     assert_eq!(route::run_wish(&inbound, &of(PrincipalKind::Known)), route::RunWish::default());
     inbound.metadata.insert(route::DELIVERY.to_owned(), json!("later"));
     let odd = route::route(&inbound, &of(PrincipalKind::Owner), &decision("room"));
-    assert!(matches!(odd, Route::Unrun(Unrun::BadDirective, _)), "{odd:?}");
+    assert!(matches!(odd, Route::Unrun(UnrunReason::BadDirective, _)), "{odd:?}");
 }
 
 fn destination(route: Route) -> route::Destination {
@@ -150,14 +154,14 @@ fn destination(route: Route) -> route::Destination {
 fn access_chooses_the_session_and_a_thread_has_one_below_it() {
     let mut inbound = said("tg", "ann", "Hi");
     let to = destination(route::route(&inbound, &of(PrincipalKind::Known), &decision("room:ann")));
-    assert_eq!((to.key.as_str(), to.source), ("room:ann", Source::Person));
+    assert_eq!((to.key.as_str(), to.source), ("room:ann", SenderKind::Person));
     inbound.place.thread_id = Some("A:main/../x".to_owned());
     let to = destination(route::route(&inbound, &of(PrincipalKind::Known), &decision("room:ann")));
     assert_eq!(to.key.as_str(), "room:ann:thread:a%3amain%2f..%2fx");
     let mut none = decision("x");
     none.session = None;
     let route = route::route(&said("tg", "ann", "Hi"), &of(PrincipalKind::Known), &none);
-    assert!(matches!(route, Route::Unrun(Unrun::NoAgent, _)), "{route:?}");
+    assert!(matches!(route, Route::Unrun(UnrunReason::NoAgent, _)), "{route:?}");
 }
 
 #[test]
@@ -184,11 +188,11 @@ fn only_the_owner_names_a_target() {
                 assert_eq!(found, (key, head), "{target}");
                 assert_eq!(to.persona.as_deref(), persona, "{target}");
             }
-            None => assert!(matches!(owner, Route::Unrun(Unrun::NoAgent, _)), "{target}"),
+            None => assert!(matches!(owner, Route::Unrun(UnrunReason::NoAgent, _)), "{target}"),
         }
         for kind in [PrincipalKind::Known, PrincipalKind::Unknown, PrincipalKind::Agent] {
             let other = route::route(&inbound, &of(kind), &decision("main"));
-            assert!(matches!(other, Route::Unrun(Unrun::NoAgent, _)), "{kind} {target}");
+            assert!(matches!(other, Route::Unrun(UnrunReason::NoAgent, _)), "{kind} {target}");
         }
     }
 }
@@ -197,7 +201,7 @@ fn only_the_owner_names_a_target() {
 fn clocks_and_programs_reach_nobody_without_a_hook() {
     for kind in [PrincipalKind::System, PrincipalKind::Webhook] {
         let route = route::route(&said("timer", "timer", ""), &of(kind), &decision("main"));
-        assert_eq!(route, Route::Unrun(Unrun::NoHook, String::new()));
+        assert_eq!(route, Route::Unrun(UnrunReason::NoHook, String::new()));
     }
 }
 
@@ -222,9 +226,12 @@ fn in_a_group_only_the_owner_says_how_messages_wait() {
     let mut inbound = said("tg", "ann", "/queue collect");
     inbound.place.peer_kind = Some(PeerKind::Group);
     let known = route::route(&inbound, &of(PrincipalKind::Known), &decision("room"));
-    assert!(matches!(known, Route::Unrun(Unrun::BadDirective, _)), "{known:?}");
+    assert!(matches!(known, Route::Unrun(UnrunReason::BadDirective, _)), "{known:?}");
     let owner = route::route(&inbound, &of(PrincipalKind::Owner), &decision("room"));
-    assert!(matches!(owner, Route::Queue(_, Some(Wish { mode: Some(Delivery::Collect), .. }))));
+    assert!(matches!(
+        owner,
+        Route::Queue(_, Some(QueuePreferences { mode: Some(Delivery::Collect), .. }))
+    ));
 }
 
 #[test]
@@ -236,7 +243,7 @@ fn a_policy_wins_over_what_the_message_says_about_waiting() {
         route::waits(&to, decision, Levels::default()).mode
     };
     assert_eq!(mode(&decision), Delivery::Interrupt);
-    let said = Said { value: Delivery::Collect, policy: "quiet".into() };
+    let said = PolicyValue { value: Delivery::Collect, policy: "quiet".into() };
     decision.modifiers.delivery = Some(said);
     assert_eq!(mode(&decision), Delivery::Collect);
 }
@@ -250,7 +257,7 @@ fn two_people_and_two_powers_are_two_authorities() {
     };
     let plain = decision("room");
     let mut more = decision("room");
-    more.exec = vec![Traced { name: "git *".into(), from: Giver::Default }];
+    more.exec = vec![AttributedName { name: "git *".into(), from: PermissionSource::Default }];
     assert_eq!(authority("a", Some("ann"), &plain), authority("b", Some("ann"), &plain));
     assert_ne!(authority("a", Some("ann"), &plain), authority("a", Some("bob"), &plain));
     assert_ne!(authority("a", Some("ann"), &plain), authority("a", Some("ann"), &more));

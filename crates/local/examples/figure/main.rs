@@ -13,9 +13,9 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use agentry_local::{Ask, Choice, Engine, Finish, Said, Settings};
-use agentry_protocol::call::{Repeat, ToolSpec};
 use agentry_protocol::message::{Message, ModelRequest};
-use agentry_protocol::tool::{Category, Risk, ToolName};
+use agentry_protocol::tool::{Risk, ToolCategory, ToolName};
+use agentry_protocol::tool_call::{RepeatSafety, ToolSpec};
 
 use crate::prompts::{ANSWERS, PROMPTS, Wanted, tools};
 
@@ -164,8 +164,8 @@ fn spec(name: &str, description: &str, parameters: serde_json::Value) -> ToolSpe
         name: ToolName::canonical(name),
         description: description.into(),
         parameters,
-        category: Category::Custom,
+        category: ToolCategory::Custom,
         risk: Risk::Low,
-        repeat: Repeat::Harmless,
+        repeat: RepeatSafety::Harmless,
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Must never: have two right answers.
 
-use agentry_protocol::call::ToolSpec;
+use agentry_protocol::tool_call::ToolSpec;
 use serde_json::{Value, json};
 
 use crate::spec;

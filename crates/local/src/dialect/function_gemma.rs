@@ -5,7 +5,7 @@
 //!
 //! Must never: let a value from outside hold one of the format's marks.
 
-use agentry_protocol::message::AskedCall;
+use agentry_protocol::message::RawToolCall;
 use serde_json::{Map, Value};
 
 use crate::card::DialectName;
@@ -134,7 +134,7 @@ impl Dialect for FunctionGemma {
         Some(name.to_owned())
     }
 
-    fn parse(&self, written: &str) -> Option<AskedCall> {
+    fn parse(&self, written: &str) -> Option<RawToolCall> {
         let rest = written.trim().strip_prefix("call:")?;
         let (name, _) = rest.split_once('{')?;
         let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -143,7 +143,7 @@ impl Dialect for FunctionGemma {
         }
         let mut reader = Reader { rest: &rest[name.len()..] };
         let input = reader.value(0)?;
-        reader.rest.is_empty().then(|| AskedCall { name: name.to_owned(), input })
+        reader.rest.is_empty().then(|| RawToolCall { name: name.to_owned(), input })
     }
 
     fn stops(&self) -> &[&str] {

@@ -72,7 +72,7 @@ fn a_call_is_read_with_all_its_values() {
         "q": "a, b}: c", "n": -3, "e": 1.5e3, "b": true, "z": null,
         "l": [1, "x", {"k": ""}], "o": {}
     });
-    let call = AskedCall { name: "github_find".into(), input };
+    let call = RawToolCall { name: "github_find".into(), input };
     assert_eq!(dialect().parse(written), Some(call));
     assert_eq!(dialect().parse("call:now{}").map(|call| call.input), Some(json!({})));
 }

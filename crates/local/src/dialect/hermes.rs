@@ -2,8 +2,8 @@
 //!
 //! Must never: put text from outside into a mark.
 
-use agentry_protocol::message::AskedCall;
-use agentry_protocol::schema::Shown;
+use agentry_protocol::message::RawToolCall;
+use agentry_protocol::schema::ModelSchema;
 use serde_json::{Value, json};
 
 use crate::card::DialectName;
@@ -104,7 +104,7 @@ impl Dialect for Hermes {
         name_in_json(written)
     }
 
-    fn parse(&self, written: &str) -> Option<AskedCall> {
+    fn parse(&self, written: &str) -> Option<RawToolCall> {
         call_in_json(written)
     }
 }
@@ -116,7 +116,7 @@ pub(crate) fn signature(tool: &Offered) -> Value {
         "function": {
             "name": tool.shown,
             "description": tool.description,
-            "parameters": Shown(&tool.parameters),
+            "parameters": ModelSchema(&tool.parameters),
         }
     })
 }
@@ -143,18 +143,18 @@ pub(crate) fn name_in_json(written: &str) -> Option<String> {
 }
 
 /// The call in such an object; its arguments may be called parameters too.
-pub(crate) fn call_in_json(written: &str) -> Option<AskedCall> {
+pub(crate) fn call_in_json(written: &str) -> Option<RawToolCall> {
     let value: Value = serde_json::from_str(written.trim()).ok()?;
     call_of_value(&value)
 }
 
-pub(crate) fn call_of_value(value: &Value) -> Option<AskedCall> {
+pub(crate) fn call_of_value(value: &Value) -> Option<RawToolCall> {
     let object = value.as_object()?;
     let name = object.get("name")?.as_str()?.to_owned();
     let input = object.get("arguments").or_else(|| object.get("parameters"))?;
     let known = ["name", "arguments", "parameters", "type", "id"];
     let right = input.is_object() && object.keys().all(|key| known.contains(&key.as_str()));
-    right.then(|| AskedCall { name, input: input.clone() })
+    right.then(|| RawToolCall { name, input: input.clone() })
 }
 
 #[cfg(test)]
@@ -208,7 +208,7 @@ mod tests {
         let parts = hermes.call("read_file", &input);
         let Part::Text(written) = &parts[2] else { panic!("the call is text") };
         let call = hermes.parse(written).expect("this is a call");
-        assert_eq!(call, AskedCall { name: "read_file".into(), input });
+        assert_eq!(call, RawToolCall { name: "read_file".into(), input });
         assert!(flat(&parts).starts_with("<tool_call>\n{\"name\": \"read_file\""));
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Must never: write more than one call in an answer; the model was not taught to.
 
-use agentry_protocol::message::AskedCall;
+use agentry_protocol::message::RawToolCall;
 use serde_json::{Value, json};
 
 use crate::card::DialectName;
@@ -82,7 +82,7 @@ impl Dialect for Llama {
         name_in_json(written)
     }
 
-    fn parse(&self, written: &str) -> Option<AskedCall> {
+    fn parse(&self, written: &str) -> Option<RawToolCall> {
         call_in_json(written)
     }
 
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn a_call_has_parameters() {
         let call = Llama.parse(r#"{"name": "grep", "parameters": {"pattern": "x"}}"#);
-        let expected = AskedCall { name: "grep".into(), input: json!({"pattern": "x"}) };
+        let expected = RawToolCall { name: "grep".into(), input: json!({"pattern": "x"}) };
         assert_eq!(call, Some(expected));
         assert_eq!(Llama.name_so_far("{\"name\": \"grep\", \"par").as_deref(), Some("grep"));
     }

@@ -2,19 +2,19 @@
 //!
 //! Must never: take what is not a whole call; whether it is valid is told by the toolset.
 
-use agentry_protocol::message::AskedCall;
+use agentry_protocol::message::RawToolCall;
 
 use crate::dialect::hermes::call_in_json;
 
 /// A call found in a text, and the text without it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Recovered {
-    pub(crate) call: AskedCall,
+    pub(crate) call: RawToolCall,
     pub(crate) before: String,
 }
 
 /// The first whole call in a text that `valid` takes.
-pub(crate) fn recovered(text: &str, valid: impl Fn(&AskedCall) -> bool) -> Option<Recovered> {
+pub(crate) fn recovered(text: &str, valid: impl Fn(&RawToolCall) -> bool) -> Option<Recovered> {
     let whole = unmarked(text.trim());
     if let Some(call) = call_in_json(whole).filter(&valid) {
         return Some(Recovered { call, before: String::new() });

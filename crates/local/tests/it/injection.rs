@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use agentry_local::Choice;
 use agentry_protocol::CallId;
-use agentry_protocol::call::ToolCall;
 use agentry_protocol::message::{Message, ModelRequest};
 use agentry_protocol::tool::ToolName;
+use agentry_protocol::tool_call::ToolCall;
 use serde_json::json;
 
 use crate::talk::{engine, request, said, user};

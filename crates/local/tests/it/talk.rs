@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use agentry_local::{Ask, Choice, Engine, LocalError, Piece, Said, Settings};
 use agentry_protocol::CallId;
-use agentry_protocol::call::{Repeat, ToolCall, ToolSpec};
 use agentry_protocol::message::{Message, ModelRequest};
-use agentry_protocol::tool::{Category, Risk, ToolName};
+use agentry_protocol::tool::{Risk, ToolCategory, ToolName};
+use agentry_protocol::tool_call::{RepeatSafety, ToolCall, ToolSpec};
 use serde_json::Value;
 
 /// The folder where `agentry pull` puts models.
@@ -60,9 +60,9 @@ pub(crate) fn tool(name: &str, parameters: Value) -> ToolSpec {
         name: ToolName::canonical(name),
         description: format!("The tool {name}"),
         parameters,
-        category: Category::Custom,
+        category: ToolCategory::Custom,
         risk: Risk::Low,
-        repeat: Repeat::Harmless,
+        repeat: RepeatSafety::Harmless,
     }
 }
 

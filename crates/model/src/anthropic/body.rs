@@ -9,9 +9,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use agentry_protocol::call::ToolCall;
-use agentry_protocol::message::{Image, Message, Sealed};
-use agentry_protocol::schema::Shown;
+use agentry_protocol::message::{Image, Message, SealedContent};
+use agentry_protocol::schema::ModelSchema;
+use agentry_protocol::tool_call::ToolCall;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -48,7 +48,7 @@ struct Tool<'a> {
     name: Cow<'a, str>,
     #[serde(skip_serializing_if = "str::is_empty")]
     description: &'a str,
-    input_schema: Shown<'a>,
+    input_schema: ModelSchema<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cache_control: Option<Mark>,
 }
@@ -121,7 +121,7 @@ pub(super) fn write(asked: Asked<'_>) -> Vec<u8> {
         .map(|tool| Tool {
             name: names.wire(tool.name.as_str()),
             description: &tool.description,
-            input_schema: tool.shown(),
+            input_schema: tool.model_schema(),
             cache_control: None,
         })
         .collect();
@@ -229,7 +229,7 @@ impl<'a> Talk<'a> {
         &mut self,
         content: &'a str,
         calls: &'a [ToolCall],
-        sealed: Option<&'a Sealed>,
+        sealed: Option<&'a SealedContent>,
         names: &'a Names,
     ) {
         if content.trim().is_empty() && calls.is_empty() {

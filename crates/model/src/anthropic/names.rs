@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use agentry_protocol::call::ToolSpec;
+use agentry_protocol::tool_call::ToolSpec;
 
 use crate::limits::WIRE_NAME_CHARS_MAX;
 
@@ -91,8 +91,8 @@ fn cut(name: &str, length: usize) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use agentry_protocol::call::{Repeat, ToolSpec};
-    use agentry_protocol::tool::{Category, Risk, ToolName};
+    use agentry_protocol::tool::{Risk, ToolCategory, ToolName};
+    use agentry_protocol::tool_call::{RepeatSafety, ToolSpec};
     use serde_json::json;
 
     use super::*;
@@ -102,9 +102,9 @@ mod tests {
             name: ToolName::canonical(name),
             description: String::new(),
             parameters: json!({"type": "object"}),
-            category: Category::Read,
+            category: ToolCategory::Read,
             risk: Risk::Low,
-            repeat: Repeat::Harmless,
+            repeat: RepeatSafety::Harmless,
         };
         names.iter().map(spec).collect()
     }

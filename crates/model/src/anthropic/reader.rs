@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use agentry_protocol::message::{AskedCall, FailureKind, ModelFailure, Sealed, Usage};
+use agentry_protocol::message::{FailureKind, ModelFailure, RawToolCall, SealedContent, Usage};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -313,12 +313,12 @@ impl Reader for Answering {
                         Some(fields) if json.is_empty() => Value::Object(fields),
                         Some(_) | None => arguments::read(&json),
                     };
-                    answer.calls.push(AskedCall { name, input });
+                    answer.calls.push(RawToolCall { name, input });
                 }
                 Block::Unknown => {}
             }
         }
-        answer.sealed = (!items.is_empty()).then_some(Sealed { by: self.by, items });
+        answer.sealed = (!items.is_empty()).then_some(SealedContent { by: self.by, items });
         Ok(answer)
     }
 }

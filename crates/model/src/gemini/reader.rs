@@ -2,7 +2,7 @@
 //!
 //! Must never: take an answer for whole that has not said why it ended.
 
-use agentry_protocol::message::{AskedCall, FailureKind, ModelFailure, Sealed, Usage};
+use agentry_protocol::message::{FailureKind, ModelFailure, RawToolCall, SealedContent, Usage};
 use serde_json::{Map, Value, json};
 
 use super::{failure, sealer};
@@ -95,7 +95,7 @@ impl Generated {
         self.calls.push(Call { name, input, id, signature });
     }
 
-    fn sealed(&mut self) -> Option<Sealed> {
+    fn sealed(&mut self) -> Option<SealedContent> {
         let mut items = Vec::new();
         let first = usize::from(!self.text.is_empty());
         if let (1, Some(signature)) = (first, self.text_signature.take()) {
@@ -114,7 +114,7 @@ impl Generated {
                 items.push(Value::Object(item));
             }
         }
-        (!items.is_empty()).then(|| Sealed { by: sealer(&self.model), items })
+        (!items.is_empty()).then(|| SealedContent { by: sealer(&self.model), items })
     }
 
     /// Why the answer is none, if it is none.
@@ -185,7 +185,7 @@ impl Reader for Generated {
         }
         let sealed = self.sealed();
         let calls =
-            self.calls.into_iter().map(|call| AskedCall { name: call.name, input: call.input });
+            self.calls.into_iter().map(|call| RawToolCall { name: call.name, input: call.input });
         Ok(Answer {
             text: self.text,
             thinking: self.thinking,

@@ -8,9 +8,9 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 
-use agentry_protocol::call::ToolSpec;
-use agentry_protocol::message::{Image, Sealed};
-use agentry_protocol::schema::Shown;
+use agentry_protocol::message::{Image, SealedContent};
+use agentry_protocol::schema::ModelSchema;
+use agentry_protocol::tool_call::ToolSpec;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -113,14 +113,14 @@ struct Tools<'a> {
 struct Declared<'a> {
     name: String,
     description: &'a str,
-    parameters_json_schema: Shown<'a>,
+    parameters_json_schema: ModelSchema<'a>,
 }
 
 fn declared<'a>(spec: &'a ToolSpec, names: &Names) -> Declared<'a> {
     Declared {
         name: names.written(spec.name.as_str()),
         description: &spec.description,
-        parameters_json_schema: spec.shown(),
+        parameters_json_schema: spec.model_schema(),
     }
 }
 
@@ -250,7 +250,7 @@ fn contents<'a>(asked: Asked<'a>, names: &Names) -> Vec<Content<'a>> {
 }
 
 /// What Gemini wants back with the parts of an answer: its words, if any, and then its calls.
-struct Seals<'a>(Option<&'a Sealed>);
+struct Seals<'a>(Option<&'a SealedContent>);
 
 impl<'a> Seals<'a> {
     fn get(&self, part: usize, key: &str) -> Option<&'a str> {

@@ -1,6 +1,6 @@
 //! Streams of Gemini as its documentation shows them.
 
-use agentry_protocol::message::{AskedCall, Image, Message, Sealed, Usage};
+use agentry_protocol::message::{Image, Message, RawToolCall, SealedContent, Usage};
 use serde_json::{Value, json};
 
 use super::*;
@@ -22,8 +22,8 @@ fn usage(input_tokens: u64, output_tokens: u64, cached_tokens: u64) -> Option<Us
     Some(Usage { input_tokens, output_tokens, cached_tokens, ..Usage::default() })
 }
 
-fn asked(name: &str, input: Value) -> AskedCall {
-    AskedCall { name: name.to_owned(), input }
+fn asked(name: &str, input: Value) -> RawToolCall {
+    RawToolCall { name: name.to_owned(), input }
 }
 
 fn said(answer: Answer) -> Message {
@@ -63,7 +63,7 @@ fn thinking_is_heard_and_signatures_stay_with_their_parts() {
             asked("read_file", json!({"path": "a.txt"})),
             asked("git/log", json!({"limit": 3})),
         ],
-        sealed: Some(Sealed {
+        sealed: Some(SealedContent {
             by: "gemini:gemini-2.5-flash".to_owned(),
             items: vec![json!({"thoughtSignature": "CpgCAdHtim9f", "part": 1})],
         }),

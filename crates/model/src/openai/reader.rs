@@ -2,7 +2,7 @@
 //!
 //! Must never: take a call for whole that the length limit or a broken stream has cut.
 
-use agentry_protocol::message::{AskedCall, FailureKind, ModelFailure, Sealed, Usage};
+use agentry_protocol::message::{FailureKind, ModelFailure, RawToolCall, SealedContent, Usage};
 use serde_json::{Value, json};
 
 use super::sealer;
@@ -247,12 +247,12 @@ impl Reader for Responses {
         let Self { model, text, thinking, calls, sealed: items, usage, .. } = *self;
         let calls = calls
             .into_iter()
-            .map(|call| AskedCall { name: call.name, input: arguments::read(&call.text) });
+            .map(|call| RawToolCall { name: call.name, input: arguments::read(&call.text) });
         Ok(Answer {
             text,
             thinking,
             calls: calls.collect(),
-            sealed: (!items.is_empty()).then(|| Sealed { by: sealer(&model), items }),
+            sealed: (!items.is_empty()).then(|| SealedContent { by: sealer(&model), items }),
             model: None,
             usage,
         })

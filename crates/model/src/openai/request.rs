@@ -6,9 +6,9 @@
 
 use std::borrow::Cow;
 
-use agentry_protocol::call::{ToolCall, ToolSpec};
-use agentry_protocol::message::{Image, Sealed};
-use agentry_protocol::schema::Shown;
+use agentry_protocol::message::{Image, SealedContent};
+use agentry_protocol::schema::ModelSchema;
+use agentry_protocol::tool_call::{ToolCall, ToolSpec};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -74,7 +74,7 @@ struct Tool<'a> {
     r#type: &'static str,
     name: String,
     description: &'a str,
-    parameters: Shown<'a>,
+    parameters: ModelSchema<'a>,
     strict: bool,
 }
 
@@ -83,7 +83,7 @@ fn tool<'a>(spec: &'a ToolSpec, names: &Names) -> Tool<'a> {
         r#type: "function",
         name: names.written(spec.name.as_str()),
         description: &spec.description,
-        parameters: spec.shown(),
+        parameters: spec.model_schema(),
         strict: false,
     }
 }
@@ -139,7 +139,7 @@ fn add_answer<'a>(
     items: &mut Vec<Item<'a>>,
     content: &'a str,
     calls: &'a [ToolCall],
-    sealed: Option<&'a Sealed>,
+    sealed: Option<&'a SealedContent>,
     names: &Names,
 ) {
     let text = (!content.is_empty())

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use agentry_protocol::message::{AskedCall, FailureKind, Image, Message, Sealed, Usage};
+use agentry_protocol::message::{FailureKind, Image, Message, RawToolCall, SealedContent, Usage};
 use serde_json::{Value, json};
 
 use super::*;
@@ -24,8 +24,8 @@ fn usage(input_tokens: u64, output_tokens: u64, cached_tokens: u64) -> Option<Us
 }
 
 /// The thinking of the fixture, sealed.
-fn sealed() -> Sealed {
-    Sealed {
+fn sealed() -> SealedContent {
+    SealedContent {
         by: "openai:o4-mini".to_owned(),
         items: vec![json!({"place": 0, "item": {
             "type": "reasoning",
@@ -57,7 +57,7 @@ fn text_and_usage_are_the_same_in_all_pieces() {
 #[test]
 fn thinking_is_heard_and_sealed_and_parallel_calls_are_none_when_cut() {
     let answer = read_in_all_pieces(&Openai, "o4-mini", fixture!("thinking_and_calls"));
-    let asked = |name: &str, input| AskedCall { name: name.to_owned(), input };
+    let asked = |name: &str, input| RawToolCall { name: name.to_owned(), input };
     let expected = Answer {
         thinking: "**Looking**\n\nThen the log.".to_owned(),
         calls: vec![

@@ -5,7 +5,7 @@
 mod calls;
 mod chunk;
 
-use agentry_protocol::message::{FailureKind, ModelFailure, Sealed, Usage};
+use agentry_protocol::message::{FailureKind, ModelFailure, SealedContent, Usage};
 use serde_json::{Value, json};
 
 use self::calls::Calls;
@@ -105,7 +105,7 @@ impl Chat {
         }
     }
 
-    fn sealed(&mut self) -> Option<Sealed> {
+    fn sealed(&mut self) -> Option<SealedContent> {
         let mut items = Vec::new();
         if self.wants_thinking {
             items.push(json!({ "wants": "reasoning_content" }));
@@ -114,7 +114,7 @@ impl Chat {
             items.push(json!({ "reasoning_details": std::mem::take(&mut self.details) }));
         }
         items.extend(self.calls.sealed());
-        (!items.is_empty()).then(|| Sealed { by: sealer(&self.model), items })
+        (!items.is_empty()).then(|| SealedContent { by: sealer(&self.model), items })
     }
 
     fn is_empty(&self) -> bool {

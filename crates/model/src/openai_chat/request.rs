@@ -6,9 +6,9 @@
 
 use std::borrow::Cow;
 
-use agentry_protocol::call::{ToolCall, ToolSpec};
-use agentry_protocol::message::{Image, Sealed};
-use agentry_protocol::schema::Shown;
+use agentry_protocol::message::{Image, SealedContent};
+use agentry_protocol::schema::ModelSchema;
+use agentry_protocol::tool_call::{ToolCall, ToolSpec};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -71,7 +71,7 @@ struct Tool<'a> {
 struct Function<'a> {
     name: String,
     description: &'a str,
-    parameters: Shown<'a>,
+    parameters: ModelSchema<'a>,
 }
 
 fn tool<'a>(spec: &'a ToolSpec, names: &Names) -> Tool<'a> {
@@ -80,7 +80,7 @@ fn tool<'a>(spec: &'a ToolSpec, names: &Names) -> Tool<'a> {
         function: Function {
             name: names.written(spec.name.as_str()),
             description: &spec.description,
-            parameters: spec.shown(),
+            parameters: spec.model_schema(),
         },
     }
 }
@@ -185,7 +185,7 @@ fn entries<'a>(dialect: Dialect, asked: Asked<'a>, names: &Names) -> Vec<Entry<'
 struct Answered<'a> {
     content: &'a str,
     thinking: &'a str,
-    sealed: Option<&'a Sealed>,
+    sealed: Option<&'a SealedContent>,
     calls: &'a [ToolCall],
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use agentry_protocol::message::{AskedCall, FailureKind, Image, Message, Sealed, Usage};
+use agentry_protocol::message::{FailureKind, Image, Message, RawToolCall, SealedContent, Usage};
 use serde_json::{Value, json};
 
 use super::*;
@@ -22,8 +22,8 @@ macro_rules! fixture {
     };
 }
 
-fn asked(name: &str, input: Value) -> AskedCall {
-    AskedCall { name: name.to_owned(), input }
+fn asked(name: &str, input: Value) -> RawToolCall {
+    RawToolCall { name: name.to_owned(), input }
 }
 
 fn usage(input_tokens: u64, output_tokens: u64, cached_tokens: u64) -> Option<Usage> {
@@ -72,7 +72,7 @@ fn thinking_of_deepseek_is_heard_and_wanted_back() {
     let expected = Answer {
         text: "9.8".to_owned(),
         thinking: "Let me see.".to_owned(),
-        sealed: Some(Sealed {
+        sealed: Some(SealedContent {
             by: "openai-chat:deepseek-reasoner".to_owned(),
             items: vec![json!({"wants": "reasoning_content"})],
         }),
@@ -358,7 +358,7 @@ fn thinking_goes_back_beside_calls_to_those_that_want_it() {
         content: "so".to_owned(),
         thinking: "hm".to_owned(),
         calls,
-        sealed: Some(Sealed {
+        sealed: Some(SealedContent {
             by: "openai-chat:deepseek-reasoner".to_owned(),
             items: vec![json!({"wants": "reasoning_content"})],
         }),

@@ -179,7 +179,7 @@ fn a_connection_that_closes_anywhere_is_a_cut() {
 #[test]
 fn a_reset_connection_is_a_failure_that_passes() {
     let told = answered(Reply::sse(BASIC).reset_at(300));
-    assert!(told.kind().passes(), "{:?}", told.failure());
+    assert!(told.kind().is_transient(), "{:?}", told.failure());
     let told = answered(Reply::sse(BASIC).reset_before_head());
     assert_eq!(told.kind(), FailureKind::Connection, "{:?}", told.failure());
 }
@@ -258,7 +258,7 @@ fn an_error_without_the_providers_words_is_named_by_its_status() {
 fn an_account_that_has_spent_all_is_not_asked_again() {
     let body = json!({"type": "error", "error": {"type": "rate_limit_error", "message": "limit",
         "details": {"error_code": "enforced_spend_limit_reached"}}});
-    assert!(!answered(Reply::json(429, body.to_string())).kind().passes());
+    assert!(!answered(Reply::json(429, body.to_string())).kind().is_transient());
 }
 
 #[test]

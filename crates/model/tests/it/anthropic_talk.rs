@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use agentry_model::Protocol;
 use agentry_protocol::CallId;
-use agentry_protocol::call::ToolCall;
-use agentry_protocol::message::{Image, Message, ModelRequest, Sealed};
+use agentry_protocol::message::{Image, Message, ModelRequest, SealedContent};
 use agentry_protocol::tool::ToolName;
+use agentry_protocol::tool_call::ToolCall;
 use serde_json::{Value, json};
 
 use crate::http_asking::{ask, http, model, request};
@@ -164,7 +164,7 @@ fn sealed_thinking_goes_back_first_and_only_to_its_model() {
                 content: "Yes".to_owned(),
                 thinking: "hm".to_owned(),
                 calls: vec![call(1, "get_weather", json!({}))],
-                sealed: Some(Sealed { by: by.to_owned(), items: vec![thought.clone()] }),
+                sealed: Some(SealedContent { by: by.to_owned(), items: vec![thought.clone()] }),
             },
             outcome(1, "rain", true),
         ])[1]["content"]

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use agentry_model::{Http, HttpError, HttpSettings, Protocol, Tape, list, open};
 use agentry_protocol::CallId;
-use agentry_protocol::call::ToolCall;
 use agentry_protocol::message::{FailureKind, Message, ModelRequest};
 use agentry_protocol::tool::ToolName;
+use agentry_protocol::tool_call::ToolCall;
 use serde_json::{Value, json};
 
 use crate::http_asking::{KEY, Told, ask, ask_while, hello, model, provider, request, with};

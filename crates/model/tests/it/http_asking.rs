@@ -9,9 +9,9 @@ use std::time::Duration;
 use agentry_model::{
     Answer, Delta, Http, HttpSettings, Model, Protocol, Provider, Question, Timing, Trouble, open,
 };
-use agentry_protocol::call::{Repeat, ToolSpec};
 use agentry_protocol::message::{FailureKind, Message, ModelFailure, ModelRequest};
-use agentry_protocol::tool::{Category, Risk, ToolName};
+use agentry_protocol::tool::{Risk, ToolCategory, ToolName};
+use agentry_protocol::tool_call::{RepeatSafety, ToolSpec};
 use serde_json::json;
 
 use crate::server::Server;
@@ -82,9 +82,9 @@ pub(crate) fn tool(name: &str) -> ToolSpec {
         name: ToolName::canonical(name),
         description: format!("Does {name}."),
         parameters: json!({"type": "object", "properties": {"location": {"type": "string"}}}),
-        category: Category::Read,
+        category: ToolCategory::Read,
         risk: Risk::Low,
-        repeat: Repeat::Harmless,
+        repeat: RepeatSafety::Harmless,
     }
 }
 

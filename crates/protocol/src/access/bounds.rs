@@ -5,7 +5,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AccessRecord, Credentials, Level, ToolBounds, Traced};
+use super::{AccessRecord, AttributedDataLevel, AttributedName, Credentials, ToolBounds};
 use crate::id::AccessId;
 use crate::principal::Principal;
 
@@ -23,18 +23,18 @@ pub struct Bounds {
     /// Which credentials may be used.
     pub credentials: Credentials,
     /// How much may be told.
-    pub data: Level,
+    pub data: AttributedDataLevel,
     /// Commands that a grant lets run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub exec: Vec<Traced>,
+    pub exec: Vec<AttributedName>,
     /// How the sender may ask the owner for more; none means that nobody is asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub requests: Option<RequestRoom>,
+    pub requests: Option<RequestQuota>,
 }
 
 impl Bounds {
     /// What a decision that allows comes to. Who may ask is for the kernel to say.
-    pub fn of(record: &AccessRecord, requests: Option<RequestRoom>) -> Self {
+    pub fn from_record(record: &AccessRecord, requests: Option<RequestQuota>) -> Self {
         let decision = &record.decision;
         Self {
             access: record.id.clone(),
@@ -51,7 +51,7 @@ impl Bounds {
 
 /// How much somebody may ask for, and what they asked for already.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct RequestRoom {
+pub struct RequestQuota {
     /// The limits.
     pub limits: RequestLimits,
     /// The time, in milliseconds since 1970.

@@ -6,8 +6,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agentry_agentfile::manifest::channels::{Channel, Filter, Links, Markdown};
-use agentry_agentfile::manifest::config::Words;
+use agentry_agentfile::manifest::channels::{
+    ChannelFilter, ChannelToml, LinkTreatment, MarkdownFlavor,
+};
+use agentry_agentfile::manifest::config::CommandWords;
 use agentry_protocol::inbound::PeerKind;
 use secrecy::SecretString;
 
@@ -35,11 +37,11 @@ pub struct Config {
     /// What the other side is when the program does not say.
     pub peer_kind: Option<PeerKind>,
     /// What is let in.
-    pub filters: Vec<Filter>,
+    pub filters: Vec<ChannelFilter>,
     /// The longest message, whatever the program says.
     pub text_limit: Option<u64>,
     /// Which Markdown it reads, whatever the program says.
-    pub markdown: Option<Markdown>,
+    pub markdown: Option<MarkdownFlavor>,
     /// What is done with addresses in answers, and which hosts may be linked to.
     pub links: LinkPolicy,
     /// Takes secrets out of what the program complains.
@@ -50,7 +52,7 @@ pub struct Config {
 #[derive(Clone, Debug, Default)]
 pub struct LinkPolicy {
     /// What is done with those whose host is not listed.
-    pub rule: Links,
+    pub rule: LinkTreatment,
     /// The hosts that the channel lists.
     pub hosts: Vec<String>,
 }
@@ -109,10 +111,14 @@ pub enum StartError {
 
 impl Config {
     /// A channel as the settings describe it.
-    pub fn of(name: &str, said: &Channel, around: &Surroundings<'_>) -> Result<Self, StartError> {
+    pub fn of(
+        name: &str,
+        said: &ChannelToml,
+        around: &Surroundings<'_>,
+    ) -> Result<Self, StartError> {
         let mut words = match &said.command {
-            Some(Words::One(program)) => vec![program.clone()],
-            Some(Words::Several(words)) => words.clone(),
+            Some(CommandWords::One(program)) => vec![program.clone()],
+            Some(CommandWords::Several(words)) => words.clone(),
             None => Vec::new(),
         }
         .into_iter();

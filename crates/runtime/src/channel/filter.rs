@@ -2,13 +2,14 @@
 //!
 //! Must never: let in what an `exclude` fits.
 
-use agentry_agentfile::manifest::channels::{Filter, FilterField, FilterKind};
+use agentry_agentfile::manifest::channels::{ChannelFilter, FilterField, FilterKind};
 use agentry_kernel::access::pattern_matches;
 use agentry_protocol::inbound::{ContentType, Inbound};
 
 /// Whether no `exclude` fits, and one of the `include`s does, if there are any.
-pub(super) fn lets_in(filters: &[Filter], inbound: &Inbound) -> bool {
-    let fits = |filter: &&Filter| pattern_matches(&filter.pattern, value(filter.field, inbound));
+pub(super) fn lets_in(filters: &[ChannelFilter], inbound: &Inbound) -> bool {
+    let fits =
+        |filter: &&ChannelFilter| pattern_matches(&filter.pattern, value(filter.field, inbound));
     let of = |kind| filters.iter().filter(move |filter| filter.kind == kind);
     !of(FilterKind::Exclude).any(|filter| fits(&filter))
         && (of(FilterKind::Include).next().is_none()

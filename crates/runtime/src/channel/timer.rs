@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::{io, thread};
 
-use agentry_protocol::inbound::{Inbound, Place, Sender};
+use agentry_protocol::inbound::{ChannelAddress, Inbound, Sender};
 
 use super::clock::{Bell, Clock};
 use super::{Sink, Taken};
@@ -22,7 +22,7 @@ pub const EVENT_TYPE: &str = "timer_tick";
 /// The event of the minute that a time lies in.
 pub fn tick(now_ms: u64) -> Inbound {
     let minute = now_ms / TIMER_TICK_MS;
-    let place = Place {
+    let place = ChannelAddress {
         channel: CHANNEL.to_owned(),
         account_id: None,
         peer_id: None,

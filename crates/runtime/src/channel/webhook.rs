@@ -10,7 +10,7 @@
 mod signature;
 
 use agentry_kernel::route::ORDERS;
-use agentry_protocol::inbound::{EventId, Inbound, Place, Sender};
+use agentry_protocol::inbound::{ChannelAddress, EventId, Inbound, Sender};
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -111,7 +111,7 @@ pub fn inbound(
         None => None,
     };
     let content = std::str::from_utf8(body).map_err(|_| WebhookError::NotText)?;
-    let place = Place {
+    let place = ChannelAddress {
         channel: CHANNEL.to_owned(),
         account_id: None,
         peer_id: None,

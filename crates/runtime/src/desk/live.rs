@@ -10,7 +10,7 @@ use agentry_kernel::route;
 use agentry_protocol::envelope::Envelope;
 use agentry_protocol::event::Event;
 use agentry_protocol::inbound::EventId;
-use agentry_protocol::intake::Intake;
+use agentry_protocol::intake::IntakeStage;
 use agentry_protocol::{ContentHash, RunId, SessionId};
 use agentry_store::{InboundRow, Ledger, OpenRows};
 
@@ -145,7 +145,7 @@ impl Came {
         let mut came = Self::default();
         for envelope in envelopes {
             let session = envelope.about.session.as_ref();
-            if let Event::Intake(Intake::Received { .. }) = &envelope.event {
+            if let Event::Intake(IntakeStage::Received { .. }) = &envelope.event {
                 came.received = true;
             } else if let Event::ApprovalAnswered { .. } = &envelope.event {
                 came.answered.extend(session.cloned());

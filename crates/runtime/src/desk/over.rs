@@ -3,9 +3,9 @@
 //! Must never: leave somebody without an answer because a run could not begin.
 
 use agentry_kernel::mailbox::{Input, State};
-use agentry_protocol::envelope::{About, Draft};
+use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::{Ending, Event};
-use agentry_protocol::intake::Unrun;
+use agentry_protocol::intake::UnrunReason;
 use agentry_protocol::{RunId, SessionId};
 
 use super::Desk;
@@ -74,7 +74,9 @@ impl Desk {
             let (events, run) = (std::mem::take(&mut live.starting), live.run.clone());
             (self.say)(&format!("{session}: {error}{help}"));
             match run {
-                None => self.unrun(session, events, Unrun::NoAgent, Some(&error.to_string()))?,
+                None => {
+                    self.unrun(session, events, UnrunReason::NoAgent, Some(&error.to_string()))?
+                }
                 Some(run) => self.give_up(session, run, error)?,
             }
             return self.ended(session);
@@ -124,7 +126,8 @@ impl Desk {
 
     /// Ends a run whose turn cannot begin.
     fn give_up(&mut self, session: &SessionId, run: RunId, error: &Error) -> Result<(), Error> {
-        let about = About { session: Some(session.clone()), run: Some(run.clone()), turn: None };
+        let about =
+            EntrySubject { session: Some(session.clone()), run: Some(run.clone()), turn: None };
         let message = Some(self.host.redactor.hide(&error.to_string()));
         let event = Event::RunEnded { ending: Ending::Failed, message };
         self.host.ledger.append(vec![Draft { cause: None, about, event }])?;

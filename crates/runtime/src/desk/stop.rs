@@ -3,9 +3,9 @@
 //! Must never: forget that somebody asked for an end, wherever the run is just then.
 
 use agentry_kernel::mailbox::{Input, StopWhy};
-use agentry_protocol::envelope::{About, Draft};
+use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::Event;
-use agentry_protocol::intake::Unrun;
+use agentry_protocol::intake::UnrunReason;
 use agentry_protocol::{RunId, SessionId};
 
 use super::Desk;
@@ -31,8 +31,8 @@ impl Desk {
                 None => return Ok(None),
             };
             let why = match why {
-                StopWhy::Interrupt => Unrun::Interrupted,
-                StopWhy::Abort => Unrun::Aborted,
+                StopWhy::Interrupt => UnrunReason::Interrupted,
+                StopWhy::Abort => UnrunReason::Aborted,
             };
             self.unrun(session, items.into_iter().map(|item| item.id).collect(), why, None)?;
             return Ok(Some(Input::StartFailed));
@@ -50,7 +50,7 @@ impl Desk {
     }
 
     pub(super) fn ask_to_end(&self, session: &SessionId, run: RunId) -> Result<(), Error> {
-        let about = About { session: Some(session.clone()), run: Some(run), turn: None };
+        let about = EntrySubject { session: Some(session.clone()), run: Some(run), turn: None };
         let event = Event::CancelReceived {};
         self.host.ledger.append(vec![Draft { cause: None, about, event }])?;
         Ok(())

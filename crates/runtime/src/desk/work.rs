@@ -10,7 +10,7 @@ use std::thread;
 use agentry_kernel::mailbox::Item;
 use agentry_kernel::route;
 use agentry_model::Delta;
-use agentry_protocol::envelope::{About, Envelope};
+use agentry_protocol::envelope::{EntrySubject, Envelope};
 use agentry_protocol::event::Event;
 use agentry_protocol::{CallId, RunId, SessionId};
 
@@ -173,11 +173,11 @@ impl Witness for Looking {
         self.outer.recorded(envelope);
     }
 
-    fn heard(&self, about: &About, asked: u64, delta: &Delta) {
+    fn heard(&self, about: &EntrySubject, asked: u64, delta: &Delta) {
         self.outer.heard(about, asked, delta);
     }
 
-    fn progressed(&self, about: &About, call: &CallId, line: &str) {
+    fn progressed(&self, about: &EntrySubject, call: &CallId, line: &str) {
         self.outer.progressed(about, call, line);
     }
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use agentry_kernel::tokens;
 use agentry_model::Question;
-use agentry_protocol::envelope::About;
-use agentry_protocol::event_hook::HookSpent;
+use agentry_protocol::envelope::EntrySubject;
+use agentry_protocol::event_hook::EventHookUsage;
 use agentry_protocol::message::{Message, ModelRequest, Usage};
 use agentry_sandbox::Stop;
 use serde::Deserialize;
@@ -31,7 +31,7 @@ const JSON_ONLY: &str = "Reply with JSON only.";
 pub(super) struct Asking {
     host: SharedHost,
     model: Result<String, String>,
-    spent: Mutex<HookSpent>,
+    spent: Mutex<EventHookUsage>,
 }
 
 #[derive(Deserialize)]
@@ -84,11 +84,11 @@ impl Asking {
         Self { host, model, spent: Mutex::default() }
     }
 
-    pub(super) fn spent(&self) -> HookSpent {
+    pub(super) fn spent(&self) -> EventHookUsage {
         *self.spent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn note(&self, note: impl FnOnce(&mut HookSpent)) {
+    fn note(&self, note: impl FnOnce(&mut EventHookUsage)) {
         note(&mut self.spent.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
@@ -112,7 +112,7 @@ impl Asking {
             tools: Arc::from([]),
             messages: vec![Arc::new(Message::user(prompt))],
         };
-        let about = About::default();
+        let about = EntrySubject::default();
         let held = self.host.purse.reserve(&self.host.ledger, &about, &[name], (bytes, Some(most)));
         let held = held.map_err(|failure| failure.message)?;
         let number = u64::from(self.spent().llm_calls) + 1;

@@ -9,11 +9,13 @@ use agentry_kernel::event_hook::{self, Outcome};
 use agentry_kernel::route::RunWish;
 use agentry_protocol::access::AccessRecord;
 use agentry_protocol::confinement::Confinement;
-use agentry_protocol::envelope::{About, Draft};
+use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::Event;
-use agentry_protocol::event_hook::{EventHook, EventHookChange, FireResult, HookSpent, Invocation};
+use agentry_protocol::event_hook::{
+    EventHook, EventHookChange, EventHookUsage, FireResult, Invocation,
+};
 use agentry_protocol::inbound::Inbound;
-use agentry_protocol::job::{Job, JobState, Purpose};
+use agentry_protocol::job::{Job, JobPurpose, JobState};
 use agentry_protocol::{AgentId, ContentHash, JobId};
 use agentry_sandbox::Stop;
 use agentry_store::{EventHookRow, HookEventRow, InvocationRow, InvocationStatus};
@@ -35,7 +37,7 @@ pub struct Trial {
     /// What of it was left out: a line each.
     pub notes: Vec<String>,
     /// What it asked of the runtime.
-    pub spent: HookSpent,
+    pub spent: EventHookUsage,
     /// When it began, in milliseconds since 1970.
     pub started_at: u64,
     /// When it was over.
@@ -137,7 +139,7 @@ impl HookDesk {
 
     fn append(&self, change: EventHookChange) -> Result<(), Error> {
         let event = Event::EventHook(change);
-        let draft = Draft { cause: None, about: About::default(), event };
+        let draft = Draft { cause: None, about: EntrySubject::default(), event };
         self.host.ledger.append(vec![draft])?;
         Ok(())
     }
@@ -157,7 +159,7 @@ fn gone(now: u64, why: &str) -> Trial {
     Trial {
         answer: Err(why.to_owned()),
         notes: Vec::new(),
-        spent: HookSpent::default(),
+        spent: EventHookUsage::default(),
         started_at: now,
         finished_at: now,
     }
@@ -202,13 +204,13 @@ fn run(
     let confinement = Confinement {
         level: host.enforcer.level(),
         authority: Some(ContentHash::of(hook.id.as_str().as_bytes())),
-        ..Confinement::nothing()
+        ..Confinement::most_restricted()
     };
     let workspace = std::env::temp_dir();
     let assignment = Assignment {
         job: Job {
             id: JobId::from_number((host.new_number)()),
-            purpose: Purpose::EventHook { hook: hook.id.clone() },
+            purpose: JobPurpose::EventHook { hook: hook.id.clone() },
             agent: hook.created_by.agent.clone().unwrap_or_else(|| AgentId::new("")),
             program: hook.program.path.clone(),
             hash: hook.program.hash.clone(),
@@ -227,7 +229,7 @@ fn run(
         artifacts: None,
         callback: asking.clone().map(|asking| asking as Arc<dyn Callback>),
     };
-    let performed = jobs::run(host, &About::default(), &assignment, &|_| {}, &Stop::new())?;
+    let performed = jobs::run(host, &EntrySubject::default(), &assignment, &|_| {}, &Stop::new())?;
     let spent = asking.map(|asking| asking.spent()).unwrap_or_default();
     let finished_at = host.ledger.now();
     let mut notes = Vec::new();

@@ -3,13 +3,13 @@
 //! Must never: make two events of one wish; its id comes from what set the hooks off.
 
 use agentry_kernel::event_hook::{self, Dispatch, Fired, Occasion, Plan};
-use agentry_protocol::envelope::{About, Draft};
+use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::Event;
 use agentry_protocol::event_hook::{
-    Author, EventHook, EventHookChange, FIRED, FIRED_BY, FireResult, FiredBy,
+    Author, EventHook, EventHookChange, EventHookOrigin, FIRED, FIRED_BY, FireResult,
 };
-use agentry_protocol::inbound::{Body, EventId, Inbound};
-use agentry_protocol::intake::{Intake as Stage, Unrun};
+use agentry_protocol::inbound::{EventId, Inbound, InboundContent};
+use agentry_protocol::intake::{IntakeStage as Stage, UnrunReason};
 use agentry_store::{InboundStatus, InvocationStatus};
 
 use super::HookDesk;
@@ -52,14 +52,14 @@ impl HookDesk {
         events.push(Event::EventHook(EventHookChange::Settled { event: event.clone() }));
         if row.status == InboundStatus::Hooked {
             let why = match (&detail, plan.dispatches.is_empty()) {
-                (Some(_), _) => Unrun::NoAgent,
-                (None, true) => Unrun::NoHook,
-                (None, false) => Unrun::Fired,
+                (Some(_), _) => UnrunReason::NoAgent,
+                (None, true) => UnrunReason::NoHook,
+                (None, false) => UnrunReason::Fired,
             };
             let event = event.clone();
             events.push(Event::Intake(Stage::Unrun { event, why, detail }));
         }
-        let draft = |event| Draft { cause: Some(row.seq), about: About::default(), event };
+        let draft = |event| Draft { cause: Some(row.seq), about: EntrySubject::default(), event };
         ledger.append(events.into_iter().map(draft).collect())?;
         Ok(())
     }
@@ -100,7 +100,8 @@ impl HookDesk {
     /// The event by which hooks have something done, in the same place as what set them off.
     fn wish(&self, origin: &Inbound, seq: u64, dispatch: &Dispatch) -> Result<Inbound, Error> {
         let who = dispatch.agent.as_ref().map_or("own", |agent| agent.as_str());
-        let wrong = |wrong: agentry_protocol::inbound::WrongPart| Error::Halted(wrong.to_string());
+        let wrong =
+            |wrong: agentry_protocol::inbound::InboundIdError| Error::Halted(wrong.to_string());
         let (place, sender) = (origin.place.clone(), origin.sender.clone());
         let now = self.host.ledger.now();
         let mut wish =
@@ -109,9 +110,9 @@ impl HookDesk {
         if dispatch.include_thread {
             content = format!("{}{content}", self.said_before(origin, seq)?);
         }
-        wish.body = Body { content, ..Body::default() };
+        wish.body = InboundContent { content, ..InboundContent::default() };
         wish.event_type = Some(FIRED.to_owned());
-        let by = FiredBy {
+        let by = EventHookOrigin {
             origin: origin.event_id.clone(),
             hooks: dispatch.hooks.clone(),
             agent: dispatch.agent.clone(),

@@ -10,7 +10,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
-use agentry_agentfile::file_tree::{self, Entry, FileTree};
+use agentry_agentfile::file_tree::{self, FileTree, FileTreeEntry};
 use agentry_agentfile::trust;
 use agentry_protocol::ContentHasher;
 
@@ -36,7 +36,7 @@ pub(super) fn verified(looked: &Looked) -> Result<FileTree, String> {
 pub(super) fn write(tree: &FileTree, from: &Path, to: &Path) -> io::Result<()> {
     DirBuilder::new().mode(0o700).create(to)?;
     for (path, entry) in tree.below("") {
-        let Entry::File(file) = entry else { continue };
+        let FileTreeEntry::File(file) = entry else { continue };
         let target = to.join(path);
         let folder = target.parent().unwrap_or(to);
         DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
@@ -54,7 +54,7 @@ pub(super) fn write(tree: &FileTree, from: &Path, to: &Path) -> io::Result<()> {
 }
 
 /// Copies a file that is too large to be kept, and compares it once more.
-fn copy_large(from: &Path, file: &file_tree::File, to: &mut File) -> io::Result<()> {
+fn copy_large(from: &Path, file: &file_tree::FileContent, to: &mut File) -> io::Result<()> {
     let mut hasher = ContentHasher::default();
     let mut source = File::open(from)?.take(file.length + 1);
     let mut buffer = vec![0; 64 * 1024];
@@ -75,7 +75,7 @@ fn copy_large(from: &Path, file: &file_tree::File, to: &mut File) -> io::Result<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use agentry_agentfile::trust::Parts;
+    use agentry_agentfile::trust::TrustCoverage;
     use std::os::unix::fs::{PermissionsExt, symlink};
     use tempfile::TempDir;
 
@@ -97,7 +97,8 @@ mod tests {
         let mode = PermissionsExt::from_mode(0o755);
         fs::set_permissions(place.path().join("hooks/guard"), mode).unwrap();
         let texts = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect();
-        let parts = Parts { files: texts(&["agent.yml"]), folders: texts(&["hooks", "lib"]) };
+        let parts =
+            TrustCoverage { files: texts(&["agent.yml"]), folders: texts(&["hooks", "lib"]) };
         let tree = agents::read_parts(place.path(), &parts).unwrap();
         let (_, hash) = trust::covered(&tree, &parts).unwrap();
         let directory = place.path().display().to_string();

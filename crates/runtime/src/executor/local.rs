@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use agentry_protocol::ContentHash;
-use agentry_protocol::confinement::{Confinement, Connection, Level};
+use agentry_protocol::confinement::{Confinement, ConfinementLevel, Connection};
 use agentry_protocol::job::{JobReport, JobState};
 use agentry_sandbox::{
     Bounds, Command, Cwd, Ending, Error, Finished, Job as Confinable, Kept, Source, Stop, Streams,
@@ -187,7 +187,7 @@ impl Local {
         for directory in directory {
             confinement.allow_read.retain(|path| *path != shown(directory));
             // Landlock alone cannot take back a part of what it allows.
-            if confinement.level != Level::Landlock {
+            if confinement.level != ConfinementLevel::Landlock {
                 add(&mut confinement.deny_read, shown(directory));
             }
         }
@@ -210,7 +210,7 @@ impl Executor for Local {
                 let confinement = Confinement { home: None, ..confined.confinement().clone() };
                 (confinement.hash(), confined.sandbox().owner_of_files(&confinement))
             }
-            Confining::Off | Confining::Missing(_) => (Confinement::off().hash(), None),
+            Confining::Off | Confining::Missing(_) => (Confinement::unconfined().hash(), None),
         };
         let slot = match self.slot(&key, user) {
             Ok(slot) => slot,
@@ -401,7 +401,7 @@ impl<'a> Lines<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use agentry_protocol::job::{Job, Purpose};
+    use agentry_protocol::job::{Job, JobPurpose};
     use agentry_protocol::tool::ToolName;
     use agentry_protocol::{AgentId, JobId};
     use serde_json::json;
@@ -410,7 +410,7 @@ mod tests {
         let tool = ToolName::canonical("try");
         let job = Job {
             id: JobId::from_number(1),
-            purpose: Purpose::Tool { tool, call: None },
+            purpose: JobPurpose::Tool { tool, call: None },
             agent: AgentId::new("a"),
             program: "tools/try".to_owned(),
             hash,

@@ -7,9 +7,9 @@ use agentry_kernel::route;
 use agentry_protocol::AccessId;
 use agentry_protocol::access::Effect;
 use agentry_protocol::event::Event;
-use agentry_protocol::event_hook::FiredBy;
+use agentry_protocol::event_hook::EventHookOrigin;
 use agentry_protocol::inbound::Inbound;
-use agentry_protocol::intake::{Intake as Stage, Unrun};
+use agentry_protocol::intake::{IntakeStage as Stage, UnrunReason};
 use agentry_protocol::principal::Principal;
 
 use super::{Cause, Intake, Looked, Opened, Stages};
@@ -38,12 +38,12 @@ impl Intake {
     pub(super) fn look_fired(
         &self,
         mut stages: Stages,
-        (inbound, by): (&Inbound, &FiredBy),
+        (inbound, by): (&Inbound, &EventHookOrigin),
         (access, moment): (&Access, Moment),
         opened: &mut Opened,
     ) -> Result<Looked, Error> {
         let unrun = |stages: Stages, why: String| {
-            Ok(stages.unrun(&inbound.event_id, Unrun::NoAgent, Some(why)))
+            Ok(stages.unrun(&inbound.event_id, UnrunReason::NoAgent, Some(why)))
         };
         let row = self.ledger.inbound(&by.origin)?;
         let Some(row) = row else {

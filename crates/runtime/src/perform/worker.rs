@@ -7,12 +7,14 @@ use std::sync::mpsc::Sender;
 use std::time::Instant;
 
 use agentry_protocol::CallId;
-use agentry_protocol::call::{Measured, OutcomeStatus, ToolCall, ToolOutcome, ToolSpec};
-use agentry_protocol::envelope::About;
+use agentry_protocol::call_facts::{CallFacts, ResolvedPath};
+use agentry_protocol::envelope::EntrySubject;
 use agentry_protocol::event::{Event, Mode};
-use agentry_protocol::facts::{CallFacts, ResolvedPath};
 use agentry_protocol::hook::{HookReport, HookResult};
 use agentry_protocol::message::Message;
+use agentry_protocol::tool_call::{
+    CallMeasurements, OutcomeStatus, ToolCall, ToolOutcome, ToolSpec,
+};
 use agentry_sandbox::{Stop, denied_paths};
 use agentry_tools::{ToolBounds, ToolContext, Workspace};
 
@@ -34,7 +36,7 @@ pub(super) struct Worker {
     pub(super) binding: Arc<Binding>,
     pub(super) news: Sender<News>,
     pub(super) witness: Arc<dyn Witness>,
-    pub(super) about: About,
+    pub(super) about: EntrySubject,
     pub(super) stop: Stop,
     pub(super) bounds: ToolBounds,
     pub(super) any_host: bool,
@@ -176,7 +178,7 @@ fn run(host: &SharedHost, context: &ToolContext<'_>, call: &ToolCall) -> ToolOut
     let mut outcome = host.tools.run(call, context);
     let duration = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
     if outcome.measured.duration_ms.is_none() {
-        outcome.measured = Measured { duration_ms: Some(duration), ..outcome.measured };
+        outcome.measured = CallMeasurements { duration_ms: Some(duration), ..outcome.measured };
     }
     if context.stop.is_stopped() && outcome.status != OutcomeStatus::Done {
         outcome.status = OutcomeStatus::Stopped;

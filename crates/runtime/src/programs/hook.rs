@@ -4,7 +4,7 @@
 
 use agentry_kernel::hook_output::{self, Left};
 use agentry_protocol::hook::{HookReport, HookResult, HookSpec};
-use agentry_protocol::job::{JobState, Purpose};
+use agentry_protocol::job::{JobPurpose, JobState};
 use serde_json::Value;
 
 use super::{Ground, Programs};
@@ -24,7 +24,7 @@ impl Programs {
         spec: &HookSpec,
         input: Value,
     ) -> Result<HookReport, Error> {
-        let purpose = Purpose::Hook { moment: spec.moment };
+        let purpose = JobPurpose::Hook { moment: spec.moment };
         let mut assignment = self.assignment(
             ground,
             (purpose, &spec.program, &spec.hash),

@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
-use agentry_protocol::call::{ToolCall, ToolOutcome};
-use agentry_protocol::hook::Moment;
+use agentry_protocol::hook::HookMoment;
 use agentry_protocol::message::Message;
+use agentry_protocol::tool_call::{ToolCall, ToolOutcome};
 use serde_json::{Map, Value, json};
 
 use crate::limits::{HOOK_MESSAGE_CHARS_MAX, HOOK_MESSAGES_MAX};
@@ -40,14 +40,14 @@ pub(crate) enum Subject<'a> {
 }
 
 /// The input of a hook.
-pub(crate) fn input(moment: Moment, facts: &Facts<'_>, subject: &Subject<'_>) -> Value {
+pub(crate) fn input(moment: HookMoment, facts: &Facts<'_>, subject: &Subject<'_>) -> Value {
     match moment.is_gate() {
         true => gate(moment, facts, subject),
         false => shaping(moment, facts, subject),
     }
 }
 
-fn shaping(moment: Moment, facts: &Facts<'_>, subject: &Subject<'_>) -> Value {
+fn shaping(moment: HookMoment, facts: &Facts<'_>, subject: &Subject<'_>) -> Value {
     let mut input = json!({
         "event": moment.as_str(),
         "conversation_id": facts.session,
@@ -68,7 +68,7 @@ fn shaping(moment: Moment, facts: &Facts<'_>, subject: &Subject<'_>) -> Value {
     input
 }
 
-fn gate(moment: Moment, facts: &Facts<'_>, subject: &Subject<'_>) -> Value {
+fn gate(moment: HookMoment, facts: &Facts<'_>, subject: &Subject<'_>) -> Value {
     let mut input = json!({
         "session_id": facts.session,
         "transcript_path": null,
@@ -92,16 +92,16 @@ fn gate(moment: Moment, facts: &Facts<'_>, subject: &Subject<'_>) -> Value {
         Subject::Finish { again } => input["stop_hook_active"] = json!(again),
         Subject::Because(why) => {
             let field = match moment {
-                Moment::PreCompact => "trigger",
-                Moment::SessionEnd => "reason",
-                Moment::SessionStart
-                | Moment::UserPromptSubmit
-                | Moment::PreToolUse
-                | Moment::PostToolUse
-                | Moment::Stop
-                | Moment::OnConversationStart
-                | Moment::BeforeInference
-                | Moment::AfterToolCall => "source",
+                HookMoment::PreCompact => "trigger",
+                HookMoment::SessionEnd => "reason",
+                HookMoment::SessionStart
+                | HookMoment::UserPromptSubmit
+                | HookMoment::PreToolUse
+                | HookMoment::PostToolUse
+                | HookMoment::Stop
+                | HookMoment::OnConversationStart
+                | HookMoment::BeforeInference
+                | HookMoment::AfterToolCall => "source",
             };
             input[field] = json!(why);
         }

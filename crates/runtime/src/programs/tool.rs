@@ -4,8 +4,10 @@
 
 use agentry_agentfile::agent::{Agent, CustomTool, ToolKind};
 use agentry_kernel::authority::misfits;
-use agentry_protocol::call::{Measured, OutcomeStatus, Repeat, ToolCall, ToolOutcome, ToolSpec};
-use agentry_protocol::job::{JobState, Purpose};
+use agentry_protocol::job::{JobPurpose, JobState};
+use agentry_protocol::tool_call::{
+    CallMeasurements, OutcomeStatus, RepeatSafety, ToolCall, ToolOutcome, ToolSpec,
+};
 use serde_json::{Value, json};
 
 use super::{Ground, OwnTool, Programs};
@@ -24,7 +26,7 @@ pub fn specs(agent: &Agent) -> impl Iterator<Item = ToolSpec> {
             parameters: tool.parameters.clone().unwrap_or_else(|| json!({"type": "object"})),
             category: tool.category,
             risk: tool.risk,
-            repeat: if custom.read_only { Repeat::Harmless } else { Repeat::Uncertain },
+            repeat: if custom.read_only { RepeatSafety::Harmless } else { RepeatSafety::Uncertain },
         }),
         ToolKind::Host | ToolKind::Mcp { .. } => None,
     })
@@ -48,7 +50,7 @@ impl Programs {
             "call_id": call.id.as_str(),
             "args": self.args,
         });
-        let purpose = Purpose::Tool { tool: call.tool.clone(), call: Some(call.id.clone()) };
+        let purpose = JobPurpose::Tool { tool: call.tool.clone(), call: Some(call.id.clone()) };
         let mut assignment = self.assignment(
             ground,
             (purpose, &tool.program, &tool.hash),
@@ -76,16 +78,16 @@ fn with_defaults(input: &Value, parameters: &Value) -> Value {
 
 fn outcome(host: &Host, tool: &CustomTool, performed: Performed) -> Result<ToolOutcome, Error> {
     let Performed { state, report, left } = performed;
-    let measured = Measured {
+    let measured = CallMeasurements {
         exit_code: report.exit_code,
         duration_ms: report.duration_ms,
         denied: report.denied,
-        ..Measured::default()
+        ..CallMeasurements::default()
     };
     let why = report.why.unwrap_or_else(|| "it did not work".to_owned());
     let with = |status, text: String| {
         let (text, truncated) = shortened(text);
-        ToolOutcome { status, text, measured: Measured { truncated, ..measured.clone() } }
+        ToolOutcome { status, text, measured: CallMeasurements { truncated, ..measured.clone() } }
     };
     let failed = |why: &str| {
         let said = left.stderr.trim();

@@ -5,9 +5,9 @@
 use agentry_agentfile::agent::Agent;
 use agentry_kernel::authority::misfits;
 use agentry_protocol::CallId;
-use agentry_protocol::call::{ToolCall, ToolOutcome};
-use agentry_protocol::envelope::About;
+use agentry_protocol::envelope::EntrySubject;
 use agentry_protocol::tool::ToolName;
+use agentry_protocol::tool_call::{ToolCall, ToolOutcome};
 use agentry_sandbox::Stop;
 use serde_json::Value;
 
@@ -53,7 +53,7 @@ pub fn try_tool(
     let (confinement, _) = definitions.confinement(agent)?;
     let ground = Ground {
         host,
-        about: &About::default(),
+        about: &EntrySubject::default(),
         workspace: definitions.workspace.display().to_string(),
         confining: host.enforcer.confining(&confinement, &definitions.workspace),
         env: host.env_for(tool, None),

@@ -3,11 +3,12 @@
 //! Must never: let a hook widen what the host, the operator or the sender's access allow.
 
 use agentry_agentfile::agent::Agent;
-use agentry_agentfile::manifest::agent_yml::Router;
+use agentry_agentfile::manifest::agent_yml::PersonaRouter;
 use agentry_kernel::charter::Charter;
 use agentry_protocol::ContentHash;
 use agentry_protocol::hook::{
-    Appended, GateAnswer, HookResult, HookSpec, Moment, OnError, Say, Shape,
+    GateAnswer, GateVerdict, HookErrorPolicy, HookMoment, HookResult, HookSpec, PromptAddition,
+    ShapeAnswer,
 };
 use agentry_protocol::tool::ToolName;
 
@@ -49,11 +50,11 @@ impl Applying<'_> {
         }
     }
 
-    fn shape(&self, before: &mut Before, spec: &HookSpec, shape: &Shape) -> Vec<String> {
+    fn shape(&self, before: &mut Before, spec: &HookSpec, shape: &ShapeAnswer) -> Vec<String> {
         let mut notes = Vec::new();
         let shaping = &mut before.shaping;
         if let Some(text) = shape.system_prompt_append.clone().filter(|text| !text.is_empty()) {
-            shaping.appended.push(Appended { program: spec.program.clone(), text });
+            shaping.appended.push(PromptAddition { program: spec.program.clone(), text });
         }
         if let Some(name) = &shape.persona_override {
             match self.persona(name) {
@@ -94,7 +95,7 @@ impl Applying<'_> {
             return Err(format!("the persona stays `{chosen}`: it was chosen by somebody"));
         }
         let said = &personas.router;
-        if said.value == Router::Explicit && said.origin.line > 0 {
+        if said.value == PersonaRouter::Explicit && said.origin.line > 0 {
             return Err("the persona stays: personas.router is explicit".to_owned());
         }
         Ok(())
@@ -143,16 +144,18 @@ pub(super) fn said_no(spec: &HookSpec, result: &HookResult) -> Option<String> {
             }
             let reason = reason.as_deref().unwrap_or("it gives no reason");
             match say {
-                Some(Say::Deny) => Some(format!("the hook {program} says no: {reason}")),
+                Some(GateVerdict::Deny) => Some(format!("the hook {program} says no: {reason}")),
                 // There is no call that a person could be asked about.
-                Some(Say::Ask) => Some(format!(
+                Some(GateVerdict::Ask) => Some(format!(
                     "the hook {program} wants a person to be asked, and at {} nobody can be: {reason}",
                     spec.moment
                 )),
-                Some(Say::Allow) | None => None,
+                Some(GateVerdict::Allow) | None => None,
             }
         }
-        HookResult::Failed { why } if spec.moment.is_gate() && spec.on_error != OnError::Allow => {
+        HookResult::Failed { why }
+            if spec.moment.is_gate() && spec.on_error != HookErrorPolicy::Allow =>
+        {
             Some(format!("the hook {program} failed ({why}), and a gate that cannot run means no"))
         }
         HookResult::Failed { .. } | HookResult::Shaped { .. } => None,
@@ -160,23 +163,23 @@ pub(super) fn said_no(spec: &HookSpec, result: &HookResult) -> Option<String> {
 }
 
 /// A hook of which only the name is known any more.
-pub(super) fn named(moment: Moment, program: String) -> HookSpec {
+pub(super) fn named(moment: HookMoment, program: String) -> HookSpec {
     HookSpec {
         moment,
         program,
         args: Vec::new(),
         hash: ContentHash::of(b""),
         matcher: None,
-        on_error: OnError::Allow,
+        on_error: HookErrorPolicy::Allow,
         timeout_ms: 0,
     }
 }
 
 /// What of an answer after a call is for the next turn.
-pub(super) fn overrides(shape: Shape) -> Shape {
-    Shape {
+pub(super) fn overrides(shape: ShapeAnswer) -> ShapeAnswer {
+    ShapeAnswer {
         persona_override: shape.persona_override,
         model_override: shape.model_override,
-        ..Shape::default()
+        ..ShapeAnswer::default()
     }
 }

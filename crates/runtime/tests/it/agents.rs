@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use agentry_agentfile::file_tree::{Entry, FileTree};
+use agentry_agentfile::file_tree::{FileTree, FileTreeEntry};
 use agentry_protocol::ContentHash;
 use agentry_runtime::agents;
 use agentry_runtime::limits::{READ_BYTES_MAX, READ_DEPTH_MAX, READ_FILES_MAX};
@@ -52,10 +52,10 @@ impl Project {
 
 /// Every entry: its path, `+x` if it is executable, and the reason if it was not read.
 fn entries(tree: &FileTree) -> Vec<String> {
-    let entry = |(path, entry): (&str, &Entry)| match entry {
-        Entry::File(file) if file.executable => format!("{path} +x"),
-        Entry::File(_) => path.to_owned(),
-        Entry::Refused(refusal) => format!("{path}: {refusal:?}"),
+    let entry = |(path, entry): (&str, &FileTreeEntry)| match entry {
+        FileTreeEntry::File(file) if file.executable => format!("{path} +x"),
+        FileTreeEntry::File(_) => path.to_owned(),
+        FileTreeEntry::Refused(refusal) => format!("{path}: {refusal:?}"),
     };
     tree.below("").map(entry).collect()
 }
@@ -210,7 +210,7 @@ fn of_a_home_only_packs_and_skills_are_read() {
     ]);
     let tree = agents::read_home(&project.path("p"), "~").expect("the home can be read");
     assert_eq!(entries(&tree), [".agentry/skills/s/SKILL.md", ".claude/skills/t/SKILL.md"]);
-    assert_eq!(tree.shown("x"), "~/x");
+    assert_eq!(tree.display_path("x"), "~/x");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use agentry_agentfile::layout::{self, Role};
+use agentry_agentfile::layout::{self, DirectoryRole};
 use agentry_sandbox::protect::is_protected_among;
 use proptest::prelude::*;
 
@@ -71,12 +71,12 @@ fn taken(files: &BTreeSet<String>) -> Vec<String> {
         for (name, is_directory) in &below {
             let path = format!("{directory}{name}");
             if !is_directory {
-                taken.extend(layout::takes_file(&role, name, &beside).then_some(path));
-            } else if let Some(role) = layout::takes_directory(&role, name, &beside) {
+                taken.extend(layout::includes_file(&role, name, &beside).then_some(path));
+            } else if let Some(role) = layout::directory_role(&role, name, &beside) {
                 waiting.push((format!("{path}/"), role));
             }
         }
-        assert!(!matches!(role, Role::Whole) || !beside.is_empty());
+        assert!(!matches!(role, DirectoryRole::Whole) || !beside.is_empty());
     }
     taken
 }

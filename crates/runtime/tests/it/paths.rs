@@ -6,12 +6,12 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use agentry_agentfile::scope::Rule;
+use agentry_agentfile::scope::ApprovalRule;
 use agentry_kernel::approval::{JudgedPath, Patterns, decide_at};
 use agentry_protocol::CallId;
-use agentry_protocol::call::{OutcomeStatus, ToolCall};
-use agentry_protocol::facts::{CallFacts, ResolvedPath};
+use agentry_protocol::call_facts::{CallFacts, ResolvedPath};
 use agentry_protocol::tool::ToolName;
+use agentry_protocol::tool_call::{OutcomeStatus, ToolCall};
 use agentry_protocol::verdict::Verdict;
 use agentry_runtime::facts;
 use agentry_sandbox::Stop;
@@ -83,7 +83,7 @@ impl Scene {
     }
 }
 
-fn rules() -> Vec<Rule> {
+fn rules() -> Vec<ApprovalRule> {
     let rules = json!([
         {"subject": "write_file", "allow": false, "when": {"path": {"startsWith": "src/"}}, "origin": "A:1:1"},
         {"subject": "write_file", "allow": true, "when": {"path": {"startsWith": "docs/"}}, "origin": "A:2:1"},
@@ -124,7 +124,7 @@ fn run(
     workspace: &Workspace,
     call: &ToolCall,
     judged: Option<&ResolvedPath>,
-) -> agentry_protocol::call::ToolOutcome {
+) -> agentry_protocol::tool_call::ToolOutcome {
     let (stop, fetch) = (Stop::new(), FetchRules::default());
     let context = ToolContext {
         workspace,
@@ -157,7 +157,7 @@ proptest! {
             // Each file says where it is.
             let place = DIRECTORIES.iter().find(|one| outcome.text.contains(&format!("<{one}>"))).unwrap();
             let expected = format!("{place}/a");
-            prop_assert_eq!(judged.as_ref().map(ResolvedPath::shown), Some(expected.as_str()));
+            prop_assert_eq!(judged.as_ref().map(ResolvedPath::display_text), Some(expected.as_str()));
             prop_assert_eq!(verdict == Verdict::Allow, place.starts_with("docs"), "{}", path);
         }
 
@@ -170,7 +170,7 @@ proptest! {
         prop_assert_eq!(outcome.status == OutcomeStatus::Done, found.len() == 1, "{}: {:?}", path, &found);
         if let [place] = &found[..] {
             let place = place.strip_prefix("w").expect("nothing is written outside");
-            prop_assert_eq!(judged.as_ref().map(ResolvedPath::shown), place.to_str(), "{}", path);
+            prop_assert_eq!(judged.as_ref().map(ResolvedPath::display_text), place.to_str(), "{}", path);
             prop_assert_eq!(verdict == Verdict::Allow, place.starts_with("docs"), "{}", path);
         }
     }
@@ -197,7 +197,7 @@ proptest! {
         let mut found = Vec::new();
         holding(&root, &root, "written", &mut found);
         for place in found {
-            prop_assert_eq!(judged.as_ref().map(ResolvedPath::shown), place.to_str());
+            prop_assert_eq!(judged.as_ref().map(ResolvedPath::display_text), place.to_str());
         }
     }
 }

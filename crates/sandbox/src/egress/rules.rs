@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use agentry_protocol::confinement::Network;
+use agentry_protocol::confinement::NetworkAccess;
 use thiserror::Error;
 
 use super::domain::{Domain, Host};
@@ -91,10 +91,10 @@ pub enum WrongRule {
 
 impl Rules {
     /// Reads what a confinement says; no network and an empty list both deny everything.
-    pub fn new(network: &Network) -> Result<Self, WrongRule> {
+    pub fn new(network: &NetworkAccess) -> Result<Self, WrongRule> {
         let (allow, addresses) = match network {
-            Network::None => (&[][..], &[][..]),
-            Network::Domains { allow, addresses } => (&allow[..], &addresses[..]),
+            NetworkAccess::None => (&[][..], &[][..]),
+            NetworkAccess::Domains { allow, addresses } => (&allow[..], &addresses[..]),
         };
         let domain = |entry: &String| {
             Domain::parse(entry).map_err(|why| WrongRule::Domain { entry: entry.clone(), why })
@@ -210,7 +210,7 @@ mod tests {
     use super::*;
 
     fn rules(allow: &[&str], addresses: &[&str]) -> Result<Rules, WrongRule> {
-        Rules::new(&Network::Domains {
+        Rules::new(&NetworkAccess::Domains {
             allow: allow.iter().map(ToString::to_string).collect(),
             addresses: addresses.iter().map(ToString::to_string).collect(),
         })
@@ -222,7 +222,8 @@ mod tests {
 
     #[test]
     fn no_network_and_an_empty_list_deny_everything() {
-        for rules in [Rules::new(&Network::None), rules(&[], &[]), rules(&[], &["0.0.0.0/0"])] {
+        for rules in [Rules::new(&NetworkAccess::None), rules(&[], &[]), rules(&[], &["0.0.0.0/0"])]
+        {
             let rules = rules.unwrap();
             for host in ["x.com", "localhost", "1.1.1.1", "[::1]"] {
                 assert!(!admits(&rules, host, 443), "{host}");

@@ -12,7 +12,7 @@ use std::path::{Component, Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
 
-use agentry_protocol::confinement::Limits;
+use agentry_protocol::confinement::ConfinementLimits;
 use rustix::fs::{Access, access};
 
 use crate::limits::{GROUP_REMOVAL_WAIT_MS, GROUP_REMOVALS_MAX};
@@ -49,7 +49,7 @@ impl Cgroups {
     }
 
     /// Makes the control group of one call; `name` is one plain file name.
-    pub(crate) fn create(&self, name: &str, limits: &Limits) -> io::Result<Cgroup> {
+    pub(crate) fn create(&self, name: &str, limits: &ConfinementLimits) -> io::Result<Cgroup> {
         let mut parts = Path::new(name).components();
         if !matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None))
             || name == OURSELVES
@@ -148,7 +148,7 @@ impl Cgroup {
         Ok(Self { dir })
     }
 
-    fn limit(&self, limits: &Limits) -> io::Result<()> {
+    fn limit(&self, limits: &ConfinementLimits) -> io::Result<()> {
         self.write("memory.max", &limits.memory_bytes.to_string())?;
         // A machine without swap does not have the file, and then there is nothing to forbid.
         match self.write("memory.swap.max", "0") {
@@ -184,7 +184,7 @@ mod tests {
     use super::*;
     use crate::linux::tests::{again, in_child, say};
 
-    const LIMITS: Limits = Limits {
+    const LIMITS: ConfinementLimits = ConfinementLimits {
         timeout_ms: 1_000,
         memory_bytes: 1 << 30,
         processes: 64,

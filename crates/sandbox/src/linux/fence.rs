@@ -5,7 +5,7 @@
 use std::io;
 use std::sync::OnceLock;
 
-use agentry_protocol::confinement::Level;
+use agentry_protocol::confinement::ConfinementLevel;
 
 use crate::limits::LANDLOCK_ABI_MIN;
 use crate::linux::landlock::{self, Allowed, Rules};
@@ -21,12 +21,15 @@ pub(crate) fn kind(spec: &Spec) -> Kind {
     };
     let unix_sockets = spec.unix_sockets;
     match (spec.level, is_own) {
-        (Level::Ns | Level::Bwrap, true) => Kind::Own { unix_sockets },
-        (Level::Ns | Level::Bwrap, false) => Kind::Command { unix_sockets },
-        (Level::Landlock | Level::Seatbelt | Level::Off, true) => Kind::OwnNoNet,
-        (Level::Landlock | Level::Seatbelt | Level::Off, false) => {
-            Kind::CommandNoNet { unix_sockets: false }
+        (ConfinementLevel::Ns | ConfinementLevel::Bwrap, true) => Kind::Own { unix_sockets },
+        (ConfinementLevel::Ns | ConfinementLevel::Bwrap, false) => Kind::Command { unix_sockets },
+        (ConfinementLevel::Landlock | ConfinementLevel::Seatbelt | ConfinementLevel::Off, true) => {
+            Kind::OwnNoNet
         }
+        (
+            ConfinementLevel::Landlock | ConfinementLevel::Seatbelt | ConfinementLevel::Off,
+            false,
+        ) => Kind::CommandNoNet { unix_sockets: false },
     }
 }
 
@@ -46,7 +49,7 @@ pub(crate) fn raise(spec: &Spec, filter: &Filter) -> Result<(), Trouble> {
     let rules = Rules {
         read: allowed(&spec.fence.read),
         write: allowed(&spec.fence.write),
-        deny_tcp: spec.level == Level::Landlock,
+        deny_tcp: spec.level == ConfinementLevel::Landlock,
         abi_min: LANDLOCK_ABI_MIN,
     };
     landlock::restrict(&rules).map_err(trouble)?;

@@ -16,7 +16,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use agentry_protocol::confinement::Level;
+use agentry_protocol::confinement::ConfinementLevel;
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::Mode;
 use rustix::process::{
@@ -140,17 +140,18 @@ fn set_up(
 ) -> Result<Built, Trouble> {
     let mut afresh = None;
     rustix::process::umask(Mode::empty());
-    if let (Some(user), Level::Ns | Level::Landlock) = (spec.user, spec.level) {
+    if let (Some(user), ConfinementLevel::Ns | ConfinementLevel::Landlock) = (spec.user, spec.level)
+    {
         become_user(user, spec.level).at_step("become an ordinary user")?;
     }
     // Without a process namespace it has to end the others when the supervisor is gone, so it must live to hear.
-    if spec.level != Level::Landlock {
+    if spec.level != ConfinementLevel::Landlock {
         // After the change of user, which undoes it.
         set_parent_process_death_signal(Some(Signal::KILL))
             .at_step("bind our life to the helper")?;
     }
     match spec.level {
-        Level::Ns => {
+        ConfinementLevel::Ns => {
             rustix::system::sethostname(b"sandbox").at_step("name the host")?;
             let trees = match trees {
                 Some(trees) => trees,
@@ -161,8 +162,8 @@ fn set_up(
             afresh = Some(own).filter(|_| spec.stays);
         }
         // Bubblewrap has done it all.
-        Level::Bwrap => {}
-        Level::Landlock | Level::Seatbelt | Level::Off => {
+        ConfinementLevel::Bwrap => {}
+        ConfinementLevel::Landlock | ConfinementLevel::Seatbelt | ConfinementLevel::Off => {
             set_child_subreaper(Some(rustix::process::getpid())).at_step("adopt orphans")?;
         }
     }
@@ -181,8 +182,8 @@ fn set_up(
     set_dumpable_behavior(DumpableBehavior::NotDumpable).at_step("hide ourselves")?;
     rustix::process::umask(Mode::from_raw_mode(0o022));
     let reach = match spec.level {
-        Level::Ns | Level::Bwrap => Reach::Ours,
-        Level::Landlock | Level::Seatbelt | Level::Off => {
+        ConfinementLevel::Ns | ConfinementLevel::Bwrap => Reach::Ours,
+        ConfinementLevel::Landlock | ConfinementLevel::Seatbelt | ConfinementLevel::Off => {
             let bounded = landlock::bound_signals().map_err(fence::trouble)?;
             if bounded { Reach::Ours } else { Reach::Everybody }
         }
@@ -191,12 +192,12 @@ fn set_up(
 }
 
 /// The user that files are lent to. At the level of namespaces it is the only one there is.
-pub(crate) fn become_user(user: u32, level: Level) -> io::Result<()> {
+pub(crate) fn become_user(user: u32, level: ConfinementLevel) -> io::Result<()> {
     let (uid, gid) = (rustix::fs::Uid::from_raw(user), rustix::fs::Gid::from_raw(user));
     set_thread_groups(&[])?;
     set_thread_res_gid(gid, gid, gid)?;
     set_thread_res_uid(uid, uid, uid)?;
-    if level == Level::Ns {
+    if level == ConfinementLevel::Ns {
         // The change of user must not have taken what is needed to build.
         let all = capabilities(None)?;
         if !all.permitted.contains(CapabilitySet::SYS_ADMIN) {
@@ -382,9 +383,13 @@ fn watch(
 fn is_out_of_memory(spec: &Spec) -> bool {
     let proc = Path::new("/proc");
     let processes = match spec.level {
-        Level::Ns | Level::Bwrap => memory::processes(proc).unwrap_or_default(),
+        ConfinementLevel::Ns | ConfinementLevel::Bwrap => {
+            memory::processes(proc).unwrap_or_default()
+        }
         // The table has everybody's.
-        Level::Landlock | Level::Seatbelt | Level::Off => crate::tree::descendants_of_us(),
+        ConfinementLevel::Landlock | ConfinementLevel::Seatbelt | ConfinementLevel::Off => {
+            crate::tree::descendants_of_us()
+        }
     };
     memory::over(proc, processes, spec.limits.memory_bytes)
 }
@@ -417,9 +422,9 @@ fn signal_others(reach: Reach, signal: i32) {
 }
 
 /// Ends whatever is left, and says how many there were.
-fn end_others(level: Level, reach: Reach) -> usize {
+fn end_others(level: ConfinementLevel, reach: Reach) -> usize {
     let left = match (level, reach) {
-        (Level::Ns | Level::Bwrap, _) => {
+        (ConfinementLevel::Ns | ConfinementLevel::Bwrap, _) => {
             memory::processes(Path::new("/proc")).map_or(0, |left| left.len())
         }
         (_, Reach::Ours) => crate::tree::descendants_of_us().len(),

@@ -2,7 +2,7 @@
 //!
 //! Must never: raise a limit that whoever started us has set.
 
-use agentry_protocol::confinement::Limits;
+use agentry_protocol::confinement::ConfinementLimits;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::limits::{CPU_SPARE_SECONDS, LOCKED_BYTES_MAX, QUEUED_BYTES_MAX};
@@ -11,7 +11,7 @@ use crate::linux::Failed;
 /// Bounds the calling process and whatever it starts; a limit that is already lower stays.
 ///
 /// The memory is that of one process: a hard stop below the sum that others watch.
-pub(crate) fn limit(limits: &Limits, cores: u64) -> Result<(), Failed> {
+pub(crate) fn limit(limits: &ConfinementLimits, cores: u64) -> Result<(), Failed> {
     for (resource, most, name) in table(limits, cores) {
         let most = lowest(most, getrlimit(resource));
         // Soft and hard are one, so that nobody below can raise it again.
@@ -21,7 +21,7 @@ pub(crate) fn limit(limits: &Limits, cores: u64) -> Result<(), Failed> {
     Ok(())
 }
 
-fn table(limits: &Limits, cores: u64) -> [(Resource, u64, &'static str); 8] {
+fn table(limits: &ConfinementLimits, cores: u64) -> [(Resource, u64, &'static str); 8] {
     [
         (Resource::Nproc, limits.processes, "processes"),
         (Resource::Data, limits.memory_bytes, "memory"),
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
     use crate::linux::tests::{again, in_child, say};
 
-    const LIMITS: Limits = Limits {
+    const LIMITS: ConfinementLimits = ConfinementLimits {
         timeout_ms: 1_500,
         memory_bytes: 3 << 30,
         processes: 300,
@@ -79,7 +79,7 @@ mod tests {
                 say(format_args!("{}", line.split_whitespace().collect::<Vec<_>>().join(" ")));
             }
             // We may be root, whom the kernel would let raise it.
-            limit(&Limits { files: 80, processes: 1 << 40, ..LIMITS }, 4).unwrap();
+            limit(&ConfinementLimits { files: 80, processes: 1 << 40, ..LIMITS }, 4).unwrap();
             assert_eq!(getrlimit(Resource::Nofile).maximum, Some(80));
             assert_eq!(getrlimit(Resource::Nproc).maximum, Some(300));
         });

@@ -8,7 +8,7 @@ use std::io::{self, BufRead as _, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 
-use agentry_protocol::confinement::Limits;
+use agentry_protocol::confinement::ConfinementLimits;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::Value;
 
@@ -79,7 +79,7 @@ fn become_role(name: &OsString, roles: Roles) -> io::Result<()> {
 
 /// Bounds this process and whatever it becomes. Memory and processes are not among it: the system does not hold
 /// the one, and counts the other for the user's whole machine.
-fn limit(limits: &Limits) -> io::Result<()> {
+fn limit(limits: &ConfinementLimits) -> io::Result<()> {
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
     let seconds = limits.timeout_ms.div_ceil(1000).saturating_mul(cores);
     let table = [

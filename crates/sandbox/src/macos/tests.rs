@@ -37,7 +37,7 @@ fn machine(sandbox_exec: &str) -> (OnMacos, TempDir) {
         resolve: crate::egress::system(),
     };
     let program = script("sandbox-exec", sandbox_exec);
-    let watches = Watches::new(&setup.quarantine, Level::Seatbelt);
+    let watches = Watches::new(&setup.quarantine, ConfinementLevel::Seatbelt);
     (OnMacos { setup, watches, hard_links: HardLinkCache::default(), program }, directory)
 }
 
@@ -57,8 +57,10 @@ fn run(sandbox_exec: &str, program: &str, args: &[&str]) -> Result<Finished, Err
         stdin: None,
         streams: Streams::Apart,
     };
-    let limits = Limits { files: 90, disk_bytes: 8 << 20, ..Limits::default() };
-    let confinement = Confinement { level: Level::Seatbelt, limits, ..Confinement::nothing() };
+    let limits =
+        ConfinementLimits { files: 90, disk_bytes: 8 << 20, ..ConfinementLimits::default() };
+    let confinement =
+        Confinement { level: ConfinementLevel::Seatbelt, limits, ..Confinement::most_restricted() };
     let job = Job {
         command: &command,
         confinement: &confinement,
@@ -125,7 +127,7 @@ fn what_was_found_is_in_the_profile_beside_what_is_written() {
     let (own, _directory) = machine(CONFINES_NOTHING);
     let scratch = Scratch::new().unwrap();
     let found = [PathBuf::from("/site/deep/.git")];
-    let profile = own.profile(&Confinement::nothing(), &found, &scratch, None).unwrap();
+    let profile = own.profile(&Confinement::most_restricted(), &found, &scratch, None).unwrap();
     let binary = own.setup.binary.display();
     assert!(profile.contains(&format!("{binary}\")")), "{profile}");
     assert!(profile.contains("(deny file-write* (literal \"/site/deep/.git\")"), "{profile}");
@@ -141,7 +143,7 @@ fn what_a_denied_link_leads_to_is_denied() {
     std::os::unix::fs::symlink(&secret, &link).unwrap();
     let deny_read = vec![link.display().to_string()];
     let allow_read = vec![place.display().to_string()];
-    let confinement = Confinement { allow_read, deny_read, ..Confinement::nothing() };
+    let confinement = Confinement { allow_read, deny_read, ..Confinement::most_restricted() };
     let profile = own.profile(&confinement, &[], &Scratch::new().unwrap(), None).unwrap();
     let denied = profile.lines().filter(|line| line.starts_with("(deny file-read*"));
     let denied: String = denied.collect();

@@ -14,7 +14,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use agentry_protocol::confinement::Git;
+use agentry_protocol::confinement::GitAccess;
 use agentry_protocol::protected::REPOSITORY;
 
 use super::dir::{self, Id, Kind, Status};
@@ -325,7 +325,7 @@ impl Check<'_> {
         survey: &Survey,
         (place, found): (&Place, &Found),
     ) -> io::Result<()> {
-        if self.task.git == Git::Write && self.is_harmless(survey, place, found)? {
+        if self.task.git == GitAccess::Write && self.is_harmless(survey, place, found)? {
             // Its parts were judged with it. Nothing was done, so there is no need for another round.
             round.settled.insert(place.clone());
             return Ok(());

@@ -6,7 +6,7 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use agentry_protocol::protected::{Surroundings, kinds_in};
+use agentry_protocol::protected::{AncestorContext, kinds_in};
 
 /// Names that are protected at any depth, compared without regard to case.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,7 +21,7 @@ impl Names {
     }
 
     /// Returns whether a name is protected in these surroundings, whatever stands beside it.
-    pub(crate) fn holds(&self, here: Surroundings, name: &[u8]) -> bool {
+    pub(crate) fn holds(&self, here: AncestorContext, name: &[u8]) -> bool {
         here.kind_of(name).is_some() || self.is_added(name)
     }
 

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use agentry_protocol::ContentHash;
-use agentry_protocol::confinement::Git;
+use agentry_protocol::confinement::GitAccess;
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -58,7 +58,7 @@ struct Rules {
     roots: Vec<OsText>,
     paths: Vec<OsText>,
     beginnings: Vec<OsText>,
-    git: Git,
+    git: GitAccess,
     #[serde(default)]
     whole_repositories: bool,
 }
@@ -502,7 +502,7 @@ mod tests {
             roots: texts(roots),
             paths: texts(paths),
             beginnings: Vec::new(),
-            git: Git::Read,
+            git: GitAccess::Read,
             whole_repositories: false,
         }
     }
@@ -560,7 +560,8 @@ mod tests {
                 |rules: Rules| Rules { beginnings: rules.paths, paths: Vec::new(), ..rules };
             assert_eq!(begun(first).fit(&begun(second)), expected, "{one:?} {other:?}");
         }
-        let (same, write) = (rules(&roots, &[]), Rules { git: Git::Write, ..rules(&roots, &[]) });
+        let (same, write) =
+            (rules(&roots, &[]), Rules { git: GitAccess::Write, ..rules(&roots, &[]) });
         assert!(!same.fit(&write) && !write.fit(&same));
         let whole = Rules { whole_repositories: true, ..rules(&roots, &[]) };
         assert!(!same.fit(&whole) && !whole.fit(&same) && whole.fit(&whole));

@@ -18,8 +18,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use agentry_protocol::confinement::Git;
-use agentry_protocol::protected::{self, Surroundings};
+use agentry_protocol::confinement::GitAccess;
+use agentry_protocol::protected::{self, AncestorContext};
 use rustix::io::Errno;
 
 use super::dir::{self, Id, Kind, Listing, Stamp, Status};
@@ -65,7 +65,7 @@ impl Default for WalkBounds {
 pub(crate) struct Task<'a> {
     pub(crate) roots: &'a [Root],
     pub(crate) names: &'a Names,
-    pub(crate) git: Git,
+    pub(crate) git: GitAccess,
     pub(crate) whole_repositories: bool,
     pub(crate) bounds: &'a WalkBounds,
     /// Places that are protected although their names are not, and how.
@@ -118,7 +118,7 @@ struct Frame {
     /// Kept on the first levels.
     handle: Option<OwnedFd>,
     id: Id,
-    here: Surroundings,
+    here: AncestorContext,
     /// The directories that are still to be visited.
     below: Vec<CString>,
 }
@@ -133,7 +133,7 @@ pub(crate) fn search(
     let task = Task {
         roots,
         names: &Names::default(),
-        git: Git::Read,
+        git: GitAccess::Read,
         whole_repositories: false,
         bounds,
         explicit: &[],
@@ -206,7 +206,7 @@ impl<'a> Walk<'a> {
     /// Visits a directory and all below it, however deep. Neither the stack of the thread nor the number of open
     /// handles grows with the depth: a directory far down is left and found again through its child.
     fn tree(&mut self, root: OwnedFd) -> io::Result<()> {
-        let (id, here) = (dir::status_of(&root)?.id, Surroundings::default());
+        let (id, here) = (dir::status_of(&root)?.id, AncestorContext::default());
         let below = self.visit(&root, here)?;
         let mut frames = vec![Frame { handle: None, id, here, below }];
         let mut current = root;
@@ -254,7 +254,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Takes note of what is protected in a directory, and returns the directories below it.
-    fn visit(&mut self, dir: &OwnedFd, here: Surroundings) -> io::Result<Vec<CString>> {
+    fn visit(&mut self, dir: &OwnedFd, here: AncestorContext) -> io::Result<Vec<CString>> {
         let DirectoryEntries { hits, below, marks } = self.listed(dir, here)?;
         for name in hits {
             self.protected(dir, &name)?;
@@ -507,7 +507,7 @@ mod tests {
         let task = Task {
             roots: &roots,
             names: &Names::default(),
-            git: Git::Read,
+            git: GitAccess::Read,
             whole_repositories: false,
             bounds,
             explicit: &[],

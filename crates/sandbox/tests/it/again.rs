@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentry_protocol::ContentHash;
-use agentry_protocol::confinement::{Confinement, Level, Limits, Network};
+use agentry_protocol::confinement::{
+    Confinement, ConfinementLevel, ConfinementLimits, NetworkAccess,
+};
 use agentry_sandbox::{
     Bounds, Command, Cwd, Ending, Error, Finished, Job, Sandbox, Setup, Stop, Streams, limits,
 };
@@ -41,15 +43,15 @@ impl Bench {
             // Nobody is there, so that a name which is allowed is told apart from one that is not.
             resolve: Arc::new(|_, _| Ok(Vec::new())),
         };
-        let (sandbox, _) = Sandbox::open_level(&setup, Level::Ns).unwrap();
+        let (sandbox, _) = Sandbox::open_level(&setup, ConfinementLevel::Ns).unwrap();
         let text = |path: &Path| path.to_str().unwrap().to_owned();
         let confinement = Confinement {
-            level: Level::Ns,
+            level: ConfinementLevel::Ns,
             allow_read: vec![text(&root.join("bin"))],
             allow_write: vec![text(&workspace)],
             deny_read: vec![text(&workspace.join(".env"))],
             home: Some(text(&home)),
-            ..Confinement::nothing()
+            ..Confinement::most_restricted()
         };
         Self { stage, sandbox, confinement }
     }
@@ -334,7 +336,7 @@ fn a_command_that_was_ended_takes_its_sandbox_along() {
         });
         ended(plain, "echo x > pipe; sleep 1000", LONG, &stop, Ending::Stopped);
     });
-    let small = Limits { memory_bytes: 128 * MIB, ..plain.limits };
+    let small = ConfinementLimits { memory_bytes: 128 * MIB, ..plain.limits };
     let small = Confinement { limits: small, ..plain.clone() };
     bench.said_with(&small, "true");
     ended(&small, "$PROBE bomb memories", LONG, &Stop::new(), Ending::OutOfMemory);
@@ -364,7 +366,7 @@ fn a_command_that_was_ended_takes_its_sandbox_along() {
 #[test]
 fn too_much_memory_is_seen_in_the_second_command_as_in_the_first() {
     let bench = Bench::open();
-    let small = Limits { memory_bytes: 128 * MIB, ..bench.confinement.limits };
+    let small = ConfinementLimits { memory_bytes: 128 * MIB, ..bench.confinement.limits };
     let small = Confinement { limits: small, ..bench.confinement.clone() };
     assert!(bench.said_with(&small, "true").0);
     let finished = bench.run_with(&small, "$PROBE bomb memories", (LONG, &Stop::new())).unwrap();
@@ -389,8 +391,11 @@ fn a_command_with_other_rights_gets_another_sandbox() {
     let plain = bench.confinement.clone();
     let more = bench.stage.directory.path().canonicalize().unwrap().join("home");
     let others = [
-        Confinement { limits: Limits { files: 77, ..plain.limits }, ..plain.clone() },
-        Confinement { limits: Limits { timeout_ms: 7_000, ..plain.limits }, ..plain.clone() },
+        Confinement { limits: ConfinementLimits { files: 77, ..plain.limits }, ..plain.clone() },
+        Confinement {
+            limits: ConfinementLimits { timeout_ms: 7_000, ..plain.limits },
+            ..plain.clone()
+        },
         Confinement { allow_read: Vec::new(), ..plain.clone() },
         Confinement {
             allow_write: Vec::new(),
@@ -411,7 +416,7 @@ fn a_command_with_other_rights_gets_another_sandbox() {
 #[test]
 fn the_rules_of_the_network_are_those_of_each_command() {
     let bench = Bench::open();
-    let network = Network::Domains { allow: vec!["ok.test".into()], addresses: Vec::new() };
+    let network = NetworkAccess::Domains { allow: vec!["ok.test".into()], addresses: Vec::new() };
     let open = Confinement { network, ..bench.confinement.clone() };
     let ask = "exec 3<>/dev/tcp/127.0.0.1/3128; printf 'CONNECT ok.test:443 HTTP/1.1\\r\\nHost: ok.test:443\\r\\n\\r\\n' >&3; head -n1 <&3";
     let ask = format!("bash -c '{}'", ask.replace('\'', "'\\''"));
@@ -439,7 +444,7 @@ fn only_some_sandboxes_wait_and_they_go_with_the_supervisor() {
     let bench = Bench::open();
     for number in 0..limits::IDLE_SANDBOXES_MAX + 2 {
         let files = 60 + u64::try_from(number).unwrap();
-        let limits = Limits { files, ..bench.confinement.limits };
+        let limits = ConfinementLimits { files, ..bench.confinement.limits };
         assert!(bench.said_with(&Confinement { limits, ..bench.confinement.clone() }, "true").0);
     }
     // Who was told to go may take a moment.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentry_protocol::confinement::{Confinement, Level, Limits};
+use agentry_protocol::confinement::{Confinement, ConfinementLevel, ConfinementLimits};
 use agentry_sandbox::{
     Bounds, Command, Cwd, Ending, Finished, Job, Sandbox, Setup, Stop, Streams, egress, limits,
 };
@@ -15,7 +15,7 @@ use crate::attacks::{Stage, is_root, users};
 use crate::{LONG, make_fifo};
 
 const MIB: u64 = 1 << 20;
-const SMALL: Limits = Limits {
+const SMALL: ConfinementLimits = ConfinementLimits {
     timeout_ms: 120_000,
     memory_bytes: 128 * MIB,
     processes: 40,
@@ -30,11 +30,11 @@ struct Bench {
 
 impl Bench {
     /// A sandbox of that level, if it is to be had.
-    fn open(level: Level) -> Option<Self> {
+    fn open(level: ConfinementLevel) -> Option<Self> {
         let stage = Stage::new();
         let workspace = stage.directory.path().join("ws");
         fs::create_dir(&workspace).unwrap();
-        if is_root() && level == Level::Landlock {
+        if is_root() && level == ConfinementLevel::Landlock {
             let user = Some(limits::USER_FIRST);
             std::os::unix::fs::chown(&workspace, user, user).unwrap();
         }
@@ -72,7 +72,7 @@ impl Bench {
             allow_read: vec![self.stage.probe().parent().unwrap().display().to_string()],
             allow_write: vec![self.workspace().display().to_string()],
             limits: SMALL,
-            ..Confinement::nothing()
+            ..Confinement::most_restricted()
         };
         let bounds = Bounds { time, output_bytes_max: 64 * 1024 };
         let job = Job {
@@ -135,7 +135,7 @@ impl Bench {
 }
 
 fn each_level(test: impl Fn(&Bench)) {
-    for level in [Level::Ns, Level::Bwrap, Level::Landlock] {
+    for level in [ConfinementLevel::Ns, ConfinementLevel::Bwrap, ConfinementLevel::Landlock] {
         if let Some(bench) = Bench::open(level) {
             println!("{level}");
             test(&bench);
@@ -180,7 +180,7 @@ fn many_processes_that_are_each_below_the_limit_are_ended_together() {
 
 #[test]
 fn temporary_files_and_a_home_that_is_thrown_away_have_a_limit() {
-    for level in [Level::Ns, Level::Bwrap] {
+    for level in [ConfinementLevel::Ns, ConfinementLevel::Bwrap] {
         let Some(bench) = Bench::open(level) else { continue };
         for kind in ["temporary", "home"] {
             let finished = bench.goes_off(kind, LONG);
@@ -328,7 +328,7 @@ fn a_call_outlives_the_thread_that_opened_the_sandbox() {
     let (given, taken) = std::sync::mpsc::channel();
     let (leave, left) = std::sync::mpsc::channel::<()>();
     let opener = std::thread::spawn(move || {
-        given.send(Bench::open(Level::Ns).unwrap()).unwrap();
+        given.send(Bench::open(ConfinementLevel::Ns).unwrap()).unwrap();
         left.recv().unwrap_err();
     });
     let bench = taken.recv().unwrap();

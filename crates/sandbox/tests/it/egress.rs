@@ -14,7 +14,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use agentry_protocol::confinement::{Connection, Network};
+use agentry_protocol::confinement::{Connection, NetworkAccess};
 use agentry_sandbox::egress::{Caps, Egress, Rules};
 use rustix::net::{AddressFamily, SocketType, bind, getsockname, socket};
 use rustls::crypto::aws_lc_rs;
@@ -51,7 +51,7 @@ impl Scene<'_> {
     }
 
     fn start(self) -> Proxy {
-        let network = Network::Domains {
+        let network = NetworkAccess::Domains {
             allow: self.allow.iter().map(ToString::to_string).collect(),
             addresses: self.addresses.iter().map(ToString::to_string).collect(),
         };

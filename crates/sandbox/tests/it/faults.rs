@@ -2,7 +2,7 @@
 //!
 //! Every fault is one that machines have: the kernel refuses a call, a program is missing, a directory is gone.
 
-use agentry_protocol::confinement::Level;
+use agentry_protocol::confinement::ConfinementLevel;
 use serde_json::{Value, json};
 
 use crate::supervisor::{Supervisor, User, has, skipped, text, users};
@@ -10,7 +10,7 @@ use crate::supervisor::{Supervisor, User, has, skipped, text, users};
 /// Making a namespace of users, in the older of the two calls; the newer one then does not exist.
 const NO_NAMESPACES: [&str; 2] = ["clone&268435456=EPERM", "clone3=ENOSYS"];
 
-fn level(level: Level) -> Value {
+fn level(level: ConfinementLevel) -> Value {
     serde_json::to_value(level).unwrap()
 }
 
@@ -35,7 +35,7 @@ fn run_refused(supervisor: &Supervisor, calls: &[&str], wanted: &Value) -> Value
 
 /// At this level, with these calls refused, nothing runs, and the message has these words.
 #[track_caller]
-fn check_level(only: Level, calls: &[&str], expected: &str) {
+fn check_level(only: ConfinementLevel, calls: &[&str], expected: &str) {
     for user in users() {
         let supervisor = Supervisor::of(user);
         let mut wanted = marking(&supervisor);
@@ -63,51 +63,59 @@ fn without_a_fault_the_command_runs() {
 
 #[test]
 fn refused_namespaces_are_named() {
-    check_level(Level::Ns, &NO_NAMESPACES, "cannot make namespaces");
-    check_level(Level::Ns, &["clone&268435456=ENOSPC", "clone3=ENOSYS"], "cannot make namespaces");
+    check_level(ConfinementLevel::Ns, &NO_NAMESPACES, "cannot make namespaces");
+    check_level(
+        ConfinementLevel::Ns,
+        &["clone&268435456=ENOSPC", "clone3=ENOSYS"],
+        "cannot make namespaces",
+    );
 }
 
 #[test]
 fn a_missing_landlock_is_named_at_every_level() {
     let step = "cannot confine paths (Landlock): the kernel has no Landlock";
-    for level in [Level::Ns, Level::Landlock] {
+    for level in [ConfinementLevel::Ns, ConfinementLevel::Landlock] {
         check_level(level, &["landlock_create_ruleset=ENOSYS"], step);
         check_level(level, &["landlock_create_ruleset=EOPNOTSUPP"], step);
     }
     check_level(
-        Level::Ns,
+        ConfinementLevel::Ns,
         &["landlock_add_rule=EINVAL"],
         "cannot confine paths (Landlock): allow /",
     );
-    check_level(Level::Ns, &["landlock_restrict_self=EPERM"], "cannot confine paths (Landlock)");
+    check_level(
+        ConfinementLevel::Ns,
+        &["landlock_restrict_self=EPERM"],
+        "cannot confine paths (Landlock)",
+    );
 }
 
 #[test]
 fn a_filter_that_cannot_be_installed_is_named() {
-    for level in [Level::Ns, Level::Landlock] {
+    for level in [ConfinementLevel::Ns, ConfinementLevel::Landlock] {
         check_level(level, &["seccomp=EINVAL"], "cannot install the filter of calls (seccomp)");
     }
 }
 
 #[test]
 fn a_mount_that_fails_is_named() {
-    check_level(Level::Ns, &["open_tree=EPERM"], "cannot mount /");
-    check_level(Level::Ns, &["mount_setattr=EPERM"], "cannot mount /");
-    check_level(Level::Ns, &["mount=EPERM"], "cannot make the mounts private");
-    check_level(Level::Ns, &["fsopen=EPERM"], "cannot mount /proc");
-    check_level(Level::Ns, &["fsmount=EPERM"], "cannot mount /proc");
-    check_level(Level::Ns, &["move_mount=EPERM"], "cannot make the root");
-    check_level(Level::Ns, &["pivot_root=EPERM"], "cannot enter the root");
-    check_level(Level::Ns, &["umount2=EPERM"], "cannot enter the root");
+    check_level(ConfinementLevel::Ns, &["open_tree=EPERM"], "cannot mount /");
+    check_level(ConfinementLevel::Ns, &["mount_setattr=EPERM"], "cannot mount /");
+    check_level(ConfinementLevel::Ns, &["mount=EPERM"], "cannot make the mounts private");
+    check_level(ConfinementLevel::Ns, &["fsopen=EPERM"], "cannot mount /proc");
+    check_level(ConfinementLevel::Ns, &["fsmount=EPERM"], "cannot mount /proc");
+    check_level(ConfinementLevel::Ns, &["move_mount=EPERM"], "cannot make the root");
+    check_level(ConfinementLevel::Ns, &["pivot_root=EPERM"], "cannot enter the root");
+    check_level(ConfinementLevel::Ns, &["umount2=EPERM"], "cannot enter the root");
 }
 
 #[test]
 fn other_steps_are_named_too() {
-    check_level(Level::Ns, &["sethostname=EPERM"], "cannot name the host");
-    check_level(Level::Ns, &["setsid=EPERM"], "cannot lead a session");
-    check_level(Level::Ns, &["close_range=ENOSYS"], "cannot close other descriptors");
-    check_level(Level::Ns, &["signalfd4=EINVAL"], "cannot watch the children");
-    for level in [Level::Ns, Level::Landlock] {
+    check_level(ConfinementLevel::Ns, &["sethostname=EPERM"], "cannot name the host");
+    check_level(ConfinementLevel::Ns, &["setsid=EPERM"], "cannot lead a session");
+    check_level(ConfinementLevel::Ns, &["close_range=ENOSYS"], "cannot close other descriptors");
+    check_level(ConfinementLevel::Ns, &["signalfd4=EINVAL"], "cannot watch the children");
+    for level in [ConfinementLevel::Ns, ConfinementLevel::Landlock] {
         check_level(level, &["capset=EPERM"], "cannot ");
     }
 }
@@ -115,7 +123,7 @@ fn other_steps_are_named_too() {
 /// Reading a limit cannot fail for the library that asks, so it panics between the fork and the program.
 #[test]
 fn a_process_that_dies_on_the_way_is_not_the_end_of_the_command() {
-    check_level(Level::Ns, &["prlimit64=EPERM"], "cannot confine the program");
+    check_level(ConfinementLevel::Ns, &["prlimit64=EPERM"], "cannot confine the program");
 }
 
 #[test]
@@ -123,11 +131,15 @@ fn bubblewrap_that_fails_is_named_with_what_it_said() {
     if !has("bwrap") {
         return skipped("bubblewrap is not installed");
     }
-    check_level(Level::Bwrap, &["clone&268435456=EPERM", "clone3=ENOSYS"], "bwrap: ");
-    check_level(Level::Bwrap, &["pivot_root=EPERM"], "bwrap: ");
-    check_level(Level::Bwrap, &["capset=EPERM"], "bwrap: ");
-    check_level(Level::Bwrap, &["seccomp=EINVAL"], "cannot install the filter of calls (seccomp)");
-    check_level(Level::Bwrap, &["landlock_create_ruleset=ENOSYS"], "no Landlock");
+    check_level(ConfinementLevel::Bwrap, &["clone&268435456=EPERM", "clone3=ENOSYS"], "bwrap: ");
+    check_level(ConfinementLevel::Bwrap, &["pivot_root=EPERM"], "bwrap: ");
+    check_level(ConfinementLevel::Bwrap, &["capset=EPERM"], "bwrap: ");
+    check_level(
+        ConfinementLevel::Bwrap,
+        &["seccomp=EINVAL"],
+        "cannot install the filter of calls (seccomp)",
+    );
+    check_level(ConfinementLevel::Bwrap, &["landlock_create_ruleset=ENOSYS"], "no Landlock");
 }
 
 #[test]
@@ -137,7 +149,7 @@ fn missing_bubblewrap_is_named() {
     }
     let supervisor = Supervisor::of(User::Ours);
     let mut wanted = marking(&supervisor);
-    wanted["only"] = level(Level::Bwrap);
+    wanted["only"] = level(ConfinementLevel::Bwrap);
     for (instead, expected) in [
         // An empty device is no program, and belongs to everybody.
         ("/dev/null", "bwrap does not belong to root alone"),
@@ -172,14 +184,14 @@ fn namespaces_that_are_switched_off_for_real_are_named_at_every_level() {
     let around =
         ["unshare", "--user", "--map-current-user", "--keep-caps", "sh", "-c", script, "sh"];
     let mut wanted = marking(&supervisor);
-    wanted["minimum"] = level(Level::Bwrap);
+    wanted["minimum"] = level(ConfinementLevel::Bwrap);
     let came = supervisor.run(&around, &wanted);
     let why = came["unavailable"].as_str().unwrap_or_else(|| panic!("{came}"));
     assert!(why.contains("ns: cannot make namespaces: No space left on device"), "{why}");
     assert!(why.contains("bwrap: cannot "), "{why}");
     assert!(!why.contains("landlock: "), "{why}");
     assert!(!supervisor.file("marker").exists());
-    wanted["minimum"] = level(Level::Landlock);
+    wanted["minimum"] = level(ConfinementLevel::Landlock);
     let came = supervisor.run(&around, &wanted);
     assert_eq!(
         (&came["level"], &came["ending"]),
@@ -193,15 +205,15 @@ fn a_weaker_level_is_taken_only_where_it_is_allowed() {
     for user in users() {
         let supervisor = Supervisor::of(user);
         let mut wanted = marking(&supervisor);
-        for minimum in [Level::Ns, Level::Bwrap] {
+        for minimum in [ConfinementLevel::Ns, ConfinementLevel::Bwrap] {
             wanted["minimum"] = level(minimum);
             let came = run_refused(&supervisor, &NO_NAMESPACES, &wanted);
             let why = came["unavailable"].as_str().unwrap_or_else(|| panic!("{minimum}: {came}"));
             assert!(why.contains("ns: cannot make namespaces"), "{why}");
-            assert_eq!(why.contains("bwrap: cannot "), minimum == Level::Bwrap, "{why}");
+            assert_eq!(why.contains("bwrap: cannot "), minimum == ConfinementLevel::Bwrap, "{why}");
             assert!(!supervisor.file("marker").exists());
         }
-        wanted["minimum"] = level(Level::Landlock);
+        wanted["minimum"] = level(ConfinementLevel::Landlock);
         wanted["words"] = json!(["/bin/true"]);
         let came = run_refused(&supervisor, &NO_NAMESPACES, &wanted);
         assert_eq!((&came["level"], &came["ending"]), (&json!("landlock"), &json!("Exited(0)")));
@@ -213,7 +225,7 @@ fn with_nothing_left_every_level_is_listed_with_its_step() {
     for user in users() {
         let supervisor = Supervisor::of(user);
         let mut wanted = marking(&supervisor);
-        wanted["minimum"] = level(Level::Landlock);
+        wanted["minimum"] = level(ConfinementLevel::Landlock);
         let came = run_refused(&supervisor, &["seccomp=EINVAL"], &wanted);
         let why = came["unavailable"].as_str().unwrap_or_else(|| panic!("{came}"));
         for level in ["ns", "bwrap", "landlock"] {
@@ -318,8 +330,8 @@ fn what_the_command_itself_does_is_never_taken_for_a_broken_sandbox() {
         std::fs::write(supervisor.file("plain"), "no program").unwrap();
         supervisor.hand_over(&supervisor.file("plain"));
         let plain = text(&supervisor.file("plain"));
-        for only in [Level::Ns, Level::Bwrap, Level::Landlock] {
-            if only == Level::Bwrap && !has("bwrap") {
+        for only in [ConfinementLevel::Ns, ConfinementLevel::Bwrap, ConfinementLevel::Landlock] {
+            if only == ConfinementLevel::Bwrap && !has("bwrap") {
                 skipped("bubblewrap is not installed");
                 continue;
             }

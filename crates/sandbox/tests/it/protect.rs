@@ -13,7 +13,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use agentry_protocol::confinement::Git;
+use agentry_protocol::confinement::GitAccess;
 use agentry_sandbox::protect::{Checked, Guard, Protection, Violation, WalkBounds, What};
 
 use crate::make_fifo;
@@ -57,7 +57,7 @@ impl Scene {
         self.at(path).symlink_metadata().is_ok()
     }
 
-    fn guard(&self, git: Git) -> Guard {
+    fn guard(&self, git: GitAccess) -> Guard {
         self.guard_with(Protection { git, ..Protection::default() })
     }
 

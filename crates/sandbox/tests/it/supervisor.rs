@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use agentry_protocol::confinement::{Confinement, Level};
+use agentry_protocol::confinement::{Confinement, ConfinementLevel};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -68,13 +68,13 @@ impl Supervisor {
 
     /// A confinement that lets the directory be written.
     pub(crate) fn confinement(&self) -> Confinement {
-        Confinement { allow_write: vec![text(&self.dir)], ..Confinement::nothing() }
+        Confinement { allow_write: vec![text(&self.dir)], ..Confinement::most_restricted() }
     }
 
     /// What to run, to be added to.
     pub(crate) fn wanted(&self, words: &[&str]) -> Value {
         json!({
-            "minimum": Level::Ns,
+            "minimum": ConfinementLevel::Ns,
             "confinement": self.confinement(),
             "words": words,
             "cwd": self.dir,

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use agentry_protocol::confinement::{Confinement, Git, Level, Network, Profile};
+use agentry_protocol::confinement::{
+    Confinement, ConfinementLevel, ConfinementProfile, GitAccess, NetworkAccess,
+};
 use serde_json::{Value, json};
 
 use crate::supervisor::{Supervisor, find, has, skipped, text, users};
@@ -30,7 +32,7 @@ impl Project {
         supervisor.hand_over(&home);
         supervisor.hand_over(&supervisor.dir);
         let confinement = Confinement {
-            profile: Profile::Trusted,
+            profile: ConfinementProfile::Trusted,
             allow_read: toolchains(),
             home: Some(text(&home)),
             ..supervisor.confinement()
@@ -60,7 +62,7 @@ impl Project {
         let output = came["output"].as_str().unwrap_or_default().to_owned();
         assert_eq!(
             (&came["level"], &came["ending"]),
-            (&json!(Level::Ns), &json!("Exited(0)")),
+            (&json!(ConfinementLevel::Ns), &json!("Exited(0)")),
             "{:?}: {script}\n{came:#}\n{output}",
             self.supervisor.user
         );
@@ -191,7 +193,7 @@ fn git_looks_at_a_repository_that_it_may_only_read() {
 fn git_works_in_a_repository_that_it_may_write() {
     for mut project in projects("node", "git") {
         repository(&project);
-        project.confinement.git = Git::Write;
+        project.confinement.git = GitAccess::Write;
         project.check("git add a && git commit -qm second && git log --oneline | wc -l", "2");
         project.check("git branch other && git switch -q other && git branch", "* other");
         project.check("echo three >> a && git commit -qam third && git switch -q main", "");
@@ -224,7 +226,7 @@ fn allow_registry(project: &mut Project, tool: &str) -> bool {
         return false;
     }
     let addresses = addresses.iter().map(|address| address.ip().to_string()).collect();
-    project.confinement.network = Network::Domains { allow, addresses };
+    project.confinement.network = NetworkAccess::Domains { allow, addresses };
     true
 }
 

@@ -7,16 +7,16 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentry_protocol::confinement::{Confinement, Level, Limits};
+use agentry_protocol::confinement::{Confinement, ConfinementLevel, ConfinementLimits};
 use agentry_sandbox::{Bounds, Command, Cwd, Job, Sandbox, Setup, Stop, Streams};
 
 use crate::scene;
 
-fn level(name: &str) -> Level {
+fn level(name: &str) -> ConfinementLevel {
     match name {
-        "ns" => Level::Ns,
-        "bwrap" => Level::Bwrap,
-        _ => Level::Landlock,
+        "ns" => ConfinementLevel::Ns,
+        "bwrap" => ConfinementLevel::Bwrap,
+        _ => ConfinementLevel::Landlock,
     }
 }
 
@@ -33,8 +33,8 @@ fn open(name: &str, directory: &str) -> (Sandbox, Confinement) {
         level: sandbox.level(),
         allow_read: vec![binary.parent().expect("it is in a directory").display().to_string()],
         allow_write: vec![Path::new(directory).join("ws").display().to_string()],
-        limits: Limits { timeout_ms: 600_000, ..Limits::default() },
-        ..Confinement::nothing()
+        limits: ConfinementLimits { timeout_ms: 600_000, ..ConfinementLimits::default() },
+        ..Confinement::most_restricted()
     };
     (sandbox, confinement)
 }

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use agentry_protocol::confinement::{Confinement, Level, Profile};
+use agentry_protocol::confinement::{Confinement, ConfinementLevel, ConfinementProfile};
 use agentry_sandbox::{Bounds, Command, Cwd, Job, Sandbox, Setup, Stop, Streams};
 use rustix::fs::{CWD, FileType, Mode, OFlags, RenameFlags};
 use serde::{Deserialize, Serialize};
@@ -106,9 +106,9 @@ fn write(path: &Path) -> bool {
 /// Runs sequences at a level, beginning with a seed.
 pub(crate) fn run(level: &str, seed: &str, count: &str) -> ExitCode {
     let level = match level {
-        "ns" => Level::Ns,
-        "bwrap" => Level::Bwrap,
-        _ => Level::Landlock,
+        "ns" => ConfinementLevel::Ns,
+        "bwrap" => ConfinementLevel::Bwrap,
+        _ => ConfinementLevel::Landlock,
     };
     let (Ok(seed), Ok(count)) = (seed.parse::<u64>(), count.parse::<u64>()) else {
         return ExitCode::FAILURE;
@@ -142,12 +142,12 @@ pub(crate) fn run(level: &str, seed: &str, count: &str) -> ExitCode {
 
 /// Two runs that work in the same directories.
 struct Runs {
-    level: Level,
+    level: ConfinementLevel,
     sandboxes: [Sandbox; 2],
 }
 
 impl Runs {
-    fn open(level: Level, quarantine: &Path) -> Result<Self, String> {
+    fn open(level: ConfinementLevel, quarantine: &Path) -> Result<Self, String> {
         let setup = Setup {
             binary: std::env::current_exe().expect("we have a name"),
             path: String::new(),
@@ -203,10 +203,10 @@ impl Sequence<'_> {
         let folder = binary.parent().expect("it is in a directory");
         let confinement = Confinement {
             level: self.runs.level,
-            profile: Profile::Trusted,
+            profile: ConfinementProfile::Trusted,
             allow_read: vec![folder.display().to_string()],
             allow_write: vec![self.workspace.display().to_string()],
-            ..Confinement::nothing()
+            ..Confinement::most_restricted()
         };
         for operations in calls {
             let text = serde_json::to_string(operations).expect("they are plain");

@@ -2,7 +2,7 @@
 //!
 //! Must never: expect less than the list without a reason that the guide gives, too.
 
-use agentry_protocol::confinement::Level;
+use agentry_protocol::confinement::ConfinementLevel;
 
 use crate::attack::{Attack, filesystem as files, network, processes, secrets};
 use crate::scene::Plot;
@@ -73,7 +73,7 @@ pub(crate) enum Bare {
 
 /// What a level cannot stop.
 pub(crate) struct Gap {
-    pub(crate) level: Level,
+    pub(crate) level: ConfinementLevel,
     /// Only an ordinary user, only root, or both.
     pub(crate) root: Option<bool>,
     pub(crate) why: &'static str,
@@ -120,7 +120,7 @@ impl Row {
         self
     }
 
-    fn gap(mut self, level: Level, root: Option<bool>, why: &'static str) -> Self {
+    fn gap(mut self, level: ConfinementLevel, root: Option<bool>, why: &'static str) -> Self {
         self.gaps.push(Gap { level, root, why });
         self
     }
@@ -131,7 +131,7 @@ impl Row {
     }
 
     /// Why this level does not stop it, if it does not.
-    pub(crate) fn gap_at(&self, level: Level, is_root: bool) -> Option<&'static str> {
+    pub(crate) fn gap_at(&self, level: ConfinementLevel, is_root: bool) -> Option<&'static str> {
         let here = |gap: &&Gap| gap.level == level && gap.root.is_none_or(|root| root == is_root);
         self.gaps.iter().find(here).map(|gap| gap.why)
     }
@@ -192,7 +192,7 @@ fn reading() -> Vec<Row> {
 fn changing() -> Vec<Row> {
     let all = Bare::Everybody;
     let metadata = "Landlock does not bound metadata of files of the same user";
-    let gap = |row: Row| row.gap(Level::Landlock, Some(false), metadata).bare(all);
+    let gap = |row: Row| row.gap(ConfinementLevel::Landlock, Some(false), metadata).bare(all);
     vec![
         row("F10a", "write the files of a shell", files::shell_files)
             .judged(Judged::Seen)
@@ -207,12 +207,12 @@ fn changing() -> Vec<Row> {
         gap(row("F14b", "change the times of a file outside", files::times_outside)),
         gap(row("F14c", "set an attribute of a file outside", files::attribute_outside)),
         row("F14d", "look at size and times of a file outside", files::look_outside)
-            .gap(Level::Landlock, None, "Landlock does not bound looking at metadata")
+            .gap(ConfinementLevel::Landlock, None, "Landlock does not bound looking at metadata")
             .bare(all),
         row("F15a", "set-user bits, five ways", files::set_user).bare(all),
         row("F15b", "make a device", files::device).bare(Bare::Root),
         row("F22", "whose are files that are made", files::make_file).judged(Judged::Owner).gap(
-            Level::Landlock,
+            ConfinementLevel::Landlock,
             Some(true),
             "files cannot be lent: they belong to the user of the sandbox",
         ),
@@ -284,8 +284,8 @@ fn odd_files() -> Vec<Row> {
         row("F16a", "a sparse file of 1 TiB", files::sparse),
         row("F16b", "very many small files", files::many_files)
             .with(Setting::SmallDisk)
-            .gap(Level::Landlock, None, no_bound)
-            .gap(Level::Bwrap, None, "bubblewrap bounds their bytes, not their number"),
+            .gap(ConfinementLevel::Landlock, None, no_bound)
+            .gap(ConfinementLevel::Bwrap, None, "bubblewrap bounds their bytes, not their number"),
         row("F16c", "directories 1100 deep with names of 255 bytes", files::deep)
             .judged(Judged::Survived),
         row("F18", "run a program from memory", files::from_memory),
@@ -319,7 +319,7 @@ fn looks() -> Vec<Row> {
         row("K5g", "list their fd", processes::look_at_handles).bare(all),
         row("K5h", "look into the first process of the own sandbox", processes::trace_first),
         row("K5i", "read their arguments", processes::look_at_arguments)
-            .gap(Level::Landlock, None, "the process table of the machine can be read")
+            .gap(ConfinementLevel::Landlock, None, "the process table of the machine can be read")
             .bare(all),
         row("K5j", "signal them", processes::signal).bare(all),
         row("K5k", "signal them by a handle", processes::signal_by_handle).bare(all),
@@ -330,8 +330,12 @@ fn looks() -> Vec<Row> {
         row("K14b", "connect to a socket file outside", processes::socket_file).bare(all),
         row("K14c", "connect to a socket of another in the workspace", processes::socket_inside)
             .with(Setting::SocketInside)
-            .gap(Level::Ns, None, "what is in the workspace can be used, also a socket")
-            .gap(Level::Bwrap, None, "what is in the workspace can be used, also a socket")
+            .gap(ConfinementLevel::Ns, None, "what is in the workspace can be used, also a socket")
+            .gap(
+                ConfinementLevel::Bwrap,
+                None,
+                "what is in the workspace can be used, also a socket",
+            )
             .bare(all),
         row("K18", "find a handle that was left open", processes::handles),
         row("K21a", "read shared memory by its number", processes::shared_memory).bare(all),

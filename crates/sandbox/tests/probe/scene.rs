@@ -10,7 +10,9 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::os::unix::net::{UnixDatagram, UnixListener};
 use std::path::{Path, PathBuf};
 
-use agentry_protocol::confinement::{Confinement, Level, Limits, Network, Profile, Reading};
+use agentry_protocol::confinement::{
+    Confinement, ConfinementLevel, ConfinementLimits, ConfinementProfile, NetworkAccess, ReadAccess,
+};
 use agentry_sandbox::{Setup, egress, helper, limits};
 use tempfile::TempDir;
 
@@ -23,7 +25,7 @@ const MIB: u64 = 1 << 20;
 
 /// What all attacks of one table have in common.
 pub(crate) struct Scene {
-    pub(crate) level: Option<Level>,
+    pub(crate) level: Option<ConfinementLevel>,
     pub(crate) network: attack::Network,
     pub(crate) others: Others,
     directory: TempDir,
@@ -46,7 +48,7 @@ pub(crate) fn is_root() -> bool {
 
 impl Scene {
     /// Sets the scene for a level; none means that nothing is confined.
-    pub(crate) fn new(level: Option<Level>) -> Self {
+    pub(crate) fn new(level: Option<ConfinementLevel>) -> Self {
         let directory =
             tempfile::Builder::new().prefix("probe").tempdir().expect("a directory can be made");
         open_to_all(directory.path());
@@ -115,7 +117,7 @@ impl Scene {
     /// The files for one attack.
     pub(crate) fn plot(&self, id: &str, setting: Setting) -> Plot {
         let owner = is_root().then_some(match self.level {
-            Some(Level::Landlock) => limits::USER_FIRST,
+            Some(ConfinementLevel::Landlock) => limits::USER_FIRST,
             Some(_) | None => OWNER,
         });
         let elsewhere = (setting == Setting::Broad).then(|| {
@@ -309,17 +311,21 @@ impl Plot {
         path
     }
 
-    pub(crate) fn confinement(&self, level: Level, setting: Setting) -> Confinement {
+    pub(crate) fn confinement(&self, level: ConfinementLevel, setting: Setting) -> Confinement {
         let at = |name: &str| self.workspace().join(name).display().to_string();
         let binary = std::env::current_exe().expect("we have a name");
         let mut allow_write = vec![self.workspace().display().to_string()];
-        let mut limits = Limits { timeout_ms: 20_000, disk_bytes: 64 * MIB, ..Limits::default() };
-        let mut network = Network::None;
-        let mut reading = Reading::Strict;
+        let mut limits = ConfinementLimits {
+            timeout_ms: 20_000,
+            disk_bytes: 64 * MIB,
+            ..ConfinementLimits::default()
+        };
+        let mut network = NetworkAccess::None;
+        let mut reading = ReadAccess::Strict;
         let hidden = [".env", ".env.*", "hidden", "hidden-late", "sub/deep/key.env"];
         // Landlock cannot hide; there it is asked for only by those who are to be refused.
         let is_asked = matches!(setting, Setting::Hidden | Setting::HiddenLink | Setting::Broad);
-        let mut deny_read: Vec<String> = match level == Level::Landlock && !is_asked {
+        let mut deny_read: Vec<String> = match level == ConfinementLevel::Landlock && !is_asked {
             true => Vec::new(),
             false => hidden.map(at).into(),
         };
@@ -331,10 +337,10 @@ impl Plot {
                 let allow = ["ok.test", "inward.test", "half.test", "metadata.test"]
                     .map(str::to_owned)
                     .into();
-                network = Network::Domains { allow, addresses: Vec::new() };
+                network = NetworkAccess::Domains { allow, addresses: Vec::new() };
             }
             Setting::Broad => {
-                reading = Reading::Broad;
+                reading = ReadAccess::Broad;
                 deny_read.push(self.outside().join("secret.txt").display().to_string());
             }
             Setting::Plain
@@ -345,14 +351,14 @@ impl Plot {
         }
         Confinement {
             level,
-            profile: Profile::Trusted,
+            profile: ConfinementProfile::Trusted,
             allow_read: vec![binary.parent().expect("it is in a directory").display().to_string()],
             allow_write,
             reading,
             deny_read,
             network,
             limits,
-            ..Confinement::nothing()
+            ..Confinement::most_restricted()
         }
     }
 

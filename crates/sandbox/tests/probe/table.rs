@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use agentry_protocol::confinement::Level;
+use agentry_protocol::confinement::ConfinementLevel;
 use agentry_sandbox::{Bounds, Command, Cwd, Ending, Error, Finished, Job, Sandbox, Stop, Streams};
 
 use crate::attack::{CANARY, CANARY_VARIABLE, Targets, Tried};
@@ -57,9 +57,9 @@ pub(crate) fn run(level: &str) -> ExitCode {
         return again(level);
     }
     let level = match level {
-        "ns" => Some(Level::Ns),
-        "bwrap" => Some(Level::Bwrap),
-        "landlock" => Some(Level::Landlock),
+        "ns" => Some(ConfinementLevel::Ns),
+        "bwrap" => Some(ConfinementLevel::Bwrap),
+        "landlock" => Some(ConfinementLevel::Landlock),
         "bare" => None,
         _ => {
             eprintln!("there is no level {level}");
@@ -78,7 +78,7 @@ pub(crate) fn run(level: &str) -> ExitCode {
             }
         },
     };
-    let name = level.map_or("bare", Level::as_str);
+    let name = level.map_or("bare", ConfinementLevel::as_str);
     let user = if is_root() { "root" } else { "user" };
     println!(
         "{:<6} {:<8} {:<5} {:<9} {:<4} {:<48} got",

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use agentry_protocol::confinement::{Confinement, Connection, Level};
+use agentry_protocol::confinement::{Confinement, ConfinementLevel, Connection};
 use agentry_sandbox::{Bounds, Command, Cwd, Error, Job, Sandbox, Setup, Stop, Streams, egress};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -15,9 +15,9 @@ use serde_json::{Value, json};
 #[derive(Deserialize)]
 struct Wanted {
     /// The weakest level that is taken.
-    minimum: Level,
+    minimum: ConfinementLevel,
     /// Only this level.
-    only: Option<Level>,
+    only: Option<ConfinementLevel>,
     /// The helper; our own binary if there is none.
     binary: Option<PathBuf>,
     confinement: Confinement,

@@ -9,9 +9,9 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use agentry_protocol::call::ToolOutcome;
-use agentry_protocol::envelope::{About, Draft};
+use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::Event;
+use agentry_protocol::tool_call::ToolOutcome;
 use agentry_protocol::{CallId, RunId, SessionId, TurnId};
 use agentry_store::Ledger;
 use rusqlite::{Connection, OptionalExtension, ToSql};
@@ -115,7 +115,7 @@ fn bare_rows(home: &Path) -> Result<Written, Trouble> {
     sql.pragma_update(None, "checkpoint_fullfsync", true)?;
     sql.pragma_update_and_check(None, "mmap_size", 0, |_| Ok(())).optional()?;
     let row = Row::first(&sql)?;
-    let writers: Vec<About> = (0..WRITERS).map(about).collect();
+    let writers: Vec<EntrySubject> = (0..WRITERS).map(about).collect();
     let (mut rows, mut commits) = (0, 0);
     let started = Instant::now();
     while started.elapsed() < MEASURED_FOR {
@@ -157,7 +157,7 @@ impl Row {
         })
     }
 
-    fn write(&self, sql: &Connection, seq: i64, about: &About) -> rusqlite::Result<()> {
+    fn write(&self, sql: &Connection, seq: i64, about: &EntrySubject) -> rusqlite::Result<()> {
         let session = about.session.as_ref().map(SessionId::as_str);
         let run = about.run.as_ref().map(RunId::as_str);
         let turn = about.turn.as_ref().map(TurnId::as_str);
@@ -181,9 +181,9 @@ fn draft(writer: u32, number: u64) -> Draft {
     Draft { cause: Some(1), about: about(writer), event }
 }
 
-fn about(writer: u32) -> About {
+fn about(writer: u32) -> EntrySubject {
     let number = writer.into();
-    About {
+    EntrySubject {
         session: Some(SessionId::from_number(number)),
         run: Some(RunId::from_number(number)),
         turn: Some(TurnId::from_number(number)),

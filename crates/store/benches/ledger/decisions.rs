@@ -10,13 +10,14 @@ use std::time::Instant;
 
 use agentry_protocol::AccessId;
 use agentry_protocol::access::{
-    AccessRecord, Credentials, Decision, Effect, Giver, Level, Modifiers, NameList, Openness, Part,
-    PolicyPart, ResolvedTools, SessionChoice, ToolBounds,
+    AccessRecord, AttributedDataLevel, Credentials, DataLevel, Decision, Effect, Modifiers,
+    NameList, PermissionSource, PolicyContribution, PolicyOutcome, ResolvedTools, SessionChoice,
+    ToolBounds,
 };
-use agentry_protocol::envelope::{About, Draft};
+use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::Event;
-use agentry_protocol::inbound::{EventId, Inbound, PeerKind, Place, Sender};
-use agentry_protocol::intake::{Intake, Unrun};
+use agentry_protocol::inbound::{ChannelAddress, EventId, Inbound, PeerKind, Sender};
+use agentry_protocol::intake::{IntakeStage, UnrunReason};
 use agentry_protocol::principal::{Principal, PrincipalKind};
 use agentry_store::Error;
 
@@ -59,7 +60,7 @@ fn write(home: &Path, events: u64) -> Result<(), Error> {
 /// What came in, the decision, and that no hook wanted it: nothing is left to do about it.
 fn event(number: u64, now: u64) -> [Draft; 3] {
     let who = number % PEOPLE;
-    let place = Place {
+    let place = ChannelAddress {
         channel: "discord".to_owned(),
         account_id: Some("ours".to_owned()),
         peer_id: Some(format!("peer-{who}")),
@@ -73,17 +74,21 @@ fn event(number: u64, now: u64) -> [Draft; 3] {
     let mut inbound = inbound.expect("the bench writes ids that are ones");
     inbound.body.content = "Could you have a look at the weather for tomorrow? ".repeat(4);
     let record = record(number, &inbound.event_id, now);
-    let of = |intake| Draft { cause: None, about: About::default(), event: Event::Intake(intake) };
+    let of = |intake| Draft {
+        cause: None,
+        about: EntrySubject::default(),
+        event: Event::Intake(intake),
+    };
     let event = inbound.event_id.clone();
-    let received = Intake::Received { inbound: Box::new(inbound) };
-    let unrun = Intake::Unrun { event, why: Unrun::NoHook, detail: None };
-    [of(received), of(Intake::Decided { record: Box::new(record) }), of(unrun)]
+    let received = IntakeStage::Received { inbound: Box::new(inbound) };
+    let unrun = IntakeStage::Unrun { event, why: UnrunReason::NoHook, detail: None };
+    [of(received), of(IntakeStage::Decided { record: Box::new(record) }), of(unrun)]
 }
 
 fn record(number: u64, event: &EventId, now: u64) -> AccessRecord {
     let who = number % PEOPLE;
     let policy: Arc<str> = format!("person-{who}").into();
-    let from = Giver::Policy(policy.clone());
+    let from = PermissionSource::Policy(policy.clone());
     let names = ["read_file", "web_fetch"].map(Arc::from).to_vec();
     let evaluated = (0..EVALUATED).map(|number| Arc::from(format!("policy-{number}")));
     AccessRecord {
@@ -109,7 +114,7 @@ fn record(number: u64, event: &EventId, now: u64) -> AccessRecord {
                 ..ToolBounds::default()
             },
             credentials: Credentials::Named(Vec::new()),
-            data: Level { level: Openness::Minimal, from },
+            data: AttributedDataLevel { level: DataLevel::Minimal, from },
             exec: Vec::new(),
             session: Some(SessionChoice {
                 key: format!("people:p{who}"),
@@ -117,7 +122,7 @@ fn record(number: u64, event: &EventId, now: u64) -> AccessRecord {
                 policy: policy.clone(),
             }),
             modifiers: Modifiers::default(),
-            matched: vec![PolicyPart { policy, part: Part::Allowed }],
+            matched: vec![PolicyContribution { policy, part: PolicyOutcome::Allowed }],
             grants: Vec::new(),
         },
         resolved: Some(ResolvedTools {

@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use agentry_protocol::envelope::{About, Draft};
+use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::{Ending, Event, TurnPlan};
 use agentry_protocol::message::{Message, Usage};
 use agentry_protocol::{AgentId, ContentHash, SessionId, SessionKey, TurnId};
@@ -123,7 +123,7 @@ fn length(message: &Message) -> usize {
 
 fn write_history(home: &Path, turns: u64) -> Result<(), Error> {
     let ledger = crate::open(home)?;
-    let about = About { session: Some(session_id()), run: None, turn: None };
+    let about = EntrySubject { session: Some(session_id()), run: None, turn: None };
     let (key, agent) = (SessionKey::new(AGENT), AgentId::new(AGENT));
     let opened = Event::SessionOpened { key, agent, head: None };
     ledger.append(vec![Draft { cause: None, about: about.clone(), event: opened }])?;
@@ -131,7 +131,7 @@ fn write_history(home: &Path, turns: u64) -> Result<(), Error> {
     for first in (0..turns).step_by(TURNS_PER_APPEND) {
         let mut drafts = Vec::new();
         for number in first..turns.min(first + TURNS_PER_APPEND as u64) {
-            let about = About { turn: Some(turn_id(number)), ..about.clone() };
+            let about = EntrySubject { turn: Some(turn_id(number)), ..about.clone() };
             let hash = ContentHash::of(&number.to_be_bytes());
             let started = started(number, parent_hash.replace(hash.clone()));
             let draft = |event| Draft { cause: None, about: about.clone(), event };
@@ -157,7 +157,7 @@ fn started(number: u64, parent_hash: Option<ContentHash>) -> Event {
         parent: parent.map(turn_id),
         parent_hash,
         history_from: shown_from.map(turn_id),
-        pruned: agentry_protocol::context::Pruning::default(),
+        pruned: agentry_protocol::context::PruningStep::default(),
         compaction: None,
         step: 0,
         prompt: question(number),

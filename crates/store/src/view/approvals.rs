@@ -4,7 +4,7 @@
 //!
 //! Must never: change an answer.
 
-use agentry_protocol::approval::{Answer, Approval};
+use agentry_protocol::approval::{Approval, ApprovalAnswer};
 use agentry_protocol::{ApprovalId, RunId, SessionId, TurnId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -24,7 +24,7 @@ pub struct ApprovalRow {
     /// How it stands.
     pub status: ApprovalStatus,
     /// The answer, if there is one.
-    pub answer: Option<Answer>,
+    pub answer: Option<ApprovalAnswer>,
     /// The entry that asked.
     pub asked_seq: u64,
     /// When it was asked, in milliseconds since 1970.
@@ -257,7 +257,7 @@ pub(super) fn answered(
     sql: &Connection,
     entry: &Placed<'_>,
     approval: &ApprovalId,
-    answer: &Answer,
+    answer: &ApprovalAnswer,
 ) -> rusqlite::Result<()> {
     let status = match (answer.expired, answer.allow) {
         (true, _) => ApprovalStatus::Expired,

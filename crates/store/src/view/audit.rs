@@ -2,8 +2,8 @@
 //!
 //! Must never: lack a decision that was recorded and is not too old to be listed.
 
-use agentry_protocol::access::{AccessRecord, Effect, Part};
-use agentry_protocol::intake::Trimmed;
+use agentry_protocol::access::{AccessRecord, Effect, PolicyOutcome};
+use agentry_protocol::intake::AuditCutoff;
 use rusqlite::{Connection, params};
 
 use super::{Placed, run};
@@ -56,7 +56,7 @@ pub(super) fn decided(
 
 /// What is too old is not listed any more; what became of grants is listed for longer than what it
 /// points at.
-pub(super) fn trimmed(sql: &Connection, trimmed: Trimmed) -> rusqlite::Result<()> {
+pub(super) fn trimmed(sql: &Connection, trimmed: AuditCutoff) -> rusqlite::Result<()> {
     let (access, grants) =
         (super::whole(trimmed.access_before), super::whole(trimmed.grants_before));
     run(
@@ -81,12 +81,12 @@ pub(crate) fn effect_word(effect: Effect) -> &'static str {
     }
 }
 
-fn part_word(part: Part) -> &'static str {
+fn part_word(part: PolicyOutcome) -> &'static str {
     match part {
-        Part::Disabled => "disabled",
-        Part::NotMatched(_) => "not_matched",
-        Part::Allowed => "allowed",
-        Part::Denied => "denied",
-        Part::Modified => "modified",
+        PolicyOutcome::Disabled => "disabled",
+        PolicyOutcome::NotMatched(_) => "not_matched",
+        PolicyOutcome::Allowed => "allowed",
+        PolicyOutcome::Denied => "denied",
+        PolicyOutcome::Modified => "modified",
     }
 }

@@ -2,9 +2,9 @@
 //!
 //! Must never: let a call that finished be anything else again.
 
-use agentry_protocol::call::{OutcomeStatus, ToolCall};
-use agentry_protocol::event::{Permit, Under};
+use agentry_protocol::event::{CallConfinement, Permit};
 use agentry_protocol::tool::ToolName;
+use agentry_protocol::tool_call::{OutcomeStatus, ToolCall};
 use agentry_protocol::{CallId, RunId, SessionId, TurnId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -28,7 +28,7 @@ pub struct CallRow {
     /// What allowed it, once it started.
     pub permit: Option<Permit>,
     /// What it ran under, once it started.
-    pub under: Option<Under>,
+    pub under: Option<CallConfinement>,
     /// The entry that proposed it.
     pub proposed_seq: u64,
     /// The entry that started it.
@@ -156,7 +156,7 @@ pub(super) fn started(
     sql: &Connection,
     entry: &Placed<'_>,
     call: &CallId,
-    (by, under): (&Permit, &Under),
+    (by, under): (&Permit, &CallConfinement),
 ) -> rusqlite::Result<()> {
     let permit = serde_json::to_string(by).expect("a permit is plain JSON");
     let under = serde_json::to_string(under).expect("a level and a hash are plain JSON");

@@ -5,7 +5,7 @@
 
 use agentry_protocol::EventHookId;
 use agentry_protocol::event_hook::{
-    Circuit, CircuitState, EventHook, EventHookChange, Invocation, Matched,
+    Circuit, CircuitState, EventHook, EventHookChange, EventHookMatch, Invocation,
 };
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
@@ -243,7 +243,7 @@ fn registered(sql: &Connection, entry: &Placed<'_>, hook: &EventHook) -> rusqlit
 }
 
 /// What is set off while its breaker is open is the one try; until that is over there is no other.
-fn tried(sql: &Connection, matched: &[Matched]) -> rusqlite::Result<usize> {
+fn tried(sql: &Connection, matched: &[EventHookMatch]) -> rusqlite::Result<usize> {
     let mut changed = 0;
     for one in matched {
         let found = sql

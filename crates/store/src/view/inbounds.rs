@@ -5,7 +5,9 @@
 use agentry_protocol::access::{AccessRecord, Effect};
 use agentry_protocol::event::{Ending, RunPlan};
 use agentry_protocol::inbound::{Direction, EventId, Inbound};
-use agentry_protocol::intake::{Delivered, Intake, Routed, Unrun, Wish};
+use agentry_protocol::intake::{
+    DeliveryReport, IntakeStage, QueuePreferences, RoutedInbound, UnrunReason,
+};
 use agentry_protocol::{AccessId, ContentHash, RunId, SessionId, TurnId};
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
@@ -251,7 +253,10 @@ pub(crate) fn status(
 }
 
 /// What a session says about how messages wait.
-pub(crate) fn wish(sql: &Connection, session: &SessionId) -> rusqlite::Result<Option<Wish>> {
+pub(crate) fn wish(
+    sql: &Connection,
+    session: &SessionId,
+) -> rusqlite::Result<Option<QueuePreferences>> {
     let text = sql
         .prepare_cached("SELECT wish FROM queues WHERE session = ?1")?
         .query_row([session.as_str()], |row| row.get::<_, String>(0))
@@ -259,16 +264,20 @@ pub(crate) fn wish(sql: &Connection, session: &SessionId) -> rusqlite::Result<Op
     text.map(|text| serde_json::from_str(&text).map_err(|_| strange(0, &text))).transpose()
 }
 
-pub(super) fn fold(sql: &Connection, entry: &Placed<'_>, intake: &Intake) -> rusqlite::Result<()> {
+pub(super) fn fold(
+    sql: &Connection,
+    entry: &Placed<'_>,
+    intake: &IntakeStage,
+) -> rusqlite::Result<()> {
     match intake {
-        Intake::Received { inbound } => received(sql, entry, inbound),
-        Intake::Decided { record } => {
+        IntakeStage::Received { inbound } => received(sql, entry, inbound),
+        IntakeStage::Decided { record } => {
             decided(sql, entry, record)?;
             audit::decided(sql, entry, record)
         }
-        Intake::Routed(routed) => put(sql, entry, routed),
-        Intake::Unrun { event, why, .. } => unrun(sql, entry, event, *why),
-        Intake::ChunkSent { event, chunk, .. } => {
+        IntakeStage::Routed(routed) => put(sql, entry, routed),
+        IntakeStage::Unrun { event, why, .. } => unrun(sql, entry, event, *why),
+        IntakeStage::ChunkSent { event, chunk, .. } => {
             run(
                 sql,
                 "UPDATE inbounds SET chunks_sent = MAX(chunks_sent, ?2 + 1) WHERE id = ?1",
@@ -276,8 +285,8 @@ pub(super) fn fold(sql: &Connection, entry: &Placed<'_>, intake: &Intake) -> rus
             )?;
             Ok(())
         }
-        Intake::Delivered(delivered) => sent(sql, entry, delivered),
-        Intake::QueueSet { wish } => queue_set(sql, entry, *wish),
+        IntakeStage::Delivered(delivered) => sent(sql, entry, delivered),
+        IntakeStage::QueueSet { wish } => queue_set(sql, entry, *wish),
     }
 }
 
@@ -338,7 +347,7 @@ pub(super) fn hooked(sql: &Connection, event: &EventId) -> rusqlite::Result<()> 
     Ok(())
 }
 
-fn put(sql: &Connection, entry: &Placed<'_>, routed: &Routed) -> rusqlite::Result<()> {
+fn put(sql: &Connection, entry: &Placed<'_>, routed: &RoutedInbound) -> rusqlite::Result<()> {
     run(
         sql,
         "UPDATE inbounds SET status = 'waiting', session = ?2, authority = ?3, routed_seq = ?4, here = ?5
@@ -358,7 +367,7 @@ fn unrun(
     sql: &Connection,
     entry: &Placed<'_>,
     event: &EventId,
-    why: Unrun,
+    why: UnrunReason,
 ) -> rusqlite::Result<()> {
     run(
         sql,
@@ -369,7 +378,7 @@ fn unrun(
     Ok(())
 }
 
-fn sent(sql: &Connection, entry: &Placed<'_>, delivered: &Delivered) -> rusqlite::Result<()> {
+fn sent(sql: &Connection, entry: &Placed<'_>, delivered: &DeliveryReport) -> rusqlite::Result<()> {
     let status =
         if delivered.error.is_none() { DeliveryStatus::Done } else { DeliveryStatus::Failed };
     run(
@@ -383,7 +392,11 @@ fn sent(sql: &Connection, entry: &Placed<'_>, delivered: &Delivered) -> rusqlite
     }
 }
 
-fn queue_set(sql: &Connection, entry: &Placed<'_>, wish: Option<Wish>) -> rusqlite::Result<()> {
+fn queue_set(
+    sql: &Connection,
+    entry: &Placed<'_>,
+    wish: Option<QueuePreferences>,
+) -> rusqlite::Result<()> {
     let Some(session) = entry.session() else { return Ok(()) };
     match wish {
         None => run(sql, "DELETE FROM queues WHERE session = ?1", [session])?,

@@ -2,7 +2,7 @@
 //!
 //! Must never: let the programs of one event run a second time because it is not known that they ran.
 
-use agentry_protocol::event_hook::{HookSpent, Invocation, Matched};
+use agentry_protocol::event_hook::{EventHookMatch, EventHookUsage, Invocation};
 use agentry_protocol::inbound::EventId;
 use agentry_protocol::{AccessId, EventHookId, InvocationId};
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
@@ -88,7 +88,7 @@ pub struct HookStats {
     /// Of a hundred, ninety-nine took no longer than this.
     pub latency_p99_ms: u64,
     /// What they asked of the runtime, together.
-    pub spent: HookSpent,
+    pub spent: EventHookUsage,
 }
 
 impl HookStats {
@@ -106,7 +106,9 @@ impl HookStats {
             latency_avg_ms: total as f64 / invocations.len().max(1) as f64,
             latency_p95_ms: percentile(&latencies, 95),
             latency_p99_ms: percentile(&latencies, 99),
-            spent: invocations.iter().fold(HookSpent::default(), |sum, one| with(sum, one.spent)),
+            spent: invocations
+                .iter()
+                .fold(EventHookUsage::default(), |sum, one| with(sum, one.spent)),
         }
     }
 }
@@ -117,12 +119,12 @@ fn percentile(sorted: &[u64], percent: usize) -> u64 {
     sorted.get(rank.saturating_sub(1)).copied().unwrap_or_default()
 }
 
-fn with(sum: HookSpent, one: HookSpent) -> HookSpent {
+fn with(sum: EventHookUsage, one: EventHookUsage) -> EventHookUsage {
     let cost = match (sum.llm_cost_usd, one.llm_cost_usd) {
         (None, None) => None,
         (sum, one) => Some(sum.unwrap_or_default() + one.unwrap_or_default()),
     };
-    HookSpent {
+    EventHookUsage {
         llm_calls: sum.llm_calls.saturating_add(one.llm_calls),
         llm_tokens_in: sum.llm_tokens_in.saturating_add(one.llm_tokens_in),
         llm_tokens_out: sum.llm_tokens_out.saturating_add(one.llm_tokens_out),
@@ -255,7 +257,7 @@ pub(super) fn matched(
     sql: &Connection,
     entry: &Placed<'_>,
     (event, access): (&EventId, &AccessId),
-    matched: &[Matched],
+    matched: &[EventHookMatch],
 ) -> rusqlite::Result<bool> {
     let made = run(
         sql,

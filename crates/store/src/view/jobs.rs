@@ -2,7 +2,7 @@
 //!
 //! Must never: let a word count about a job that its speaker has lost, or let two who lock a workspace have it.
 
-use agentry_protocol::envelope::About;
+use agentry_protocol::envelope::EntrySubject;
 use agentry_protocol::job::{Job, JobChange, JobReport, JobState, Lease};
 use agentry_protocol::{JobId, RunId, SessionId, TurnId};
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
@@ -21,7 +21,7 @@ pub struct JobRow {
     /// Who has it, or had it when it was over.
     pub lease: Option<Lease>,
     /// Whose it is.
-    pub about: About,
+    pub about: EntrySubject,
     /// The entry that made it.
     pub queued_seq: u64,
     /// When that was, in milliseconds since 1970.
@@ -49,7 +49,7 @@ impl JobRow {
             state: state_of(row, 1)?,
             fence,
             lease: lease.map(|(executor, expires_at)| Lease { executor, fence, expires_at }),
-            about: About {
+            about: EntrySubject {
                 session: text(5)?.map(SessionId::new),
                 run: text(6)?.map(RunId::new),
                 turn: text(7)?.map(TurnId::new),

@@ -4,7 +4,7 @@
 
 use agentry_protocol::SessionId;
 use agentry_protocol::hook::HookChange;
-use agentry_protocol::trust::{KnownDefinitions, TrustChange, Trusted, TrustedAddresses};
+use agentry_protocol::trust::{KnownDefinitions, TrustChange, TrustedAddresses, TrustedPrograms};
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -24,14 +24,17 @@ pub(crate) fn agent_state(
 }
 
 /// What may run in a directory.
-pub(crate) fn trusted(sql: &Connection, path: &str) -> rusqlite::Result<Option<(Trusted, u64)>> {
+pub(crate) fn trusted(
+    sql: &Connection,
+    path: &str,
+) -> rusqlite::Result<Option<(TrustedPrograms, u64)>> {
     sql.prepare_cached("SELECT trusted, seq FROM trust WHERE path = ?1")?
         .query_row([path], read)
         .optional()
 }
 
 /// All that may run, by directory.
-pub(crate) fn all_trusted(sql: &Connection) -> rusqlite::Result<Vec<(Trusted, u64)>> {
+pub(crate) fn all_trusted(sql: &Connection) -> rusqlite::Result<Vec<(TrustedPrograms, u64)>> {
     sql.prepare_cached("SELECT trusted, seq FROM trust ORDER BY path")?
         .query_map([], read)?
         .collect()

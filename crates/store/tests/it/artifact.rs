@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use agentry_protocol::ContentHash;
-use agentry_protocol::envelope::About;
+use agentry_protocol::envelope::EntrySubject;
 use agentry_store::limits::INLINE_STRING_BYTES_MAX;
 use agentry_store::{Defect, Error, Filter};
 
@@ -14,7 +14,7 @@ use crate::scene::{Scene, WORKS, prompt, raw};
 fn with_one_artifact() -> (Scene, PathBuf) {
     let scene = Scene::new();
     let content = "x".repeat(INLINE_STRING_BYTES_MAX + 1);
-    scene.add(&About::default(), prompt(content.clone()));
+    scene.add(&EntrySubject::default(), prompt(content.clone()));
     let hash = ContentHash::of(content.as_bytes());
     let digits = hash.as_str().strip_prefix("blake3:").expect(WORKS);
     let file = scene.home().join("artifacts").join(&digits[..2]).join(&digits[2..]);
@@ -32,7 +32,7 @@ fn body_bytes(scene: &Scene) -> i64 {
 fn a_string_at_the_limit_stays_inside() {
     let scene = Scene::new();
     let event = prompt("ü".repeat(INLINE_STRING_BYTES_MAX / 2));
-    let written = scene.add(&About::default(), event);
+    let written = scene.add(&EntrySubject::default(), event);
     assert!(body_bytes(&scene) > 30_000);
     assert_eq!(fs::read_dir(scene.home().join("artifacts")).unwrap().count(), 0);
     assert_eq!(scene.all(), [written]);
@@ -50,7 +50,7 @@ fn a_string_above_the_limit_goes_out_and_comes_back() {
 #[test]
 fn the_same_string_is_kept_once() {
     let (scene, file) = with_one_artifact();
-    scene.add(&About::default(), prompt("x".repeat(INLINE_STRING_BYTES_MAX + 1)));
+    scene.add(&EntrySubject::default(), prompt("x".repeat(INLINE_STRING_BYTES_MAX + 1)));
     assert_eq!(fs::read_dir(file.parent().unwrap()).unwrap().count(), 1);
     assert_eq!(scene.ledger.verify().unwrap().artifacts, 1);
 }
@@ -91,7 +91,7 @@ fn an_append_whose_artifact_cannot_be_kept_writes_nothing() {
     fs::remove_dir(&artifacts).unwrap();
     fs::write(&artifacts, "in the way").unwrap();
     let event = prompt("x".repeat(INLINE_STRING_BYTES_MAX + 1));
-    let refused = scene.ledger.append(vec![crate::scene::draft(&About::default(), event)]);
+    let refused = scene.ledger.append(vec![crate::scene::draft(&EntrySubject::default(), event)]);
     assert!(matches!(refused, Err(Error::File { .. })));
     assert_eq!(scene.ledger.last_seq().unwrap(), 0);
 }

@@ -4,7 +4,7 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::Duration;
 
-use agentry_protocol::envelope::About;
+use agentry_protocol::envelope::EntrySubject;
 use agentry_protocol::event::Ending;
 use agentry_store::limits::ANCHOR_ENTRIES_MAX;
 use agentry_store::{ApprovalStatus, Error, Filter};
@@ -27,7 +27,8 @@ fn appends_that_come_together_share_a_commit() {
                 barrier.wait();
                 let append = |number| {
                     let event = prompt(format!("{thread} {number}"));
-                    let written = ledger.append(vec![draft(&About::default(), event.clone()); 2]);
+                    let written =
+                        ledger.append(vec![draft(&EntrySubject::default(), event.clone()); 2]);
                     let written = written.unwrap();
                     assert!(written.iter().all(|entry| entry.event == event));
                     assert_eq!(written[0].seq + 1, written[1].seq);
@@ -53,7 +54,7 @@ fn an_answer_that_nobody_waits_for_writes_nothing() {
     let answer = |number, allow| {
         let drafts = vec![
             draft(&about(1), prompt("before")),
-            draft(&About::default(), answers(number, allow)),
+            draft(&EntrySubject::default(), answers(number, allow)),
         ];
         scene.ledger.append(drafts)
     };
@@ -79,7 +80,7 @@ fn an_answer_that_nobody_waits_for_writes_nothing() {
 #[test]
 fn an_agent_has_one_session_of_a_name() {
     let scene = begun();
-    let again = About { session: Some(ses(2)), ..About::default() };
+    let again = EntrySubject { session: Some(ses(2)), ..EntrySubject::default() };
     match scene.ledger.append(vec![draft(&again, opened("main", None))]) {
         Err(Error::SessionExists { session, .. }) => assert_eq!(session, ses(1)),
         other => panic!("{other:?}"),
@@ -134,11 +135,11 @@ fn of_many_that_race_for_a_head_one_wins_and_the_others_are_not_hurt() {
             scope.spawn(move || {
                 barrier.wait();
                 let drafts = vec![
-                    draft(&About::default(), prompt("first")),
+                    draft(&EntrySubject::default(), prompt("first")),
                     draft(&about(10 + number), starts(Some(trn(1)))),
                 ];
                 let started = ledger.append(drafts);
-                ledger.append(vec![draft(&About::default(), prompt("anyway"))]).unwrap();
+                ledger.append(vec![draft(&EntrySubject::default(), prompt("anyway"))]).unwrap();
                 match started {
                     Ok(_) => 1,
                     Err(Error::HeadMoved { .. }) => 0,
@@ -209,14 +210,14 @@ fn the_anchor_follows_within_its_limit_and_at_the_end() {
         let text = std::fs::read_to_string(scene.home().join("anchor")).unwrap();
         text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect::<Vec<_>>()
     };
-    scene.add(&About::default(), prompt("x"));
+    scene.add(&EntrySubject::default(), prompt("x"));
     assert_eq!(lines().len(), 0);
     scene
         .ledger
-        .append(vec![draft(&About::default(), prompt("x")); ANCHOR_ENTRIES_MAX as usize])
+        .append(vec![draft(&EntrySubject::default(), prompt("x")); ANCHOR_ENTRIES_MAX as usize])
         .unwrap();
     // The line follows the answer; the next append follows the line.
-    scene.add(&About::default(), prompt("x"));
+    scene.add(&EntrySubject::default(), prompt("x"));
     assert!(lines()[0].starts_with("1001 "), "{:?}", lines());
     drop(scene.ledger.clone());
     assert_eq!(lines().len(), 1);

@@ -1,13 +1,13 @@
 //! Hooks that look at events: their versions, what sets them off once, and what is counted of them.
 
 use agentry_protocol::access::Effect;
-use agentry_protocol::envelope::About;
+use agentry_protocol::envelope::EntrySubject;
 use agentry_protocol::event::Event;
 use agentry_protocol::event_hook::{
-    Author, Circuit, CircuitState, EventHook, EventHookChange, HookMode, HookProgram, HookSpent,
-    Invocation, Matched, Triggers,
+    Author, Circuit, CircuitState, EventHook, EventHookChange, EventHookMatch, EventHookUsage,
+    HookMode, HookProgram, Invocation, Triggers,
 };
-use agentry_protocol::intake::Unrun;
+use agentry_protocol::intake::UnrunReason;
 use agentry_protocol::{AccessId, ContentHash, EventHookId, InvocationId};
 use agentry_store::{
     Error, EventHookRow, EventHookStatus, InboundStatus, InvocationFilter, InvocationStatus,
@@ -65,7 +65,7 @@ pub(crate) fn deleted(number: u128) -> Event {
 
 /// The event sets off these hooks in their first version.
 pub(crate) fn matched(number: u128, hooks: &[u128]) -> Event {
-    let one = |number_of: &u128| Matched {
+    let one = |number_of: &u128| EventHookMatch {
         invocation: inv(number, *number_of),
         hook: hook(*number_of),
         version: 1,
@@ -100,7 +100,11 @@ pub(crate) fn invoked(number: u128, of: u128, came: Came, circuit: Circuit) -> E
         latency_ms: number as u64,
         fired: came == Came::Fired,
         result: None,
-        spent: HookSpent { llm_calls: 1, llm_cost_usd: Some(0.5), ..HookSpent::default() },
+        spent: EventHookUsage {
+            llm_calls: 1,
+            llm_cost_usd: Some(0.5),
+            ..EventHookUsage::default()
+        },
         error: (came == Came::Failed).then(|| "it fell over".to_owned()),
         circuit,
     })))
@@ -119,7 +123,7 @@ fn closed() -> Circuit {
 }
 
 fn add(scene: &Scene, event: Event) {
-    scene.add(&About::default(), event);
+    scene.add(&EntrySubject::default(), event);
 }
 
 fn scene(events: impl IntoIterator<Item = Event>) -> Scene {
@@ -131,7 +135,7 @@ fn scene(events: impl IntoIterator<Item = Event>) -> Scene {
 #[track_caller]
 fn refused(scene: &Scene, event: Event) -> Error {
     let before = scene.ledger.dump_views().expect(WORKS);
-    let appended = scene.ledger.append(vec![draft(&About::default(), event)]);
+    let appended = scene.ledger.append(vec![draft(&EntrySubject::default(), event)]);
     assert_eq!(scene.ledger.dump_views().expect(WORKS), before);
     appended.expect_err("it is refused")
 }
@@ -300,7 +304,7 @@ fn the_last_hundred_runnings_tell_how_a_hook_does() {
 #[test]
 fn what_hooks_look_at_is_neither_settled_nor_looked_at_again() {
     let scene = Scene::new();
-    let session = About { session: Some(ses(1)), ..About::default() };
+    let session = EntrySubject { session: Some(ses(1)), ..EntrySubject::default() };
     scene.add(&session, opened("main", None));
     let status = |number| scene.ledger.inbound(&event(number)).expect(WORKS).expect(WORKS).status;
     for number in [1, 2, 3] {
@@ -319,7 +323,7 @@ fn what_hooks_look_at_is_neither_settled_nor_looked_at_again() {
     assert_eq!(received.len(), 1);
     let counts = scene.ledger.inbound_counts().expect(WORKS);
     assert!(counts.contains(&("hooked".to_owned(), 2)));
-    add(&scene, inbounds::unrun(1, Unrun::NoHook));
+    add(&scene, inbounds::unrun(1, UnrunReason::NoHook));
     assert_eq!(status(1), InboundStatus::Unrun);
     // A message reaches its session, whatever hooks want.
     scene.add(&session, inbounds::routed(2));

@@ -1,16 +1,17 @@
 //! What comes in: once, stage by stage, by one run; and what is kept of the decisions about it.
 
 use agentry_protocol::access::{
-    AccessRecord, Credentials, Decision, Effect, Giver, Grant, GrantConditions, Level, Modifiers,
-    Openness, Part, PolicyPart, PrincipalQuery, Resource, ToolBounds,
+    AccessRecord, AttributedDataLevel, Credentials, DataLevel, Decision, Effect, Grant,
+    GrantConditions, Modifiers, PermissionSource, PolicyContribution, PolicyOutcome,
+    PrincipalQuery, Resource, ToolBounds,
 };
-use agentry_protocol::context::{CompactionPlan, Reason};
-use agentry_protocol::envelope::About;
+use agentry_protocol::context::{CompactionPlan, CompactionReason};
+use agentry_protocol::envelope::EntrySubject;
 use agentry_protocol::event::{Ending, Event};
-use agentry_protocol::inbound::{EventId, Inbound, Place, Sender};
+use agentry_protocol::inbound::{ChannelAddress, EventId, Inbound, Sender};
 use agentry_protocol::intake::{
-    AccessChange, Delivered, Entity, Identity, Intake, Overflow, Routed, Settings, Source, Trimmed,
-    Unrun,
+    AccessChange, AuditCutoff, DeliveryReport, Entity, Identity, IntakeStage, OverflowPolicy,
+    QueueSettings, RoutedInbound, SenderKind, UnrunReason,
 };
 use agentry_protocol::principal::{Principal, PrincipalKind};
 use agentry_protocol::{AccessId, AgentId, ContentHash, GrantId};
@@ -23,7 +24,7 @@ pub(crate) fn event(number: u128) -> EventId {
 }
 
 pub(crate) fn inbound(number: u128) -> Inbound {
-    let place = Place {
+    let place = ChannelAddress {
         channel: "tg".to_owned(),
         account_id: None,
         peer_id: None,
@@ -37,7 +38,7 @@ pub(crate) fn inbound(number: u128) -> Inbound {
 }
 
 pub(crate) fn received(number: u128) -> Event {
-    Event::Intake(Intake::Received { inbound: Box::new(inbound(number)) })
+    Event::Intake(IntakeStage::Received { inbound: Box::new(inbound(number)) })
 }
 
 pub(crate) fn decided(number: u128, effect: Effect, grants: Vec<GrantId>) -> Event {
@@ -56,45 +57,48 @@ pub(crate) fn decided(number: u128, effect: Effect, grants: Vec<GrantId>) -> Eve
             deny_reason: None,
             tools: ToolBounds::default(),
             credentials: Credentials::Named(Vec::new()),
-            data: Level { level: Openness::None, from: Giver::Default },
+            data: AttributedDataLevel { level: DataLevel::None, from: PermissionSource::Default },
             exec: Vec::new(),
             session: None,
             modifiers: Modifiers::default(),
-            matched: vec![PolicyPart { policy: "open".into(), part: Part::Allowed }],
+            matched: vec![PolicyContribution {
+                policy: "open".into(),
+                part: PolicyOutcome::Allowed,
+            }],
             grants,
         },
         resolved: None,
         processing_time_ms: 0.1,
     };
-    Event::Intake(Intake::Decided { record: Box::new(record) })
+    Event::Intake(IntakeStage::Decided { record: Box::new(record) })
 }
 
 pub(crate) fn routed(number: u128) -> Event {
-    Event::Intake(Intake::Routed(Box::new(Routed {
+    Event::Intake(IntakeStage::Routed(Box::new(RoutedInbound {
         event: event(number),
         access: AccessId::from_number(number),
         agent: AgentId::new("builder"),
         persona: None,
-        source: Source::Person,
+        source: SenderKind::Person,
         authority: ContentHash::of(b"ann"),
         text: None,
-        settings: Settings {
+        settings: QueueSettings {
             mode: agentry_protocol::access::Delivery::Steer,
             debounce_ms: 1,
             cap: 2,
-            drop: Overflow::Old,
+            drop: OverflowPolicy::Old,
         },
         answer_after: None,
         here: false,
     })))
 }
 
-pub(crate) fn unrun(number: u128, why: Unrun) -> Event {
-    Event::Intake(Intake::Unrun { event: event(number), why, detail: None })
+pub(crate) fn unrun(number: u128, why: UnrunReason) -> Event {
+    Event::Intake(IntakeStage::Unrun { event: event(number), why, detail: None })
 }
 
 pub(crate) fn delivered(number: u128) -> Event {
-    Event::Intake(Intake::Delivered(Box::new(Delivered {
+    Event::Intake(IntakeStage::Delivered(Box::new(DeliveryReport {
         event: event(number),
         chunks: 1,
         chunks_sent: 1,
@@ -126,10 +130,10 @@ fn status(scene: &Scene, number: u128) -> InboundStatus {
 /// A session in whose mailbox these events lie.
 fn waiting(numbers: &[u128]) -> Scene {
     let scene = Scene::new();
-    let session = About { session: Some(ses(1)), ..About::default() };
+    let session = EntrySubject { session: Some(ses(1)), ..EntrySubject::default() };
     scene.add(&session, opened("main", None));
     for number in numbers {
-        scene.add(&About::default(), received(*number));
+        scene.add(&EntrySubject::default(), received(*number));
         scene.add(&session, decided(*number, Effect::Allow, Vec::new()));
         scene.add(&session, routed(*number));
         assert_eq!(status(&scene, *number), InboundStatus::Waiting);
@@ -140,8 +144,11 @@ fn waiting(numbers: &[u128]) -> Scene {
 #[test]
 fn the_same_event_is_kept_once() {
     let scene = Scene::new();
-    scene.add(&About::default(), received(1));
-    let drafts = vec![draft(&About::default(), received(2)), draft(&About::default(), received(1))];
+    scene.add(&EntrySubject::default(), received(1));
+    let drafts = vec![
+        draft(&EntrySubject::default(), received(2)),
+        draft(&EntrySubject::default(), received(1)),
+    ];
     match scene.ledger.append(drafts) {
         Err(Error::Repeated { event: found, seq: 1 }) => assert_eq!(found, event(1)),
         other => panic!("{other:?}"),
@@ -155,11 +162,17 @@ fn what_is_from_the_past_or_not_said_to_us_is_only_kept() {
     let scene = Scene::new();
     let mut old = inbound(1);
     old.backfill = true;
-    scene.add(&About::default(), Event::Intake(Intake::Received { inbound: Box::new(old) }));
+    scene.add(
+        &EntrySubject::default(),
+        Event::Intake(IntakeStage::Received { inbound: Box::new(old) }),
+    );
     let mut seen = inbound(2);
     seen.direction = agentry_protocol::inbound::Direction::Observed;
-    scene.add(&About::default(), Event::Intake(Intake::Received { inbound: Box::new(seen) }));
-    scene.add(&About::default(), received(3));
+    scene.add(
+        &EntrySubject::default(),
+        Event::Intake(IntakeStage::Received { inbound: Box::new(seen) }),
+    );
+    scene.add(&EntrySubject::default(), received(3));
     assert_eq!(status(&scene, 1), InboundStatus::Stored);
     assert_eq!(status(&scene, 2), InboundStatus::Stored);
     let open = scene.ledger.inbounds_received(10).expect(WORKS);
@@ -191,7 +204,7 @@ fn an_event_goes_from_the_channel_to_its_answer() {
 #[test]
 fn an_event_has_one_run_and_one_decision() {
     let scene = waiting(&[1]);
-    let session = About { session: Some(ses(1)), ..About::default() };
+    let session = EntrySubject { session: Some(ses(1)), ..EntrySubject::default() };
     scene.add(&about(1), answering(&[1]));
     let before = scene.ledger.last_seq().expect(WORKS);
     let again = [answering(&[1]), decided(1, Effect::Allow, Vec::new()), routed(1), steer(1)];
@@ -250,7 +263,7 @@ fn what_a_run_of_its_own_is_about_no_other_run_takes() {
     let told = scene.add(&about(1), steer(2)).seq;
     scene.add(&about(1), ends(Ending::Done));
     scene.add(&about(1), Event::RunEnded { ending: Ending::Done, message: None });
-    let own = About { run: Some(run(2)), turn: None, ..about(1) };
+    let own = EntrySubject { run: Some(run(2)), turn: None, ..about(1) };
     scene.add(&own, answering(&[2]));
     scene.add(&about(1), Event::InputTaken { input: told });
     assert_eq!(status(&scene, 2), InboundStatus::Running);
@@ -277,7 +290,7 @@ fn a_turn_that_only_makes_room_answers_nothing() {
     scene.add(&about(1), answering(&[1]));
     let Event::TurnStarted(mut room) = starts(None) else { panic!("it starts a turn") };
     room.compaction = Some(Box::new(CompactionPlan {
-        reason: Reason::Window,
+        reason: CompactionReason::Window,
         focus: None,
         summarized_through: trn(9),
         first_kept: None,
@@ -295,12 +308,15 @@ fn a_turn_that_only_makes_room_answers_nothing() {
 #[test]
 fn an_event_is_read_whole() {
     let scene = waiting(&[1]);
-    scene.add(&About::default(), received(2));
+    scene.add(&EntrySubject::default(), received(2));
     let whole = scene.ledger.inbound_whole(&event(1)).expect(WORKS).expect(WORKS);
     assert_eq!((*whole.inbound).clone(), inbound(1));
-    assert_eq!(Event::Intake(Intake::Routed(whole.routed.expect(WORKS))), routed(1));
+    assert_eq!(Event::Intake(IntakeStage::Routed(whole.routed.expect(WORKS))), routed(1));
     let record = whole.decided.expect(WORKS);
-    assert_eq!(Event::Intake(Intake::Decided { record }), decided(1, Effect::Allow, Vec::new()));
+    assert_eq!(
+        Event::Intake(IntakeStage::Decided { record }),
+        decided(1, Effect::Allow, Vec::new())
+    );
     let fresh = scene.ledger.inbound_whole(&event(2)).expect(WORKS).expect(WORKS);
     assert_eq!((fresh.routed, fresh.decided), (None, None));
     assert_eq!(scene.ledger.inbound_whole(&event(3)).expect(WORKS), None);
@@ -309,10 +325,10 @@ fn an_event_is_read_whole() {
 #[test]
 fn a_denied_event_is_settled_and_a_dropped_one_is_told_until_the_next_run() {
     let scene = waiting(&[1, 2]);
-    scene.add(&About::default(), received(9));
-    scene.add(&About::default(), decided(9, Effect::Deny, Vec::new()));
+    scene.add(&EntrySubject::default(), received(9));
+    scene.add(&EntrySubject::default(), decided(9, Effect::Deny, Vec::new()));
     assert_eq!(status(&scene, 9), InboundStatus::Denied);
-    scene.add(&About::default(), unrun(1, Unrun::Summarized));
+    scene.add(&EntrySubject::default(), unrun(1, UnrunReason::Summarized));
     let told = |scene: &Scene| scene.ledger.inbounds_open(&ses(1)).expect(WORKS).summarized.len();
     assert_eq!(told(&scene), 1);
     scene.add(&about(1), answering(&[2]));
@@ -344,7 +360,7 @@ fn access(change: AccessChange) -> Event {
 #[test]
 fn a_use_of_a_grant_is_linked_to_its_decision_until_that_is_too_old() {
     let scene = Scene::new();
-    let none = About::default();
+    let none = EntrySubject::default();
     let id = GrantId::from_number(5);
     scene.add(&none, access(AccessChange::GrantGiven { grant: Box::new(grant(5)) }));
     scene.add(&none, received(1));
@@ -353,7 +369,7 @@ fn a_use_of_a_grant_is_linked_to_its_decision_until_that_is_too_old() {
     let activities: Vec<GrantActivity> = log.iter().map(|row| row.activity).collect();
     assert_eq!(activities, [GrantActivity::Created, GrantActivity::Used]);
     assert_eq!(log[1].access.as_deref(), Some(AccessId::from_number(1).as_str()));
-    let trimmed = Trimmed { access_before: used.time + 1, grants_before: 0 };
+    let trimmed = AuditCutoff { access_before: used.time + 1, grants_before: 0 };
     assert!(scene.ledger.has_audit_before(trimmed).expect(WORKS));
     scene.add(&none, access(AccessChange::AuditTrimmed(trimmed)));
     assert!(!scene.ledger.has_audit_before(trimmed).expect(WORKS));
@@ -369,14 +385,14 @@ fn a_use_of_a_grant_is_linked_to_its_decision_until_that_is_too_old() {
 #[test]
 fn the_last_change_of_who_may_do_what_is_known() {
     let scene = Scene::new();
-    let none = About::default();
+    let none = EntrySubject::default();
     let changed = |scene: &Scene| scene.ledger.access_changed().expect(WORKS);
     assert_eq!(changed(&scene), 0);
     let given = access(AccessChange::GrantGiven { grant: Box::new(grant(5)) });
     let given = scene.add(&none, given).seq;
     assert_eq!(changed(&scene), given);
     // What lists show becomes less; nobody may do more or less.
-    let trimmed = Trimmed { access_before: 1, grants_before: 1 };
+    let trimmed = AuditCutoff { access_before: 1, grants_before: 1 };
     scene.add(&none, access(AccessChange::AuditTrimmed(trimmed)));
     scene.add(&none, received(1));
     assert_eq!(changed(&scene), given);
@@ -387,7 +403,7 @@ fn the_last_change_of_who_may_do_what_is_known() {
 #[test]
 fn a_grant_is_taken_back_or_is_over_once() {
     let scene = Scene::new();
-    let none = About::default();
+    let none = EntrySubject::default();
     let (first, second) = (GrantId::from_number(5), GrantId::from_number(6));
     for number in [5, 6] {
         scene.add(&none, access(AccessChange::GrantGiven { grant: Box::new(grant(number)) }));
@@ -407,7 +423,7 @@ fn a_grant_is_taken_back_or_is_over_once() {
 #[test]
 fn an_identity_is_one_entitys() {
     let scene = Scene::new();
-    let none = About::default();
+    let none = EntrySubject::default();
     let entity = |id: &str| {
         let identity = Identity {
             channel: "tg".to_owned(),

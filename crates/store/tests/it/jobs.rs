@@ -3,9 +3,9 @@
 
 use agentry_protocol::event::Event;
 use agentry_protocol::hook::HookChange;
-use agentry_protocol::job::{Job, JobChange, JobReport, JobState, Lease, Purpose};
+use agentry_protocol::job::{Job, JobChange, JobPurpose, JobReport, JobState, Lease};
 use agentry_protocol::tool::ToolName;
-use agentry_protocol::trust::{KnownDefinitions, TrustChange, Trusted, TrustedAddresses};
+use agentry_protocol::trust::{KnownDefinitions, TrustChange, TrustedAddresses, TrustedPrograms};
 use agentry_protocol::{AgentId, ContentHash, JobId};
 use agentry_store::{Error, JobFilter, Known};
 use serde_json::json;
@@ -22,7 +22,7 @@ pub(crate) fn queued(number: u128) -> Event {
     Event::Job(JobChange::Queued {
         job: Box::new(Job {
             id: job(number),
-            purpose: Purpose::Tool { tool: ToolName::canonical("grade"), call: None },
+            purpose: JobPurpose::Tool { tool: ToolName::canonical("grade"), call: None },
             agent: AgentId::new("builder"),
             program: "tools/grade".to_owned(),
             hash: ContentHash::of(b"grade"),
@@ -61,7 +61,7 @@ pub(crate) fn kept(value: u64) -> Event {
 }
 
 pub(crate) fn trusted(path: &str) -> Event {
-    Event::Trust(TrustChange::Trusted(Box::new(Trusted {
+    Event::Trust(TrustChange::Trusted(Box::new(TrustedPrograms {
         path: path.to_owned(),
         hash: ContentHash::of(b"all"),
         files: [("tools/grade".to_owned(), ContentHash::of(b"grade"))].into(),

@@ -1,6 +1,6 @@
 //! Finding things by what people type, without reading everything.
 
-use agentry_protocol::envelope::About;
+use agentry_protocol::envelope::EntrySubject;
 use agentry_protocol::event::Ending;
 use agentry_protocol::{AgentId, SessionKey};
 use agentry_store::Error;
@@ -11,7 +11,8 @@ use crate::scene::{Scene, about, begun, ends, opened, plan, raw, run, ses, start
 fn a_part_of_an_id_is_enough_where_one_fits() {
     let scene = Scene::new();
     for number in [1, 33, 1 << 104] {
-        scene.add(&About { run: Some(run(number)), ..About::default() }, plan("x", 1));
+        scene
+            .add(&EntrySubject { run: Some(run(number)), ..EntrySubject::default() }, plan("x", 1));
     }
     let find = |text: &str| scene.ledger.find_run(text);
     let whole = run(33).to_string();
@@ -33,7 +34,7 @@ fn a_part_of_an_id_is_enough_where_one_fits() {
 #[test]
 fn runs_are_counted_by_how_they_stand() {
     let scene = begun();
-    scene.add(&About { run: Some(run(2)), ..About::default() }, plan("x", 1));
+    scene.add(&EntrySubject { run: Some(run(2)), ..EntrySubject::default() }, plan("x", 1));
     let counts = scene.ledger.run_counts().unwrap();
     assert_eq!(counts, [("planned".to_owned(), 1), ("running".to_owned(), 1)]);
 }
@@ -41,7 +42,7 @@ fn runs_are_counted_by_how_they_stand() {
 #[test]
 fn a_session_is_found_by_its_name_or_its_id() {
     let scene = begun();
-    let other = About { session: Some(ses(2)), ..About::default() };
+    let other = EntrySubject { session: Some(ses(2)), ..EntrySubject::default() };
     scene.add(
         &other,
         agentry_protocol::event::Event::SessionOpened {
@@ -58,7 +59,10 @@ fn a_session_is_found_by_its_name_or_its_id() {
     };
     assert_eq!(named("reviewer"), Some(ses(2)));
     assert_eq!(named("nobody"), None);
-    scene.add(&About { session: Some(ses(3)), ..About::default() }, opened("third", None));
+    scene.add(
+        &EntrySubject { session: Some(ses(3)), ..EntrySubject::default() },
+        opened("third", None),
+    );
     assert_eq!(scene.ledger.find_session("third").unwrap(), ses(3));
 }
 
@@ -83,7 +87,7 @@ fn a_branch_is_read_from_its_head_as_far_as_wanted() {
 #[test]
 fn a_turn_that_is_its_own_parent_makes_no_endless_branch() {
     let scene = Scene::new();
-    let odd = About { session: None, ..about(1) };
+    let odd = EntrySubject { session: None, ..about(1) };
     scene.add(&odd, starts(Some(trn(1))));
     assert_eq!(scene.ledger.branch(&trn(1), usize::MAX).unwrap().len(), 1);
 }

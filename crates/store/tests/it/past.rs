@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use agentry_protocol::AccessId;
 use agentry_protocol::access::{
-    AccessRecord, Credentials, Decision, DenyReason, Effect, Giver, Level, Modifiers, NameList,
-    Openness, Part, PolicyPart, ToolBounds,
+    AccessRecord, AttributedDataLevel, Credentials, DataLevel, Decision, DenyReason, Effect,
+    Modifiers, NameList, PermissionSource, PolicyContribution, PolicyOutcome, ToolBounds,
 };
-use agentry_protocol::envelope::About;
+use agentry_protocol::envelope::EntrySubject;
 use agentry_protocol::event::Event;
-use agentry_protocol::inbound::{EventId, Inbound, PeerKind, Place, Sender};
-use agentry_protocol::intake::Intake;
+use agentry_protocol::inbound::{ChannelAddress, EventId, Inbound, PeerKind, Sender};
+use agentry_protocol::intake::IntakeStage;
 use agentry_protocol::principal::{Principal, PrincipalKind};
 use agentry_store::limits::INLINE_STRING_BYTES_MAX;
 use agentry_store::{CountBy, DecisionCount, PastDecision};
@@ -18,7 +18,7 @@ use agentry_store::{CountBy, DecisionCount, PastDecision};
 use crate::scene::{START, Scene, WORKS};
 
 fn inbound(id: &str) -> Inbound {
-    let place = Place {
+    let place = ChannelAddress {
         channel: "discord".to_owned(),
         account_id: Some("ours".to_owned()),
         peer_id: Some("peer".to_owned()),
@@ -36,9 +36,9 @@ fn inbound(id: &str) -> Inbound {
 
 fn record(number: u128, event: Option<&EventId>, name: &str, effect: Effect) -> AccessRecord {
     let policy: Arc<str> = "friends".into();
-    let from = Giver::Policy(policy.clone());
+    let from = PermissionSource::Policy(policy.clone());
     let list = NameList { from: from.clone(), names: vec!["bash".into()] };
-    let part = if effect == Effect::Allow { Part::Allowed } else { Part::Denied };
+    let part = if effect == Effect::Allow { PolicyOutcome::Allowed } else { PolicyOutcome::Denied };
     AccessRecord {
         id: AccessId::from_number(number),
         timestamp: START + u64::try_from(number).expect(WORKS),
@@ -59,11 +59,11 @@ fn record(number: u128, event: Option<&EventId>, name: &str, effect: Effect) -> 
                 .then(|| DenyReason::Policy { policy: policy.clone() }),
             tools: ToolBounds { allow: vec![Arc::new(list)], ..ToolBounds::default() },
             credentials: Credentials::All(from.clone()),
-            data: Level { level: Openness::Full, from },
+            data: AttributedDataLevel { level: DataLevel::Full, from },
             exec: Vec::new(),
             session: None,
             modifiers: Modifiers::default(),
-            matched: vec![PolicyPart { policy, part }],
+            matched: vec![PolicyContribution { policy, part }],
             grants: Vec::new(),
         },
         resolved: None,
@@ -73,7 +73,7 @@ fn record(number: u128, event: Option<&EventId>, name: &str, effect: Effect) -> 
 
 fn decided(scene: &Scene, record: &AccessRecord) {
     let record = Box::new(record.clone());
-    scene.add(&About::default(), Event::Intake(Intake::Decided { record }));
+    scene.add(&EntrySubject::default(), Event::Intake(IntakeStage::Decided { record }));
 }
 
 fn all(scene: &Scene) -> Vec<PastDecision> {
@@ -87,8 +87,8 @@ fn a_decision_is_handed_out_as_it_was_recorded_with_where_its_event_came_from() 
     let scene = Scene::new();
     let inbound = inbound("1");
     let record = record(1, Some(&inbound.event_id), "Casey", Effect::Allow);
-    let received = Intake::Received { inbound: Box::new(inbound) };
-    scene.add(&About::default(), Event::Intake(received));
+    let received = IntakeStage::Received { inbound: Box::new(inbound) };
+    scene.add(&EntrySubject::default(), Event::Intake(received));
     decided(&scene, &record);
     let [past] = &all(&scene)[..] else { panic!("there is one") };
     assert_eq!(past.decision, record.decision);
@@ -138,8 +138,8 @@ fn decisions_are_counted_and_found_by_id_and_event() {
     let scene = Scene::new();
     let inbound = inbound("1");
     let event = inbound.event_id.clone();
-    let received = Intake::Received { inbound: Box::new(inbound) };
-    scene.add(&About::default(), Event::Intake(received));
+    let received = IntakeStage::Received { inbound: Box::new(inbound) };
+    scene.add(&EntrySubject::default(), Event::Intake(received));
     decided(&scene, &record(1, Some(&event), "Casey", Effect::Allow));
     decided(&scene, &record(2, None, "Casey", Effect::Deny));
     decided(&scene, &record(3, None, "Bo", Effect::Deny));

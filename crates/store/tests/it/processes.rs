@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-use agentry_protocol::envelope::About;
+use agentry_protocol::envelope::EntrySubject;
 use agentry_store::Error;
 
 use crate::scene::{Scene, WORKS, draft, open, prompt, ses};
@@ -31,7 +31,7 @@ fn second_process() {
             say();
             for number in 0..100 {
                 let event = prompt(format!("second {number}"));
-                ledger.append(vec![draft(&About::default(), event); 2]).unwrap();
+                ledger.append(vec![draft(&EntrySubject::default(), event); 2]).unwrap();
             }
         }
         "own" => {
@@ -77,7 +77,7 @@ fn two_processes_append_to_one_chain() {
     let child = start(&scene, "append");
     for number in 0..100 {
         let event = prompt(format!("first {number}"));
-        scene.ledger.append(vec![draft(&About::default(), event); 2]).unwrap();
+        scene.ledger.append(vec![draft(&EntrySubject::default(), event); 2]).unwrap();
     }
     assert!(child.wait_with_output().unwrap().status.success());
     let verified = scene.ledger.verify().unwrap();

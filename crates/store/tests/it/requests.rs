@@ -1,7 +1,9 @@
 //! Requests for permission: who asked, how often, and which of them are over.
 
 use agentry_protocol::access::Resource;
-use agentry_protocol::approval::{Answer, Approval, ApprovalKind, PermissionRequest, Reach};
+use agentry_protocol::approval::{
+    Approval, ApprovalAnswer, ApprovalKind, ApprovalScope, PermissionRequest,
+};
 use agentry_protocol::event::Event;
 use agentry_protocol::principal::{Principal, PrincipalKind};
 use agentry_store::{ApprovalStatus, Error, RequestHistory};
@@ -29,7 +31,7 @@ fn requests(scene: &Scene, number: u128, who: &str, expires_at: u64) {
     scene.add(&about(1), asks_for(number, who, expires_at));
 }
 
-fn answer(scene: &Scene, number: u128, answer: Answer) {
+fn answer(scene: &Scene, number: u128, answer: ApprovalAnswer) {
     scene.add(&about(1), Event::ApprovalAnswered { approval: apr(number), answer });
 }
 
@@ -50,11 +52,11 @@ fn the_history_of_a_requester_counts_what_waits_and_what_was_denied() {
     requests(&scene, 7, "dad", 1_000);
     // A question about the agent's own call is nobody's request.
     scene.add(&about(1), asks(8, 8));
-    answer(&scene, 1, Answer::no(None));
-    answer(&scene, 2, Answer::yes(Reach::Once));
-    answer(&scene, 3, Answer::expired());
-    answer(&scene, 4, Answer::no(None));
-    answer(&scene, 5, Answer::no(None));
+    answer(&scene, 1, ApprovalAnswer::declined(None));
+    answer(&scene, 2, ApprovalAnswer::approved(ApprovalScope::Once));
+    answer(&scene, 3, ApprovalAnswer::expired());
+    answer(&scene, 4, ApprovalAnswer::declined(None));
+    answer(&scene, 5, ApprovalAnswer::declined(None));
     let times = times(&scene);
     let denied = [times[4].1.unwrap(), times[3].1.unwrap()];
     let last_asked = Some(times[5].0);
@@ -76,11 +78,14 @@ fn a_request_is_due_from_its_end_on_and_is_marked_once() {
     assert_eq!(due(999), []);
     assert_eq!(due(1_000), [apr(1)]);
     assert_eq!(due(2_000), [apr(1), apr(2)]);
-    answer(&scene, 1, Answer::expired());
+    answer(&scene, 1, ApprovalAnswer::expired());
     assert_eq!(due(2_000), [apr(2)]);
     let row = scene.ledger.approval(&apr(1)).unwrap().unwrap();
     assert_eq!(row.status, ApprovalStatus::Expired);
-    let late = Event::ApprovalAnswered { approval: apr(1), answer: Answer::yes(Reach::Once) };
+    let late = Event::ApprovalAnswered {
+        approval: apr(1),
+        answer: ApprovalAnswer::approved(ApprovalScope::Once),
+    };
     match scene.ledger.append(vec![draft(&about(1), late)]) {
         Err(Error::NotWaiting { status: Some(ApprovalStatus::Expired), .. }) => {}
         other => panic!("{other:?}"),

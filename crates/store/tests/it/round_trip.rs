@@ -1,6 +1,6 @@
 //! What is appended is what is read.
 
-use agentry_protocol::envelope::{Draft, EVENT_VERSION, Stream};
+use agentry_protocol::envelope::{Draft, EVENT_VERSION, LedgerStream};
 use agentry_protocol::event::Event;
 use agentry_store::limits::EVENT_DEPTH_MAX;
 use agentry_store::{Error, Filter};
@@ -34,7 +34,7 @@ fn entries_come_back_as_they_were_returned() {
     let written = scene.ledger.append(drafts).unwrap();
     assert_eq!(written.iter().map(|entry| entry.seq).collect::<Vec<_>>(), [1, 2]);
     assert_eq!((written[0].cause, written[1].cause), (Some(7), None));
-    assert_eq!((written[0].version, written[0].stream), (EVENT_VERSION, Stream::World));
+    assert_eq!((written[0].version, written[0].stream), (EVENT_VERSION, LedgerStream::World));
     assert_eq!(scene.all(), written);
     assert_eq!(scene.ledger.entry(2).unwrap().as_ref(), written.last());
     assert_eq!(scene.ledger.entry(0).unwrap(), None);
@@ -105,7 +105,10 @@ fn a_value_without_a_bottom_is_refused() {
 fn a_filter_finds_what_is_about_all_that_it_names() {
     let scene = begun();
     scene.add(&Default::default(), prompt("elsewhere"));
-    scene.add(&agentry_protocol::envelope::About { turn: None, ..about(1) }, prompt("no turn"));
+    scene.add(
+        &agentry_protocol::envelope::EntrySubject { turn: None, ..about(1) },
+        prompt("no turn"),
+    );
     let seqs = |filter: Filter, after, limit| {
         let found = scene.ledger.read_from(after, &filter, limit).unwrap();
         found.iter().map(|entry| entry.seq).collect::<Vec<_>>()
@@ -114,7 +117,7 @@ fn a_filter_finds_what_is_about_all_that_it_names() {
     let turn = Filter { turn: of.turn.clone(), ..Filter::default() };
     let run = Filter { run: of.run.clone(), ..Filter::default() };
     let both = Filter { session: of.session, run: of.run, turn: Some(trn(9)), stream: None };
-    let inputs = Filter { stream: Some(Stream::World), ..Filter::default() };
+    let inputs = Filter { stream: Some(LedgerStream::World), ..Filter::default() };
     assert_eq!(seqs(turn, 1, 2), [2, 3]);
     assert_eq!(seqs(run, 3, 9), [4, 6]);
     assert_eq!(seqs(both, 0, 9), Vec::<u64>::new());
@@ -168,7 +171,7 @@ proptest! {
         let scene = Scene::new();
         for value in values {
             let event = starts_with(None, value);
-            let about = agentry_protocol::envelope::About::default();
+            let about = agentry_protocol::envelope::EntrySubject::default();
             let written = scene.add(&about, event.clone());
             prop_assert_eq!(&written.event, &event);
             let read = scene.ledger.entry(written.seq).unwrap().unwrap();

@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use agentry_protocol::approval::{Answer, Approval, ApprovalKind, Reach};
-use agentry_protocol::call::ToolCall;
+use agentry_protocol::approval::{Approval, ApprovalAnswer, ApprovalKind, ApprovalScope};
 use agentry_protocol::confinement::Confinement;
-use agentry_protocol::envelope::{About, Draft, Envelope};
+use agentry_protocol::envelope::{Draft, EntrySubject, Envelope};
 use agentry_protocol::event::{
-    AskedModels, Ending, Event, Mode, RunLimits, RunPlan, StepPlan, TurnPlan, Under,
+    CallConfinement, Ending, Event, Mode, RunLimits, RunModels, RunPlan, StepPlan, TurnPlan,
 };
 use agentry_protocol::message::{Message, Usage};
 use agentry_protocol::tool::ToolName;
+use agentry_protocol::tool_call::ToolCall;
 use agentry_protocol::verdict::{Ruling, Verdict};
 use agentry_protocol::{
     AgentId, ApprovalId, CallId, ContentHash, RunId, SessionId, SessionKey, TurnId,
@@ -42,7 +42,7 @@ impl Scene {
         self.directory.path().join("home")
     }
 
-    pub(crate) fn add(&self, about: &About, event: Event) -> Envelope {
+    pub(crate) fn add(&self, about: &EntrySubject, event: Event) -> Envelope {
         self.ledger.append(vec![draft(about, event)]).expect(WORKS).remove(0)
     }
 
@@ -118,16 +118,16 @@ pub(crate) fn call(number: u128) -> CallId {
 }
 
 /// What a call runs under.
-pub(crate) fn under() -> Under {
-    Under::from(&Confinement::nothing())
+pub(crate) fn under() -> CallConfinement {
+    CallConfinement::from(&Confinement::most_restricted())
 }
 
 /// About session 1, run 1, and the turn.
-pub(crate) fn about(turn: u128) -> About {
-    About { session: Some(ses(1)), run: Some(run(1)), turn: Some(trn(turn)) }
+pub(crate) fn about(turn: u128) -> EntrySubject {
+    EntrySubject { session: Some(ses(1)), run: Some(run(1)), turn: Some(trn(turn)) }
 }
 
-pub(crate) fn draft(about: &About, event: Event) -> Draft {
+pub(crate) fn draft(about: &EntrySubject, event: Event) -> Draft {
     Draft { cause: None, about: about.clone(), event }
 }
 
@@ -151,7 +151,7 @@ pub(crate) fn plan(prompt: &str, steps: usize) -> Event {
         task: None,
         prompt: prompt.to_owned(),
         given: Default::default(),
-        asked: AskedModels { model: "scripted".to_owned(), fallbacks: Vec::new() },
+        asked: RunModels { model: "scripted".to_owned(), fallbacks: Vec::new() },
         mode: Mode::Supervised,
         limits: RunLimits { steps_max: 9, iterations_max: 9, calls_max: 9, tokens_max: None },
         check: None,
@@ -209,7 +209,11 @@ pub(crate) fn asks(approval: u128, about_call: u128) -> Event {
 }
 
 pub(crate) fn answers(approval: u128, allow: bool) -> Event {
-    let answer = if allow { Answer::yes(Reach::Once) } else { Answer::no(None) };
+    let answer = if allow {
+        ApprovalAnswer::approved(ApprovalScope::Once)
+    } else {
+        ApprovalAnswer::declined(None)
+    };
     Event::ApprovalAnswered { approval: apr(approval), answer }
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 
 use agentry_protocol::AgentId;
-use agentry_protocol::envelope::About;
+use agentry_protocol::envelope::EntrySubject;
 use agentry_protocol::event::Event;
 use agentry_protocol::message::{FailureKind, ModelFailure, ModelReply, Usage};
 use agentry_store::limits::RESERVATION_TIME_MS_MAX;
@@ -60,7 +60,7 @@ fn the_sums_of_a_turn_a_run_a_session_an_agent_and_a_day_are_those_of_its_answer
     let scene = begun();
     scene.add(&about(1), replied(Some(30), 10));
     scene.add(&about(1), replied(None, 7));
-    let elsewhere = About { session: Some(ses(2)), run: Some(run(2)), turn: Some(trn(2)) };
+    let elsewhere = EntrySubject { session: Some(ses(2)), run: Some(run(2)), turn: Some(trn(2)) };
     scene.add(&elsewhere, replied(Some(4), 1));
     let failure = ModelFailure::new(FailureKind::Overloaded, "full");
     scene.add(&about(1), Event::ModelFailed { step: 0, failure });

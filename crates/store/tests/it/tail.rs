@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use agentry_protocol::envelope::{About, Stream};
+use agentry_protocol::envelope::{EntrySubject, LedgerStream};
 use agentry_store::limits::TAIL_ENTRIES_MAX;
 use agentry_store::{Filter, Tail};
 
@@ -53,7 +53,7 @@ fn a_tail_with_a_filter_skips_what_is_not_wanted() {
 #[test]
 fn who_waits_for_inputs_is_woken_by_one_and_given_nothing_else() {
     let scene = begun();
-    let filter = Filter { stream: Some(Stream::World), ..Filter::default() };
+    let filter = Filter { stream: Some(LedgerStream::World), ..Filter::default() };
     let mut tail = scene.ledger.tail(4, filter).unwrap();
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -68,7 +68,7 @@ fn who_waits_for_inputs_is_woken_by_one_and_given_nothing_else() {
 fn a_tail_hands_out_no_more_than_its_limit_and_loses_nothing() {
     let scene = Scene::new();
     let count = TAIL_ENTRIES_MAX + 3;
-    scene.ledger.append(vec![draft(&About::default(), prompt("x")); count]).unwrap();
+    scene.ledger.append(vec![draft(&EntrySubject::default(), prompt("x")); count]).unwrap();
     let mut tail = scene.ledger.tail(0, Filter::default()).unwrap();
     assert_eq!(seqs(&mut tail, Duration::ZERO).len(), TAIL_ENTRIES_MAX);
     assert_eq!(seqs(&mut tail, Duration::ZERO).last(), Some(&(count as u64)));

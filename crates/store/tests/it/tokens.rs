@@ -1,10 +1,10 @@
 //! Keys to the server, and lists a page at a time.
 
 use agentry_protocol::access::Effect;
-use agentry_protocol::envelope::About;
+use agentry_protocol::envelope::EntrySubject;
 use agentry_protocol::event::Event;
 use agentry_protocol::intake::AccessChange;
-use agentry_protocol::token::{Scope, Token, TokenKind};
+use agentry_protocol::token::{Token, TokenKind, TokenScope};
 use agentry_protocol::{ContentHash, SessionId, TokenId};
 use agentry_store::{Error, Filter, Voices};
 
@@ -21,7 +21,7 @@ pub(crate) fn issued(number: u128) -> Event {
         name: "ci".to_owned(),
         hash: ContentHash::of(b"secret"),
         kind: TokenKind::Code,
-        scopes: vec![Scope::Read],
+        scopes: vec![TokenScope::Read],
         entity: None,
         created_at: START,
         expires_at: Some(START + 60_000),
@@ -37,13 +37,13 @@ pub(crate) fn revoked(number: u128) -> Event {
 #[test]
 fn a_key_is_used_up_once_whoever_tries() {
     let scene = Scene::new();
-    scene.add(&About::default(), issued(1));
+    scene.add(&EntrySubject::default(), issued(1));
     assert_eq!(scene.ledger.token(&key(1)).unwrap().unwrap().revoked, None);
-    scene.add(&About::default(), revoked(1));
-    let again = crate::scene::draft(&About::default(), revoked(1));
+    scene.add(&EntrySubject::default(), revoked(1));
+    let again = crate::scene::draft(&EntrySubject::default(), revoked(1));
     let refused = scene.ledger.append(vec![again]).unwrap_err();
     assert!(matches!(refused, Error::TokenGone { token } if token == key(1)));
-    let unknown = crate::scene::draft(&About::default(), revoked(2));
+    let unknown = crate::scene::draft(&EntrySubject::default(), revoked(2));
     assert!(matches!(scene.ledger.append(vec![unknown]), Err(Error::TokenGone { .. })));
     assert!(scene.ledger.token(&key(1)).unwrap().unwrap().revoked.is_some());
     assert_eq!(scene.ledger.tokens().unwrap().len(), 1);
@@ -71,7 +71,8 @@ fn entries_are_read_backwards_in_order() {
 fn pages_of_runs_have_each_once() {
     let scene = Scene::new();
     for number in 1..=5 {
-        scene.add(&About { run: Some(run(number)), ..About::default() }, plan("x", 1));
+        scene
+            .add(&EntrySubject { run: Some(run(number)), ..EntrySubject::default() }, plan("x", 1));
     }
     let page = |after: Option<u128>| {
         let rows = scene.ledger.runs_page(after.map(run).as_ref(), 2).unwrap();
@@ -88,9 +89,9 @@ fn who_spoke_in_a_session_is_counted_by_entity() {
     let scene = begun();
     let session = ses(1);
     for number in 1..=2 {
-        scene.add(&About::default(), inbounds::received(number));
-        scene.add(&About::default(), inbounds::decided(number, Effect::Allow, Vec::new()));
-        let in_session = About { session: Some(session.clone()), ..About::default() };
+        scene.add(&EntrySubject::default(), inbounds::received(number));
+        scene.add(&EntrySubject::default(), inbounds::decided(number, Effect::Allow, Vec::new()));
+        let in_session = EntrySubject { session: Some(session.clone()), ..EntrySubject::default() };
         scene.add(&in_session, inbounds::routed(number));
     }
     let known = scene.ledger.audit(&agentry_store::AuditFilter::default()).unwrap();

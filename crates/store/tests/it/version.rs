@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use agentry_protocol::envelope::About;
+use agentry_protocol::envelope::EntrySubject;
 use agentry_store::Error;
 use refinery::{Migration, Runner};
 use rusqlite::Connection;
@@ -97,7 +97,7 @@ fn a_file_of_the_first_form_is_upgraded_with_all_that_is_in_it() {
         })
         .unwrap();
     assert_eq!(indexes, 1);
-    older.add(&About { turn: Some(trn(7)), ..About::default() }, prompt("on we go"));
+    older.add(&EntrySubject { turn: Some(trn(7)), ..EntrySubject::default() }, prompt("on we go"));
     assert_eq!(older.defects(), []);
 }
 

@@ -1,9 +1,9 @@
 //! What the views say as a story goes on.
 
-use agentry_protocol::approval::Reach;
-use agentry_protocol::call::{OutcomeStatus, ToolOutcome};
-use agentry_protocol::envelope::About;
+use agentry_protocol::approval::ApprovalScope;
+use agentry_protocol::envelope::EntrySubject;
 use agentry_protocol::event::{Ending, Event, Mode, Permit, StepStatus};
+use agentry_protocol::tool_call::{OutcomeStatus, ToolOutcome};
 use agentry_protocol::verdict::{Ruling, Verdict};
 use agentry_store::limits::VIEW_PROMPT_BYTES_MAX;
 use agentry_store::{ApprovalStatus, CallStatus, RunStatus, TurnStatus};
@@ -33,9 +33,9 @@ fn a_run_is_planned_then_runs_waits_and_ends() {
     scene.add(&about, asks(1, 1));
     scene.add(&about, asks(2, 2));
     assert_eq!(status(&scene), RunStatus::PausedForApproval);
-    scene.add(&About::default(), answers(1, true));
+    scene.add(&EntrySubject::default(), answers(1, true));
     assert_eq!(status(&scene), RunStatus::PausedForApproval);
-    scene.add(&About::default(), answers(2, false));
+    scene.add(&EntrySubject::default(), answers(2, false));
     assert_eq!(status(&scene), RunStatus::Running);
     scene.add(&about, run_ends(Ending::Done));
     assert_eq!(status(&scene), RunStatus::Completed);
@@ -51,7 +51,7 @@ fn a_run_that_was_let_go_waits_until_it_is_taken_up() {
     let scene = begun();
     scene.add(&about(1), asks(1, 1));
     scene.add(&about(1), Event::RunPaused { approvals: vec![apr(1)] });
-    scene.add(&About::default(), answers(1, true));
+    scene.add(&EntrySubject::default(), answers(1, true));
     assert_eq!(status(&scene), RunStatus::PausedForApproval);
     scene.add(&about(1), Event::RunResumed {});
     assert_eq!(status(&scene), RunStatus::Running);
@@ -128,7 +128,7 @@ fn a_fork_goes_on_from_any_turn_and_leaves_the_other_alone() {
     scene.add(&about(1), ends(Ending::Done));
     scene.add(&about(2), starts(Some(trn(1))));
     scene.add(&about(2), ends(Ending::Done));
-    let fork = About { session: Some(ses(2)), ..about(3) };
+    let fork = EntrySubject { session: Some(ses(2)), ..about(3) };
     scene.add(&fork, opened("fork", Some(trn(1))));
     assert_eq!(scene.ledger.session(&ses(2)).unwrap().unwrap().turns, 1);
     scene.add(&fork, starts(Some(trn(1))));
@@ -148,14 +148,14 @@ fn a_question_is_answered_or_withdrawn() {
     assert_eq!(waiting.len(), 2);
     assert_eq!((&waiting[0].approval.id, &waiting[0].run), (&apr(1), &Some(run(1))));
     assert_eq!(waiting[0].approval.call, tool_call(1, json!({"command": "ls"})));
-    scene.add(&About::default(), answers(1, true));
+    scene.add(&EntrySubject::default(), answers(1, true));
     scene.add(&about(1), ends(Ending::Cancelled));
     assert_eq!(scene.ledger.approvals_waiting().unwrap(), []);
     let all = scene.ledger.approvals().unwrap();
     let stand: Vec<_> = all.iter().map(|row| row.status).collect();
     assert_eq!(stand, [ApprovalStatus::Yes, ApprovalStatus::Withdrawn]);
     let answer = all[0].answer.as_ref().unwrap();
-    assert_eq!((answer.allow, answer.reach), (true, Reach::Once));
+    assert_eq!((answer.allow, answer.reach), (true, ApprovalScope::Once));
     assert_eq!(scene.ledger.approval(&apr(2)).unwrap().unwrap().answer, None);
     assert_eq!(scene.ledger.approval(&apr(9)).unwrap(), None);
     assert_eq!(scene.ledger.find_approval("2").unwrap(), apr(2));

@@ -1,13 +1,13 @@
 //! After any history, likely or not, the views are what a rebuild makes of it.
 
 use agentry_protocol::access::Effect;
-use agentry_protocol::approval::Answer;
-use agentry_protocol::call::{OutcomeStatus, ToolOutcome};
-use agentry_protocol::envelope::{About, Draft};
+use agentry_protocol::approval::ApprovalAnswer;
+use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::{Ending, Event, Mode, Permit, StepStatus};
 use agentry_protocol::event_hook::Circuit;
-use agentry_protocol::intake::Unrun;
+use agentry_protocol::intake::UnrunReason;
 use agentry_protocol::job::JobState;
+use agentry_protocol::tool_call::{OutcomeStatus, ToolOutcome};
 use agentry_protocol::verdict::{Ruling, Verdict};
 use agentry_store::{Error, InvocationFilter, JobFilter};
 use proptest::prelude::*;
@@ -62,7 +62,7 @@ fn calls() -> impl Strategy<Value = Event> {
         number().prop_map(|number| asks_for(number, "mom", 1_000)),
         number().prop_map(|number| Event::ApprovalAnswered {
             approval: apr(number),
-            answer: Answer::expired(),
+            answer: ApprovalAnswer::expired(),
         }),
         number().prop_map(|id| Event::CallStarted {
             call: call(id),
@@ -83,7 +83,7 @@ fn calls() -> impl Strategy<Value = Event> {
 /// The way in, likely or not.
 fn comes_in() -> impl Strategy<Value = Event> {
     let effects = prop::sample::select(vec![Effect::Allow, Effect::Deny]);
-    let whys = prop::sample::select(vec![Unrun::Summarized, Unrun::Cap]);
+    let whys = prop::sample::select(vec![UnrunReason::Summarized, UnrunReason::Cap]);
     prop_oneof![
         number().prop_map(inbounds::received),
         (number(), effects).prop_map(|(number, effect)| inbounds::decided(number, effect, vec![])),
@@ -135,10 +135,10 @@ fn looks() -> impl Strategy<Value = Event> {
     ]
 }
 
-fn abouts() -> impl Strategy<Value = About> {
+fn abouts() -> impl Strategy<Value = EntrySubject> {
     // Mostly about everything; sometimes something is not said.
     let maybe = || prop::option::weighted(0.9, number());
-    (maybe(), maybe(), maybe()).prop_map(|(session, run_of, turn)| About {
+    (maybe(), maybe(), maybe()).prop_map(|(session, run_of, turn)| EntrySubject {
         session: session.map(ses),
         run: run_of.map(run),
         turn: turn.map(trn),

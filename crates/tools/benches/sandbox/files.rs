@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use agentry_protocol::CallId;
-use agentry_protocol::call::{OutcomeStatus, ToolCall};
-use agentry_protocol::confinement::{Confinement, Level};
+use agentry_protocol::confinement::{Confinement, ConfinementLevel};
+use agentry_protocol::tool_call::{OutcomeStatus, ToolCall};
 
 use agentry_protocol::tool::ToolName;
 use agentry_sandbox::{Sandbox, Setup, Stop, egress};
@@ -31,13 +31,13 @@ pub(crate) fn measure(rounds: usize) {
         quarantine: root.join("quarantine"),
         resolve: egress::system(),
     };
-    let (sandbox, _) = match Sandbox::open_level(&setup, Level::Ns) {
+    let (sandbox, _) = match Sandbox::open_level(&setup, ConfinementLevel::Ns) {
         Ok(opened) => opened,
         Err(why) => return println!("file tools are not measured: {why}"),
     };
     let confinement = Confinement {
         allow_write: vec![directory.display().to_string()],
-        ..Confinement::nothing()
+        ..Confinement::most_restricted()
     };
     let confined = Confined::new(Arc::new(sandbox), confinement, directory.clone());
     let workspace = Workspace::open(&directory).expect("it is there");

@@ -7,7 +7,7 @@ use std::process::{Command as Process, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use agentry_protocol::confinement::{Confinement, Level};
+use agentry_protocol::confinement::{Confinement, ConfinementLevel};
 use agentry_sandbox::{
     Bounds, Command, Cwd, Ending, Job, LEVELS, Sandbox, Setup, Stop, Streams, egress,
 };
@@ -90,7 +90,7 @@ pub(crate) fn measure(rounds: usize, only: Option<&str>) {
 
 const BUBBLEWRAP: &str = "bubblewrap alone";
 
-fn open(level: Level, root: &Path) -> Option<Sandbox> {
+fn open(level: ConfinementLevel, root: &Path) -> Option<Sandbox> {
     let setup = Setup {
         binary: "/proc/self/exe".into(),
         path: String::new(),
@@ -128,7 +128,7 @@ fn confined(sandbox: &Sandbox, directory: &Path) {
     let confinement = Confinement {
         level: sandbox.level(),
         allow_write: vec![directory.display().to_string()],
-        ..Confinement::nothing()
+        ..Confinement::most_restricted()
     };
     let job = Job {
         command: &command,

@@ -172,7 +172,7 @@ proptest! {
         let bench = Bench::with(&[("a.txt", &text)]);
         let outcome = bench.run("edit_file", input(&old, &new));
         let result = bench.text("a.txt");
-        if outcome.status == agentry_protocol::call::OutcomeStatus::Done {
+        if outcome.status == agentry_protocol::tool_call::OutcomeStatus::Done {
             prop_assert!(result.starts_with(&before), "{text:?} {result:?}");
             prop_assert!(result.ends_with(&after), "{text:?} {result:?}");
             let middle = &result[before.len()..result.len() - after.len()];

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::thread::JoinHandle;
 
-use agentry_protocol::call::OutcomeStatus;
+use agentry_protocol::tool_call::OutcomeStatus;
 use agentry_tools::FetchRules;
 use serde_json::json;
 

@@ -13,8 +13,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use agentry_protocol::CallId;
-use agentry_protocol::call::{OutcomeStatus, ToolCall, ToolOutcome};
 use agentry_protocol::tool::ToolName;
+use agentry_protocol::tool_call::{OutcomeStatus, ToolCall, ToolOutcome};
 use agentry_sandbox::Stop;
 use agentry_tools::{Confines, FetchRules, ToolBounds, ToolContext, Toolset, Workspace};
 use serde_json::Value;

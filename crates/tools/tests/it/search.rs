@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use agentry_protocol::call::OutcomeStatus;
+use agentry_protocol::tool_call::OutcomeStatus;
 use serde_json::json;
 
 use crate::Bench;

@@ -1,7 +1,7 @@
 //! The set as a whole: what is offered, and that a call always ends in an answer.
 
-use agentry_protocol::call::{OutcomeStatus, Repeat, ToolOutcome, ToolSpec};
-use agentry_protocol::tool::{Category, Risk, ToolName, known};
+use agentry_protocol::tool::{Risk, ToolCategory, ToolName, find_known_tool};
+use agentry_protocol::tool_call::{OutcomeStatus, RepeatSafety, ToolOutcome, ToolSpec};
 use agentry_tools::{Tool, ToolContext, Toolset};
 use serde_json::{Value, json};
 
@@ -31,7 +31,7 @@ fn every_tool_is_in_the_dictionary_and_takes_no_unknown_argument() {
     let expected = ["read_file", "write_file", "edit_file", "glob", "grep", "bash", "web_fetch"];
     assert_eq!(names, expected);
     for spec in toolset.specs() {
-        let known = known(spec.name.as_str()).unwrap();
+        let known = find_known_tool(spec.name.as_str()).unwrap();
         assert_eq!((spec.category, spec.risk), (known.category, known.risk));
         assert_eq!(spec.parameters["additionalProperties"], json!(false));
         let properties = spec.parameters["properties"].as_object().unwrap();
@@ -45,7 +45,7 @@ fn every_tool_is_in_the_dictionary_and_takes_no_unknown_argument() {
 fn only_what_looks_may_be_repeated() {
     for spec in Toolset::builtin().specs() {
         let looks = ["read_file", "glob", "grep", "web_fetch"].contains(&spec.name.as_str());
-        let expected = if looks { Repeat::Harmless } else { Repeat::Uncertain };
+        let expected = if looks { RepeatSafety::Harmless } else { RepeatSafety::Uncertain };
         assert_eq!(spec.repeat, expected, "{}", spec.name);
     }
 }
@@ -99,9 +99,9 @@ fn a_tool_that_panics_is_an_answer() {
         name: ToolName::canonical("broken"),
         description: String::new(),
         parameters: json!({}),
-        category: Category::Custom,
+        category: ToolCategory::Custom,
         risk: Risk::Low,
-        repeat: Repeat::Harmless,
+        repeat: RepeatSafety::Harmless,
     };
     let toolset = Toolset::of(vec![Box::new(Broken { spec })]);
     let bench = Bench::with(&[]);

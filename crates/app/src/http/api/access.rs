@@ -6,11 +6,13 @@ use std::collections::BTreeMap;
 
 use agentry_kernel::access::allows_tool;
 use agentry_kernel::route::{self, Route as Way};
-use agentry_protocol::access::{AccessRecord, Effect, Part};
+use agentry_protocol::access::{AccessRecord, Effect, PolicyOutcome};
 use agentry_protocol::event::Event;
-use agentry_protocol::inbound::{Body, EventId, Inbound, PeerKind, Place as Where, Sender};
-use agentry_protocol::intake::{Entity, Intake};
-use agentry_protocol::token::Scope;
+use agentry_protocol::inbound::{
+    ChannelAddress as Where, EventId, Inbound, InboundContent, PeerKind, Sender,
+};
+use agentry_protocol::intake::{Entity, IntakeStage};
+use agentry_protocol::token::TokenScope;
 use agentry_runtime::event_hooks::decided_here;
 use agentry_runtime::{Office, trace};
 use agentry_store::{AuditFilter, AuditRow, InboundRow, Ledger, PolicyPart};
@@ -30,7 +32,7 @@ const SOMEBODY: &str = "somebody";
 const TRIAL: &str = "what-if";
 
 pub(crate) fn routes() -> Vec<Route> {
-    let (read, audit) = (Need::Owner(Scope::Read), Need::Owner(Scope::Audit));
+    let (read, audit) = (Need::Owner(TokenScope::Read), Need::Owner(TokenScope::Audit));
     vec![
         Route::get("/api/policies", read, "The access policies, and who is known", all),
         Route::post(
@@ -331,10 +333,10 @@ fn what_if(site: &Site, asked: Asked<Nothing, WhatIf>) -> Result<Trial, Refusal>
     Ok(Trial { route: way(&inbound, &record), record, parts, tools })
 }
 
-fn had_a_say(part: Part) -> bool {
+fn had_a_say(part: PolicyOutcome) -> bool {
     match part {
-        Part::Allowed | Part::Denied | Part::Modified => true,
-        Part::Disabled | Part::NotMatched(_) => false,
+        PolicyOutcome::Allowed | PolicyOutcome::Denied | PolicyOutcome::Modified => true,
+        PolicyOutcome::Disabled | PolicyOutcome::NotMatched(_) => false,
     }
 }
 
@@ -355,7 +357,10 @@ impl WhatIf {
         };
         let mut inbound = Inbound::new(TRIAL, time, place, sender)
             .map_err(|wrong| Refusal::invalid(wrong.to_string()))?;
-        inbound.body = Body { content: self.text.clone().unwrap_or_default(), ..Body::default() };
+        inbound.body = InboundContent {
+            content: self.text.clone().unwrap_or_default(),
+            ..InboundContent::default()
+        };
         Ok(inbound)
     }
 }
@@ -424,8 +429,8 @@ fn inbounds(site: &Site, asked: Asked<InboundsQuery>) -> Result<Inbounds, Refusa
 fn came_in(ledger: &Ledger, row: InboundRow) -> Result<Option<InboundLine>, Refusal> {
     let Some(entry) = ledger.entry(row.seq)? else { return Ok(None) };
     let inbound = match entry.event {
-        Event::Intake(Intake::Received { inbound }) => Some(inbound),
-        Event::Intake(Intake::Delivered(delivered)) => delivered.sent,
+        Event::Intake(IntakeStage::Received { inbound }) => Some(inbound),
+        Event::Intake(IntakeStage::Delivered(delivered)) => delivered.sent,
         _ => None,
     };
     let Some(inbound) = inbound else { return Ok(None) };

@@ -6,7 +6,7 @@ use agentry_agentfile::agent::{Agent, Persona};
 use agentry_agentfile::diagnostic::{Diagnostic as Found, Severity};
 use agentry_agentfile::file_tree::lies_in;
 use agentry_kernel::prompt::{Section as Told, SectionName, template_of};
-use agentry_protocol::token::Scope;
+use agentry_protocol::token::TokenScope;
 use agentry_protocol::verdict::Verdict;
 use agentry_runtime::trust;
 use schemars::JsonSchema;
@@ -15,7 +15,7 @@ use serde::Serialize;
 use super::place::Place;
 use crate::fault::Fault;
 use crate::host::{Loaded, rendered};
-use crate::http::refusal::{Code, Refusal};
+use crate::http::refusal::{DiagnosticCode, Refusal};
 use crate::http::site::Site;
 use crate::http::table::{Asked, Need, Nothing, Route};
 use crate::limits::API_FINDINGS_MAX;
@@ -24,7 +24,7 @@ use crate::resolved::{self, rule_words};
 use crate::{prompt, render};
 
 pub(crate) fn routes() -> Vec<Route> {
-    let read = Need::Owner(Scope::Read);
+    let read = Need::Owner(TokenScope::Read);
     vec![
         Route::get("/api/agents", read, "All agents, and what is wrong with the project", all),
         Route::get("/api/agents/{id}", read, "What an agent resolves to, and its prompt", one),
@@ -238,7 +238,7 @@ pub(super) fn named<'a>(definite: &'a Definite, id: &str) -> Result<&'a Agent, R
         (Some(agent), _) => Ok(agent),
         (None, Some(file)) => {
             let text = format!("the agent `{id}` ({file}) does not load");
-            Err(Refusal::new(Code::Conflict, text)
+            Err(Refusal::new(DiagnosticCode::Conflict, text)
                 .hint("GET /api/agents/{id} shows what is wrong with it"))
         }
         (None, None) => Err(Refusal::not_found("agent", id).hint("list them with GET /api/agents")),

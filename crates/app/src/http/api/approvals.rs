@@ -4,10 +4,10 @@
 
 use agentry_kernel::legible::{legible, payload};
 use agentry_kernel::request::name_of;
-use agentry_protocol::approval::{Answer, PermissionRequest, Reach};
+use agentry_protocol::approval::{ApprovalAnswer, ApprovalScope, PermissionRequest};
 use agentry_protocol::confinement::Confinement;
 use agentry_protocol::event::Event;
-use agentry_protocol::token::Scope;
+use agentry_protocol::token::TokenScope;
 use agentry_protocol::tool::{Risk, ToolName};
 use agentry_protocol::{ApprovalId, TurnId};
 use agentry_runtime::redact::Ends;
@@ -26,7 +26,7 @@ use crate::limits::{API_DIFF_BYTES_MAX, API_ROWS_MAX, API_ROWS_SHOWN};
 use crate::reception::Definite;
 
 pub(crate) fn routes() -> Vec<Route> {
-    let (read, approve) = (Need::Owner(Scope::Read), Need::Owner(Scope::Approve));
+    let (read, approve) = (Need::Owner(TokenScope::Read), Need::Owner(TokenScope::Approve));
     vec![
         Route::get("/api/approvals", read, "Questions that wait for a person, or all", list),
         Route::get("/api/approvals/{id}", read, "One question, with what would change", one),
@@ -83,7 +83,7 @@ pub(crate) struct Approval {
     /// Who lacks the permission, if it is a request for one.
     pub(crate) requester: Option<Requester>,
     /// The answer, if there is one.
-    pub(crate) answer: Option<Answer>,
+    pub(crate) answer: Option<ApprovalAnswer>,
     /// When it was answered, in milliseconds since 1970.
     pub(crate) answered_at: Option<u64>,
     /// What the call would change, as a unified diff; null in lists, and where nothing can be said.
@@ -184,7 +184,7 @@ pub(crate) struct AnswerBody {
     allow: bool,
     /// How far a yes reaches: a call once or for the session, a request once, for a day or always.
     #[serde(default)]
-    reach: Reach,
+    reach: ApprovalScope,
     /// Why; told to the agent with a no.
     reason: Option<String>,
     /// Arguments that take the place of those of the call; only with a yes to this call.
@@ -229,11 +229,11 @@ fn answer(site: &Site, asked: Asked<Nothing, AnswerBody>) -> Result<Answered, Re
         let text = format!("the answer is for another call than the one that `{id}` asks about");
         return Err(Refusal::conflict(text).hint("look at the question again"));
     }
-    if reach != Reach::Once && !allow {
+    if reach != ApprovalScope::Once && !allow {
         return Err(Refusal::invalid("only a yes reaches further than this call"));
     }
     let by = Some(asked.caller.spoken());
-    let answer = Answer { allow, reach, reason, edit, expired: false, by };
+    let answer = ApprovalAnswer { allow, reach, reason, edit, expired: false, by };
     let book = (ledger, &*site.parts.redactor);
     request::answer(book, &id, answer, site.parts.new_number)?;
     let row = find(ledger, id.as_str())?;
@@ -378,7 +378,8 @@ fn diff(site: &Site, row: &ApprovalRow) -> Option<String> {
     let confinement = confinement(ledger, row.turn.as_ref()?)?;
     let preview = site.parts.preview(&row.approval.call, &confinement, &workspace);
     let preview = preview.map(|preview| site.parts.redactor.text(&preview, Ends::Cut).text);
-    let parts: Vec<String> = row.approval.facts.changed().into_iter().chain(preview).collect();
+    let parts: Vec<String> =
+        row.approval.facts.change_summary().into_iter().chain(preview).collect();
     let mut text = Some(parts.join("\n")).filter(|text| !text.is_empty())?;
     text.truncate(text.floor_char_boundary(API_DIFF_BYTES_MAX));
     Some(text)
@@ -395,7 +396,7 @@ fn confinement(ledger: &Ledger, turn: &TurnId) -> Option<Confinement> {
 mod tests {
     use std::sync::Arc;
 
-    use agentry_protocol::envelope::{About, Draft};
+    use agentry_protocol::envelope::{Draft, EntrySubject};
     use agentry_protocol::{ContentHash, RunId, SessionId};
     use serde_json::json;
 
@@ -404,7 +405,7 @@ mod tests {
     const NOW: u64 = 1_700_000_000_000;
 
     fn add(ledger: &Ledger, value: Value) {
-        let about = About {
+        let about = EntrySubject {
             session: Some(SessionId::from_number(1)),
             run: Some(RunId::from_number(1)),
             turn: Some(TurnId::from_number(1)),
@@ -428,7 +429,7 @@ mod tests {
         add(
             ledger,
             json!({"type": "turn_started", "prompt": "go", "charter": {
-                "authority": {"confinement": Confinement::nothing()},
+                "authority": {"confinement": Confinement::most_restricted()},
             }}),
         );
         let ruling = json!({"verdict": "ask", "findings": [
@@ -466,7 +467,7 @@ mod tests {
         assert_eq!(said("digest"), json!(ContentHash::of(b"ls")));
         assert_eq!(said("findings")[0]["rule"], json!("a.yml:7"));
         let confinement = confinement(&ledger, &TurnId::from_number(1));
-        assert_eq!(confinement, Some(Confinement::nothing()));
+        assert_eq!(confinement, Some(Confinement::most_restricted()));
         assert_eq!(
             next(&ledger, &row).unwrap(),
             Some(format!("agentry resume {}", run.unwrap().id))

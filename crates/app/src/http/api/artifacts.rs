@@ -3,7 +3,7 @@
 //! Must never: read a file that is not named by its own hash.
 
 use agentry_protocol::ContentHash;
-use agentry_protocol::token::Scope;
+use agentry_protocol::token::TokenScope;
 
 use crate::http::refusal::Refusal;
 use crate::http::site::Site;
@@ -17,7 +17,7 @@ const HASH_PREFIX: &str = "blake3:";
 
 pub(crate) fn routes() -> Vec<Route> {
     let words = "A file that the record keeps, as a download";
-    let read = Need::Owner(Scope::Read);
+    let read = Need::Owner(TokenScope::Read);
     vec![Route::raw("/api/artifacts/{hash}", read, words, CONTENT_TYPE, artifact)]
 }
 

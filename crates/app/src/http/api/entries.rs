@@ -2,7 +2,7 @@
 //!
 //! Must never: leave an entry out of a page without saying that there is more.
 
-use agentry_protocol::token::Scope;
+use agentry_protocol::token::TokenScope;
 use agentry_protocol::{RunId, SessionId, TurnId};
 use agentry_store::Filter;
 use schemars::JsonSchema;
@@ -20,7 +20,7 @@ use crate::http::table::{Asked, Method, Need, Nothing, Route, page_size};
 use crate::limits::PAGE_ENTRIES_MAX;
 
 pub(crate) fn routes() -> Vec<Route> {
-    let read = Need::Anybody(Scope::Read);
+    let read = Need::Anybody(TokenScope::Read);
     vec![
         Route::stream::<EntriesQuery, Nothing>(
             Method::Get,
@@ -30,7 +30,7 @@ pub(crate) fn routes() -> Vec<Route> {
             Kind::Entries,
         ),
         Route::get("/api/entries", read, "Entries of the ledger, in order", list),
-        Route::get("/api/entries/{seq}", Need::Owner(Scope::Read), "One entry, whole", one),
+        Route::get("/api/entries/{seq}", Need::Owner(TokenScope::Read), "One entry, whole", one),
     ]
 }
 

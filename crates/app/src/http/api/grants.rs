@@ -5,10 +5,10 @@
 use agentry_kernel::access::is_active;
 use agentry_protocol::GrantId;
 use agentry_protocol::access::Grant;
-use agentry_protocol::envelope::{About, Draft};
+use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::Event;
 use agentry_protocol::intake::AccessChange;
-use agentry_protocol::token::Scope;
+use agentry_protocol::token::TokenScope;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ use crate::verb::to_whom;
 const OWNER: &str = "owner";
 
 pub(crate) fn routes() -> Vec<Route> {
-    let (read, admin) = (Need::Owner(Scope::Read), Need::Owner(Scope::Admin));
+    let (read, admin) = (Need::Owner(TokenScope::Read), Need::Owner(TokenScope::Admin));
     vec![
         Route::get("/api/requests", read, "What others ask for, or ever asked for", requests),
         Route::get("/api/grants", read, "Powers given for a time", grants),
@@ -124,7 +124,7 @@ fn revoke(site: &Site, asked: Asked<Nothing, RevokeBody>) -> Result<Given, Refus
     let reason = asked.body.reason.as_ref().map(|reason| site.parts.redactor.hide(reason));
     let change = AccessChange::GrantRevoked { grant: id.clone(), by: OWNER.to_owned(), reason };
     let event = Event::Access(change);
-    ledger.append(vec![Draft { cause: None, about: About::default(), event }])?;
+    ledger.append(vec![Draft { cause: None, about: EntrySubject::default(), event }])?;
     let grant = ledger.grant(&id)?.ok_or_else(unknown)?;
     Ok(given(&grant, ledger.now()))
 }

@@ -5,7 +5,7 @@
 use agentry_agentfile::manifest::config::ProviderKind;
 use agentry_kernel::models::{Offer, Serving};
 use agentry_model::LOCAL;
-use agentry_protocol::token::Scope;
+use agentry_protocol::token::TokenScope;
 use agentry_runtime::Enforcer;
 use agentry_store::{EventHookStatus, Ledger};
 use schemars::JsonSchema;
@@ -21,7 +21,7 @@ use crate::http::table::{Asked, Need, Nothing, Route};
 use crate::reception::Definite;
 
 pub(crate) fn routes() -> Vec<Route> {
-    let read = Need::Owner(Scope::Read);
+    let read = Need::Owner(TokenScope::Read);
     vec![
         Route::get("/api/health", read, "How the server is", health),
         Route::raw(

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use agentry_protocol::token::Scope;
+use agentry_protocol::token::TokenScope;
 use agentry_runtime::redact::Redactor;
 use git2::build::CheckoutBuilder;
 use git2::{
@@ -32,7 +32,7 @@ static ALONE: Mutex<()> = Mutex::new(());
 const FOLDER_MODE: i32 = 0o040_000;
 
 pub(crate) fn routes() -> Vec<Route> {
-    let (read, admin) = (Need::Owner(Scope::Read), Need::Owner(Scope::Admin));
+    let (read, admin) = (Need::Owner(TokenScope::Read), Need::Owner(TokenScope::Admin));
     vec![
         Route::get("/api/agents/{id}/history", read, "The commits of an agent's folder", history),
         Route::get("/api/agents/{id}/history/{commit}", read, "What a commit changed there", one),

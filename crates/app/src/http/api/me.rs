@@ -3,7 +3,7 @@
 //! Must never: give a key more than the one that makes it has.
 
 use agentry_protocol::principal::PrincipalKind;
-use agentry_protocol::token::{Scope, TokenKind};
+use agentry_protocol::token::{TokenKind, TokenScope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ use crate::http::table::{Asked, Headers, Need, Nothing, Route};
 use crate::limits::{COOKIE_TIME_MAX, KEY_NAME_CHARS_MAX};
 
 pub(crate) fn routes() -> Vec<Route> {
-    let admin = Need::Owner(Scope::Admin);
+    let admin = Need::Owner(TokenScope::Admin);
     vec![
         Route::get("/api/me", Need::Key, "Who calls, and what the key opens", me),
         Route::with_headers("/api/login", Need::Nobody, "Turn a code into a cookie", log_in),
@@ -31,7 +31,7 @@ struct Me {
     /// Who it is.
     principal: Who,
     /// What the key opens.
-    scopes: Vec<Scope>,
+    scopes: Vec<TokenScope>,
     /// Whether the server asks nobody for a key.
     insecure: bool,
     /// The server.
@@ -132,7 +132,7 @@ struct Key {
     /// bearer, cookie or code.
     kind: &'static str,
     /// What it opens.
-    scopes: Vec<Scope>,
+    scopes: Vec<TokenScope>,
     /// The entity that speaks with it; null is the owner.
     entity_id: Option<String>,
     /// When it was made.
@@ -177,7 +177,7 @@ struct WantedKey {
     #[schemars(length(min = 1, max = 100))]
     name: String,
     /// What it opens; not more than the key that makes it.
-    scopes: Vec<Scope>,
+    scopes: Vec<TokenScope>,
     /// The entity that speaks with it; the owner if none is named.
     entity_id: Option<String>,
     /// How long it holds, in milliseconds; until it is taken back if nothing is said.

@@ -8,8 +8,10 @@ use std::time::{Duration, Instant};
 use agentry_kernel::identity::{HTTP, holder};
 use agentry_kernel::route::{DELIVERY, RUN, TARGET};
 use agentry_protocol::TaskId;
-use agentry_protocol::inbound::{Body, EventId, Inbound, PeerKind, Place, Sender};
-use agentry_protocol::token::Scope;
+use agentry_protocol::inbound::{
+    ChannelAddress, EventId, Inbound, InboundContent, PeerKind, Sender,
+};
+use agentry_protocol::token::TokenScope;
 use agentry_runtime::channel::Taken;
 use agentry_runtime::receive::receive;
 use agentry_store::{Filter, InboundRow, InboundStatus, Ledger};
@@ -28,8 +30,8 @@ use crate::http::table::{Asked, Method, Need, Nothing, Route};
 use crate::limits::{REQUEST_WAIT_TIME_MAX, SERVER_LOOK_TIME};
 
 pub(crate) fn routes() -> Vec<Route> {
-    let submit = Need::Anybody(Scope::Submit);
-    let read = Need::Anybody(Scope::Read);
+    let submit = Need::Anybody(TokenScope::Submit);
+    let read = Need::Anybody(TokenScope::Read);
     vec![
         Route::stream::<Nothing, Prompt>(
             Method::Post,
@@ -209,7 +211,7 @@ fn inbound(
         Some(once) => format!("{holder}:{once}"),
         None => uuid::Uuid::from_u128(new_number()).to_string(),
     };
-    let place = Place {
+    let place = ChannelAddress {
         channel: HTTP.to_owned(),
         account_id: None,
         peer_id: Some(holder.clone()),
@@ -222,7 +224,7 @@ fn inbound(
     let mut inbound = Inbound::new(&source, now, place, sender)
         .map_err(|wrong| Refusal::invalid(wrong.to_string()))?;
     inbound.metadata = metadata(caller, &message, &source)?;
-    inbound.body = Body { content: message.text, ..Body::default() };
+    inbound.body = InboundContent { content: message.text, ..InboundContent::default() };
     Ok(inbound)
 }
 

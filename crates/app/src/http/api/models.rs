@@ -4,7 +4,7 @@
 
 use agentry_agentfile::agent::Agent;
 use agentry_kernel::models::{Choice, Offer, Serving, is_played, may_use};
-use agentry_protocol::token::Scope;
+use agentry_protocol::token::TokenScope;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +19,7 @@ use crate::reception::{Definite, Reception};
 pub(super) const PLAYED: &str = "scripted";
 
 pub(crate) fn routes() -> Vec<Route> {
-    let read = Need::Owner(Scope::Read);
+    let read = Need::Owner(TokenScope::Read);
     vec![Route::get("/api/models", read, "Which models an agent may use", models)]
 }
 

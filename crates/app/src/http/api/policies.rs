@@ -3,7 +3,7 @@
 //! Must never: leave out a condition, so that a policy looks wider or narrower than it is.
 
 use agentry_agentfile::access::{
-    Condition, Names, Permissions, Policy as Rule, TimeWindow, Who, text_of,
+    NameSet, Permissions, Policy as Rule, PolicyCondition, PrincipalCondition, TimeWindow, text_of,
 };
 use agentry_protocol::access::Effect;
 use schemars::JsonSchema;
@@ -93,8 +93,17 @@ fn matches(policy: &Rule) -> String {
     }
 }
 
-fn who(who: &Who) -> Vec<String> {
-    let Who { is_user, relationship, tags, person_id, unknown, system, webhook, agent } = who;
+fn who(who: &PrincipalCondition) -> Vec<String> {
+    let PrincipalCondition {
+        is_user,
+        relationship,
+        tags,
+        person_id,
+        unknown,
+        system,
+        webhook,
+        agent,
+    } = who;
     let either = |said: &Option<bool>, yes: &str, no: &str| {
         said.map(|is| if is { yes.to_owned() } else { no.to_owned() })
     };
@@ -114,8 +123,9 @@ fn who(who: &Who) -> Vec<String> {
     words
 }
 
-fn condition(condition: &Condition) -> String {
-    let Condition { channel, peer_kind, account, guild, time, hook_id, event_type } = condition;
+fn condition(condition: &PolicyCondition) -> String {
+    let PolicyCondition { channel, peer_kind, account, guild, time, hook_id, event_type } =
+        condition;
     let mut words = Vec::new();
     words.extend(channel.as_ref().map(|name| format!("on {name}")));
     words.extend(peer_kind.map(|kind| format!("in a {kind}")));
@@ -142,8 +152,8 @@ fn grants(policy: &Rule) -> Value {
         |rule| json!({ "allow": rule.allow, "deny": rule.deny, "denyTheRest": rule.deny_the_rest }),
     );
     let credentials = credentials.as_ref().map(|names| match names {
-        Names::All => json!("all"),
-        Names::Listed(names) => json!(names),
+        NameSet::All => json!("all"),
+        NameSet::Listed(names) => json!(names),
     });
     let session = policy.session.as_ref().map(|session| {
         json!({
@@ -163,7 +173,7 @@ fn grants(policy: &Rule) -> Value {
 mod tests {
     use agentry_agentfile::access::parse;
     use agentry_agentfile::diagnostic::Findings;
-    use agentry_agentfile::source::Source;
+    use agentry_agentfile::source::SourceText;
 
     use super::*;
 
@@ -182,7 +192,7 @@ policies:
     session: { key: \"friend:{principal.id}\" }
 ";
         let mut findings = Findings::default();
-        let policies = parse(&Source::new("a.yml", text), &mut findings);
+        let policies = parse(&SourceText::new("a.yml", text), &mut findings);
         assert!(findings.is_empty(), "{:?}", findings.sorted());
         assert_eq!(
             matches(&policies[0]),

@@ -8,9 +8,9 @@ use std::thread;
 
 use agentry_model::Delta;
 use agentry_protocol::CallId;
-use agentry_protocol::envelope::{About, Envelope};
+use agentry_protocol::envelope::{EntrySubject, Envelope};
 use agentry_protocol::event::Event;
-use agentry_protocol::token::Scope;
+use agentry_protocol::token::TokenScope;
 use agentry_runtime::run::{Post, Runner};
 use agentry_runtime::{Attendance, Definitions, Witness};
 
@@ -25,7 +25,8 @@ use crate::verb::say;
 pub(crate) fn routes() -> Vec<Route> {
     let words = "Take up a run that no process works on";
     vec![
-        Route::post("/api/runs/{id}/resume", Need::Owner(Scope::Submit), words, resume).status(202),
+        Route::post("/api/runs/{id}/resume", Need::Owner(TokenScope::Submit), words, resume)
+            .status(202),
     ]
 }
 
@@ -69,11 +70,11 @@ impl Witness for Beginning {
         self.outer.recorded(envelope);
     }
 
-    fn heard(&self, about: &About, asked: u64, delta: &Delta) {
+    fn heard(&self, about: &EntrySubject, asked: u64, delta: &Delta) {
         self.outer.heard(about, asked, delta);
     }
 
-    fn progressed(&self, about: &About, call: &CallId, line: &str) {
+    fn progressed(&self, about: &EntrySubject, call: &CallId, line: &str) {
         self.outer.progressed(about, call, line);
     }
 }

@@ -2,10 +2,10 @@
 //!
 //! Must never: show a run to somebody who is not the only speaker of its session, but for the owner.
 
-use agentry_protocol::approval::{Answer, Reach};
-use agentry_protocol::envelope::{About, Draft};
+use agentry_protocol::approval::{ApprovalAnswer, ApprovalScope};
+use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::{Ending, Event};
-use agentry_protocol::token::Scope;
+use agentry_protocol::token::TokenScope;
 use agentry_protocol::{ApprovalId, RunId};
 use agentry_runtime::replay::{Replayed, replay};
 use agentry_runtime::request;
@@ -24,11 +24,11 @@ use crate::http::table::{Asked, Method, Need, Nothing, Route, page_size};
 use crate::limits::{PAGE_ROWS_MAX, RUN_ENTRIES_MAX};
 
 pub(crate) fn routes() -> Vec<Route> {
-    let read = Need::Anybody(Scope::Read);
-    let submit = Need::Anybody(Scope::Submit);
-    let approve = Need::Owner(Scope::Approve);
+    let read = Need::Anybody(TokenScope::Read);
+    let submit = Need::Anybody(TokenScope::Submit);
+    let approve = Need::Owner(TokenScope::Approve);
     vec![
-        Route::get("/api/runs", Need::Owner(Scope::Read), "Runs, the newest first", list),
+        Route::get("/api/runs", Need::Owner(TokenScope::Read), "Runs, the newest first", list),
         Route::get("/api/runs/{id}", read, "A run, with its steps, turns and calls", one),
         Route::stream::<Nothing, Nothing>(
             Method::Get,
@@ -42,7 +42,7 @@ pub(crate) fn routes() -> Vec<Route> {
         Route::post("/runs/{id}/approvals", approve, "Answer a question of a run", answer),
         Route::post(
             "/api/runs/{id}/mode",
-            Need::Owner(Scope::Submit),
+            Need::Owner(TokenScope::Submit),
             "Change the mode of a run under way",
             change_mode,
         )
@@ -50,7 +50,7 @@ pub(crate) fn routes() -> Vec<Route> {
         .status(202),
         Route::post(
             "/api/runs/{id}/replay",
-            Need::Owner(Scope::Read),
+            Need::Owner(TokenScope::Read),
             "Play a run to today's program and files",
             play,
         ),
@@ -305,7 +305,7 @@ fn tell(site: &Site, row: RunRow, event: Event) -> Result<Told, Refusal> {
     if row.ending.is_some() {
         return Err(Refusal::conflict(format!("{} is over", row.id)));
     }
-    let about = About { session: row.session, run: Some(row.id), turn: None };
+    let about = EntrySubject { session: row.session, run: Some(row.id), turn: None };
     let recorded = site.parts.ledger.append(vec![Draft { cause: None, about, event }])?;
     Ok(Told { seq: recorded.first().map_or(0, |entry| entry.seq) })
 }
@@ -334,8 +334,9 @@ fn answer(site: &Site, asked: Asked<Nothing, GateAnswer>) -> Result<Told, Refusa
     if approval.is_none_or(|approval| approval.run.as_ref() != Some(&row.id)) {
         return Err(Refusal::not_found("question", &gate_id));
     }
-    let reach = if session == Some(true) { Reach::Session } else { Reach::Once };
-    let answer = if allow { Answer::yes(reach) } else { Answer::no(reason) };
+    let reach = if session == Some(true) { ApprovalScope::Session } else { ApprovalScope::Once };
+    let answer =
+        if allow { ApprovalAnswer::approved(reach) } else { ApprovalAnswer::declined(reason) };
     let answer = answer.by(asked.caller.spoken());
     let book = (&parts.ledger, &*parts.redactor);
     let answered = request::answer(book, &id, answer, parts.new_number)?;

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use agentry_protocol::event::{Ending, Event};
-use agentry_protocol::token::Scope;
+use agentry_protocol::token::TokenScope;
 use agentry_protocol::{SessionId, TurnId};
 use agentry_runtime::fork::{self, NoFork};
 use agentry_runtime::run::{Order, Post, Runner};
@@ -23,20 +23,20 @@ use crate::http::table::{Asked, Need, Nothing, Route, page_size};
 use crate::limits::{PAGE_ROWS_MAX, SESSION_SEARCH_MAX, SESSION_TURNS_MAX};
 
 pub(crate) fn routes() -> Vec<Route> {
-    let read = Need::Anybody(Scope::Read);
+    let read = Need::Anybody(TokenScope::Read);
     vec![
         Route::get("/api/sessions", read, "Sessions, the last used first", list),
         Route::get("/api/sessions/{id}", read, "A session, with the turns of its branch", one),
         Route::post(
             "/api/turns/{id}/fork",
-            Need::Owner(Scope::Submit),
+            Need::Owner(TokenScope::Submit),
             "Begin a new session that goes on from a turn",
             fork,
         )
         .status(201),
         Route::post(
             "/api/sessions/{id}/compact",
-            Need::Owner(Scope::Submit),
+            Need::Owner(TokenScope::Submit),
             "Put the older turns of a session into one text, and wait for it",
             compact,
         ),

@@ -2,7 +2,7 @@
 //!
 //! Must never: leave out a span because nothing happened in it.
 
-use agentry_protocol::token::Scope;
+use agentry_protocol::token::TokenScope;
 use agentry_store::Bucket;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ const STATS_HOURS: u64 = 24;
 
 pub(crate) fn routes() -> Vec<Route> {
     let words = "What was done, in spans of time";
-    vec![Route::get("/api/stats", Need::Owner(Scope::Read), words, stats)]
+    vec![Route::get("/api/stats", Need::Owner(TokenScope::Read), words, stats)]
 }
 
 /// How far back.

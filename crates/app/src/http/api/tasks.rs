@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use agentry_protocol::token::Scope;
+use agentry_protocol::token::TokenScope;
 use agentry_runtime::plan;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,9 +16,9 @@ use crate::http::supervision::{AskedMode, ModeWord};
 use crate::http::table::{Asked, Need, Nothing, Route};
 
 pub(crate) fn routes() -> Vec<Route> {
-    let submit = Need::Owner(Scope::Submit);
+    let submit = Need::Owner(TokenScope::Submit);
     vec![
-        Route::get("/api/tasks", Need::Owner(Scope::Read), "All tasks", tasks),
+        Route::get("/api/tasks", Need::Owner(TokenScope::Read), "All tasks", tasks),
         Route::post(
             "/api/tasks/{id}/runs",
             submit,

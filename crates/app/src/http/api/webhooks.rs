@@ -7,14 +7,14 @@
 
 use agentry_agentfile::manifest::channels::Webhook;
 use agentry_protocol::inbound::EventId;
-use agentry_protocol::token::Scope;
+use agentry_protocol::token::TokenScope;
 use agentry_runtime::channel::Taken;
 use agentry_runtime::channel::webhook::{self, Source, WebhookError};
 use agentry_runtime::receive::receive;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::http::refusal::{Code, Refusal};
+use crate::http::refusal::{DiagnosticCode, Refusal};
 use crate::http::site::Site;
 use crate::http::table::{Need, Raw, Route};
 use crate::verb::say;
@@ -40,7 +40,7 @@ fn take(site: &Site, raw: &Raw) -> Result<Called, Refusal> {
     let name = raw.part(0);
     let definite = site.reception.read()?;
     let sources = &definite.loaded.library.settings.config.webhooks;
-    let is_owners = raw.caller.is_owner() && raw.caller.may(Scope::Submit);
+    let is_owners = raw.caller.is_owner() && raw.caller.may(TokenScope::Submit);
     let secret = match sources.get(name) {
         Some(Webhook { secret: Some(secret) }) => {
             let known = site.parts.secrets.named(secret).ok_or_else(|| unset(name, secret))?;
@@ -74,13 +74,13 @@ fn unset(name: &str, secret: &str) -> Refusal {
         "a call of the webhook `{name}` is refused: its secret `{secret}` has no value; set it with \
          `agentry secret set {secret}` and start the server again"
     ));
-    Refusal::new(Code::Unavailable, format!("calls of `{name}` cannot be checked now"))
+    Refusal::new(DiagnosticCode::Unavailable, format!("calls of `{name}` cannot be checked now"))
 }
 
 /// The same for every name, so that nobody learns which webhooks there are.
 fn unknown() -> Refusal {
     let text = "the call is not signed with the secret of a webhook that is known here";
-    Refusal::new(Code::Unauthenticated, text).hint(
+    Refusal::new(DiagnosticCode::Unauthenticated, text).hint(
         "sign the body with HMAC-SHA256 in X-Hub-Signature-256 or X-Agentry-Signature, or the id, the time \
          and the body in Webhook-Signature; a webhook without a secret takes calls with a key of the owner that opens `submit`",
     )
@@ -90,11 +90,11 @@ impl From<WebhookError> for Refusal {
     fn from(error: WebhookError) -> Self {
         let code = match error {
             WebhookError::Unsigned | WebhookError::WrongSignature { .. } => return unknown(),
-            WebhookError::TooLarge { .. } => Code::TooLarge,
+            WebhookError::TooLarge { .. } => DiagnosticCode::TooLarge,
             WebhookError::Source { .. }
             | WebhookError::NotText
             | WebhookError::Stale { .. }
-            | WebhookError::Delivery { .. } => Code::Invalid,
+            | WebhookError::Delivery { .. } => DiagnosticCode::Invalid,
         };
         Self::new(code, error.to_string())
     }

@@ -7,13 +7,13 @@
 mod call;
 
 use agentry_kernel::request::name_of;
-use agentry_protocol::access::{AccessRecord, Effect, Part};
+use agentry_protocol::access::{AccessRecord, Effect, PolicyOutcome};
 use agentry_protocol::envelope::Envelope;
 use agentry_protocol::event::Event;
 use agentry_protocol::event_hook::EventHookChange;
 use agentry_protocol::inbound::EventId;
-use agentry_protocol::intake::Intake;
-use agentry_protocol::token::Scope;
+use agentry_protocol::intake::IntakeStage;
+use agentry_protocol::token::TokenScope;
 use agentry_protocol::verdict::Verdict;
 use agentry_protocol::{GrantId, RunId, TurnId};
 use agentry_runtime::trace::decided;
@@ -35,7 +35,7 @@ const PLAN_ENTRIES: usize = 8;
 pub(crate) fn routes() -> Vec<Route> {
     vec![Route::get(
         "/api/entries/{seq}/why",
-        Need::Owner(Scope::Read),
+        Need::Owner(TokenScope::Read),
         "The decisions that led to an entry",
         why,
     )]
@@ -190,11 +190,11 @@ pub(super) fn chain(
 /// What came in and is what an entry is about.
 fn inbounds(ledger: &Ledger, entry: &Envelope) -> Result<Vec<InboundRow>, Refusal> {
     let event: Option<EventId> = match &entry.event {
-        Event::Intake(Intake::Received { inbound }) => Some(inbound.event_id.clone()),
-        Event::Intake(Intake::Decided { record }) => record.event_id.clone(),
-        Event::Intake(Intake::Routed(routed)) => Some(routed.event.clone()),
-        Event::Intake(Intake::Delivered(delivered)) => Some(delivered.event.clone()),
-        Event::Intake(Intake::Unrun { event, .. } | Intake::ChunkSent { event, .. }) => {
+        Event::Intake(IntakeStage::Received { inbound }) => Some(inbound.event_id.clone()),
+        Event::Intake(IntakeStage::Decided { record }) => record.event_id.clone(),
+        Event::Intake(IntakeStage::Routed(routed)) => Some(routed.event.clone()),
+        Event::Intake(IntakeStage::Delivered(delivered)) => Some(delivered.event.clone()),
+        Event::Intake(IntakeStage::Unrun { event, .. } | IntakeStage::ChunkSent { event, .. }) => {
             Some(event.clone())
         }
         Event::SteerReceived { event, .. } => event.clone(),
@@ -253,9 +253,11 @@ impl Chain<'_> {
             let mut link = Link::new(seq, Stage::Access, format!("the policy `{}`", part.policy))
                 .detail(part.part.to_string());
             link.verdict = match part.part {
-                Part::Allowed => Some(Verdict::Allow),
-                Part::Denied => Some(Verdict::Deny),
-                Part::Disabled | Part::NotMatched(_) | Part::Modified => None,
+                PolicyOutcome::Allowed => Some(Verdict::Allow),
+                PolicyOutcome::Denied => Some(Verdict::Deny),
+                PolicyOutcome::Disabled
+                | PolicyOutcome::NotMatched(_)
+                | PolicyOutcome::Modified => None,
             };
             link.place = (self.lookup.policy)(&part.policy);
             self.add(link);
@@ -287,7 +289,9 @@ impl Chain<'_> {
         }
         let (Some(_), Some(seq)) = (&row.why, row.settled_seq) else { return Ok(()) };
         let entry = self.ledger.entry(seq)?;
-        if let Some(Event::Intake(Intake::Unrun { why, detail, .. })) = entry.map(|one| one.event) {
+        if let Some(Event::Intake(IntakeStage::Unrun { why, detail, .. })) =
+            entry.map(|one| one.event)
+        {
             let detail = detail.unwrap_or_else(|| why.to_string());
             self.add(Link::new(seq, Stage::Route, "has no turn").detail(detail));
         }

@@ -5,7 +5,7 @@
 use std::sync::{Arc, OnceLock};
 
 use agentry_protocol::CallId;
-use agentry_protocol::envelope::{About, Envelope};
+use agentry_protocol::envelope::{EntrySubject, Envelope};
 
 use crate::http::shown;
 
@@ -81,7 +81,7 @@ impl Recorded {
 /// A piece of what is being said; never recorded, and safe to miss.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
-    pub(crate) about: About,
+    pub(crate) about: EntrySubject,
     /// The entry that asked the model; none for what a tool says.
     pub(crate) asked: Option<u64>,
     pub(crate) call: Option<CallId>,

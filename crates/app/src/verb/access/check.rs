@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use agentry_agentfile::access::{Rules, STOCK, stock};
+use agentry_agentfile::access::{PolicySet, STOCK, bundled_policies};
 use agentry_agentfile::diagnostic::{Diagnostic, Findings};
 use agentry_agentfile::skill::SkillLevel;
 use clap::Args;
@@ -39,7 +39,7 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
 }
 
 /// Prints what was found in policies, and says by the exit code whether there are errors.
-pub(super) fn report(rules: &Rules, all: &Findings, format: Format) -> Result<ExitCode, Fault> {
+pub(super) fn report(rules: &PolicySet, all: &Findings, format: Format) -> Result<ExitCode, Fault> {
     let is_about = |one: &&Diagnostic| {
         rules.files().any(|file| *file == *one.file)
             || rules.broken.contains(&one.file)
@@ -59,7 +59,10 @@ pub(super) fn report(rules: &Rules, all: &Findings, format: Format) -> Result<Ex
             let files = plural(rules.files().count(), "file");
             let policies = plural(rules.own.len(), "policy").replace("policys", "policies");
             let what = match rules.broken.is_empty() {
-                true => format!("{policies} of yours in {files} and {} that ship", stock().len()),
+                true => format!(
+                    "{policies} of yours in {files} and {} that ship",
+                    bundled_policies().len()
+                ),
                 false => files,
             };
             let so = if count.errors > 0 { "; nobody is let in by them" } else { "" };

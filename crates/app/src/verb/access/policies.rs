@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use agentry_agentfile::access;
 use agentry_agentfile::diagnostic::Findings;
-use agentry_agentfile::file_tree::{Entry, File, FileTree};
+use agentry_agentfile::file_tree::{FileContent, FileTree, FileTreeEntry};
 use agentry_runtime::agents;
 use clap::{Args, Subcommand};
 
@@ -105,7 +105,7 @@ fn validate(options: &ValidateOptions) -> Result<ExitCode, Fault> {
 }
 
 /// The policies of a file, of a directory of such files, or of a project, and nobody else's.
-pub(super) fn read_alone(path: &std::path::Path) -> Result<(access::Rules, Findings), Fault> {
+pub(super) fn read_alone(path: &std::path::Path) -> Result<(access::PolicySet, Findings), Fault> {
     let cannot = |error: std::io::Error| {
         Fault::new(Blame::Caller, format!("cannot read {}: {error}", path.display()))
             .hint("name a file or directory that exists and that you may read")
@@ -115,7 +115,7 @@ pub(super) fn read_alone(path: &std::path::Path) -> Result<(access::Rules, Findi
     let rules = if metadata.is_file() {
         let mut tree = FileTree::new("");
         let bytes = std::fs::read(path).map_err(cannot)?;
-        tree.insert(shown(path), Entry::File(File::new(bytes, false)));
+        tree.insert(shown(path), FileTreeEntry::File(FileContent::new(bytes, false)));
         access::read_directory(&tree, &mut findings)
     } else {
         let project = agents::read_project(path, &shown(path)).map_err(cannot)?;

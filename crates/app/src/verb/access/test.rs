@@ -11,7 +11,9 @@ use std::process::ExitCode;
 use agentry_agentfile::access::LocalTime;
 use agentry_agentfile::skill::SkillLevel;
 use agentry_kernel::access::{Access, Asked, allows_tool};
-use agentry_protocol::access::{Credentials, Decision, Effect, Grant, Part, PolicyPart, Traced};
+use agentry_protocol::access::{
+    AttributedName, Credentials, Decision, Effect, Grant, PolicyContribution, PolicyOutcome,
+};
 use agentry_protocol::inbound::PeerKind;
 use agentry_protocol::intake::Entity;
 use agentry_protocol::principal::Principal;
@@ -189,7 +191,7 @@ impl Trial<'_> {
         match &self.decision.deny_reason {
             Some(reason) => reason.to_string(),
             None => {
-                let is_allowing = |one: &&PolicyPart| one.part == Part::Allowed;
+                let is_allowing = |one: &&PolicyContribution| one.part == PolicyOutcome::Allowed;
                 let by = self.decision.matched.iter().filter(is_allowing);
                 let by: Vec<String> = by.map(|one| format!("`{}`", one.policy)).collect();
                 format!("allowed by {}", by.join(", "))
@@ -282,8 +284,8 @@ impl Trial<'_> {
     }
 }
 
-fn list(named: &[Traced]) -> String {
-    let one = |one: &Traced| format!("{} ({})", one.name, one.from);
+fn list(named: &[AttributedName]) -> String {
+    let one = |one: &AttributedName| format!("{} ({})", one.name, one.from);
     match named.is_empty() {
         true => "none".to_owned(),
         false => named.iter().map(one).collect::<Vec<_>>().join(", "),

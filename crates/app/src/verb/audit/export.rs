@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::io::{BufWriter, Write};
 
-use agentry_protocol::access::{AccessRecord, Credentials, Part};
+use agentry_protocol::access::{AccessRecord, Credentials, PolicyOutcome};
 use clap::ValueEnum;
 
 use super::{ExportOptions, own_zone};
@@ -85,8 +85,8 @@ pub(super) fn run(host: &Host, options: &ExportOptions) -> Result<(), Fault> {
 fn cells(record: &AccessRecord) -> [String; 24] {
     let (decision, principal) = (&record.decision, &record.principal);
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
-    let denied = |part: Part| part == Part::Denied;
-    let policies = |wanted: &dyn Fn(Part) -> bool| {
+    let denied = |part: PolicyOutcome| part == PolicyOutcome::Denied;
+    let policies = |wanted: &dyn Fn(PolicyOutcome) -> bool| {
         spaced(decision.matched.iter().filter(|one| wanted(one.part)).map(|one| &one.policy))
     };
     let resolved = record.resolved.clone().unwrap_or_default();

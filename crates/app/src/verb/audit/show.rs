@@ -5,7 +5,7 @@
 use std::io::{self, Write};
 
 use agentry_protocol::AccessId;
-use agentry_protocol::access::{AccessRecord, Credentials, NameList, Traced};
+use agentry_protocol::access::{AccessRecord, AttributedName, Credentials, NameList};
 use agentry_protocol::inbound::EventId;
 use agentry_store::Ledger;
 
@@ -121,7 +121,7 @@ fn names(list: &NameList) -> String {
     format!("{} ({})", joined(list.names.iter()), list.from)
 }
 
-fn traced(one: &Traced) -> String {
+fn traced(one: &AttributedName) -> String {
     format!("{} ({})", one.name, one.from)
 }
 

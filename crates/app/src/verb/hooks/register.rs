@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use agentry_agentfile::diagnostic::{Findings, Severity};
 use agentry_agentfile::event_hook::{self, HookManifest};
 use agentry_agentfile::limits::{EVENT_HOOK_TIMEOUT_MS_DEFAULT, FILE_BYTES_MAX};
-use agentry_agentfile::source::{Source, Span};
+use agentry_agentfile::source::{SourceText, Span};
 use agentry_agentfile::yaml;
 use agentry_protocol::EventHookId;
 use agentry_protocol::event_hook::{EventHook, EventHookChange, HookMode, HookProgram, Triggers};
@@ -237,7 +237,7 @@ fn triggers(path: &Path) -> Result<Triggers, Fault> {
             .hint("name a file that says what sets the hook off")
     };
     let text = text(path)?.ok_or_else(missing)?;
-    let source = Source::new(shown.as_str(), text);
+    let source = SourceText::new(shown.as_str(), text);
     let mut findings = Findings::default();
     let node = yaml::parse(&source, Span::new(0, source.text.len()), &mut findings);
     let value = node.map(|node| node.to_value()).ok_or_else(|| wrong(&findings, &shown))?;

@@ -8,8 +8,8 @@ use std::thread;
 
 use agentry_agentfile::agent::{Agent, ToolKind};
 use agentry_agentfile::diagnostic::suggestion;
-use agentry_protocol::call::OutcomeStatus;
 use agentry_protocol::tool::ToolName;
+use agentry_protocol::tool_call::OutcomeStatus;
 use agentry_runtime::programs::{Trial, try_tool};
 use agentry_sandbox::Stop;
 use clap::Args;
@@ -76,7 +76,7 @@ fn own_tool(agent: &Agent, name: &str) -> Result<ToolName, Fault> {
     let tool = ToolName::canonical(name);
     let offered = agent.powers.toolset.iter().find(|one| one.name == tool);
     let left_out = agent.powers.left_out.iter().find(|one| one.name == name);
-    let known = agentry_protocol::tool::known(name).is_some();
+    let known = agentry_protocol::tool::find_known_tool(name).is_some();
     match (offered.map(|one| &one.kind), left_out) {
         (Some(ToolKind::Custom(_)), _) => Ok(tool),
         (Some(ToolKind::Host | ToolKind::Mcp { .. }), _) => Err(not_own(name)),

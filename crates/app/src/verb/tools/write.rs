@@ -12,7 +12,7 @@ use agentry_agentfile::agent::Agent;
 use agentry_agentfile::limits::TOOL_NAME_CHARS_MAX;
 use agentry_agentfile::program::{self, edit};
 use agentry_agentfile::skill::SkillLevel;
-use agentry_agentfile::source::Source;
+use agentry_agentfile::source::SourceText;
 use agentry_protocol::tool;
 use agentry_runtime::Definitions;
 use agentry_runtime::trust::{Standing, place};
@@ -161,7 +161,7 @@ fn refuse_name(name: &str) -> Result<(), Fault> {
             "use up to {TOOL_NAME_CHARS_MAX} letters, digits, `_` and `-`, beginning with a letter"
         )));
     }
-    match tool::known(name) {
+    match tool::find_known_tool(name) {
         None => Ok(()),
         Some(known) => {
             let what = format!("`{name}` is a name of the host's tool `{}`", known.name);
@@ -202,7 +202,7 @@ fn listed(manifest: &Path, name: &str) -> Result<bool, Fault> {
     let text = fs::read_to_string(manifest).map_err(|error| {
         Fault::new(Blame::Caller, format!("cannot read {}: {error}", manifest.display()))
     })?;
-    let source = Source::new(program::FILE, text);
+    let source = SourceText::new(program::FILE, text);
     let Some(text) = edit::with_custom_tool(&source, name) else { return Ok(false) };
     fs::write(manifest, text).map_err(|error| cannot_write(manifest, &error))?;
     Ok(true)

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use agentry_protocol::envelope::{About, Draft};
+use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::Event;
 use agentry_store::Ledger;
 
@@ -36,7 +36,7 @@ fn set_clock_back(story: &Story) {
     let later = u64::try_from(now.as_millis()).expect("it fits") + 2 * DAY_MS;
     let ledger = Ledger::open(&state(story), Arc::new(move || later)).expect("it opens");
     let event = Event::PromptReceived { content: "later".to_owned() };
-    let draft = Draft { cause: None, about: About::default(), event };
+    let draft = Draft { cause: None, about: EntrySubject::default(), event };
     ledger.append(vec![draft]).expect("it is recorded");
 }
 

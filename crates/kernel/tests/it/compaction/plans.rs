@@ -4,7 +4,7 @@ use agentry_kernel::compaction::{
     Compact, Limits, Plan, Pruned, Question, Stuck, Trigger, plan, request,
 };
 use agentry_kernel::tokens::{self, Scale};
-use agentry_protocol::context::{Compaction, Cut, Pruning};
+use agentry_protocol::context::{Compaction, OutputCut, PruningStep};
 use agentry_protocol::message::{Message, Usage};
 
 use super::session::{
@@ -130,8 +130,8 @@ fn one_giant_turn_has_its_outputs_cut_the_longest_first() {
         Ok(Plan::OneGiantTurn { truncate }) => truncate,
         other => panic!("{other:?}"),
     };
-    let trim = Cut::Trimmed { head_chars: 1_500, tail_chars: 1_500 };
-    let expected = Pruning { cuts: vec![(call_id(2), trim)] };
+    let trim = OutputCut::Trimmed { head_chars: 1_500, tail_chars: 1_500 };
+    let expected = PruningStep { cuts: vec![(call_id(2), trim)] };
     assert_eq!(truncate(Trigger::Request), expected, "one is enough");
     assert_eq!(truncate(OVERFLOW), expected);
 }
@@ -146,7 +146,7 @@ fn outputs_are_cleared_where_trimming_is_not_enough() {
     let pruned = Pruned::by([&truncate]);
     let left: Vec<Message> = giant[0].messages.iter().map(|one| pruned.applied(one)).collect();
     assert!(tokens::of_messages(&left) + 1_000 <= small.room());
-    assert!(truncate.cuts.contains(&(call_id(1), Cut::Cleared)));
+    assert!(truncate.cuts.contains(&(call_id(1), OutputCut::Cleared)));
 }
 
 #[test]

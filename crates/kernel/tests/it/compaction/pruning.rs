@@ -3,15 +3,15 @@
 use agentry_kernel::compaction::{
     Limits, Plan, Pruned, Question, Rebuild, Trigger, assemble, plan,
 };
-use agentry_protocol::context::{Cut, Pruning};
+use agentry_protocol::context::{OutputCut, PruningStep};
 use agentry_protocol::message::Message;
 
 use super::session::{Turn, call_id, turn, turn_with_calls, view};
 
-const TRIM: Cut = Cut::Trimmed { head_chars: 1_500, tail_chars: 1_500 };
+const TRIM: OutputCut = OutputCut::Trimmed { head_chars: 1_500, tail_chars: 1_500 };
 
 /// The step that is due for these turns in a window of so many tokens.
-fn due(turns: &[Turn], pruned: &Pruned, window: u64) -> Option<Pruning> {
+fn due(turns: &[Turn], pruned: &Pruned, window: u64) -> Option<PruningStep> {
     let question =
         Question { branch: &view(turns), pruned, other_tokens: 0, trigger: Trigger::Request };
     match plan(&question, &Limits { window, reserve: 0, keep: 1 }) {
@@ -21,8 +21,8 @@ fn due(turns: &[Turn], pruned: &Pruned, window: u64) -> Option<Pruning> {
     }
 }
 
-fn cuts(calls: &[u32], cut: Cut) -> Option<Pruning> {
-    Some(Pruning { cuts: calls.iter().map(|call| (call_id(*call), cut)).collect() })
+fn cuts(calls: &[u32], cut: OutputCut) -> Option<PruningStep> {
+    Some(PruningStep { cuts: calls.iter().map(|call| (call_id(*call), cut)).collect() })
 }
 
 /// A turn with outputs, and three answers after it that protect what is theirs.
@@ -62,7 +62,7 @@ fn outputs_are_cleared_over_fifty_percent_if_trimming_does_not_do() {
     let all = old(&short);
     let every: Vec<u32> = (1..=20).collect();
     assert_eq!(due(&all, &Pruned::default(), 50_000), None, "they are not trimmed");
-    assert_eq!(due(&all, &Pruned::default(), 28_000), cuts(&every, Cut::Cleared));
+    assert_eq!(due(&all, &Pruned::default(), 28_000), cuts(&every, OutputCut::Cleared));
     // Trimming does here.
     assert_eq!(due(&old(&[(1, 60_000)]), &Pruned::default(), 28_000), cuts(&[1], TRIM));
 }
@@ -79,7 +79,7 @@ fn a_later_step_only_adds() {
     assert_eq!(Some(second.clone()), cuts(&[3, 4], TRIM));
     pruned.add(&second);
     assert_eq!(pruned, Pruned::by([&first, &second]));
-    let clear = Pruning { cuts: vec![(call_id(1), Cut::Cleared)] };
+    let clear = PruningStep { cuts: vec![(call_id(1), OutputCut::Cleared)] };
     pruned.add(&clear);
     pruned.add(&first);
     assert_eq!(
@@ -91,9 +91,9 @@ fn a_later_step_only_adds() {
 
 #[test]
 fn what_is_cut_says_so_and_the_same_record_gives_the_same_text() {
-    let shown = |chars: usize, cut: Cut| {
-        let record = serde_json::to_string(&Pruning { cuts: vec![(call_id(7), cut)] }).unwrap();
-        let read: Pruning = serde_json::from_str(&record).unwrap();
+    let shown = |chars: usize, cut: OutputCut| {
+        let record = serde_json::to_string(&PruningStep { cuts: vec![(call_id(7), cut)] }).unwrap();
+        let read: PruningStep = serde_json::from_str(&record).unwrap();
         let content: String = "7:".chars().chain(std::iter::repeat('x')).take(chars).collect();
         let whole = Message::Tool { call: call_id(7), content, ok: true };
         match Pruned::by([&read]).applied(&whole) {
@@ -107,15 +107,18 @@ fn what_is_cut_says_so_and_the_same_record_gives_the_same_text() {
         "xxx\n\n[Tool output trimmed: the first 1500 and the last 1500 of 10000 characters are shown.]"
     ));
     assert_eq!(trimmed.matches('x').count(), 3_000 - "7:".len() + "the first".matches('x').count());
-    assert_eq!(shown(10_000, Cut::Cleared), "[Old tool output cleared: it had 10000 characters.]");
-    assert_eq!(shown(5, Cut::Cleared), "7:xxx", "a cut never makes longer");
+    assert_eq!(
+        shown(10_000, OutputCut::Cleared),
+        "[Old tool output cleared: it had 10000 characters.]"
+    );
+    assert_eq!(shown(5, OutputCut::Cleared), "7:xxx", "a cut never makes longer");
 }
 
 #[test]
 fn a_cut_never_parts_a_character() {
     let content = "é".repeat(10_000);
     let one = Message::Tool { call: call_id(1), content, ok: false };
-    let pruned = Pruned::by([&Pruning { cuts: vec![(call_id(1), TRIM)] }]);
+    let pruned = Pruned::by([&PruningStep { cuts: vec![(call_id(1), TRIM)] }]);
     let Message::Tool { content, ok: false, .. } = pruned.applied(&one) else { panic!() };
     assert_eq!(content.matches('é').count(), 3_000);
 }

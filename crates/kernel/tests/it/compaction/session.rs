@@ -1,10 +1,10 @@
 //! A session for tests: turns with sizes, compactions, and calls with long outputs.
 
 use agentry_kernel::compaction::{BranchTurn, Compact, Kind};
-use agentry_protocol::call::ToolCall;
 use agentry_protocol::context::Compaction;
 use agentry_protocol::message::Message;
 use agentry_protocol::tool::ToolName;
+use agentry_protocol::tool_call::ToolCall;
 use agentry_protocol::{CallId, TurnId};
 use serde_json::json;
 

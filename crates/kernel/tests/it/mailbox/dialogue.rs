@@ -7,7 +7,7 @@
 use agentry_kernel::mailbox::{Act, Input, Item, Mailbox, Place, Sender, Whose};
 use agentry_protocol::access::Delivery;
 use agentry_protocol::inbound::EventId;
-use agentry_protocol::intake::{Overflow, Settings, Source};
+use agentry_protocol::intake::{OverflowPolicy, QueueSettings, SenderKind};
 use agentry_protocol::{ContentHash, TurnId};
 
 pub(super) struct Dialogue {
@@ -70,12 +70,12 @@ pub(super) fn check(lines: &str) -> Vec<Act> {
 }
 
 pub(super) fn item(id: &str, from: &str, settings: &[&str], received_ms: u64) -> Item {
-    let mut source = Source::Person;
-    let mut all = Settings {
+    let mut source = SenderKind::Person;
+    let mut all = QueueSettings {
         mode: Delivery::Followup,
         debounce_ms: 1_000,
         cap: 20,
-        drop: Overflow::Summarize,
+        drop: OverflowPolicy::Summarize,
     };
     for word in settings {
         match word.split_once('=') {
@@ -83,7 +83,7 @@ pub(super) fn item(id: &str, from: &str, settings: &[&str], received_ms: u64) ->
             Some(("drop", drop)) => all.drop = drop.parse().expect("a policy"),
             Some(("debounce", time)) => all.debounce_ms = time.parse().expect("a time"),
             Some(_) => panic!("`{word}` is no setting"),
-            None if *word == "heartbeat" => source = Source::Heartbeat,
+            None if *word == "heartbeat" => source = SenderKind::Heartbeat,
             None => all.mode = word.parse().expect("a delivery"),
         }
     }

@@ -6,14 +6,14 @@ use agentry_kernel::mailbox::{Act, Input, Item, Mailbox, Sender, StartWhy, Whose
 use agentry_protocol::TurnId;
 use agentry_protocol::access::Delivery;
 use agentry_protocol::inbound::EventId;
-use agentry_protocol::intake::{Overflow, Settings, Source};
+use agentry_protocol::intake::{OverflowPolicy, QueueSettings, SenderKind};
 use proptest::prelude::*;
 
 use super::dialogue::{bare, event, sender};
 
 #[derive(Clone, Debug)]
 enum Step {
-    Arrive { who: u8, place: u8, settings: Settings, source: Source },
+    Arrive { who: u8, place: u8, settings: QueueSettings, source: SenderKind },
     Again(prop::sample::Index),
     Begin { works: bool },
     End,
@@ -24,15 +24,19 @@ enum Step {
     WriteDown,
 }
 
-fn settings() -> impl Strategy<Value = Settings> {
+fn settings() -> impl Strategy<Value = QueueSettings> {
     let mode = prop_oneof![
         2 => Just(Delivery::Steer),
         2 => Just(Delivery::Followup),
         3 => Just(Delivery::Collect),
         1 => Just(Delivery::Interrupt),
     ];
-    let drop = prop_oneof![Just(Overflow::Old), Just(Overflow::New), Just(Overflow::Summarize)];
-    (mode, 0..50_u64, 1..4_usize, drop).prop_map(|(mode, debounce_ms, cap, drop)| Settings {
+    let drop = prop_oneof![
+        Just(OverflowPolicy::Old),
+        Just(OverflowPolicy::New),
+        Just(OverflowPolicy::Summarize)
+    ];
+    (mode, 0..50_u64, 1..4_usize, drop).prop_map(|(mode, debounce_ms, cap, drop)| QueueSettings {
         mode,
         debounce_ms,
         cap,
@@ -41,7 +45,7 @@ fn settings() -> impl Strategy<Value = Settings> {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let source = prop_oneof![6 => Just(Source::Person), 1 => Just(Source::Heartbeat)];
+    let source = prop_oneof![6 => Just(SenderKind::Person), 1 => Just(SenderKind::Heartbeat)];
     prop_oneof![
         8 => (0..2_u8, 0..2_u8, settings(), source).prop_map(|(who, place, settings, source)| {
             Step::Arrive { who, place, settings, source }
@@ -305,11 +309,11 @@ proptest! {
         let mut acts = Vec::new();
         for (number, (who, place, collect)) in deliveries.iter().enumerate() {
             let mode = if *collect { Delivery::Collect } else { Delivery::Followup };
-            let settings = Settings { mode, debounce_ms: 10, cap: 200, drop: Overflow::New };
+            let settings = QueueSettings { mode, debounce_ms: 10, cap: 200, drop: OverflowPolicy::New };
             let sender = sender(&format!("p{who}@c{place}"));
             let id = event(&number.to_string());
             let item = Item {
-                id, sender, source: Source::Person, text: String::new(), settings, received_ms: 0,
+                id, sender, source: SenderKind::Person, text: String::new(), settings, received_ms: 0,
             };
             acts.extend(mailbox.tell(Input::Arrived(item), 0));
         }

@@ -4,7 +4,7 @@ use agentry_kernel::limits::{MAILBOX_CAP_MAX, MAILBOX_DEBOUNCE_MS_MAX};
 use agentry_kernel::mailbox::directive::{Directive, Plain, read};
 use agentry_kernel::mailbox::settings::{Levels, settings};
 use agentry_protocol::access::Delivery;
-use agentry_protocol::intake::{Overflow, Settings, Source, Wish};
+use agentry_protocol::intake::{OverflowPolicy, QueuePreferences, QueueSettings, SenderKind};
 
 #[test]
 fn every_documented_spelling_is_read() {
@@ -23,60 +23,78 @@ fn every_documented_spelling_is_read() {
     }
     assert!("later".parse::<Delivery>().is_err());
     for (policy, spellings) in [
-        (Overflow::Old, "old oldest"),
-        (Overflow::New, "new Newest"),
-        (Overflow::Summarize, "summarize summary"),
+        (OverflowPolicy::Old, "old oldest"),
+        (OverflowPolicy::New, "new Newest"),
+        (OverflowPolicy::Summarize, "summarize summary"),
     ] {
         for spelling in spellings.split(' ') {
             assert_eq!(spelling.parse(), Ok(policy), "{spelling}");
         }
     }
-    assert!("any".parse::<Overflow>().is_err());
+    assert!("any".parse::<OverflowPolicy>().is_err());
 }
 
 #[test]
 fn the_nearest_level_that_says_something_wins_for_each_part() {
     let mut levels = Levels::default();
-    let now = |levels: &Levels| settings(Source::Timer, levels);
-    let default = Settings {
+    let now = |levels: &Levels| settings(SenderKind::Timer, levels);
+    let default = QueueSettings {
         mode: Delivery::Followup,
         debounce_ms: 1_000,
         cap: 20,
-        drop: Overflow::Summarize,
+        drop: OverflowPolicy::Summarize,
     };
     assert_eq!(now(&levels), default);
-    levels.global = Wish { mode: Some(Delivery::Collect), cap: Some(5), ..Wish::default() };
-    assert_eq!(now(&levels), Settings { mode: Delivery::Collect, cap: 5, ..default });
-    levels.channel = Wish { mode: Some(Delivery::Steer), ..Wish::default() };
-    assert_eq!(now(&levels), Settings { mode: Delivery::Steer, cap: 5, ..default });
-    levels.session = Wish { mode: Some(Delivery::Followup), cap: Some(6), ..Wish::default() };
-    assert_eq!(now(&levels), Settings { cap: 6, ..default });
-    levels.inline = Wish {
+    levels.global = QueuePreferences {
+        mode: Some(Delivery::Collect),
+        cap: Some(5),
+        ..QueuePreferences::default()
+    };
+    assert_eq!(now(&levels), QueueSettings { mode: Delivery::Collect, cap: 5, ..default });
+    levels.channel =
+        QueuePreferences { mode: Some(Delivery::Steer), ..QueuePreferences::default() };
+    assert_eq!(now(&levels), QueueSettings { mode: Delivery::Steer, cap: 5, ..default });
+    levels.session = QueuePreferences {
+        mode: Some(Delivery::Followup),
+        cap: Some(6),
+        ..QueuePreferences::default()
+    };
+    assert_eq!(now(&levels), QueueSettings { cap: 6, ..default });
+    levels.inline = QueuePreferences {
         mode: Some(Delivery::Interrupt),
         debounce_ms: Some(7),
-        drop: Some(Overflow::New),
-        ..Wish::default()
+        drop: Some(OverflowPolicy::New),
+        ..QueuePreferences::default()
     };
-    let all = Settings { mode: Delivery::Interrupt, debounce_ms: 7, cap: 6, drop: Overflow::New };
+    let all = QueueSettings {
+        mode: Delivery::Interrupt,
+        debounce_ms: 7,
+        cap: 6,
+        drop: OverflowPolicy::New,
+    };
     assert_eq!(now(&levels), all);
 }
 
 #[test]
 fn nobody_asks_for_more_than_there_is() {
-    let wish = Wish { cap: Some(usize::MAX), debounce_ms: Some(u64::MAX), ..Wish::default() };
-    let all = settings(Source::Agent, &Levels { inline: wish, ..Levels::default() });
+    let wish = QueuePreferences {
+        cap: Some(usize::MAX),
+        debounce_ms: Some(u64::MAX),
+        ..QueuePreferences::default()
+    };
+    let all = settings(SenderKind::Agent, &Levels { inline: wish, ..Levels::default() });
     assert_eq!((all.cap, all.debounce_ms), (MAILBOX_CAP_MAX, MAILBOX_DEBOUNCE_MS_MAX));
-    let none = Wish { cap: Some(0), ..Wish::default() };
-    assert_eq!(settings(Source::Agent, &Levels { inline: none, ..Levels::default() }).cap, 1);
+    let none = QueuePreferences { cap: Some(0), ..QueuePreferences::default() };
+    assert_eq!(settings(SenderKind::Agent, &Levels { inline: none, ..Levels::default() }).cap, 1);
 }
 
 #[test]
 fn without_a_word_the_kind_of_sender_decides() {
     let of = |source| settings(source, &Levels::default()).mode;
-    assert_eq!(of(Source::Person), Delivery::Steer);
-    assert_eq!(of(Source::Agent), Delivery::Followup);
-    assert_eq!(of(Source::Timer), Delivery::Followup);
-    assert_eq!(of(Source::Program), Delivery::Followup);
+    assert_eq!(of(SenderKind::Person), Delivery::Steer);
+    assert_eq!(of(SenderKind::Agent), Delivery::Followup);
+    assert_eq!(of(SenderKind::Timer), Delivery::Followup);
+    assert_eq!(of(SenderKind::Program), Delivery::Followup);
 }
 
 #[track_caller]
@@ -86,11 +104,15 @@ fn check(text: &str, left: &str, directive: Option<Directive>) {
 
 #[test]
 fn a_directive_is_taken_off_the_message() {
-    let collect = Wish { mode: Some(Delivery::Collect), ..Wish::default() };
-    let all =
-        Wish { debounce_ms: Some(2_000), cap: Some(25), drop: Some(Overflow::Old), ..collect };
-    let steer = Wish { mode: Some(Delivery::Steer), ..Wish::default() };
-    let cap = Wish { cap: Some(3), ..Wish::default() };
+    let collect = QueuePreferences { mode: Some(Delivery::Collect), ..QueuePreferences::default() };
+    let all = QueuePreferences {
+        debounce_ms: Some(2_000),
+        cap: Some(25),
+        drop: Some(OverflowPolicy::Old),
+        ..collect
+    };
+    let steer = QueuePreferences { mode: Some(Delivery::Steer), ..QueuePreferences::default() };
+    let cap = QueuePreferences { cap: Some(3), ..QueuePreferences::default() };
     check("/queue collect look at this", "look at this", Some(Directive::Message(collect)));
     check(
         "  /Queue collect\nline one\nline two ",

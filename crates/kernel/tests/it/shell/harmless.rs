@@ -1,7 +1,7 @@
 //! The table of harmless options: every row by its own examples, both ways of allowing by a beginning, and what holds
 //! for any mixture of options.
 
-use agentry_agentfile::scope::Rule;
+use agentry_agentfile::scope::ApprovalRule;
 use agentry_kernel::approval::decide;
 use agentry_kernel::shell::harmless::{Operands, Row, Style, rows};
 use agentry_kernel::shell::{Allowlist, read, within};
@@ -11,7 +11,7 @@ use proptest::sample::select;
 use serde_json::json;
 
 /// Rules that allow commands with these beginnings.
-fn rules(starts: &[&str]) -> Vec<Rule> {
+fn rules(starts: &[&str]) -> Vec<ApprovalRule> {
     let one = |(at, start): (usize, &&str)| {
         json!({
             "subject": "bash", "allow": true, "when": {"command": {"startsWith": start}},

@@ -5,7 +5,7 @@
 //!
 //! Must never: parse the arguments before all of them are there.
 
-use agentry_protocol::message::{AskedCall, FailureKind, ModelFailure};
+use agentry_protocol::message::{FailureKind, ModelFailure, RawToolCall};
 use serde_json::{Value, json};
 
 use super::chunk::{Arguments, CallPiece, FunctionPiece};
@@ -134,14 +134,14 @@ impl Calls {
     }
 
     /// The calls.
-    pub(super) fn asked(self) -> Vec<AskedCall> {
+    pub(super) fn asked(self) -> Vec<RawToolCall> {
         let asked = self.calls.into_iter().map(|call| {
             let input = match call.whole {
                 Some(Value::Object(fields)) => Value::Object(fields),
                 Some(other) => arguments::read(&other.to_string()),
                 None => arguments::read(&call.text),
             };
-            AskedCall { name: call.name, input }
+            RawToolCall { name: call.name, input }
         });
         asked.collect()
     }

@@ -5,16 +5,18 @@ use std::io::Read;
 use std::path::PathBuf;
 use std::thread;
 
-use agentry_agentfile::manifest::channels::{Filter, FilterField, FilterKind, Markdown};
-use agentry_agentfile::manifest::config::Words;
-use agentry_protocol::inbound::{PeerKind, Place};
+use agentry_agentfile::manifest::channels::{
+    ChannelFilter, FilterField, FilterKind, MarkdownFlavor,
+};
+use agentry_agentfile::manifest::config::CommandWords;
+use agentry_protocol::inbound::{ChannelAddress, PeerKind};
 use agentry_protocol::intake::DeliveryError;
 use agentry_runtime::channel::{Outgoing, SentChunk};
 
 use super::scene::{Scene, fifo};
 
-fn place() -> Place {
-    Place {
+fn place() -> ChannelAddress {
+    ChannelAddress {
         channel: "chat".to_owned(),
         account_id: None,
         peer_id: Some("p1".to_owned()),
@@ -101,7 +103,7 @@ fn a_line_that_cannot_be_taken_is_refused_and_the_program_goes_on() {
 #[test]
 fn filters_keep_out_and_what_they_keep_out_is_acknowledged() {
     let mut scene = Scene::new("event 1 '!bot'; event 2 'hi bot'; event 3 hi; tell_back");
-    let filter = |kind, pattern: &str| Filter {
+    let filter = |kind, pattern: &str| ChannelFilter {
         kind,
         field: FilterField::Content,
         pattern: pattern.to_owned(),
@@ -151,7 +153,7 @@ fn a_secret_without_a_value_or_a_program_that_is_not_there_is_told_with_the_sett
          with `agentry secret set absent`"
     );
     scene.channel.credentials.clear();
-    scene.channel.command = Some(Words::One("no such program".to_owned()));
+    scene.channel.command = Some(CommandWords::One("no such program".to_owned()));
     let error = scene.try_start().err().unwrap().to_string();
     assert!(
         error.starts_with("the program `no such program` of the setting `channels.chat.command`"),
@@ -177,7 +179,7 @@ fn health_and_capabilities_are_as_the_program_says_and_settings_win() {
         tell_back
         "#,
     );
-    scene.channel.markdown = Some(Markdown::None);
+    scene.channel.markdown = Some(MarkdownFlavor::None);
     let adapter = scene.start();
     scene.sink.await_content("down");
     let health = adapter.health();
@@ -186,7 +188,7 @@ fn health_and_capabilities_are_as_the_program_says_and_settings_win() {
     assert_eq!(health.refused, 1);
     assert!(health.complaints.contains(&"warn: hm".to_owned()), "{health:?}");
     let capabilities = adapter.capabilities();
-    assert_eq!((capabilities.limit(), capabilities.markdown()), (100, Markdown::None));
+    assert_eq!((capabilities.limit(), capabilities.markdown()), (100, MarkdownFlavor::None));
     assert!(capabilities.features.supports_threads);
     assert_eq!(adapter.send(&outgoing("go", "on")), Ok(SentChunk::default()));
     let health = adapter.health();

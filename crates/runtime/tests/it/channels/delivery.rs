@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 
-use agentry_protocol::inbound::{Direction, EventId, PeerKind, Place};
-use agentry_protocol::intake::{Delivered, DeliveryError};
+use agentry_protocol::inbound::{ChannelAddress, Direction, EventId, PeerKind};
+use agentry_protocol::intake::{DeliveryError, DeliveryReport};
 use agentry_runtime::channel::{Bell, Capabilities, Clock, Outgoing, SentChunk, Way};
 use agentry_runtime::delivery::{Answer, Means, WentOut, deliver};
 use serde_json::Map;
@@ -42,7 +42,7 @@ impl Clock for Noted {
 }
 
 struct Outcome {
-    delivered: Delivered,
+    delivered: DeliveryReport,
     /// Content and `reply_to_id` of each try.
     tried: Vec<(String, Option<String>)>,
     ids: Vec<String>,
@@ -50,8 +50,8 @@ struct Outcome {
     recorded: Vec<u32>,
 }
 
-fn place() -> Place {
-    Place {
+fn place() -> ChannelAddress {
+    ChannelAddress {
         channel: "chat".to_owned(),
         account_id: Some("me".to_owned()),
         peer_id: Some("p1".to_owned()),

@@ -3,8 +3,8 @@
 use std::fs;
 use std::sync::Arc;
 
-use agentry_agentfile::manifest::channels::Channel;
-use agentry_agentfile::manifest::config::Words;
+use agentry_agentfile::manifest::channels::ChannelToml;
+use agentry_agentfile::manifest::config::CommandWords;
 use agentry_runtime::channel::{Adapter, Config, Outgoing, SentChunk, Surroundings, SystemClock};
 use agentry_runtime::secret::Secrets;
 use tempfile::TempDir;
@@ -26,7 +26,10 @@ fn a_folder_is_a_channel() {
     fs::create_dir(path.join("inbox")).unwrap();
     fs::write(path.join("inbox/ada-1"), "Hello!").unwrap();
     let words = ["python3", "-u", "folder.py", "."].map(str::to_owned);
-    let channel = Channel { command: Some(Words::Several(words.into())), ..Channel::default() };
+    let channel = ChannelToml {
+        command: Some(CommandWords::Several(words.into())),
+        ..ChannelToml::default()
+    };
     let around = Surroundings {
         directory: path,
         variable: &|name| std::env::var(name).ok().filter(|_| name == "PATH"),

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use agentry_agentfile::manifest::channels::Channel;
-use agentry_agentfile::manifest::config::Words;
+use agentry_agentfile::manifest::channels::ChannelToml;
+use agentry_agentfile::manifest::config::CommandWords;
 use agentry_protocol::inbound::Inbound;
 use agentry_runtime::channel::{
     Adapter, Bell, Clock, Config, Refused, Sink, StartError, Surroundings, Taken,
@@ -204,7 +204,7 @@ pub(super) struct Scene {
     pub(super) directory: TempDir,
     pub(super) sink: Arc<Kept>,
     pub(super) clock: Arc<Still>,
-    pub(super) channel: Channel,
+    pub(super) channel: ChannelToml,
     pub(super) secrets: Secrets,
 }
 
@@ -218,12 +218,12 @@ impl Scene {
         let directory = TempDir::new().expect("there is room");
         fs::write(directory.path().join("adapter.sh"), format!("{BEGIN}{script}"))
             .expect("there is room");
-        let command = Words::Several(vec!["/bin/sh".to_owned(), "adapter.sh".to_owned()]);
+        let command = CommandWords::Several(vec!["/bin/sh".to_owned(), "adapter.sh".to_owned()]);
         Self {
             directory,
             sink: Arc::new(sink),
             clock: Arc::new(Still::default()),
-            channel: Channel { command: Some(command), ..Channel::default() },
+            channel: ChannelToml { command: Some(command), ..ChannelToml::default() },
             secrets: Secrets::default(),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use agentry_protocol::confinement::{Level, Limits};
+use agentry_protocol::confinement::{ConfinementLevel, ConfinementLimits};
 use rustix::net::{SendFlags, send};
 
 use super::{Given, live};
@@ -47,13 +47,13 @@ fn goes_before_it_is_told() {
 fn spec(script: &str) -> Spec {
     Spec {
         authority: None,
-        level: Level::Landlock,
+        level: ConfinementLevel::Landlock,
         user: None,
         view: View::default(),
         fence: Fence { read: vec!["/".into()], write: Vec::new() },
         unix_sockets: false,
         listen: false,
-        limits: Limits::default(),
+        limits: ConfinementLimits::default(),
         stays: false,
         program: Program::Command {
             program: "/bin/sh".into(),

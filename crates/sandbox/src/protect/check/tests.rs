@@ -32,7 +32,7 @@ impl Scene {
         let task = Task {
             roots: &self.roots,
             names: &self.names,
-            git: Git::Read,
+            git: GitAccess::Read,
             whole_repositories: false,
             bounds: &self.bounds,
             explicit: &[],

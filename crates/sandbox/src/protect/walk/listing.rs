@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 
-use agentry_protocol::protected::{self, Surroundings};
+use agentry_protocol::protected::{self, AncestorContext};
 use rustix::fs::FileType;
 
 use super::repository::Marks;
@@ -28,7 +28,7 @@ impl Walk<'_> {
     pub(super) fn listed(
         &mut self,
         dir: &OwnedFd,
-        here: Surroundings,
+        here: AncestorContext,
     ) -> io::Result<DirectoryEntries> {
         let mut listed = DirectoryEntries::default();
         let (mut entries, started) = (self.entries, self.started);

@@ -6,7 +6,7 @@ use std::ffi::CStr;
 use std::io;
 use std::os::fd::OwnedFd;
 
-use agentry_protocol::confinement::Git;
+use agentry_protocol::confinement::GitAccess;
 
 use super::Walk;
 use crate::protect::dir::{self, Kind, Status};
@@ -51,8 +51,8 @@ impl Walk<'_> {
     /// Never the directory itself: it may be one of the person's that was made to look like a repository.
     pub(super) fn bare_repository(&mut self, dir: &OwnedFd) -> io::Result<()> {
         let role = match self.task.git {
-            Git::Read => Role::Protected,
-            Git::Write => Role::Part,
+            GitAccess::Read => Role::Protected,
+            GitAccess::Write => Role::Part,
         };
         self.parts(dir, &BARE_PARTS, role)
     }
@@ -64,7 +64,7 @@ impl Walk<'_> {
         name: &CStr,
         status: Status,
     ) -> io::Result<()> {
-        if self.task.whole_repositories && self.task.git == Git::Read {
+        if self.task.whole_repositories && self.task.git == GitAccess::Read {
             return self.whole(dir, name, status, Role::Protected);
         }
         self.note(name, status, Role::Repository);

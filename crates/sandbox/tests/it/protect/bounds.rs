@@ -63,7 +63,7 @@ fn after_a_check_that_was_not_finished_no_call_begins() {
 fn depth_hides_nothing_and_costs_no_handles() {
     let scene = Scene::new();
     let levels = 3_000;
-    let mut guard = scene.guard(Git::Read);
+    let mut guard = scene.guard(GitAccess::Read);
     let violations = scene.call(&mut guard, || {
         make_deep(&scene.root(), &vec!["d"; levels], &["x/.git/config", ".envrc"]);
     });
@@ -101,12 +101,12 @@ fn something_of_the_person_under_a_very_long_path_lets_no_call_begin() {
     let names = vec![name.as_str(); 100];
     let mine = Scene::new();
     make_deep(&mine.root(), &names, &[".envrc"]);
-    let mut guard = mine.guard(Git::Read);
+    let mut guard = mine.guard(GitAccess::Read);
     assert!(guard.incomplete().unwrap().contains("too many levels below"));
     guard.begin().unwrap_err();
     // What a call made there is taken.
     let scene = Scene::new();
-    let mut guard = scene.guard(Git::Read);
+    let mut guard = scene.guard(GitAccess::Read);
     let violations = scene.call(&mut guard, || make_deep(&scene.root(), &names, &[".envrc"]));
     assert_eq!(violations.len(), 1);
     assert!(violations[0].restored);
@@ -119,7 +119,7 @@ fn as_much_as_the_bounds_say_is_looked_at() {
     scene.write(".git/worktrees/w/config.worktree", "mine");
     // The directory itself, and the worktree in it.
     let bounds = WalkBounds { entries: 2, ..WalkBounds::default() };
-    let protection = Protection { git: Git::Write, ..Protection::default() };
+    let protection = Protection { git: GitAccess::Write, ..Protection::default() };
     let guard = Guard::look(&[scene.root()], protection, bounds).unwrap();
     assert_eq!(guard.incomplete(), None);
     assert_eq!(guard.mounts(), [scene.at(".git/worktrees/w/config.worktree")]);
@@ -148,7 +148,7 @@ fn as_much_as_the_bounds_say_is_looked_at() {
 #[test]
 fn a_flood_of_planted_names_is_taken() {
     let scene = Scene::new();
-    let mut guard = scene.guard(Git::Read);
+    let mut guard = scene.guard(GitAccess::Read);
     let violations = scene.call(&mut guard, || {
         for number in 0..500 {
             scene.write(&format!("{number}/.envrc"), "x");
@@ -177,7 +177,7 @@ fn a_file_too_large_to_be_kept_is_told_as_lost() {
     let scene = Scene::new();
     let large = vec![b'x'; 1024 * 1024 + 1];
     fs::write(scene.at(".envrc"), &large).unwrap();
-    let mut guard = scene.guard(Git::Read);
+    let mut guard = scene.guard(GitAccess::Read);
     scene.is_at_rest(&mut guard);
     let violations = scene.call(&mut guard, || {
         scene.write(".envrc", "theirs");
@@ -193,7 +193,7 @@ fn a_directory_that_was_made_unreadable_is_looked_into() {
     scene.write("mine/code.rs", "");
     set_mode(&scene.at("mine"), 0);
     scene.wait_for_the_clock();
-    let mut guard = scene.guard(Git::Read);
+    let mut guard = scene.guard(GitAccess::Read);
     let violations = scene.call(&mut guard, || {
         scene.write("dark/.git/hooks/pre-commit", "x");
         set_mode(&scene.at("dark/.git"), 0);

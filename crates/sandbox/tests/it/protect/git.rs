@@ -27,7 +27,7 @@ fn git(dir: &Path, args: &[&str]) -> bool {
 
 #[test]
 fn a_repository_of_git_itself_is_accepted_only_where_it_may_be_written() {
-    for (mode, expected) in [(Git::Write, 0), (Git::Read, 1)] {
+    for (mode, expected) in [(GitAccess::Write, 0), (GitAccess::Read, 1)] {
         let scene = Scene::new();
         let mut guard = scene.guard(mode);
         let violations = scene.call(&mut guard, || {
@@ -35,7 +35,7 @@ fn a_repository_of_git_itself_is_accepted_only_where_it_may_be_written() {
         });
         assert!(violations.len() <= expected, "{violations:?}");
         if scene.is_there(".git") {
-            assert_eq!(mode, Git::Write);
+            assert_eq!(mode, GitAccess::Write);
             let _next_call = guard.begin().unwrap();
             let mounts = guard.mounts();
             assert!(mounts.contains(&scene.at(".git/config")), "{mounts:?}");
@@ -52,7 +52,7 @@ fn work_in_a_repository_that_may_be_written_is_no_violation() {
     if !git(&root, &["init", "-q", "-b", "main"]) {
         return;
     }
-    let mut guard = scene.guard(Git::Write);
+    let mut guard = scene.guard(GitAccess::Write);
     let violations = scene.call(&mut guard, || {
         scene.write("a", "a");
         git(&root, &["add", "a"]);
@@ -81,7 +81,7 @@ fn a_submodule_is_accepted_where_the_repository_may_be_written() {
     git(&root, &["submodule", "--quiet", "add", "../source", "sub"]);
     git(&root, &["submodule", "--quiet", "deinit", "-f", "sub"]);
     fs::remove_dir_all(scene.at(".git/modules")).unwrap();
-    let mut guard = scene.guard(Git::Write);
+    let mut guard = scene.guard(GitAccess::Write);
     let url = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\
                \tlogallrefupdates = true\n\tworktree = ../../../sub\n[remote \"origin\"]\n\
                \turl = https://example.org/x\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n";
@@ -118,7 +118,7 @@ fn each_part_that_runs_something_is_protected_in_a_repository_that_may_be_writte
         new.write(".git/modules/a/HEAD", "");
         new.write(".git/modules/a/b/HEAD", "");
         let path = format!(".git/{part}");
-        let mut guard = new.guard(Git::Write);
+        let mut guard = new.guard(GitAccess::Write);
         assert_eq!(guard.mounts(), Vec::<PathBuf>::new());
         let evil = "[core]\n\tfsmonitor = ./x\n";
         let violations = new.call(&mut guard, || {
@@ -156,7 +156,7 @@ fn a_repository_that_was_made_with_teeth_is_planted() {
     ];
     for (part, text) in teeth {
         let scene = Scene::new();
-        let mut guard = scene.guard(Git::Write);
+        let mut guard = scene.guard(GitAccess::Write);
         let violations = scene.call(&mut guard, || {
             scene.write("new/.git/HEAD", "ref: refs/heads/main\n");
             scene.write("new/.git/modules/m/HEAD", "x");
@@ -170,7 +170,7 @@ fn a_repository_that_was_made_with_teeth_is_planted() {
 #[test]
 fn a_sample_that_is_no_file_is_no_sample() {
     let scene = Scene::new();
-    let mut guard = scene.guard(Git::Write);
+    let mut guard = scene.guard(GitAccess::Write);
     let violations = scene.call(&mut guard, || {
         fs::create_dir_all(scene.at(".git/hooks")).unwrap();
         symlink("../../x", scene.at(".git/hooks/pre-commit.sample")).unwrap();
@@ -186,7 +186,7 @@ fn links_inside_of_a_repository_lead_nowhere() {
         if link == "modules/m" {
             fs::create_dir(scene.at(".git/modules")).unwrap();
         }
-        let mut guard = scene.guard(Git::Write);
+        let mut guard = scene.guard(GitAccess::Write);
         let violations = scene.call(&mut guard, || {
             scene.write("evil/m/config", "[core]\n\tfsmonitor = x\n");
             symlink(scene.at("evil"), scene.at(&format!(".git/{link}"))).unwrap();
@@ -215,7 +215,7 @@ fn a_file_that_names_a_repository_elsewhere_is_planted() {
         scene.write("sub/evil/config", "[core]\n\tfsmonitor = x\n");
         scene.write(".git/modules/real/HEAD", "x");
         symlink("../../evil", scene.at(".git/modules/link")).unwrap();
-        let mut guard = scene.guard(Git::Write);
+        let mut guard = scene.guard(GitAccess::Write);
         let violations = scene.call(&mut guard, || {
             scene.write("sub/.git", text);
         });
@@ -233,7 +233,7 @@ fn only_a_file_called_git_may_name_a_submodule() {
     let scene = Scene::new();
     scene.write(".git/HEAD", "ref: refs/heads/main\n");
     scene.write(".git/modules/real/HEAD", "x");
-    let mut guard = scene.guard(Git::Write);
+    let mut guard = scene.guard(GitAccess::Write);
     let violations = scene.call(&mut guard, || {
         scene.write("sub/.envrc", "gitdir: ../.git/modules/real\n");
     });
@@ -244,7 +244,7 @@ fn only_a_file_called_git_may_name_a_submodule() {
 fn a_directory_in_the_place_of_settings_is_planted() {
     let scene = Scene::new();
     scene.write(".git/HEAD", "ref: refs/heads/main\n");
-    let mut guard = scene.guard(Git::Write);
+    let mut guard = scene.guard(GitAccess::Write);
     let violations = scene.call(&mut guard, || fs::create_dir(scene.at(".git/config")).unwrap());
     assert_eq!(told(&violations, &scene.root()), one(".git/config", "planted"));
 }
@@ -255,14 +255,14 @@ fn a_repository_under_another_name_is_protected_where_a_file_points_to_it() {
     scene.write("store/config", "mine");
     scene.write("store/objects/x", "x");
     scene.write("sub/.git", "gitdir: ../store\n");
-    let mut guard = scene.guard(Git::Write);
+    let mut guard = scene.guard(GitAccess::Write);
     assert_eq!(guard.mounts(), [scene.at("store/config"), scene.at("sub/.git")]);
     let violations = scene.call(&mut guard, || {
         scene.write("store/config", "theirs");
         scene.write("store/objects/y", "y");
     });
     assert_eq!(told(&violations, &scene.root()), one("store/config", "changed"));
-    assert_eq!(scene.guard(Git::Read).mounts(), [scene.at("store"), scene.at("sub/.git")]);
+    assert_eq!(scene.guard(GitAccess::Read).mounts(), [scene.at("store"), scene.at("sub/.git")]);
 }
 
 #[test]
@@ -272,16 +272,19 @@ fn a_repository_that_is_read_is_one_mount() {
     scene.write(".git/hooks/h", "");
     scene.write("a/b/.git", "gitdir: ../../.git/modules/b\n");
     scene.write("a/.vscode/tasks.json", "");
-    let guard = scene.guard(Git::Read);
+    let guard = scene.guard(GitAccess::Read);
     let expected = [scene.at(".git"), scene.at("a/.vscode"), scene.at("a/b/.git")];
     assert_eq!(guard.mounts(), expected);
 }
 
 #[test]
 fn a_repository_is_compared_as_a_whole_only_where_it_may_only_be_read_and_cannot_be_mounted() {
-    for (git, whole_repositories) in
-        [(Git::Read, false), (Git::Write, false), (Git::Write, true), (Git::Read, true)]
-    {
+    for (git, whole_repositories) in [
+        (GitAccess::Read, false),
+        (GitAccess::Write, false),
+        (GitAccess::Write, true),
+        (GitAccess::Read, true),
+    ] {
         let scene = Scene::new();
         scene.write(".git/config", "");
         let protection = Protection { git, whole_repositories, ..Protection::default() };
@@ -289,7 +292,7 @@ fn a_repository_is_compared_as_a_whole_only_where_it_may_only_be_read_and_cannot
         let violations = scene.call(&mut guard, || {
             scene.write(".git/objects/aa", "");
         });
-        let is_compared = git == Git::Read && whole_repositories;
+        let is_compared = git == GitAccess::Read && whole_repositories;
         assert_eq!(violations.is_empty(), !is_compared, "{git:?} {whole_repositories}");
     }
 }
@@ -303,14 +306,14 @@ fn a_submodule_may_have_the_name_of_a_part_of_a_repository() {
     // In a repository, what is large and runs nothing is left out.
     scene.write(".git/modules/a/HEAD", "");
     scene.write(".git/modules/a/logs/config", "");
-    assert_eq!(scene.guard(Git::Write).mounts(), [scene.at(".git/modules/logs/config")]);
+    assert_eq!(scene.guard(GitAccess::Write).mounts(), [scene.at(".git/modules/logs/config")]);
 }
 
 #[test]
 fn a_repository_that_is_protected_by_its_path_is_protected_as_a_whole() {
     let scene = Scene::new();
     scene.write(".git/config", "");
-    let (git, paths) = (Git::Write, vec![scene.at(".git")]);
+    let (git, paths) = (GitAccess::Write, vec![scene.at(".git")]);
     let guard = scene.guard_with(Protection { git, paths, ..Protection::default() });
     assert_eq!(guard.mounts(), [scene.at(".git")]);
 }
@@ -325,7 +328,7 @@ fn make_bare(scene: &Scene, directory: &str) {
 #[test]
 fn a_directory_that_was_made_a_repository_loses_what_makes_it_one() {
     for directory in ["", "src/", "new/"] {
-        for mode in [Git::Read, Git::Write] {
+        for mode in [GitAccess::Read, GitAccess::Write] {
             let scene = Scene::new();
             scene.write("src/main.rs", "fn main() {}");
             let mut guard = scene.guard(mode);
@@ -335,14 +338,14 @@ fn a_directory_that_was_made_a_repository_loses_what_makes_it_one() {
             });
             assert!(!violations.is_empty() && violations.iter().all(|it| it.restored));
             assert!(!scene.is_there(&format!("{directory}config")));
-            assert_eq!(scene.is_there(&format!("{directory}HEAD")), mode == Git::Write);
+            assert_eq!(scene.is_there(&format!("{directory}HEAD")), mode == GitAccess::Write);
             assert!(scene.is_there("src/main.rs"));
             scene.is_at_rest(&mut guard);
         }
     }
     // Where `commondir` leads git elsewhere, the rest may be missing.
     let scene = Scene::new();
-    let mut guard = scene.guard(Git::Write);
+    let mut guard = scene.guard(GitAccess::Write);
     let violations = scene.call(&mut guard, || {
         scene.write("src/HEAD", "ref: refs/heads/main\n");
         scene.write("src/commondir", "../evil\n");
@@ -358,7 +361,7 @@ fn a_directory_with_half_of_what_makes_a_repository_is_none() {
         for path in half {
             scene.write(path, "");
         }
-        assert_eq!(scene.guard(Git::Read).mounts(), Vec::<PathBuf>::new(), "{half:?}");
+        assert_eq!(scene.guard(GitAccess::Read).mounts(), Vec::<PathBuf>::new(), "{half:?}");
     }
 }
 
@@ -367,7 +370,7 @@ fn a_bare_repository_of_the_person_keeps_its_settings() {
     let scene = Scene::new();
     make_bare(&scene, "store/");
     scene.write("store/config", "[core]\n\tbare = true\n");
-    for mode in [Git::Read, Git::Write] {
+    for mode in [GitAccess::Read, GitAccess::Write] {
         let mut guard = scene.guard(mode);
         assert_eq!(guard.mounts(), [scene.at("store/HEAD"), scene.at("store/config")]);
         let violations = scene.call(&mut guard, || {

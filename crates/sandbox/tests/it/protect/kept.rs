@@ -18,7 +18,7 @@ fn files_are_put_back_as_long_as_there_is_room_to_keep_them() {
     for number in 0..=KEPT_FILES {
         make_sparse(&scene, &format!(".vscode/{number:02}"), KEPT_FILE_BYTES);
     }
-    let mut guard = scene.guard(Git::Read);
+    let mut guard = scene.guard(GitAccess::Read);
     let violations = scene.call(&mut guard, || {
         scene.write(".vscode/31", "theirs");
         scene.write(".vscode/32", "theirs");
@@ -35,7 +35,7 @@ fn a_right_to_execute_a_file_too_large_to_be_kept_is_a_change() {
     let scene = Scene::new();
     make_sparse(&scene, ".envrc", KEPT_FILE_BYTES + 1);
     set_mode(&scene.at(".envrc"), 0o644);
-    let mut guard = scene.guard(Git::Read);
+    let mut guard = scene.guard(GitAccess::Read);
     scene.is_at_rest(&mut guard);
     let violations = scene.call(&mut guard, || set_mode(&scene.at(".envrc"), 0o755));
     assert_eq!(told(&violations, &scene.root()), [(".envrc".to_owned(), "changed", false)]);
@@ -46,7 +46,7 @@ fn a_directory_that_comes_back_without_one_of_its_files_says_which() {
     let scene = Scene::new();
     make_sparse(&scene, ".husky/large", KEPT_FILE_BYTES + 1);
     scene.write(".husky/small", "mine");
-    let mut guard = scene.guard(Git::Read);
+    let mut guard = scene.guard(GitAccess::Read);
     let violations = scene.call(&mut guard, || fs::remove_dir_all(scene.at(".husky")).unwrap());
     assert_eq!(told(&violations, &scene.root()), [(".husky".to_owned(), "removed", false)]);
     assert!(violations[0].problem.as_ref().unwrap().contains("\".husky/large\": "));
@@ -57,7 +57,7 @@ fn a_directory_that_comes_back_without_one_of_its_files_says_which() {
 fn a_fifo_of_the_person_stays_and_another_one_is_a_change() {
     let scene = Scene::new();
     make_fifo(&scene.at(".envrc"));
-    let mut guard = scene.guard(Git::Read);
+    let mut guard = scene.guard(GitAccess::Read);
     scene.is_at_rest(&mut guard);
     let violations = scene.call(&mut guard, || {
         make_fifo(&scene.at("other"));
@@ -69,7 +69,7 @@ fn a_fifo_of_the_person_stays_and_another_one_is_a_change() {
 #[test]
 fn a_planted_directory_is_told_once_however_much_is_in_it() {
     let scene = Scene::new();
-    let mut guard = scene.guard(Git::Read);
+    let mut guard = scene.guard(GitAccess::Read);
     let violations = scene.call(&mut guard, || {
         for number in 0..1_100 {
             scene.write(&format!(".vscode/{number}"), "");

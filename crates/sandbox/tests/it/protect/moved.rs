@@ -16,7 +16,7 @@ fn nested() -> Scene {
 
 #[test]
 fn a_repository_that_was_swapped_is_put_back() {
-    for git in [Git::Read, Git::Write] {
+    for git in [GitAccess::Read, GitAccess::Write] {
         let scene = nested();
         let mut guard = scene.guard(git);
         let violations = scene.call(&mut guard, || {
@@ -35,7 +35,7 @@ fn a_repository_that_was_swapped_is_put_back() {
 
 #[test]
 fn a_parent_that_was_swapped_is_put_back() {
-    for git in [Git::Read, Git::Write] {
+    for git in [GitAccess::Read, GitAccess::Write] {
         let scene = nested();
         let mut guard = scene.guard(git);
         let violations = scene.call(&mut guard, || {
@@ -53,7 +53,7 @@ fn a_parent_that_was_swapped_is_put_back() {
 #[test]
 fn a_parent_inside_of_what_replaced_it_is_put_back() {
     let scene = nested();
-    let mut guard = scene.guard(Git::Read);
+    let mut guard = scene.guard(GitAccess::Read);
     let violations = scene.call(&mut guard, || {
         fs::rename(scene.at("sub"), scene.at("x")).unwrap();
         scene.write("sub/.git/hooks/pre-commit", "planted");
@@ -68,7 +68,7 @@ fn a_parent_inside_of_what_replaced_it_is_put_back() {
 #[test]
 fn a_link_in_the_place_of_a_parent_is_taken() {
     let scene = nested();
-    let mut guard = scene.guard(Git::Read);
+    let mut guard = scene.guard(GitAccess::Read);
     let violations = scene.call(&mut guard, || {
         fs::rename(scene.at("sub"), scene.at("x")).unwrap();
         symlink("x", scene.at("sub")).unwrap();
@@ -84,7 +84,7 @@ fn a_link_where_a_parent_was_removed_is_taken_and_the_file_made_again() {
     let scene = Scene::new();
     scene.write("sub/.envrc", "mine");
     scene.write("other/.envrc.txt", "theirs");
-    let mut guard = scene.guard(Git::Read);
+    let mut guard = scene.guard(GitAccess::Read);
     let violations = scene.call(&mut guard, || {
         fs::remove_dir_all(scene.at("sub")).unwrap();
         symlink("other", scene.at("sub")).unwrap();
@@ -105,7 +105,7 @@ fn several_levels_that_were_shuffled_come_back() {
     scene.write("a/b/.git/hooks/h", "inner");
     scene.write("a/.envrc", "outer");
     scene.write("a/b/c/.vscode/tasks.json", "tasks");
-    let mut guard = scene.guard(Git::Read);
+    let mut guard = scene.guard(GitAccess::Read);
     let violations = scene.call(&mut guard, || {
         fs::rename(scene.at("a/b/c"), scene.at("c2")).unwrap();
         fs::rename(scene.at("a/b"), scene.at("b2")).unwrap();
@@ -125,7 +125,7 @@ fn several_levels_that_were_shuffled_come_back() {
 fn a_parent_that_was_hidden_in_a_repository_is_found() {
     let scene = nested();
     scene.write(".git/config", "[core]\n\tbare = false\n");
-    let mut guard = scene.guard(Git::Write);
+    let mut guard = scene.guard(GitAccess::Write);
     let violations = scene.call(&mut guard, || {
         fs::rename(scene.at("sub"), scene.at(".git/x")).unwrap();
     });
@@ -136,7 +136,7 @@ fn a_parent_that_was_hidden_in_a_repository_is_found() {
 #[test]
 fn a_repository_that_is_gone_is_told_loudly() {
     let scene = nested();
-    let mut guard = scene.guard(Git::Write);
+    let mut guard = scene.guard(GitAccess::Write);
     let away = scene.dir.path().join("away");
     let violations = scene.call(&mut guard, || {
         fs::rename(scene.at("sub/.git"), &away).unwrap();
@@ -153,7 +153,7 @@ fn a_repository_that_is_gone_is_told_loudly() {
 #[test]
 fn a_repository_that_the_person_brought_back_is_theirs() {
     let scene = nested();
-    let mut guard = scene.guard(Git::Write);
+    let mut guard = scene.guard(GitAccess::Write);
     let away = scene.dir.path().join("away");
     let violations = scene.call(&mut guard, || fs::rename(scene.at("sub/.git"), &away).unwrap());
     assert_eq!(told(&violations, &scene.root()), [("sub/.git".to_owned(), "removed", false)]);
@@ -180,7 +180,7 @@ fn a_directory_that_was_hidden_in_what_replaced_another_is_not_taken_with_it() {
     let scene = Scene::new();
     set_mode(&scene.write("one/.git/hooks/h", "one"), 0o755);
     set_mode(&scene.write("two/.git/hooks/h", "two"), 0o755);
-    let mut guard = scene.guard(Git::Write);
+    let mut guard = scene.guard(GitAccess::Write);
     let violations = scene.call(&mut guard, || {
         fs::rename(scene.at("one"), scene.at("x")).unwrap();
         fs::create_dir(scene.at("one")).unwrap();
@@ -202,7 +202,7 @@ fn somebody_who_goes_on_during_the_check_reaches_nothing_outside() {
     fs::create_dir_all(outside.join(".git/hooks")).unwrap();
     fs::write(outside.join(".git/hooks/pre-commit"), "outside").unwrap();
     fs::write(outside.join(".envrc"), "outside").unwrap();
-    let mut guard = scene.guard(Git::Read);
+    let mut guard = scene.guard(GitAccess::Read);
     let mark = guard.begin().unwrap();
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -241,7 +241,7 @@ fn a_directory_that_is_moved_during_the_check_is_put_back() {
     scene.write("agents/a/AGENT.md", "calm");
     scene.write("sub/.envrc", "mine");
     fs::create_dir(scene.at("deep")).unwrap();
-    let mut guard = scene.guard(Git::Read);
+    let mut guard = scene.guard(GitAccess::Read);
     let moves = [["agents", "sub"], ["sub", "deep/.GIT"], ["deep/.GIT", "deep/x"]];
     for _ in 0..20 {
         let (mark, other) = (guard.begin().unwrap(), guard.begin().unwrap());
@@ -274,7 +274,7 @@ fn a_directory_that_is_moved_during_the_check_is_put_back() {
 fn a_call_that_begins_while_another_runs_cannot_write_what_that_one_moved() {
     let scene = Scene::new();
     scene.write("agents/a/AGENT.md", "calm");
-    let mut guard = scene.guard(Git::Read);
+    let mut guard = scene.guard(GitAccess::Read);
     let first = guard.begin().unwrap();
     fs::rename(scene.at("agents"), scene.at("x")).unwrap();
     let second = guard.begin().unwrap();

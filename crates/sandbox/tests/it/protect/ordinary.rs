@@ -38,7 +38,7 @@ fn as_ordinary_user_of(scene: Scene, test: impl FnOnce(&Scene) + Send) {
 fn a_file_that_may_not_be_read_is_known_by_its_status() {
     as_ordinary_user(|scene| {
         set_mode(&scene.write(".envrc", "mine"), 0);
-        let mut guard = scene.guard(Git::Read);
+        let mut guard = scene.guard(GitAccess::Read);
         scene.is_at_rest(&mut guard);
         let violations = scene.call(&mut guard, || {
             set_mode(&scene.at(".envrc"), 0o600);
@@ -54,7 +54,7 @@ fn a_file_that_may_not_be_read_is_known_by_its_status() {
 fn a_closed_directory_in_the_place_of_another_does_not_stop_the_check() {
     as_ordinary_user(|scene| {
         scene.write("sub/.vscode/tasks.json", "mine");
-        let mut guard = scene.guard(Git::Read);
+        let mut guard = scene.guard(GitAccess::Read);
         let violations = scene.call(&mut guard, || {
             fs::rename(scene.at("sub"), scene.at("x")).unwrap();
             fs::create_dir(scene.at("sub")).unwrap();
@@ -68,7 +68,7 @@ fn a_closed_directory_in_the_place_of_another_does_not_stop_the_check() {
 #[test]
 fn a_directory_that_an_earlier_call_closed_is_looked_into_by_the_check_of_a_later_one() {
     as_ordinary_user(|scene| {
-        let mut guard = scene.guard(Git::Read);
+        let mut guard = scene.guard(GitAccess::Read);
         let _first = guard.begin().unwrap();
         scene.write("dark/.envrc", "planted");
         set_mode(&scene.at("dark"), 0);
@@ -83,7 +83,7 @@ fn a_directory_that_an_earlier_call_closed_is_looked_into_by_the_check_of_a_late
 fn a_root_that_a_call_closed_is_opened_again() {
     as_ordinary_user(|scene| {
         scene.write(".envrc", "mine");
-        let mut guard = scene.guard(Git::Read);
+        let mut guard = scene.guard(GitAccess::Read);
         for closed in [0, 0o400, 0o300] {
             let violations = scene.call(&mut guard, || {
                 scene.write(".envrc", "theirs");
@@ -98,7 +98,7 @@ fn a_root_that_a_call_closed_is_opened_again() {
 #[test]
 fn a_directory_that_can_be_listed_but_not_passed_is_looked_into() {
     as_ordinary_user(|scene| {
-        let mut guard = scene.guard(Git::Read);
+        let mut guard = scene.guard(GitAccess::Read);
         let violations = scene.call(&mut guard, || {
             scene.write("dark/inner/.envrc", "planted");
             set_mode(&scene.at("dark/inner"), 0o600);
@@ -114,7 +114,7 @@ fn a_directory_of_the_person_that_may_be_passed_but_not_read_lets_no_call_begin(
             fs::create_dir_all(scene.at("mine")).unwrap();
             set_mode(&scene.at("mine"), closed);
             scene.wait_for_the_clock();
-            let mut guard = scene.guard(Git::Read);
+            let mut guard = scene.guard(GitAccess::Read);
             assert_eq!(guard.begin().is_err(), is_refused, "{closed:o}");
             assert_eq!(mode(&scene.at("mine")), closed);
         }
@@ -126,7 +126,7 @@ fn a_planted_file_of_somebody_else_is_taken() {
     let scene = Scene::new();
     set_mode(&scene.write("file", "mine"), 0o644);
     as_ordinary_user_of(scene, |scene| {
-        let mut guard = scene.guard(Git::Read);
+        let mut guard = scene.guard(GitAccess::Read);
         let violations = scene.call(&mut guard, || {
             fs::rename(scene.at("file"), scene.at(".envrc")).unwrap();
         });
@@ -145,7 +145,7 @@ fn what_may_not_be_copied_to_a_quarantine_on_another_file_system_is_told() {
             return;
         }
         let quarantine = other.path().join("quarantine");
-        let mut guard = scene.guard(Git::Read);
+        let mut guard = scene.guard(GitAccess::Read);
         let mark = guard.begin().unwrap();
         set_mode(&scene.write(".envrc", "planted"), 0);
         let checked = guard.check(&mark, &quarantine).unwrap();

@@ -49,7 +49,7 @@ const DIRECTORIES: [&str; 15] = [
 
 #[test]
 fn every_protected_name_is_taken_at_any_depth() {
-    for git in [Git::Read, Git::Write] {
+    for git in [GitAccess::Read, GitAccess::Write] {
         let scene = Scene::new();
         scene.write("sub/deep/code.rs", "");
         let mut guard = scene.guard(git);
@@ -79,7 +79,7 @@ fn every_protected_name_is_taken_at_any_depth() {
 fn a_directory_that_gets_a_protected_name_is_seen_by_that_name() {
     let scene = Scene::new();
     scene.write("fixtures/tasks.json", "the person's own, and old");
-    let mut guard = scene.guard(Git::Read);
+    let mut guard = scene.guard(GitAccess::Read);
     let violations = scene.call(&mut guard, || {
         fs::rename(scene.at("fixtures"), scene.at(".vscode")).unwrap();
     });
@@ -120,7 +120,7 @@ fn links_fifos_and_sockets_under_a_protected_name_are_taken_and_never_opened() {
     let outside = scene.dir.path().join("outside");
     fs::create_dir(&outside).unwrap();
     fs::write(outside.join("config"), "kept").unwrap();
-    let mut guard = scene.guard(Git::Write);
+    let mut guard = scene.guard(GitAccess::Write);
     let violations = scene.call(&mut guard, || {
         symlink(&outside, scene.at(".git")).unwrap();
         make_fifo(&scene.at(".envrc"));
@@ -141,7 +141,7 @@ fn a_link_to_a_directory_is_not_entered() {
     let scene = Scene::new();
     let outside = scene.dir.path().join("outside");
     fs::create_dir_all(outside.join(".git")).unwrap();
-    let mut guard = scene.guard(Git::Read);
+    let mut guard = scene.guard(GitAccess::Read);
     let violations = scene.call(&mut guard, || {
         symlink(&outside, scene.at("sub")).unwrap();
         symlink(".", scene.at("round")).unwrap();
@@ -155,7 +155,7 @@ fn names_that_are_no_text_are_walked_and_told() {
     let scene = Scene::new();
     let odd = scene.root().join(OsStr::from_bytes(b"a\xff\n\x1b[2J"));
     fs::create_dir(&odd).unwrap();
-    let mut guard = scene.guard(Git::Read);
+    let mut guard = scene.guard(GitAccess::Read);
     let violations = scene.call(&mut guard, || fs::write(odd.join(".envrc"), "x").unwrap());
     assert_eq!(violations.len(), 1);
     assert_eq!(violations[0].path, odd.join(".envrc"));
@@ -167,7 +167,7 @@ fn names_that_are_no_text_are_walked_and_told() {
 fn what_the_person_makes_between_calls_is_theirs() {
     let scene = Scene::new();
     scene.write(".envrc", "one");
-    let mut guard = scene.guard(Git::Read);
+    let mut guard = scene.guard(GitAccess::Read);
     scene.is_at_rest(&mut guard);
     scene.write(".envrc", "two");
     scene.write("sub/.git/hooks/pre-commit", "mine");
@@ -185,7 +185,7 @@ fn what_is_not_protected_is_left_alone() {
     let scene = Scene::new();
     scene.write(".envrc", "mine");
     scene.write(".vscode/tasks.json", "mine");
-    let mut guard = scene.guard(Git::Read);
+    let mut guard = scene.guard(GitAccess::Read);
     let violations = scene.call(&mut guard, || {
         scene.write(".gitignore", "x");
         scene.write("src/git", "x");
@@ -205,7 +205,7 @@ fn what_was_changed_or_removed_is_put_back_with_its_permissions() {
     scene.write(".husky/_/h", "more");
     set_mode(&scene.write(".envrc", "mine"), 0o640);
     symlink("a/b", scene.at(".mcp.json")).unwrap();
-    let mut guard = scene.guard(Git::Read);
+    let mut guard = scene.guard(GitAccess::Read);
     let violations = scene.call(&mut guard, || {
         scene.write(".envrc", "theirs");
         fs::remove_dir_all(scene.at(".husky")).unwrap();
@@ -229,7 +229,7 @@ fn what_was_changed_or_removed_is_put_back_with_its_permissions() {
 fn a_right_to_be_executed_is_a_change() {
     let scene = Scene::new();
     set_mode(&scene.write(".githooks/pre-push", "x"), 0o644);
-    let mut guard = scene.guard(Git::Read);
+    let mut guard = scene.guard(GitAccess::Read);
     let violations = scene.call(&mut guard, || set_mode(&scene.at(".githooks/pre-push"), 0o755));
     assert_eq!(told(&violations, &scene.root()), one(".githooks/pre-push", "changed"));
     assert_eq!(mode(&scene.at(".githooks/pre-push")), 0o644);
@@ -240,7 +240,7 @@ fn a_change_through_another_name_of_the_file_is_seen() {
     let scene = Scene::new();
     scene.write(".envrc", "mine");
     fs::hard_link(scene.at(".envrc"), scene.at("innocent")).unwrap();
-    let mut guard = scene.guard(Git::Read);
+    let mut guard = scene.guard(GitAccess::Read);
     let violations = scene.call(&mut guard, || fs::write(scene.at("innocent"), "theirs").unwrap());
     assert_eq!(told(&violations, &scene.root()), one(".envrc", "changed"));
     assert_eq!((scene.read(".envrc"), scene.read("innocent")), ("mine".into(), "theirs".into()));
@@ -254,7 +254,7 @@ fn where_a_protected_link_points_to_is_protected() {
     // One that leads to a directory around itself would protect too much.
     fs::create_dir(scene.at("tools/deep")).unwrap();
     symlink("..", scene.at("tools/deep/.claude")).unwrap();
-    let mut guard = scene.guard(Git::Read);
+    let mut guard = scene.guard(GitAccess::Read);
     assert_eq!(guard.mounts(), [scene.at("tools/husky")]);
     let violations = scene.call(&mut guard, || {
         scene.write("tools/husky/pre-commit", "evil");
@@ -269,7 +269,7 @@ fn a_link_to_a_directory_with_something_protected_in_it_protects_all_of_it() {
     scene.write("tools/.envrc", "mine");
     scene.write("tools/pre-commit", "check");
     symlink("tools", scene.at(".husky")).unwrap();
-    assert_eq!(scene.guard(Git::Read).mounts(), [scene.at("tools")]);
+    assert_eq!(scene.guard(GitAccess::Read).mounts(), [scene.at("tools")]);
 }
 
 #[test]
@@ -277,14 +277,14 @@ fn only_a_file_called_git_points_to_a_repository() {
     let scene = Scene::new();
     scene.write("store/config", "mine");
     scene.write(".envrc", "gitdir: store\n");
-    assert_eq!(scene.guard(Git::Read).mounts(), [scene.at(".envrc")]);
+    assert_eq!(scene.guard(GitAccess::Read).mounts(), [scene.at(".envrc")]);
 }
 
 #[test]
 fn a_directory_in_the_place_of_a_protected_file_is_taken() {
     let scene = Scene::new();
     scene.write(".envrc", "mine");
-    let mut guard = scene.guard(Git::Read);
+    let mut guard = scene.guard(GitAccess::Read);
     let violations = scene.call(&mut guard, || {
         fs::remove_file(scene.at(".envrc")).unwrap();
         fs::create_dir(scene.at(".envrc")).unwrap();
@@ -303,7 +303,7 @@ fn what_was_put_back_belongs_to_whom_it_belonged() {
     }
     let owner = || path.metadata().map(|it| (it.uid(), it.gid())).unwrap();
     let before = owner();
-    let mut guard = scene.guard(Git::Read);
+    let mut guard = scene.guard(GitAccess::Read);
     let violations = scene.call(&mut guard, || {
         fs::remove_file(&path).unwrap();
         scene.write(".envrc", "theirs");
@@ -372,13 +372,13 @@ fn what_stands_beside_a_definition_is_protected_where_the_loader_reads_it() {
         "skill/SKILL.md",
         "skill/scripts",
     ];
-    assert_eq!(scene.guard(Git::Read).mounts(), expected.map(|path| scene.at(path)));
+    assert_eq!(scene.guard(GitAccess::Read).mounts(), expected.map(|path| scene.at(path)));
 }
 
 #[test]
 fn what_one_of_two_calls_does_is_found_whichever_ends_first() {
     let scene = Scene::new();
-    let mut guard = scene.guard(Git::Read);
+    let mut guard = scene.guard(GitAccess::Read);
     let first = guard.begin().unwrap();
     scene.write(".envrc", "of the first");
     // The second begins after the deed, and must not take it for the person's.
@@ -393,7 +393,7 @@ fn what_one_of_two_calls_does_is_found_whichever_ends_first() {
 #[test]
 fn a_call_that_was_never_checked_is_checked_with_the_next() {
     let scene = Scene::new();
-    let mut guard = scene.guard(Git::Read);
+    let mut guard = scene.guard(GitAccess::Read);
     drop(guard.begin().unwrap());
     scene.write(".envrc", "left behind");
     let violations = scene.call(&mut guard, || ());
@@ -452,7 +452,7 @@ fn a_directory_that_a_call_closed_is_opened_again() {
     let scene = Scene::new();
     scene.write("sub/.envrc", "mine");
     set_mode(&scene.at("sub"), 0o750);
-    let mut guard = scene.guard(Git::Read);
+    let mut guard = scene.guard(GitAccess::Read);
     assert_eq!(scene.call(&mut guard, || set_mode(&scene.at("sub"), 0)), []);
     assert_eq!(mode(&scene.at("sub")), 0o750);
     assert_eq!(scene.read("sub/.envrc"), "mine");

@@ -10,7 +10,7 @@ fn nothing_is_written_over_and_names_are_kept() {
     fs::create_dir(scene.quarantine()).unwrap();
     fs::create_dir(scene.quarantine().join("0007")).unwrap();
     fs::write(scene.quarantine().join("0008"), "not ours").unwrap();
-    let mut guard = scene.guard(Git::Read);
+    let mut guard = scene.guard(GitAccess::Read);
     for (round, number) in [(1, "0009"), (2, "0010")] {
         let violations = scene.call(&mut guard, || {
             scene.write(".envrc", &format!("round {round}"));
@@ -26,7 +26,7 @@ fn nothing_is_written_over_and_names_are_kept() {
 #[test]
 fn what_is_taken_cannot_be_executed() {
     let scene = Scene::new();
-    let mut guard = scene.guard(Git::Read);
+    let mut guard = scene.guard(GitAccess::Read);
     scene.call(&mut guard, || {
         set_mode(&scene.write(".git/hooks/pre-commit", "x"), 0o4755);
         set_mode(&scene.write(".git/secret", "x"), 0o111);
@@ -44,7 +44,7 @@ fn what_is_taken_cannot_be_executed() {
 fn a_file_with_another_name_in_the_root_is_copied() {
     let scene = Scene::new();
     scene.write("tool", "mine");
-    let mut guard = scene.guard(Git::Read);
+    let mut guard = scene.guard(GitAccess::Read);
     let violations = scene.call(&mut guard, || {
         fs::create_dir(scene.at(".husky")).unwrap();
         fs::hard_link(scene.at("tool"), scene.at(".husky/pre-commit")).unwrap();
@@ -69,7 +69,7 @@ fn a_quarantine_on_another_file_system_gets_a_copy() {
         return;
     }
     let quarantine = other.path().join("quarantine");
-    let mut guard = scene.guard(Git::Read);
+    let mut guard = scene.guard(GitAccess::Read);
     let mark = guard.begin().unwrap();
     set_mode(&scene.write(".git/hooks/pre-commit", "planted"), 0o755);
     make_fifo(&scene.at(".git/hooks/fifo"));
@@ -93,7 +93,7 @@ fn a_quarantine_on_another_file_system_gets_a_copy() {
 fn a_quarantine_that_cannot_be_used_is_told_and_tried_again() {
     let scene = Scene::new();
     fs::write(scene.quarantine(), "a file").unwrap();
-    let mut guard = scene.guard(Git::Read);
+    let mut guard = scene.guard(GitAccess::Read);
     let checked = scene.whole_call(&mut guard, || {
         scene.write(".envrc", "planted");
     });
@@ -113,7 +113,7 @@ fn a_quarantine_that_cannot_be_used_is_told_and_tried_again() {
 #[test]
 fn a_quarantine_in_a_root_is_refused() {
     let scene = Scene::new();
-    let mut guard = scene.guard(Git::Read);
+    let mut guard = scene.guard(GitAccess::Read);
     let mark = guard.begin().unwrap();
     let error = guard.check(&mark, &scene.at("quarantine")).unwrap_err();
     assert!(error.to_string().contains("lies in a writable root"), "{error}");

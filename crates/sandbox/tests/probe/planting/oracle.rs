@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use agentry_protocol::protected::{
-    Surroundings, belongs_to_agent, is_agent_marker, is_skill_or_task_marker,
+    AncestorContext, belongs_to_agent, is_agent_marker, is_skill_or_task_marker,
 };
 
 /// What a planted program makes.
@@ -22,7 +22,7 @@ const BARE: [&str; 4] = ["HEAD", "hooks", "config", "commondir"];
 /// Everything protected, with what it is.
 pub(super) fn protected(workspace: &Path) -> BTreeMap<PathBuf, String> {
     let mut all = BTreeMap::new();
-    let mut waiting = vec![(workspace.to_owned(), Surroundings::default())];
+    let mut waiting = vec![(workspace.to_owned(), AncestorContext::default())];
     while let Some((directory, here)) = waiting.pop() {
         let names = names(&directory);
         let has = |name: &str| names.iter().any(|one| one == name);

@@ -4,11 +4,11 @@
 
 use std::collections::BTreeSet;
 
-use agentry_protocol::approval::Answer;
-use agentry_protocol::call::OutcomeStatus;
+use agentry_protocol::approval::ApprovalAnswer;
 use agentry_protocol::envelope::Envelope;
-use agentry_protocol::event::{Edited, Event, Permit, Under};
-use agentry_protocol::hook::{HookChange, HookReport, HookResult, Say};
+use agentry_protocol::event::{CallConfinement, CallEdit, Event, Permit};
+use agentry_protocol::hook::{GateVerdict, HookChange, HookReport, HookResult};
+use agentry_protocol::tool_call::OutcomeStatus;
 use agentry_protocol::verdict::{Finding, Stage as Spoke, Verdict};
 use agentry_protocol::{ApprovalId, CallId};
 use agentry_store::{CallRow, Filter, Ledger};
@@ -125,7 +125,9 @@ impl Chain<'_> {
             Event::CallWithheld { call, facts } if call == id => {
                 let title = "it is not made, because what it depends on changed";
                 let link = Link::new(seq, Stage::Result, title);
-                self.add(link.detail(facts.changed().unwrap_or_default()).verdict(Verdict::Ask));
+                self.add(
+                    link.detail(facts.change_summary().unwrap_or_default()).verdict(Verdict::Ask),
+                );
             }
             Event::CallStopped { call } if call == id => {
                 self.add(Link::new(seq, Stage::Result, "it is asked to stop"));
@@ -163,8 +165,8 @@ impl Chain<'_> {
     fn started(
         &mut self,
         seq: u64,
-        (by, under): (&Permit, &Under),
-        edited: Option<&Edited>,
+        (by, under): (&Permit, &CallConfinement),
+        edited: Option<&CallEdit>,
     ) -> Result<(), Refusal> {
         if let Some(edited) = edited {
             let (stage, who) = match &edited.by {
@@ -208,16 +210,16 @@ fn with_report(link: Link, report: &HookReport) -> Link {
             let text = texts.into_iter().flatten().next().cloned();
             let link = link.detail(text.unwrap_or_else(|| "it does not mind".to_owned()));
             match (&answer.halt, answer.say) {
-                (Some(_), _) | (None, Some(Say::Deny)) => link.verdict(Verdict::Deny),
-                (None, Some(Say::Ask)) => link.verdict(Verdict::Ask),
-                (None, Some(Say::Allow)) => link.verdict(Verdict::Allow),
+                (Some(_), _) | (None, Some(GateVerdict::Deny)) => link.verdict(Verdict::Deny),
+                (None, Some(GateVerdict::Ask)) => link.verdict(Verdict::Ask),
+                (None, Some(GateVerdict::Allow)) => link.verdict(Verdict::Allow),
                 (None, None) => link,
             }
         }
     }
 }
 
-fn answered(seq: u64, answer: &Answer) -> Link {
+fn answered(seq: u64, answer: &ApprovalAnswer) -> Link {
     let (title, verdict) = match (answer.allow, answer.expired) {
         (true, _) => ("a person says yes", Verdict::Allow),
         (false, true) => ("nobody answers in time", Verdict::Deny),

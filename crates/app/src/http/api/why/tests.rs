@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use agentry_protocol::approval::{Answer, Reach};
+use agentry_protocol::approval::{ApprovalAnswer, ApprovalScope};
 use agentry_protocol::confinement::Confinement;
-use agentry_protocol::envelope::{About, Draft};
+use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::{AccessId, ApprovalId, CallId, ContentHash, SessionId};
 use serde_json::json;
 use tempfile::TempDir;
@@ -32,7 +32,7 @@ impl Scene {
         Self { _directory: directory, ledger }
     }
 
-    fn add(&self, about: &About, value: Value) -> u64 {
+    fn add(&self, about: &EntrySubject, value: Value) -> u64 {
         let draft = Draft { cause: None, about: about.clone(), event: event(value) };
         self.ledger.append(vec![draft]).unwrap()[0].seq
     }
@@ -49,8 +49,8 @@ impl Scene {
     }
 }
 
-fn about() -> About {
-    About {
+fn about() -> EntrySubject {
+    EntrySubject {
         session: Some(SessionId::from_number(1)),
         run: Some(RunId::from_number(1)),
         turn: Some(TurnId::from_number(1)),
@@ -71,7 +71,7 @@ fn decided_event(effect: &str, part: &str) -> Value {
 
 /// What came in, up to the run; gives the entries.
 fn came_in(scene: &Scene) -> [u64; 3] {
-    let session = About { session: about().session, ..About::default() };
+    let session = EntrySubject { session: about().session, ..EntrySubject::default() };
     scene.add(&session, json!({"type": "session_opened", "key": "ann", "agent": "helper"}));
     let received = json!({
         "type": "intake", "stage": "received", "inbound": {
@@ -79,7 +79,7 @@ fn came_in(scene: &Scene) -> [u64; 3] {
             "sender_id": "ann",
         }
     });
-    let received = scene.add(&About::default(), received);
+    let received = scene.add(&EntrySubject::default(), received);
     let decided = scene.add(&session, decided_event("allow", "allowed"));
     let routed = scene.add(
         &session,
@@ -102,7 +102,7 @@ fn taken_up(scene: &Scene) -> [u64; 2] {
         "workspace": "/w", "project": "/p", "files": {},
         "steps": [{"id": "s1", "uses": "prompt", "agent": "helper"}],
     });
-    let run = scene.add(&About { turn: None, ..about() }, run);
+    let run = scene.add(&EntrySubject { turn: None, ..about() }, run);
     let turn = json!({"type": "turn_started", "prompt": "list the files", "charter": {
         "tools": [{"name": "bash"}], "authority": {"confinement": {"level": "ns"}},
     }});
@@ -131,7 +131,7 @@ fn a_call_is_told_from_who_wrote_to_what_came_of_it() {
             "digest": ContentHash::of(b"ls"),
         }),
     );
-    let answer = Answer::yes(Reach::Once);
+    let answer = ApprovalAnswer::approved(ApprovalScope::Once);
     let answered = scene.add(
         &about(),
         json!({"type": "approval_answered", "approval": approval, "answer": answer}),
@@ -141,7 +141,7 @@ fn a_call_is_told_from_who_wrote_to_what_came_of_it() {
         json!({
             "type": "call_started", "call": CallId::from_number(1),
             "by": {"kind": "approval", "approval": approval},
-            "under": {"level": "ns", "hash": Confinement::nothing().hash()},
+            "under": {"level": "ns", "hash": Confinement::most_restricted().hash()},
         }),
     );
     let finished = scene.add(
@@ -185,8 +185,8 @@ fn a_denial_ends_with_the_policy_that_denies() {
             "event_id": "tg:1", "timestamp": 1, "channel": "tg", "sender_id": "ann",
         }
     });
-    let received = scene.add(&About::default(), received);
-    let decided = scene.add(&About::default(), decided_event("deny", "denied"));
+    let received = scene.add(&EntrySubject::default(), received);
+    let decided = scene.add(&EntrySubject::default(), decided_event("deny", "denied"));
     let deny = Some(Verdict::Deny);
     assert_eq!(
         scene.links(decided),
@@ -201,7 +201,7 @@ fn a_denial_ends_with_the_policy_that_denies() {
 #[test]
 fn an_entry_without_decisions_has_its_causes() {
     let scene = Scene::new();
-    let session = About { session: about().session, ..About::default() };
+    let session = EntrySubject { session: about().session, ..EntrySubject::default() };
     let opened =
         scene.add(&session, json!({"type": "session_opened", "key": "a", "agent": "helper"}));
     let draft = Draft {

@@ -6,10 +6,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use agentry_agentfile::access::{Policy, Rules, directory, is_policy_file, read, stock, switched};
+use agentry_agentfile::access::{
+    Policy, PolicySet, bundled_policies, directory, is_policy_file, read, with_policy_switched,
+};
 use agentry_agentfile::diagnostic::Findings;
-use agentry_agentfile::file_tree::{Entry, File, FileTree};
-use agentry_agentfile::source::Source;
+use agentry_agentfile::file_tree::{FileContent, FileTree, FileTreeEntry};
+use agentry_agentfile::source::SourceText;
 use agentry_kernel::access::Access;
 use serde_json::{Value, json};
 
@@ -55,13 +57,13 @@ pub(super) fn apply(host: &Host, options: &ApplyOptions) -> Result<ExitCode, Fau
     let given = alone(&options.file, &bytes)?;
     let mut old_findings = Findings::default();
     let old_rules = read(&trees.both(), &mut old_findings);
-    let target = trees.project.shown(&below);
+    let target = trees.project.display_path(&below);
     let of_target = |one: &&Policy| *one.name.origin.file == *target;
     refuse_doubles(&given, &old_rules, &target, &file.to_string())?;
     let replaced: Vec<&Policy> = old_rules.own.iter().filter(of_target).collect();
     refuse_losses(&given, &replaced, &target, &file.to_string())?;
     let mut project = trees.project.clone();
-    project.insert(below.clone(), Entry::File(File::new(bytes.clone(), false)));
+    project.insert(below.clone(), FileTreeEntry::File(FileContent::new(bytes.clone(), false)));
     let new = together(&project, &trees)?;
     let is_there = |name: &str| replaced.iter().any(|one| *one.name.value == *name);
     let mut lines = Vec::new();
@@ -78,10 +80,13 @@ pub(super) fn apply(host: &Host, options: &ApplyOptions) -> Result<ExitCode, Fau
 }
 
 /// The policies of the file itself, which must load before anything else is looked at.
-fn alone(path: &Path, bytes: &[u8]) -> Result<Rules, Fault> {
+fn alone(path: &Path, bytes: &[u8]) -> Result<PolicySet, Fault> {
     let mut findings = Findings::default();
     let mut tree = FileTree::new("");
-    tree.insert(path.display().to_string(), Entry::File(File::new(bytes.to_vec(), false)));
+    tree.insert(
+        path.display().to_string(),
+        FileTreeEntry::File(FileContent::new(bytes.to_vec(), false)),
+    );
     let rules = agentry_agentfile::access::read_directory(&tree, &mut findings);
     if !rules.broken.is_empty() {
         tried(&rules, &findings)?;
@@ -89,7 +94,12 @@ fn alone(path: &Path, bytes: &[u8]) -> Result<Rules, Fault> {
     Ok(rules)
 }
 
-fn refuse_doubles(given: &Rules, old: &Rules, target: &str, file: &str) -> Result<(), Fault> {
+fn refuse_doubles(
+    given: &PolicySet,
+    old: &PolicySet,
+    target: &str,
+    file: &str,
+) -> Result<(), Fault> {
     let others = || old.own.iter().filter(|one| *one.name.origin.file != *target);
     for policy in &given.own {
         if let Some(other) = others().find(|one| one.name.value == policy.name.value) {
@@ -106,7 +116,7 @@ fn refuse_doubles(given: &Rules, old: &Rules, target: &str, file: &str) -> Resul
 }
 
 fn refuse_losses(
-    given: &Rules,
+    given: &PolicySet,
     replaced: &[&Policy],
     target: &str,
     file: &str,
@@ -163,10 +173,10 @@ pub(super) fn switch(host: &Host, options: &NameOptions, on: bool) -> Result<Exi
     let text = String::from_utf8(bytes).map_err(|_| cannot())?;
     let (mark, plain) =
         text.strip_prefix('\u{feff}').map_or(("", &*text), |rest| ("\u{feff}", rest));
-    let source = Source::new(file.as_str(), plain);
-    let text = format!("{mark}{}", switched(&source, name, on).ok_or_else(cannot)?);
+    let source = SourceText::new(file.as_str(), plain);
+    let text = format!("{mark}{}", with_policy_switched(&source, name, on).ok_or_else(cannot)?);
     let mut changed = trees.clone();
-    let entry = Entry::File(File::new(text.clone().into_bytes(), false));
+    let entry = FileTreeEntry::File(FileContent::new(text.clone().into_bytes(), false));
     changed.tree_mut(is_home).insert(below, entry);
     let new = together(&changed.project, &changed)?;
     let done = Done {
@@ -177,8 +187,8 @@ pub(super) fn switch(host: &Host, options: &NameOptions, on: bool) -> Result<Exi
     carry_out(host, options.json, (change, done), (old.ok(), new))
 }
 
-fn no_file_of(name: &str, word: &str, rules: &Rules) -> Fault {
-    if stock().iter().any(|one| &*one.name.value == name) {
+fn no_file_of(name: &str, word: &str, rules: &PolicySet) -> Fault {
+    if bundled_policies().iter().any(|one| &*one.name.value == name) {
         let what = format!("`{name}` ships with agentry, so no file of yours switches it {word}");
         return Fault::new(Blame::Caller, what).hint(format!(
             "keep a copy that takes its place: agentry access policies show {name} > \

@@ -2,9 +2,9 @@
 //!
 //! Must never: let through what it does not understand.
 
-use crate::diagnostic::{Code, Text};
+use crate::diagnostic::{DiagnosticCode, FindingText};
 use crate::limits::DOMAIN_BYTES_MAX;
-use crate::manifest::config::Sandbox;
+use crate::manifest::config::SandboxToml;
 
 /// Variables that make a program load or run something else.
 const PREFIXES: [&str; 12] = [
@@ -64,27 +64,31 @@ pub fn is_kept_from_commands(name: &str) -> bool {
 }
 
 /// What is wrong with names and domains, by pointer.
-pub(super) fn defects(sandbox: &Sandbox) -> Vec<(String, Code, Text)> {
+pub(super) fn defects(sandbox: &SandboxToml) -> Vec<(String, DiagnosticCode, FindingText)> {
     let mut defects = Vec::new();
     for (at, name) in sandbox.env.iter().flatten().enumerate() {
         if let Some(why) = why_not_passed(name) {
-            let text = Text::new(format!("`{name}` is not passed to commands: {why}"))
+            let text = FindingText::new(format!("`{name}` is not passed to commands: {why}"))
                 .help("name variables that commands may see; keys belong to providers and tools");
-            defects.push((format!("/env/{at}"), Code::VariableNotPassed, text));
+            defects.push((format!("/env/{at}"), DiagnosticCode::VariableNotPassed, text));
         }
     }
     for (at, domain) in sandbox.security.allowed_domains.iter().flatten().enumerate() {
         if !is_domain(domain) {
-            let text = Text::new(format!("`{domain}` is not the name of a host"))
+            let text = FindingText::new(format!("`{domain}` is not the name of a host"))
                 .help("write a name such as api.github.com, or *.github.com for all below it");
-            defects.push((format!("/security/allowedDomains/{at}"), Code::DomainForm, text));
+            defects.push((
+                format!("/security/allowedDomains/{at}"),
+                DiagnosticCode::DomainForm,
+                text,
+            ));
         }
     }
     defects
 }
 
 /// The names and domains that nothing is wrong with.
-pub(super) fn good(sandbox: &Sandbox) -> (Vec<String>, Vec<String>) {
+pub(super) fn valid_entries(sandbox: &SandboxToml) -> (Vec<String>, Vec<String>) {
     let env = sandbox.env.iter().flatten().filter(|name| why_not_passed(name).is_none());
     let domains = sandbox.security.allowed_domains.iter().flatten();
     (env.cloned().collect(), domains.filter(|domain| is_domain(domain)).cloned().collect())

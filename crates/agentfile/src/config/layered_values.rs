@@ -9,25 +9,25 @@ use std::collections::BTreeMap;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::diagnostic::{Code, Findings, Text};
+use crate::diagnostic::{DiagnosticCode, FindingText, Findings};
 use crate::node::{Kind, Node, plain_part, pointer_part};
 use crate::schema;
-use crate::source::{Origin, Source, Span};
+use crate::source::{Origin, SourceText, Span};
 
 /// Every value that was said, by JSON pointer.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Said(BTreeMap<String, Word>);
+pub(crate) struct LayeredValues(BTreeMap<String, LayeredValue>);
 
 #[derive(Clone, Debug)]
-struct Word {
+struct LayeredValue {
     value: Value,
-    source: Source,
+    source: SourceText,
     node: Node,
 }
 
-impl Said {
+impl LayeredValues {
     /// Takes over all values of a tree; they stand below a pointer.
-    pub(crate) fn say(&mut self, source: &Source, node: &Node, pointer: &str) {
+    pub(crate) fn insert_tree(&mut self, source: &SourceText, node: &Node, pointer: &str) {
         match &node.kind {
             // `[webhooks.plain]` with nothing in it still says that there is one.
             Kind::Map(pairs) if pairs.is_empty() && names_something(pointer) => {
@@ -38,7 +38,7 @@ impl Said {
             Kind::Map(pairs) => {
                 for pair in pairs {
                     let below = format!("{pointer}/{}", pointer_part(&pair.key));
-                    self.say(source, &pair.value, &below);
+                    self.insert_tree(source, &pair.value, &below);
                 }
             }
             Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) | Kind::List(_) => {
@@ -47,14 +47,15 @@ impl Said {
         }
     }
 
-    fn insert(&mut self, source: &Source, node: &Node, pointer: &str) {
-        self.forget(pointer);
-        let word = Word { value: node.to_value(), source: source.clone(), node: node.clone() };
+    fn insert(&mut self, source: &SourceText, node: &Node, pointer: &str) {
+        self.remove(pointer);
+        let word =
+            LayeredValue { value: node.to_value(), source: source.clone(), node: node.clone() };
         self.0.insert(pointer.to_owned(), word);
     }
 
     /// A later layer may put a plain value where an earlier one had a table, or the other way round.
-    pub(crate) fn forget(&mut self, pointer: &str) {
+    pub(crate) fn remove(&mut self, pointer: &str) {
         let mut above = pointer;
         while let Some((shorter, _)) = above.rsplit_once('/') {
             self.0.remove(shorter);
@@ -68,7 +69,7 @@ impl Said {
     }
 
     /// Whether somebody said exactly this value.
-    pub(crate) fn has(&self, pointer: &str) -> bool {
+    pub(crate) fn contains(&self, pointer: &str) -> bool {
         self.0.contains_key(pointer)
     }
 
@@ -84,13 +85,13 @@ impl Said {
         }
     }
 
-    fn below(&self, pointer: &str) -> impl Iterator<Item = (&String, &Word)> {
+    fn below(&self, pointer: &str) -> impl Iterator<Item = (&String, &LayeredValue)> {
         let below = format!("{pointer}/");
         self.0.range(below.clone()..).take_while(move |(key, _)| key.starts_with(&below))
     }
 
     /// All values together as what they are meant to be.
-    pub(crate) fn read<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+    pub(crate) fn deserialize<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         let mut all = Value::Object(Map::new());
         for (pointer, word) in &self.0 {
             put(&mut all, pointer, word.value.clone());
@@ -108,9 +109,9 @@ impl Said {
     /// Notes a finding at a value, or about a file if nobody said it.
     pub(crate) fn report(
         &self,
-        code: Code,
+        code: DiagnosticCode,
         (pointer, file): (&str, &str),
-        text: Text,
+        text: FindingText,
         findings: &mut Findings,
     ) {
         match self.nearest(pointer) {
@@ -120,7 +121,7 @@ impl Said {
     }
 
     /// The value itself, the first said below it, or the nearest above it; and its place.
-    fn nearest(&self, pointer: &str) -> Option<(&Word, Span)> {
+    fn nearest(&self, pointer: &str) -> Option<(&LayeredValue, Span)> {
         if let Some(word) = self.0.get(pointer) {
             return Some((word, word.node.span));
         }

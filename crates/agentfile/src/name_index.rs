@@ -9,22 +9,22 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use agentry_protocol::tool::{self, ToolName};
 
-use crate::diagnostic::{Code, Findings, Text, suggestion};
-use crate::scope::TryExamples;
-use crate::source::{Source, Span};
+use crate::diagnostic::{DiagnosticCode, FindingText, Findings, suggestion};
+use crate::scope::ExampleChecker;
+use crate::source::{SourceText, Span};
 
 /// Whether a definition loads.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Health {
+pub enum DefinitionHealth {
     /// It does.
-    Good,
+    Valid,
     /// It does not; this is its file.
     Broken(String),
 }
 
 /// All names.
 #[derive(Clone, Debug, Default)]
-pub struct Index {
+pub struct NameIndex {
     /// Tools that the host offers.
     pub host: BTreeSet<ToolName>,
     /// Names of MCP servers.
@@ -34,18 +34,18 @@ pub struct Index {
     /// Tools that some agent brings itself.
     pub custom: BTreeSet<String>,
     /// Skills by id.
-    pub skills: BTreeMap<String, Health>,
+    pub skills: BTreeMap<String, DefinitionHealth>,
     /// Tasks by id.
-    pub tasks: BTreeMap<String, Health>,
+    pub tasks: BTreeMap<String, DefinitionHealth>,
     /// Agents by id.
-    pub agents: BTreeMap<String, Health>,
+    pub agents: BTreeMap<String, DefinitionHealth>,
     /// How the examples of approval rules are tried.
-    pub try_examples: Option<TryExamples>,
+    pub try_examples: Option<ExampleChecker>,
 }
 
 /// What a name refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lookup {
+pub enum ReferenceKind {
     /// A skill.
     Skill,
     /// A task.
@@ -54,36 +54,42 @@ pub enum Lookup {
     Agent,
 }
 
-impl Index {
+impl NameIndex {
     /// Whether a tool has this canonical name, here or on an MCP server.
     pub fn tool_exists(&self, name: &str) -> bool {
         let name = ToolName::canonical(name);
         match name.mcp() {
             Some((server, _)) => self.mcp.contains(server),
-            None => tool::known(name.as_str()).is_some(),
+            None => tool::find_known_tool(name.as_str()).is_some(),
         }
     }
 
     /// Notes that no tool has this name.
-    pub fn report_tool(&self, name: &str, source: &Source, span: Span, findings: &mut Findings) {
+    pub fn report_tool(
+        &self,
+        name: &str,
+        source: &SourceText,
+        span: Span,
+        findings: &mut Findings,
+    ) {
         match (ToolName::canonical(name).mcp(), &self.mcp_broken) {
             (Some((server, _)), Some(file)) => {
-                let text = Text::new(format!(
+                let text = FindingText::new(format!(
                     "whether there is an MCP server `{server}` is not known, since {file} does not load"
                 ))
                 .help(format!("mend {file} first"));
-                findings.at(Code::BrokenReference, source, span, text);
+                findings.at(DiagnosticCode::BrokenReference, source, span, text);
             }
             (Some((server, _)), None) => {
-                findings.at_with(Code::UnknownMcpServer, source, span, || {
+                findings.at_with(DiagnosticCode::UnknownMcpServer, source, span, || {
                     let known: Vec<&str> = self.mcp.iter().map(String::as_str).collect();
-                    Text::new(format!("no MCP server is called `{server}`")).help(format!(
+                    FindingText::new(format!("no MCP server is called `{server}`")).help(format!(
                         "add it to .mcp.json or agentry.toml; {}",
                         suggestion(server, &known)
                     ))
                 });
             }
-            (None, _) => findings.at_with(Code::UnknownTool, source, span, || {
+            (None, _) => findings.at_with(DiagnosticCode::UnknownTool, source, span, || {
                 let known: Vec<&str> = tool::KNOWN
                     .iter()
                     .flat_map(|tool| tool.aliases.iter().copied().chain([tool.name]))
@@ -92,7 +98,7 @@ impl Index {
                     true => String::new(),
                     false => format!("; a tool of an agent program needs tools/{name}.yml"),
                 };
-                Text::new(format!("no tool is called `{name}`"))
+                FindingText::new(format!("no tool is called `{name}`"))
                     .help(format!("{}{own}", suggestion(name, &known)))
             }),
         }
@@ -101,26 +107,26 @@ impl Index {
     /// Notes a finding if nothing, or only something broken, has this id.
     pub fn report_reference(
         &self,
-        lookup: Lookup,
+        lookup: ReferenceKind,
         id: &str,
-        place: (&Source, Span),
+        place: (&SourceText, Span),
         findings: &mut Findings,
     ) {
         let (known, code, noun) = match lookup {
-            Lookup::Skill => (&self.skills, Code::UnknownSkill, "skill"),
-            Lookup::Task => (&self.tasks, Code::UnknownTask, "task"),
-            Lookup::Agent => (&self.agents, Code::UnknownAgent, "agent"),
+            ReferenceKind::Skill => (&self.skills, DiagnosticCode::UnknownSkill, "skill"),
+            ReferenceKind::Task => (&self.tasks, DiagnosticCode::UnknownTask, "task"),
+            ReferenceKind::Agent => (&self.agents, DiagnosticCode::UnknownAgent, "agent"),
         };
         match known.get(id) {
-            Some(Health::Good) => {}
-            Some(Health::Broken(file)) => {
-                let text = Text::new(format!("the {noun} `{id}` does not load"))
+            Some(DefinitionHealth::Valid) => {}
+            Some(DefinitionHealth::Broken(file)) => {
+                let text = FindingText::new(format!("the {noun} `{id}` does not load"))
                     .help(format!("mend {file} first; its defects are listed there"));
-                findings.at(Code::BrokenReference, place.0, place.1, text);
+                findings.at(DiagnosticCode::BrokenReference, place.0, place.1, text);
             }
             None => findings.at_with(code, place.0, place.1, || {
                 let ids: Vec<&str> = known.keys().map(String::as_str).collect();
-                Text::new(format!("no {noun} has the id `{id}`")).help(suggestion(id, &ids))
+                FindingText::new(format!("no {noun} has the id `{id}`")).help(suggestion(id, &ids))
             }),
         }
     }

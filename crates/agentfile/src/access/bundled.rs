@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use super::{Policy, read};
 use crate::diagnostic::Findings;
-use crate::source::Source;
+use crate::source::SourceText;
 
 /// The files, by the name that findings and origins show.
 pub const STOCK: [(&str, &str); 4] = [
@@ -17,12 +17,12 @@ pub const STOCK: [(&str, &str); 4] = [
 ];
 
 /// The policies that ship.
-pub fn stock() -> &'static [Policy] {
+pub fn bundled_policies() -> &'static [Policy] {
     static READ: OnceLock<Vec<Policy>> = OnceLock::new();
     READ.get_or_init(|| {
         let mut findings = Findings::default();
         let read =
-            |(file, text): (&str, &str)| read::parse(&Source::new(file, text), &mut findings);
+            |(file, text): (&str, &str)| read::parse(&SourceText::new(file, text), &mut findings);
         let policies = STOCK.into_iter().flat_map(read).collect();
         assert!(!findings.has_errors(), "the policies that ship have errors: {findings:?}");
         policies

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::id::CallId;
-use crate::schema::Shown;
-use crate::tool::{Category, Risk, ToolName};
+use crate::schema::ModelSchema;
+use crate::tool::{Risk, ToolCategory, ToolName};
 
 /// A tool as it is offered: what it is called, what it takes, what it may do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,24 +20,24 @@ pub struct ToolSpec {
     /// The JSON Schema of its arguments.
     pub parameters: Value,
     /// What kind of thing it does.
-    pub category: Category,
+    pub category: ToolCategory,
     /// How much harm a call can do.
     pub risk: Risk,
     /// Whether a call may be made again when nobody knows whether it was made.
-    pub repeat: Repeat,
+    pub repeat: RepeatSafety,
 }
 
 impl ToolSpec {
     /// The schema of its arguments as a model is shown it.
-    pub fn shown(&self) -> Shown<'_> {
-        Shown(&self.parameters)
+    pub fn model_schema(&self) -> ModelSchema<'_> {
+        ModelSchema(&self.parameters)
     }
 }
 
 /// Whether a call may be made again when nobody knows whether it was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Repeat {
+pub enum RepeatSafety {
     /// It only looks; it may be made again.
     Harmless,
     /// It changes something; only a person or the model may make it again.
@@ -63,8 +63,8 @@ pub struct ToolOutcome {
     /// What the model is told.
     pub text: String,
     /// What was measured.
-    #[serde(default, skip_serializing_if = "Measured::is_empty")]
-    pub measured: Measured,
+    #[serde(default, skip_serializing_if = "CallMeasurements::is_empty")]
+    pub measured: CallMeasurements,
 }
 
 /// How a call went.
@@ -85,7 +85,7 @@ pub enum OutcomeStatus {
 
 /// What was measured of a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Measured {
+pub struct CallMeasurements {
     /// The exit code, if a process ran to its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
@@ -103,7 +103,7 @@ pub struct Measured {
     pub redacted: u64,
 }
 
-impl Measured {
+impl CallMeasurements {
     fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -137,6 +137,6 @@ impl ToolOutcome {
 
     /// An outcome without measurements.
     pub fn new(status: OutcomeStatus, text: impl Into<String>) -> Self {
-        Self { status, text: text.into(), measured: Measured::default() }
+        Self { status, text: text.into(), measured: CallMeasurements::default() }
     }
 }

@@ -20,18 +20,18 @@ pub struct CallFacts {
     pub paths: BTreeMap<String, ResolvedPath>,
     /// What the call depends on beside its arguments. Empty where nobody looked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub bound: Vec<BoundItem>,
+    pub bound: Vec<CallDependency>,
     /// What is otherwise than when the call was judged or approved before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub changes: Vec<Change>,
+    pub changes: Vec<DependencyChange>,
 }
 
 impl CallFacts {
     /// What changed, a line for each, with the difference of each where it is known. None if nothing did.
-    pub fn changed(&self) -> Option<String> {
+    pub fn change_summary(&self) -> Option<String> {
         let told = self.changes.iter().map(|change| match &change.diff {
-            Some(diff) => format!("{}\n{}", change.line(), diff.trim_end()),
-            None => change.line(),
+            Some(diff) => format!("{}\n{}", change.summary_line(), diff.trim_end()),
+            None => change.summary_line(),
         });
         let told: Vec<String> = told.collect();
         (!told.is_empty()).then(|| told.join("\n"))
@@ -64,7 +64,7 @@ pub enum ResolvedPath {
 
 impl ResolvedPath {
     /// The place in words for a person.
-    pub fn shown(&self) -> &str {
+    pub fn display_text(&self) -> &str {
         match self {
             Self::Inside { path, .. } => path,
             Self::Unclear { why } => why,
@@ -74,9 +74,9 @@ impl ResolvedPath {
 
 /// Something that a call depends on, as it was when somebody looked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct BoundItem {
+pub struct CallDependency {
     /// What it is.
-    pub kind: BoundKind,
+    pub kind: DependencyKind,
     /// Its name: a path below the workspace, a file of the definition, a tool.
     pub name: String,
     /// The hash of its content or identity; none if it is not there.
@@ -92,7 +92,7 @@ pub struct BoundItem {
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum BoundKind {
+pub enum DependencyKind {
     /// A file that it executes.
     File,
     /// The directory that it runs in.
@@ -105,7 +105,7 @@ pub enum BoundKind {
     Path,
 }
 
-impl BoundKind {
+impl DependencyKind {
     /// What it is, in words.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -120,9 +120,9 @@ impl BoundKind {
 
 /// A difference between what was judged or approved and what there is now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Change {
+pub struct DependencyChange {
     /// What changed.
-    pub kind: BoundKind,
+    pub kind: DependencyKind,
     /// Its name.
     pub name: String,
     /// What it was: a hash or a path. None if it was not there or not part of the question.
@@ -136,9 +136,9 @@ pub struct Change {
     pub diff: Option<String>,
 }
 
-impl Change {
+impl DependencyChange {
     /// The change on one line.
-    pub fn line(&self) -> String {
+    pub fn summary_line(&self) -> String {
         let (kind, name) = (self.kind.as_str(), &self.name);
         match (&self.was, &self.is) {
             (Some(was), Some(is)) => format!("{kind} `{name}` changed: {was} became {is}"),

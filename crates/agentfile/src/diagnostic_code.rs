@@ -34,11 +34,11 @@ macro_rules! codes {
     ($($variant:ident = $code:literal, $severity:ident, $title:literal;)*) => {
         /// What is wrong.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum Code { $(#[doc = $title] $variant),* }
+        pub enum DiagnosticCode { $(#[doc = $title] $variant),* }
 
-        impl Code {
+        impl DiagnosticCode {
             /// All codes, in order.
-            pub const ALL: &'static [Code] = &[$(Code::$variant),*];
+            pub const ALL: &'static [DiagnosticCode] = &[$(DiagnosticCode::$variant),*];
 
             /// The code as it is printed.
             pub fn as_str(self) -> &'static str {
@@ -192,20 +192,20 @@ codes! {
     CeilingsApart = "E1016", Warning, "Two ceilings leave no tool between them.";
 }
 
-impl Code {
+impl DiagnosticCode {
     /// The code with this printed form.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|code| code.as_str().eq_ignore_ascii_case(text))
     }
 }
 
-impl fmt::Display for Code {
+impl fmt::Display for DiagnosticCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-impl Serialize for Code {
+impl Serialize for DiagnosticCode {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
     }

@@ -7,10 +7,10 @@
 
 use crate::context_folder;
 use crate::diagnostic::Findings;
-use crate::file_tree::{FileTree, Refusal, lies_in};
+use crate::file_tree::{FileTree, ReadRefusal, lies_in};
 use crate::layout::{self, PACK_DIRECTORIES, PACKS};
 
-use super::Input;
+use super::LibraryInput;
 
 const SKILL_ROOTS: [&str; 4] =
     [".agentry/skills", ".nanobot/skills", ".agents/skills", ".claude/skills"];
@@ -18,7 +18,7 @@ const SKILL_FILES: [&str; 2] = ["SKILL.md", "skill.md"];
 
 /// What a definition is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum What {
+pub(super) enum DefinitionKind {
     Program,
     Pack,
     ContextFolder,
@@ -26,7 +26,7 @@ pub(super) enum What {
     Task,
 }
 
-impl What {
+impl DefinitionKind {
     /// Definitions of one family share their ids.
     pub(super) fn family(self) -> Self {
         match self {
@@ -50,21 +50,24 @@ impl What {
 }
 
 /// One definition.
-pub(super) struct Found<'a> {
-    pub(super) what: What,
+pub(super) struct FoundDefinition<'a> {
+    pub(super) what: DefinitionKind,
     pub(super) id: String,
     pub(super) tree: &'a FileTree,
     /// Its main file, below the tree.
     pub(super) path: String,
 }
 
-impl Found<'_> {
+impl FoundDefinition<'_> {
     pub(super) fn directory(&self) -> &str {
         match self.what {
-            What::ContextFolder => {
+            DefinitionKind::ContextFolder => {
                 self.path.trim_end_matches("context/system_prompt.md").trim_end_matches('/')
             }
-            What::Program | What::Pack | What::Skill | What::Task => {
+            DefinitionKind::Program
+            | DefinitionKind::Pack
+            | DefinitionKind::Skill
+            | DefinitionKind::Task => {
                 self.path.rsplit_once('/').map_or("", |(directory, _)| directory)
             }
         }
@@ -79,12 +82,12 @@ impl Found<'_> {
     }
 
     pub(super) fn shown(&self) -> String {
-        self.tree.shown(&self.path)
+        self.tree.display_path(&self.path)
     }
 }
 
 /// All definitions, those that win first.
-pub(super) fn find<'a>(input: &Input<'a>) -> Vec<Found<'a>> {
+pub(super) fn find<'a>(input: &LibraryInput<'a>) -> Vec<FoundDefinition<'a>> {
     let mut found = Vec::new();
     in_tree(input.project, &mut found);
     for root in input.skill_roots {
@@ -96,11 +99,16 @@ pub(super) fn find<'a>(input: &Input<'a>) -> Vec<Found<'a>> {
     found
 }
 
-fn in_tree<'a>(tree: &'a FileTree, found: &mut Vec<Found<'a>>) {
+fn in_tree<'a>(tree: &'a FileTree, found: &mut Vec<FoundDefinition<'a>>) {
     in_packs(tree, found);
-    if context_folder::is_here(tree) && tree.get("agent.yml").is_none() {
+    if context_folder::is_context_folder(tree) && tree.get("agent.yml").is_none() {
         let path = "context/system_prompt.md".to_owned();
-        found.push(Found { what: What::ContextFolder, id: tree.name(), tree, path });
+        found.push(FoundDefinition {
+            what: DefinitionKind::ContextFolder,
+            id: tree.name(),
+            tree,
+            path,
+        });
     }
     let programs: Vec<&str> = tree
         .below("")
@@ -108,7 +116,7 @@ fn in_tree<'a>(tree: &'a FileTree, found: &mut Vec<Found<'a>>) {
         .filter(|directory| !in_pack(directory))
         .collect();
     for directory in &programs {
-        found.push(found_in(What::Program, tree, directory, "agent.yml"));
+        found.push(found_in(DefinitionKind::Program, tree, directory, "agent.yml"));
     }
     for (path, _) in tree.below("") {
         let owned = programs.iter().any(|program| lies_in(path, program));
@@ -118,18 +126,18 @@ fn in_tree<'a>(tree: &'a FileTree, found: &mut Vec<Found<'a>>) {
         let skill =
             SKILL_FILES.into_iter().find_map(|file| Some((directory_of(path, file)?, file)));
         if let Some((directory, file)) = skill {
-            found.push(found_in(What::Skill, tree, directory, file));
+            found.push(found_in(DefinitionKind::Skill, tree, directory, file));
         } else if let Some(directory) = directory_of(path, "TASK.md") {
-            found.push(found_in(What::Task, tree, directory, "TASK.md"));
+            found.push(found_in(DefinitionKind::Task, tree, directory, "TASK.md"));
         } else if let Some(directory) = directory_of(path, "AGENT.md")
-            && !(directory.is_empty() && context_folder::is_here(tree))
+            && !(directory.is_empty() && context_folder::is_context_folder(tree))
         {
-            found.push(found_in(What::Pack, tree, directory, "AGENT.md"));
+            found.push(found_in(DefinitionKind::Pack, tree, directory, "AGENT.md"));
         }
     }
 }
 
-fn in_packs<'a>(tree: &'a FileTree, found: &mut Vec<Found<'a>>) {
+fn in_packs<'a>(tree: &'a FileTree, found: &mut Vec<FoundDefinition<'a>>) {
     for pack in PACKS {
         let agents = format!("{pack}/agents");
         for (path, _) in tree.below(&agents) {
@@ -137,15 +145,25 @@ fn in_packs<'a>(tree: &'a FileTree, found: &mut Vec<Found<'a>>) {
             let plain = directory_of(path, "AGENT.md");
             let beside = |directory: &str| tree.get(&format!("{directory}/agent.yml")).is_some();
             if let Some(directory) = program {
-                found.push(below_root(What::Program, tree, &agents, (directory, "agent.yml")));
+                found.push(below_root(
+                    DefinitionKind::Program,
+                    tree,
+                    &agents,
+                    (directory, "agent.yml"),
+                ));
             } else if let Some(directory) = plain.filter(|directory| !beside(directory)) {
-                found.push(below_root(What::Pack, tree, &agents, (directory, "AGENT.md")));
+                found.push(below_root(
+                    DefinitionKind::Pack,
+                    tree,
+                    &agents,
+                    (directory, "AGENT.md"),
+                ));
             }
         }
         let tasks = format!("{pack}/tasks");
         for (path, _) in tree.below(&tasks) {
             if let Some(directory) = directory_of(path, "TASK.md") {
-                found.push(below_root(What::Task, tree, &tasks, (directory, "TASK.md")));
+                found.push(below_root(DefinitionKind::Task, tree, &tasks, (directory, "TASK.md")));
             }
         }
     }
@@ -154,13 +172,13 @@ fn in_packs<'a>(tree: &'a FileTree, found: &mut Vec<Found<'a>>) {
     }
 }
 
-fn skills_below<'a>(tree: &'a FileTree, root: &str, found: &mut Vec<Found<'a>>) {
+fn skills_below<'a>(tree: &'a FileTree, root: &str, found: &mut Vec<FoundDefinition<'a>>) {
     for (path, _) in tree.below(root) {
         let skill =
             SKILL_FILES.into_iter().find_map(|file| Some((directory_of(path, file)?, file)));
         if let Some((directory, file)) = skill.filter(|(directory, _)| directory.len() > root.len())
         {
-            found.push(below_root(What::Skill, tree, root, (directory, file)));
+            found.push(below_root(DefinitionKind::Skill, tree, root, (directory, file)));
         }
     }
 }
@@ -177,7 +195,12 @@ fn in_pack(path: &str) -> bool {
 }
 
 /// A definition whose id is the name of its directory.
-fn found_in<'a>(what: What, tree: &'a FileTree, directory: &str, file: &str) -> Found<'a> {
+fn found_in<'a>(
+    what: DefinitionKind,
+    tree: &'a FileTree,
+    directory: &str,
+    file: &str,
+) -> FoundDefinition<'a> {
     let (id, path) = match directory {
         "" => (tree.name(), file.to_owned()),
         directory => {
@@ -185,37 +208,37 @@ fn found_in<'a>(what: What, tree: &'a FileTree, directory: &str, file: &str) -> 
             (name.to_owned(), format!("{directory}/{file}"))
         }
     };
-    Found { what, id, tree, path }
+    FoundDefinition { what, id, tree, path }
 }
 
 /// A definition whose id is its path below a root.
 fn below_root<'a>(
-    what: What,
+    what: DefinitionKind,
     tree: &'a FileTree,
     root: &str,
     (directory, file): (&str, &str),
-) -> Found<'a> {
+) -> FoundDefinition<'a> {
     let id = directory[root.len()..].trim_start_matches('/');
     let id = if id.is_empty() { tree.name() } else { id.to_owned() };
-    Found { what, id, tree, path: format!("{directory}/{file}") }
+    FoundDefinition { what, id, tree, path: format!("{directory}/{file}") }
 }
 
 /// Notes a finding for what stands in a pack under a name that is nearly one that is read.
 pub(super) fn report_misnamed(tree: &FileTree, findings: &mut Findings) {
     let mut report = |path: &str, meant: &str| {
-        let (code, text) = Refusal::Misnamed(meant.to_owned()).words();
-        findings.about(code, tree.shown(path), text);
+        let (code, text) = ReadRefusal::Misnamed(meant.to_owned()).diagnostic();
+        findings.about(code, tree.display_path(path), text);
     };
     for pack in PACKS {
         for name in tree.directories_in(pack) {
-            if let Some(meant) = layout::probably_meant_on_top_of_pack(name) {
+            if let Some(meant) = layout::suggested_name_at_pack_root(name) {
                 report(&format!("{pack}/{name}"), meant);
             }
         }
         for part in PACK_DIRECTORIES {
             for (path, _) in tree.below(&format!("{pack}/{part}")) {
                 let name = path.rsplit('/').next().unwrap_or(path);
-                if let Some(meant) = layout::probably_meant_in_pack(name) {
+                if let Some(meant) = layout::suggested_name_in_pack(name) {
                     report(path, meant);
                 }
             }

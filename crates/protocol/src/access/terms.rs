@@ -45,7 +45,7 @@ impl fmt::Display for Effect {
     JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum Openness {
+pub enum DataLevel {
     /// Nothing of the owner's.
     #[default]
     None,
@@ -58,7 +58,7 @@ pub enum Openness {
     Full,
 }
 
-impl Openness {
+impl DataLevel {
     /// All levels, the least first.
     pub const ALL: [Self; 4] = [Self::None, Self::Minimal, Self::Contextual, Self::Full];
 
@@ -73,13 +73,13 @@ impl Openness {
     }
 }
 
-impl fmt::Display for Openness {
+impl fmt::Display for DataLevel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-impl FromStr for Openness {
+impl FromStr for DataLevel {
     type Err = UnknownWord;
 
     fn from_str(word: &str) -> Result<Self, UnknownWord> {
@@ -190,15 +190,15 @@ mod tests {
 
     #[test]
     fn levels_are_ordered_and_restricted_is_contextual() {
-        assert!(Openness::ALL.is_sorted());
-        assert_eq!("restricted".parse(), Ok(Openness::Contextual));
+        assert!(DataLevel::ALL.is_sorted());
+        assert_eq!("restricted".parse(), Ok(DataLevel::Contextual));
         assert_eq!(
-            serde_json::from_str::<Openness>("\"restricted\"").unwrap(),
-            Openness::Contextual
+            serde_json::from_str::<DataLevel>("\"restricted\"").unwrap(),
+            DataLevel::Contextual
         );
-        assert_eq!(serde_json::to_string(&Openness::Contextual).unwrap(), "\"contextual\"");
-        assert!("work".parse::<Openness>().is_err());
-        for level in Openness::ALL {
+        assert_eq!(serde_json::to_string(&DataLevel::Contextual).unwrap(), "\"contextual\"");
+        assert!("work".parse::<DataLevel>().is_err());
+        for level in DataLevel::ALL {
             assert_eq!(level.as_str().parse(), Ok(level));
         }
     }
