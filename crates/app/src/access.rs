@@ -4,19 +4,19 @@
 
 use agentry_agentfile::access::PolicySet;
 use agentry_agentfile::diagnostic::{Diagnostic, FindingText, Findings, Severity};
-use agentry_kernel::access::{Access, Lint, compile, examples_that_fail, findings};
+use agentry_kernel::access::{AccessPolicies, Lint, compile, examples_that_fail, findings};
 
 use crate::fault::{Blame, Fault};
 use crate::host::{Loaded, offered};
 use crate::render;
 
 /// The policies of what was read. If anything is wrong with one of them, none is handed out.
-pub(crate) fn policies(loaded: &Loaded) -> Result<Access, Fault> {
+pub(crate) fn policies(loaded: &Loaded) -> Result<AccessPolicies, Fault> {
     ready(&loaded.library.access, &loaded.findings)
 }
 
 /// The same for policies that were read by themselves.
-pub(crate) fn ready(rules: &PolicySet, findings: &Findings) -> Result<Access, Fault> {
+pub(crate) fn ready(rules: &PolicySet, findings: &Findings) -> Result<AccessPolicies, Fault> {
     compiled(rules, findings).map_err(|lines| {
         let what = "the access policies have errors, so nobody is let in by them";
         Fault::new(Blame::Caller, format!("{what}:\n  {}", lines.join("\n  ")))
@@ -25,7 +25,7 @@ pub(crate) fn ready(rules: &PolicySet, findings: &Findings) -> Result<Access, Fa
 }
 
 /// The same for policies that a change would lead to.
-pub(crate) fn tried(rules: &PolicySet, findings: &Findings) -> Result<Access, Fault> {
+pub(crate) fn tried(rules: &PolicySet, findings: &Findings) -> Result<AccessPolicies, Fault> {
     compiled(rules, findings).map_err(|lines| {
         let what = "nothing was changed, since the access policies would have errors";
         Fault::new(Blame::Caller, format!("{what}:\n  {}", lines.join("\n  ")))
@@ -33,7 +33,7 @@ pub(crate) fn tried(rules: &PolicySet, findings: &Findings) -> Result<Access, Fa
 }
 
 /// The policies, or a line for each thing that is wrong with them.
-fn compiled(rules: &PolicySet, findings: &Findings) -> Result<Access, Vec<String>> {
+fn compiled(rules: &PolicySet, findings: &Findings) -> Result<AccessPolicies, Vec<String>> {
     if !rules.broken.is_empty() {
         let is_cause = |one: &&&Diagnostic| {
             one.severity == Severity::Error && rules.broken.contains(&one.file)
@@ -65,7 +65,7 @@ pub(crate) fn look(rules: &PolicySet, noted: &mut Findings) {
 
 /// The examples that come out otherwise. Those that ship say what holds where nobody else says anything; a
 /// directory may let in whom they do not.
-fn wrong_examples(rules: &PolicySet, access: &Access) -> Vec<Lint> {
+fn wrong_examples(rules: &PolicySet, access: &AccessPolicies) -> Vec<Lint> {
     let is_own = |one: &Lint| rules.own.iter().any(|own| own.name.origin.file == one.origin.file);
     examples_that_fail(access)
         .into_iter()

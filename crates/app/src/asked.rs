@@ -2,7 +2,7 @@
 //!
 //! Must never: show a character that cannot be seen, or hide how long the call is.
 
-use agentry_kernel::legible::{folded, legible, payload};
+use agentry_kernel::legible_text::{folded, payload, to_legible};
 use agentry_protocol::ContentHash;
 use agentry_protocol::approval::Approval;
 use serde_json::Value;
@@ -16,7 +16,7 @@ pub(crate) fn shown(text: &str) -> String {
 
 /// How long a call is, the beginning of its hash, and what is easily overlooked in it: a line each.
 pub(crate) fn facts(approval: &Approval) -> Vec<String> {
-    let found = legible(&payload(&approval.call.input));
+    let found = to_legible(&payload(&approval.call.input));
     let length = format!("{}; hash {}", found.length(), short(&approval.digest));
     let notes = found.notes.into_iter().map(|note| format!("careful: {note}"));
     [length].into_iter().chain(notes).collect()

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use agentry_agentfile::manifest::channels::QueueToml;
 use agentry_agentfile::manifest::config::Config as Settings;
-use agentry_kernel::schedule::Limits;
+use agentry_kernel::scheduler::SchedulerLimits;
 use agentry_runtime::Host as Parts;
 use agentry_runtime::channel::timer::Timer;
 use agentry_runtime::channel::{Adapter, Config, Sink, Surroundings, SystemClock};
@@ -83,12 +83,12 @@ fn check_webhooks(settings: &Settings, secrets: &Secrets) -> Result<(), Fault> {
 }
 
 /// How much may run and wait.
-pub(crate) fn limits(queue: &QueueToml) -> Limits {
-    let usual = Limits::default();
+pub(crate) fn limits(queue: &QueueToml) -> SchedulerLimits {
+    let usual = SchedulerLimits::default();
     let or = |said: Option<u64>, usual: usize| {
         said.map_or(usual, |said| usize::try_from(said).unwrap_or(usize::MAX))
     };
-    Limits {
+    SchedulerLimits {
         running: or(queue.turns, usual.running),
         running_per_principal: or(queue.turns_per_principal, usual.running_per_principal),
         waiting: or(queue.waiting, usual.waiting),

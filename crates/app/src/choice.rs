@@ -5,7 +5,9 @@
 use std::io::Write;
 
 use agentry_agentfile::agent::Agent;
-use agentry_kernel::models::{Choice, NoChoice, Wanted, Why, choose, is_played};
+use agentry_kernel::model_choice::{
+    ModelChoice, ModelChoiceError, ModelPreferences, NoModelReason, choose, is_played,
+};
 use agentry_model::LOCAL;
 
 use crate::engine::Engine;
@@ -19,11 +21,11 @@ pub(crate) fn model(
     engine: &Engine,
     agent: &Agent,
     asked: Option<&str>,
-) -> Result<Choice, Box<NoChoice>> {
+) -> Result<ModelChoice, Box<ModelChoiceError>> {
     // A script is no provider's: nothing has to be looked at.
     let servings = if asked.is_some_and(is_played) { &[] } else { engine.servings() };
     let default = engine.loaded.library.settings.config.agent.model.as_deref();
-    choose(&Wanted { asked, agent: &agent.models, default }, servings).map_err(Box::new)
+    choose(&ModelPreferences { asked, agent: &agent.models, default }, servings).map_err(Box::new)
 }
 
 /// The same for a run that is about to begin: what is unexpected is said, what is missing is fetched.
@@ -32,7 +34,7 @@ pub(crate) fn for_run(
     engine: &Engine,
     agent: &Agent,
     asked: Option<&str>,
-) -> Result<Choice, Fault> {
+) -> Result<ModelChoice, Fault> {
     let choice = model(engine, agent, asked).map_err(|none| fault(agent, &none))?;
     if choice.replaced {
         let named = agent.models.candidates.iter().map(|one| one.value.as_str());
@@ -66,12 +68,12 @@ pub(crate) fn missing<'a>(engine: &Engine, model: &'a str) -> Option<&'a str> {
     (known && weights.find(id).is_none()).then_some(id)
 }
 
-pub(crate) fn fault(agent: &Agent, none: &NoChoice) -> Fault {
+pub(crate) fn fault(agent: &Agent, none: &ModelChoiceError) -> Fault {
     let text = match &none.why {
-        Why::Refused { model, .. } => {
+        NoModelReason::Refused { model, .. } => {
             format!("the agent `{}` may not use the model `{model}`", agent.id)
         }
-        Why::Nobody => none.to_string(),
+        NoModelReason::NoProvider => none.to_string(),
     };
     Fault::new(Blame::Caller, text).hint(none.hint())
 }

@@ -8,7 +8,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 
 use agentry_agentfile::sandbox::{SandboxLayer, SandboxLayers};
-use agentry_kernel::confine;
+use agentry_kernel::confinement;
 use agentry_protocol::confinement::ConfinementLevel;
 use agentry_runtime::Enforcer;
 use agentry_sandbox::helper::Role;
@@ -50,7 +50,7 @@ pub(crate) fn open(environment: &Environment, layers: &SandboxLayers) -> Enforce
     let soft: Vec<&str> =
         attestation.limits.iter().filter(|limit| !limit.hard).map(|limit| &*limit.limit).collect();
     let requests: Vec<&SandboxLayer> = layers.requests.iter().collect();
-    if confine::is_strict(&layers.operator, &requests) && !soft.is_empty() {
+    if confinement::is_strict(&layers.operator, &requests) && !soft.is_empty() {
         return Enforcer::Missing(format!(
             "sandbox.limits.strict is set, and here the kernel does not bound: {}",
             soft.join(", ")
@@ -86,7 +86,7 @@ pub(crate) fn unopened(layers: &SandboxLayers) -> Enforcer {
 /// The weakest level that is accepted.
 pub(crate) fn minimum(layers: &SandboxLayers) -> ConfinementLevel {
     let requests: Vec<&SandboxLayer> = layers.requests.iter().collect();
-    confine::minimum(&layers.operator, &requests)
+    confinement::minimum(&layers.operator, &requests)
 }
 
 /// What a sandbox needs of this machine. The helper is this very program, whatever its file is by now.

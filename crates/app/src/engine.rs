@@ -14,7 +14,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use agentry_agentfile::agent::Agent;
 use agentry_agentfile::sandbox::SandboxLayers;
 use agentry_agentfile::skill::SkillLevel;
-use agentry_kernel::models::{Serving, Wanted, choose, is_played};
+use agentry_kernel::model_choice::{ModelPreferences, SelectableProvider, choose, is_played};
 use agentry_model::weights::Store;
 use agentry_protocol::RunId;
 use agentry_protocol::confinement::ConfinementLevel;
@@ -56,14 +56,14 @@ pub(crate) struct Engine {
     pub(crate) project: PathBuf,
     /// Who serves which models, as far as the settings tell.
     pub(crate) said: Servings,
-    looked: OnceLock<Vec<Serving>>,
+    looked: OnceLock<Vec<SelectableProvider>>,
     /// Where weights are.
     pub(crate) weights: Option<Store>,
 }
 
 impl Engine {
     /// Who serves which models; what runs on this machine is looked at when this is first asked.
-    pub(crate) fn servings(&self) -> &[Serving] {
+    pub(crate) fn servings(&self) -> &[SelectableProvider] {
         self.looked.get_or_init(|| self.said.looked(&self.parts.models.providers))
     }
 
@@ -293,7 +293,8 @@ fn cannot(path: &Path, error: &std::io::Error) -> Fault {
 fn model_named(servings: Servings, loaded: &Loaded) -> ModelNamed {
     let default = loaded.library.settings.config.agent.model.clone();
     Box::new(move |providers, models, name| {
-        let wanted = Wanted { asked: Some(name), agent: models, default: default.as_deref() };
+        let wanted =
+            ModelPreferences { asked: Some(name), agent: models, default: default.as_deref() };
         let servings = if is_played(name) { Vec::new() } else { servings.looked(providers) };
         choose(&wanted, &servings)
             .map(|choice| choice.model)

@@ -20,8 +20,8 @@ use agentry_agentfile::library::{self, Library, LibraryInput, TemplateDefect, Te
 use agentry_agentfile::skill::SkillLevel;
 use agentry_agentfile::source::{SourceText, SourcedValue};
 use agentry_kernel::approval;
-use agentry_kernel::prompt::{self, Moment};
-use agentry_kernel::template::{Outcome, Request};
+use agentry_kernel::prompt::{self, TemplateIds};
+use agentry_kernel::template::{TemplateOutcome, TemplateRequest};
 use agentry_model::Tape;
 use agentry_protocol::tool::ToolName;
 use agentry_runtime::template::Renderer;
@@ -238,16 +238,17 @@ impl Host {
         template: &SourcedValue<String>,
         persona: Option<&Persona>,
     ) -> Option<TemplateDefect> {
-        let request = prompt::template_request(agent, persona, &Moment::default())?;
+        let request = prompt::template_request(agent, persona, &TemplateIds::default())?;
         let outcome = self.renderer.borrow_mut().render(&request);
         defect(outcome, &template.origin.file, &template.value)
     }
 
     /// Without values it counts only whether the template parses.
     fn try_text(&self, source: &SourceText) -> Option<TemplateDefect> {
-        let request = Request { template: source.text.to_string(), values: serde_json::json!({}) };
+        let request =
+            TemplateRequest { template: source.text.to_string(), values: serde_json::json!({}) };
         match self.renderer.borrow_mut().render(&request) {
-            Ok(Outcome::Failed { .. }) => None,
+            Ok(TemplateOutcome::Failed { .. }) => None,
             outcome => defect(outcome, &source.file, &source.text),
         }
     }
@@ -313,25 +314,29 @@ pub(crate) fn rendered(
     agent: &Agent,
     persona: Option<&Persona>,
 ) -> Result<Option<String>, Fault> {
-    let Some(request) = prompt::template_request(agent, persona, &Moment::default()) else {
+    let Some(request) = prompt::template_request(agent, persona, &TemplateIds::default()) else {
         return Ok(None);
     };
     match renderer.render(&request).map_err(|error| no_renderer(&error))? {
-        Outcome::Rendered { text, .. } => Ok(Some(text)),
-        Outcome::Syntax { message, .. } | Outcome::Failed { message, .. } => {
+        TemplateOutcome::Rendered { text, .. } => Ok(Some(text)),
+        TemplateOutcome::Syntax { message, .. } | TemplateOutcome::Failed { message, .. } => {
             Err(Fault::new(Blame::Agent, format!("the template does not render: {message}")))
         }
-        Outcome::Budget { what } => {
+        TemplateOutcome::Budget { what } => {
             Err(Fault::new(Blame::Agent, format!("the template costs more than it may: {what}")))
         }
     }
 }
 
 /// What is wrong with a template, from what came of rendering it.
-fn defect(outcome: std::io::Result<Outcome>, file: &str, template: &str) -> Option<TemplateDefect> {
+fn defect(
+    outcome: std::io::Result<TemplateOutcome>,
+    file: &str,
+    template: &str,
+) -> Option<TemplateDefect> {
     let (code, (line, column), message, help) = match outcome {
-        Ok(Outcome::Rendered { .. }) => return None,
-        Ok(Outcome::Syntax { message, line, column }) => {
+        Ok(TemplateOutcome::Rendered { .. }) => return None,
+        Ok(TemplateOutcome::Syntax { message, line, column }) => {
             let text = format!("the template does not parse: {message}");
             (
                 DiagnosticCode::TemplateSyntax,
@@ -340,7 +345,7 @@ fn defect(outcome: std::io::Result<Outcome>, file: &str, template: &str) -> Opti
                 "the guide's page on agents says which tags, filters and variables there are",
             )
         }
-        Ok(Outcome::Budget { what }) => {
+        Ok(TemplateOutcome::Budget { what }) => {
             let text = format!("the template costs more than it may: {what}");
             (
                 DiagnosticCode::TemplateBudget,
@@ -349,7 +354,7 @@ fn defect(outcome: std::io::Result<Outcome>, file: &str, template: &str) -> Opti
                 "loop over less, or write it out",
             )
         }
-        Ok(Outcome::Failed { message, place }) => {
+        Ok(TemplateOutcome::Failed { message, place }) => {
             let text = format!("the template does not render: {message}");
             let place = place.unwrap_or_else(|| first_loop(template));
             (DiagnosticCode::TemplateFails, place, text, "try its parts one by one")

@@ -5,7 +5,7 @@
 use agentry_agentfile::agent::{Agent, Persona};
 use agentry_agentfile::diagnostic::suggestion;
 use agentry_agentfile::library::Library;
-use agentry_kernel::prompt::{Material, Prompt, assemble};
+use agentry_kernel::prompt::{Prompt, PromptSources, assemble};
 
 use crate::fault::{Blame, Fault};
 
@@ -19,7 +19,7 @@ pub(crate) fn of<'a>(
     let persona = persona(agent, wanted)?;
     let template = render(persona)?;
     let skills = agent.skills.iter().filter_map(|id| library.skill(agent, id.value.as_str()));
-    let prompt = assemble(&Material {
+    let prompt = assemble(&PromptSources {
         agent,
         persona,
         skills: skills.collect(),

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentry_agentfile::manifest::config::{self, ProviderKind};
-use agentry_kernel::models::{Offer, Serving};
+use agentry_kernel::model_choice::{SelectableProvider, ServedModels};
 use agentry_model::weights::{Kind, Store, known};
 use agentry_model::{
     HttpSettings, Locals, Prices, Protocol, Provider, Providers, Proxy, Tape, Timing,
@@ -121,7 +121,7 @@ pub(crate) struct Known {
 /// Who serves which models, before anything was looked at.
 #[derive(Clone)]
 pub(crate) struct Servings {
-    all: Vec<Serving>,
+    all: Vec<SelectableProvider>,
     /// Where Ollama would be, if the settings do not speak of it.
     ollama: Option<String>,
 }
@@ -170,7 +170,7 @@ pub(crate) fn known_here(
         redact: Arc::new(move |text| redactor.hide(text)),
     };
     let local = weights.clone().map(Locals::new);
-    let (servings, remote): (Vec<Serving>, Vec<Option<Provider>>) =
+    let (servings, remote): (Vec<SelectableProvider>, Vec<Option<Provider>>) =
         all.into_iter().map(|one| (one.serving, one.provider)).unzip();
     let providers = Providers::new(remote.into_iter().flatten().collect(), settings, local);
     let mut servings = Servings { all: servings, ollama: ollama_base };
@@ -188,9 +188,9 @@ fn not_used(
     (address, trusts): (&Address, &Trusts),
     order: usize,
 ) -> One {
-    let serving = Serving {
+    let serving = SelectableProvider {
         id: address.provider.clone(),
-        models: Offer::Listed(said.model_allowlist.clone()),
+        models: ServedModels::Listed(said.model_allowlist.clone()),
         catalogue: Vec::new(),
         default_model: None,
         priority: said.priority,
@@ -240,7 +240,7 @@ fn same_address(one: &str, other: &str) -> bool {
 
 /// A provider, and what the choice knows of it.
 struct One {
-    serving: Serving,
+    serving: SelectableProvider,
     /// None for what needs no connection.
     provider: Option<Provider>,
 }
@@ -291,9 +291,9 @@ fn configured(
         }
         (Some(_), _, _) => Ok(()),
     };
-    let serving = Serving {
+    let serving = SelectableProvider {
         id: id.clone(),
-        models: Offer::Listed(said.model_allowlist.clone()),
+        models: ServedModels::Listed(said.model_allowlist.clone()),
         catalogue: Vec::new(),
         default_model: said.default_model.clone(),
         priority: said.priority,
@@ -329,9 +329,9 @@ fn implied(host: &Host, usual: &Usual, order: usize, plays: bool) -> Option<One>
         true => vec!["*".to_owned()],
         false => Prices::built_in().names(usual.id),
     };
-    let serving = Serving {
+    let serving = SelectableProvider {
         id: usual.id.to_owned(),
-        models: Offer::Any,
+        models: ServedModels::Any,
         catalogue,
         default_model: usual.default_model.map(str::to_owned),
         priority: 0,
@@ -359,9 +359,9 @@ fn same_host(one: &str, other: &str) -> bool {
 
 /// Ollama, whether it runs or not.
 fn ollama(base_url: String, order: usize) -> One {
-    let serving = Serving {
+    let serving = SelectableProvider {
         id: OLLAMA.to_owned(),
-        models: Offer::Any,
+        models: ServedModels::Any,
         catalogue: Vec::new(),
         default_model: None,
         priority: OLLAMA_PRIORITY,
@@ -410,7 +410,7 @@ fn proxy(host: &Host) -> Proxy {
 
 impl Servings {
     /// What is true now: whether Ollama runs and, where nobody else can be asked, what it has.
-    pub(crate) fn looked(&self, providers: &Providers) -> Vec<Serving> {
+    pub(crate) fn looked(&self, providers: &Providers) -> Vec<SelectableProvider> {
         let mut all = self.all.clone();
         let others = all
             .iter()
@@ -424,7 +424,11 @@ impl Servings {
 }
 
 /// A running Ollama says what it has; that is what it serves when nobody names a model.
-fn look_into_ollama(ollama: &mut Serving, base_url: &str, providers: Option<&Providers>) {
+fn look_into_ollama(
+    ollama: &mut SelectableProvider,
+    base_url: &str,
+    providers: Option<&Providers>,
+) {
     if !listens(base_url) {
         ollama.ready = Err(format!("nothing answers at {base_url}"));
         return;
@@ -441,7 +445,11 @@ fn look_into_ollama(ollama: &mut Serving, base_url: &str, providers: Option<&Pro
 }
 
 /// The model in the box: what is installed, and what can be pulled.
-fn in_the_box(weights: &Store, said: Option<&config::ProviderToml>, order: usize) -> Serving {
+fn in_the_box(
+    weights: &Store,
+    said: Option<&config::ProviderToml>,
+    order: usize,
+) -> SelectableProvider {
     let installed = weights.installed().into_iter().filter(|one| one.kind == Kind::Chat);
     let installed: Vec<String> = installed.map(|one| one.id).collect();
     let default = known().iter().find(|one| one.default).map(|one| one.id.clone());
@@ -455,10 +463,10 @@ fn in_the_box(weights: &Store, said: Option<&config::ProviderToml>, order: usize
             catalogue.push(one.id.clone());
         }
     }
-    let models = said.map(|said| Offer::Listed(said.model_allowlist.clone()));
-    Serving {
+    let models = said.map(|said| ServedModels::Listed(said.model_allowlist.clone()));
+    SelectableProvider {
         id: agentry_model::LOCAL.to_owned(),
-        models: models.unwrap_or(Offer::Any),
+        models: models.unwrap_or(ServedModels::Any),
         catalogue,
         default_model: said.and_then(|said| said.default_model.clone()).or(default),
         priority: said.map_or(LOCAL_PRIORITY, |said| said.priority),

@@ -15,8 +15,8 @@ use std::time::Instant;
 use agentry_agentfile::access::LocalTime;
 use agentry_agentfile::layout;
 use agentry_agentfile::skill::SkillLevel;
-use agentry_kernel::access::Access;
-use agentry_kernel::models::{Serving, Wanted, choose, is_played};
+use agentry_kernel::access::AccessPolicies;
+use agentry_kernel::model_choice::{ModelPreferences, SelectableProvider, choose, is_played};
 use agentry_kernel::route::RunWish;
 use agentry_protocol::AgentId;
 use agentry_protocol::confinement::ConfinementLevel;
@@ -48,7 +48,7 @@ struct Shelf {
     workspace: PathBuf,
     level: ConfinementLevel,
     redactor: Arc<Redactor>,
-    servings: Vec<Serving>,
+    servings: Vec<SelectableProvider>,
     asked: Asked,
     zone: Zone,
     confirmation: Confirmation,
@@ -94,7 +94,7 @@ pub(crate) struct Definite {
     /// As runs use them.
     pub(crate) definitions: Arc<Definitions>,
     /// The policies.
-    pub(crate) access: Arc<Access>,
+    pub(crate) access: Arc<AccessPolicies>,
 }
 
 impl Reception {
@@ -176,7 +176,7 @@ impl Reception {
     }
 
     /// Who serves which models, as it was when this process began.
-    pub(crate) fn servings(&self) -> &[Serving] {
+    pub(crate) fn servings(&self) -> &[SelectableProvider] {
         &self.shelf.servings
     }
 
@@ -190,12 +190,16 @@ impl Reception {
         &self,
         definite: &Definite,
         agent: Option<&agentry_agentfile::agent::Agent>,
-    ) -> Result<agentry_kernel::models::Choice, Box<agentry_kernel::models::NoChoice>> {
+    ) -> Result<
+        agentry_kernel::model_choice::ModelChoice,
+        Box<agentry_kernel::model_choice::ModelChoiceError>,
+    > {
         let nothing = agentry_agentfile::agent::AgentModels::default();
         let default = definite.loaded.library.settings.config.agent.model.as_deref();
         let asked = self.shelf.asked.model.as_deref();
         let models = agent.map_or(&nothing, |agent| &agent.models);
-        choose(&Wanted { asked, agent: models, default }, &self.shelf.servings).map_err(Box::new)
+        choose(&ModelPreferences { asked, agent: models, default }, &self.shelf.servings)
+            .map_err(Box::new)
     }
 }
 
@@ -285,7 +289,7 @@ fn is_policy(path: &str) -> bool {
 }
 
 impl Office for Reception {
-    fn access(&self) -> Result<Arc<Access>, Error> {
+    fn access(&self) -> Result<Arc<AccessPolicies>, Error> {
         Ok(self.read()?.access)
     }
 
@@ -307,7 +311,7 @@ impl Office for Reception {
         let config = &definitions.library.settings.config;
         let asked = wish.model.as_deref().or(self.shelf.asked.model.as_deref());
         let default = config.agent.model.as_deref();
-        let wanted = Wanted { asked, agent: &agent.models, default };
+        let wanted = ModelPreferences { asked, agent: &agent.models, default };
         let choice = choose(&wanted, &self.shelf.servings)
             .map_err(|none| Error::Definition(format!("{none}; {}", none.hint())))?;
         let loaded = self.read()?.loaded;

@@ -8,8 +8,8 @@
 use std::time::Duration;
 
 use agentry_bthread::{
-    Bid, Broken, Event, Explorer, Flow, Name, Offer, Pattern, Program, Spawner, Step, Thread,
-    World, explore,
+    Bid, BrokenProperty, ExplorationLimits, Flow, Offer, Pattern, Program, ProgramEvent, Spawner,
+    StepOutcome, Thread, ThreadName, World, explore,
 };
 use rustix::time::{ClockId, clock_gettime};
 
@@ -33,7 +33,7 @@ enum Ev {
     Other(u32),
 }
 
-impl Event for Ev {
+impl ProgramEvent for Ev {
     type Kind = Ev;
     type Guard = ();
 
@@ -61,7 +61,7 @@ enum Concern {
 impl Thread for Concern {
     type Event = Ev;
 
-    fn name(&self) -> Name {
+    fn name(&self) -> ThreadName {
         match self {
             Concern::Pour(_) => "tap".into(),
             Concern::Mix { .. } => "mixer".into(),
@@ -141,7 +141,7 @@ fn mixing(threads: u32) -> Program<Concern> {
 
 fn step(program: &mut Program<Concern>) {
     for _ in 0..EVENTS {
-        assert!(matches!(program.step(), Step::Chosen(_)), "the taps never run dry");
+        assert!(matches!(program.step(), StepOutcome::Chosen(_)), "the taps never run dry");
     }
 }
 
@@ -153,7 +153,7 @@ fn measure_walk() {
     for _ in 0..ROUNDS.div_ceil(3) {
         let mut seen = None;
         let program = program.clone();
-        let spent = cpu_of(|| seen = Some(explore(program, Silence, Explorer::default())));
+        let spent = cpu_of(|| seen = Some(explore(program, Silence, ExplorationLimits::default())));
         let seen = seen.expect("the walk came to its end");
         assert!(seen.complete && seen.broken.is_empty(), "{seen}");
         (states, edges) = (seen.states, seen.edges);
@@ -175,13 +175,13 @@ impl World<Concern> for Silence {
         Vec::new()
     }
 
-    fn saw(&mut self, _event: &Ev) -> Result<(), Broken> {
+    fn saw(&mut self, _event: &Ev) -> Result<(), BrokenProperty> {
         Ok(())
     }
 
     fn offered(&mut self, _event: &Ev) {}
 
-    fn quiet(&self, _program: &Program<Concern>) -> Result<(), Broken> {
+    fn quiet(&self, _program: &Program<Concern>) -> Result<(), BrokenProperty> {
         Ok(())
     }
 

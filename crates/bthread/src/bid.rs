@@ -11,7 +11,7 @@ use std::{
 };
 
 /// Something that can happen.
-pub trait Event: Clone + Eq + Hash + Debug {
+pub trait ProgramEvent: Clone + Eq + Hash + Debug {
     /// What sort of event it is: a small enum. Threads are found by it.
     type Kind: Copy + Eq + Ord + Hash + Debug;
     /// The named pure tests over an event's content.
@@ -27,7 +27,7 @@ pub trait Event: Clone + Eq + Hash + Debug {
 
 /// Which keys a pattern means.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Keys {
+pub enum KeySet {
     /// Every key.
     Any,
     /// This one.
@@ -38,46 +38,46 @@ pub enum Keys {
     NotIn(BTreeSet<u64>),
 }
 
-impl Keys {
+impl KeySet {
     fn contains(&self, key: u64) -> bool {
         match self {
-            Keys::Any => true,
-            Keys::Is(one) => *one == key,
-            Keys::In(set) => set.contains(&key),
-            Keys::NotIn(set) => !set.contains(&key),
+            KeySet::Any => true,
+            KeySet::Is(one) => *one == key,
+            KeySet::In(set) => set.contains(&key),
+            KeySet::NotIn(set) => !set.contains(&key),
         }
     }
 }
 
 /// A set of events: one kind, some keys, perhaps a guard.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Pattern<E: Event> {
+pub struct Pattern<E: ProgramEvent> {
     kind: E::Kind,
-    keys: Keys,
+    keys: KeySet,
     guards: Vec<E::Guard>,
 }
 
-impl<E: Event> Pattern<E> {
+impl<E: ProgramEvent> Pattern<E> {
     /// Every event of this kind.
     pub fn kind(kind: E::Kind) -> Self {
-        Pattern { kind, keys: Keys::Any, guards: Vec::new() }
+        Pattern { kind, keys: KeySet::Any, guards: Vec::new() }
     }
 
     /// Only with this key.
     pub fn key(mut self, key: u64) -> Self {
-        self.keys = Keys::Is(key);
+        self.keys = KeySet::Is(key);
         self
     }
 
     /// Only with one of these keys.
     pub fn keys_in(mut self, keys: impl IntoIterator<Item = u64>) -> Self {
-        self.keys = Keys::In(keys.into_iter().collect());
+        self.keys = KeySet::In(keys.into_iter().collect());
         self
     }
 
     /// Only with none of these keys.
     pub fn keys_not_in(mut self, keys: impl IntoIterator<Item = u64>) -> Self {
-        self.keys = Keys::NotIn(keys.into_iter().collect());
+        self.keys = KeySet::NotIn(keys.into_iter().collect());
         self
     }
 
@@ -99,14 +99,14 @@ impl<E: Event> Pattern<E> {
     }
 }
 
-impl<E: Event> Display for Pattern<E> {
+impl<E: ProgramEvent> Display for Pattern<E> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{:?}", self.kind)?;
         match &self.keys {
-            Keys::Any => {}
-            Keys::Is(key) => write!(out, " with key {key}")?,
-            Keys::In(set) => write!(out, " with a key in {set:?}")?,
-            Keys::NotIn(set) => write!(out, " with a key not in {set:?}")?,
+            KeySet::Any => {}
+            KeySet::Is(key) => write!(out, " with key {key}")?,
+            KeySet::In(set) => write!(out, " with a key in {set:?}")?,
+            KeySet::NotIn(set) => write!(out, " with a key not in {set:?}")?,
         }
         for guard in &self.guards {
             write!(out, " that is {guard:?}")?;
@@ -117,7 +117,7 @@ impl<E: Event> Display for Pattern<E> {
 
 /// What a thread wants in one state.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Bid<E: Event> {
+pub struct Bid<E: ProgramEvent> {
     /// Events it asks for, the dearest first. It moves when an equal one is chosen.
     pub requests: Vec<E>,
     /// Events it moves on, whoever asks for them.
@@ -128,7 +128,7 @@ pub struct Bid<E: Event> {
     pub interrupts: Vec<Pattern<E>>,
 }
 
-impl<E: Event> Bid<E> {
+impl<E: ProgramEvent> Bid<E> {
     /// Wants nothing.
     pub fn new() -> Self {
         Bid { requests: Vec::new(), waits: Vec::new(), blocks: Vec::new(), interrupts: Vec::new() }
@@ -171,7 +171,7 @@ impl<E: Event> Bid<E> {
     }
 }
 
-impl<E: Event> Default for Bid<E> {
+impl<E: ProgramEvent> Default for Bid<E> {
     fn default() -> Self {
         Self::new()
     }

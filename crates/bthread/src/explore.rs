@@ -14,7 +14,8 @@ use std::{
 };
 
 use crate::{
-    explore::walk::Walk, limits::EXPLORED_STATES_MAX, program::Program, step::Lane, thread::Thread,
+    explore::walk::StateWalk, limits::EXPLORED_STATES_MAX, program::Program, step::Lane,
+    thread::Thread,
 };
 
 /// From every state, internal choices, deliveries and what the outside owes can lead to an end.
@@ -41,7 +42,7 @@ pub struct Offer<E> {
 
 /// A property that does not hold, as a monitor says it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Broken {
+pub struct BrokenProperty {
     /// Its name.
     pub property: &'static str,
     /// In which way it is broken.
@@ -54,13 +55,13 @@ pub trait World<T: Thread>: Clone + Eq + Hash + Debug {
     fn offers(&self, program: &Program<T>) -> Vec<Offer<T::Event>>;
 
     /// Sees each chosen event; monitors live here. The walk does not go on behind a broken property.
-    fn saw(&mut self, event: &T::Event) -> Result<(), Broken>;
+    fn saw(&mut self, event: &T::Event) -> Result<(), BrokenProperty>;
 
     /// Told before an offer is queued, so that it can be spent.
     fn offered(&mut self, event: &T::Event);
 
     /// Looked at in every state that is quiet inside: nothing internal can be chosen.
-    fn quiet(&self, program: &Program<T>) -> Result<(), Broken>;
+    fn quiet(&self, program: &Program<T>) -> Result<(), BrokenProperty>;
 
     /// Whether the work is over in this state.
     fn ended(&self, program: &Program<T>) -> bool;
@@ -68,14 +69,14 @@ pub trait World<T: Thread>: Clone + Eq + Hash + Debug {
 
 /// How far to walk.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Explorer {
+pub struct ExplorationLimits {
     /// States: the walk stops there and is not complete.
     pub states_max: usize,
 }
 
-impl Default for Explorer {
+impl Default for ExplorationLimits {
     fn default() -> Self {
-        Explorer { states_max: EXPLORED_STATES_MAX }
+        ExplorationLimits { states_max: EXPLORED_STATES_MAX }
     }
 }
 
@@ -132,9 +133,9 @@ impl Display for Exploration {
 pub fn explore<T: Thread, W: World<T>>(
     program: Program<T>,
     world: W,
-    explorer: Explorer,
+    explorer: ExplorationLimits,
 ) -> Exploration {
-    let mut walk = Walk::start(program, world, explorer.states_max);
+    let mut walk = StateWalk::start(program, world, explorer.states_max);
     while walk.expand_next() {}
     walk.finish()
 }

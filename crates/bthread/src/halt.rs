@@ -6,7 +6,7 @@ use std::{any::Any, error::Error, fmt};
 
 use serde::{Deserialize, Serialize};
 
-use crate::thread::Name;
+use crate::thread::ThreadName;
 
 /// Stands for the thread where a guard panicked before any thread moved.
 pub(crate) const A_GUARD: &str = "a guard";
@@ -55,7 +55,11 @@ impl fmt::Display for Halt {
 impl Error for Halt {}
 
 impl Halt {
-    pub(crate) fn panicked(thread: Name, event: Option<String>, panic: &(dyn Any + Send)) -> Self {
+    pub(crate) fn panicked(
+        thread: ThreadName,
+        event: Option<String>,
+        panic: &(dyn Any + Send),
+    ) -> Self {
         Halt::ThreadPanicked { thread: thread.into_owned(), event, message: message(panic) }
     }
 }

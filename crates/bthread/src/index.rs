@@ -6,7 +6,7 @@
 
 use std::{ops::Range, slice};
 
-use crate::bid::{Bid, Event, Pattern};
+use crate::bid::{Bid, Pattern, ProgramEvent};
 
 /// What a thread may have to do with an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,7 +22,7 @@ const RELATIONS: [Relation; 2] = [Relation::Move, Relation::Block];
 type Positions = Vec<u32>;
 
 #[derive(Clone, Debug)]
-pub(crate) struct Index<E: Event> {
+pub(crate) struct BidIndex<E: ProgramEvent> {
     // Invariant: ascending, each once; `concerned` has one entry for each. Searching a short sorted list
     // is faster than hashing.
     kinds: Vec<E::Kind>,
@@ -30,12 +30,13 @@ pub(crate) struct Index<E: Event> {
     requesting: Positions,
 }
 
-impl<E: Event> Index<E> {
+impl<E: ProgramEvent> BidIndex<E> {
     pub(crate) fn build<'a>(bids: impl Iterator<Item = &'a Bid<E>>) -> Self
     where
         E: 'a,
     {
-        let mut index = Index { kinds: Vec::new(), concerned: Vec::new(), requesting: Vec::new() };
+        let mut index =
+            BidIndex { kinds: Vec::new(), concerned: Vec::new(), requesting: Vec::new() };
         for (position, bid) in bids.enumerate() {
             index.add(position, bid);
         }
@@ -115,13 +116,13 @@ impl Iterator for Candidates<'_> {
     }
 }
 
-fn kinds<E: Event>(bid: &Bid<E>, relation: Relation) -> impl Iterator<Item = E::Kind> {
+fn kinds<E: ProgramEvent>(bid: &Bid<E>, relation: Relation) -> impl Iterator<Item = E::Kind> {
     let (requests, waits, others) = match relation {
         Relation::Move => (&bid.requests[..], &bid.waits[..], &bid.interrupts[..]),
         Relation::Block => (&[][..], &[][..], &bid.blocks[..]),
     };
     let patterns = waits.iter().chain(others).map(Pattern::of_kind);
-    requests.iter().map(Event::kind).chain(patterns)
+    requests.iter().map(ProgramEvent::kind).chain(patterns)
 }
 
 fn insert(positions: &mut Positions, position: u32) {

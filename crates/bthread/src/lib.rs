@@ -13,19 +13,19 @@ pub mod explore;
 mod halt;
 mod index;
 pub mod limits;
-mod live;
+mod live_thread;
 mod program;
-mod saved;
+mod snapshot;
 mod step;
 mod thread;
 mod waiting;
 
 pub use crate::{
-    bid::{Bid, Event, Keys, Pattern},
-    explore::{Broken, Exploration, Explorer, Offer, Violation, World, explore},
+    bid::{Bid, KeySet, Pattern, ProgramEvent},
+    explore::{BrokenProperty, Exploration, ExplorationLimits, Offer, Violation, World, explore},
     halt::Halt,
     program::Program,
-    step::{Choice, Chosen, Lane, Source, Step},
-    thread::{Flow, Name, Spawner, Thread},
-    waiting::{Blocked, Deferred, Waiting, WaitsFor},
+    step::{Choice, ChosenEvent, EventSource, Lane, StepOutcome},
+    thread::{Flow, Spawner, Thread, ThreadName},
+    waiting::{BlockedRequest, DeferredEvent, ThreadWait, WaitReport},
 };

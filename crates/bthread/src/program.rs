@@ -14,48 +14,48 @@ use std::{
 };
 
 use crate::{
-    bid::{Bid, Event},
+    bid::{Bid, ProgramEvent},
     halt::{A_GUARD, Halt},
-    index::{Candidates, Index, Relation},
+    index::{BidIndex, Candidates, Relation},
     limits::{LIVELOCK_EVENTS_SHOWN_MAX, SCAN_THREADS_MAX, SUPER_STEP_EVENTS_MAX},
-    live::Live,
-    step::{Choice, Chosen, Lane, Source, Step},
-    thread::{Flow, Name, Spawner, Thread},
+    live_thread::LiveThread,
+    step::{Choice, ChosenEvent, EventSource, Lane, StepOutcome},
+    thread::{Flow, Spawner, Thread, ThreadName},
 };
 
 /// Threads in order of urgency, and the events offered to them.
 #[derive(Clone, Debug)]
 pub struct Program<T: Thread> {
-    live: Vec<Arc<Live<T>>>,
+    live: Vec<Arc<LiveThread<T>>>,
     pub(crate) urgent: VecDeque<T::Event>,
     pub(crate) normal: VecDeque<T::Event>,
     pub(crate) unheard: Vec<T::Event>,
     pub(crate) halted: Option<Halt>,
     // A cache: not part of equality, hash or the stored form. None while the threads are few.
-    index: Option<Index<T::Event>>,
+    index: Option<BidIndex<T::Event>>,
 }
 
 /// What a step will do, worked out before anything is touched.
-struct Plan<T: Thread> {
+struct Transition<T: Thread> {
     event: T::Event,
-    from: Origin,
+    from: EventPosition,
     // By ascending position; None = ended.
-    moved: Vec<(usize, Option<Live<T>>)>,
-    spawned: Vec<Live<T>>,
+    moved: Vec<(usize, Option<LiveThread<T>>)>,
+    spawned: Vec<LiveThread<T>>,
 }
 
 /// Which request or which place in which queue.
 #[derive(Clone, Copy)]
-enum Origin {
+enum EventPosition {
     Thread(usize),
     Queue(Lane, usize),
 }
 
 /// What selection came to.
 enum Selection<T: Thread> {
-    Take(Plan<T>),
+    Take(Transition<T>),
     // Nothing to take; these queued events (lane, place) concern nobody.
-    Rest(Vec<(Lane, usize)>),
+    Quiet(Vec<(Lane, usize)>),
 }
 
 impl<T: Thread> Program<T> {
@@ -69,7 +69,7 @@ impl<T: Thread> Program<T> {
                     halted.get_or_insert(Halt::panicked(thread.name(), None, panic.as_ref()));
                     Bid::new()
                 });
-                Arc::new(Live { thread, bid })
+                Arc::new(LiveThread { thread, bid })
             })
             .collect();
         let mut program = Program {
@@ -90,27 +90,27 @@ impl<T: Thread> Program<T> {
     }
 
     /// Chooses one event and moves everyone concerned.
-    pub fn step(&mut self) -> Step<T::Event> {
+    pub fn step(&mut self) -> StepOutcome<T::Event> {
         self.step_by(|program, moving| match program.select() {
             Some((event, from)) => Selection::Take(program.plan(event, from, moving)),
-            None => Selection::Rest(program.concerning_nobody().collect()),
+            None => Selection::Quiet(program.unheard_positions().collect()),
         })
     }
 
     /// Steps until all is quiet. A run that does not end halts the program.
     ///
     /// Whoever has to act on each event calls [`Program::step`]: a halt takes the events chosen before with it.
-    pub fn run(&mut self) -> Result<Vec<Chosen<T::Event>>, Halt> {
+    pub fn run(&mut self) -> Result<Vec<ChosenEvent<T::Event>>, Halt> {
         let mut chosen = Vec::new();
         let mut internal = 0;
         loop {
             match self.step() {
-                Step::Quiet => return Ok(chosen),
-                Step::Halted(halt) => return Err(halt),
-                Step::Chosen(next) => {
+                StepOutcome::Quiet => return Ok(chosen),
+                StepOutcome::Halted(halt) => return Err(halt),
+                StepOutcome::Chosen(next) => {
                     internal = match next.source {
-                        Source::Internal { .. } => internal + 1,
-                        Source::External { .. } => 0,
+                        EventSource::Internal { .. } => internal + 1,
+                        EventSource::External { .. } => 0,
                     };
                     chosen.push(next);
                 }
@@ -153,7 +153,7 @@ impl<T: Thread> Program<T> {
             }
         }
         if choices.is_empty() {
-            choices.extend(self.concerning_nobody().map(|(lane, place)| Choice::Unheard {
+            choices.extend(self.unheard_positions().map(|(lane, place)| Choice::Unheard {
                 lane,
                 event: self.queue(lane)[place].clone(),
             }));
@@ -162,27 +162,29 @@ impl<T: Thread> Program<T> {
     }
 
     /// Takes this choice, whatever is more urgent. If it is not to be had now, nothing changes: `Quiet`.
-    pub fn choose(&mut self, choice: &Choice<T::Event>) -> Step<T::Event> {
+    pub fn choose(&mut self, choice: &Choice<T::Event>) -> StepOutcome<T::Event> {
         self.step_by(|program, moving| match choice {
             Choice::Internal { event, .. } => match program.requester_of(event) {
-                Some(position) if !program.is_blocked(event) => {
-                    Selection::Take(program.plan(event.clone(), Origin::Thread(position), moving))
-                }
-                Some(_) | None => Selection::Rest(Vec::new()),
+                Some(position) if !program.is_blocked(event) => Selection::Take(program.plan(
+                    event.clone(),
+                    EventPosition::Thread(position),
+                    moving,
+                )),
+                Some(_) | None => Selection::Quiet(Vec::new()),
             },
             Choice::External { lane, event } => match program.place_of(*lane, event) {
                 Some(place) if program.is_deliverable(event) => Selection::Take(program.plan(
                     event.clone(),
-                    Origin::Queue(*lane, place),
+                    EventPosition::Queue(*lane, place),
                     moving,
                 )),
-                Some(_) | None => Selection::Rest(Vec::new()),
+                Some(_) | None => Selection::Quiet(Vec::new()),
             },
             Choice::Unheard { lane, event } => match program.place_of(*lane, event) {
                 Some(place) if !program.is_blocked(event) && !program.is_heard(event) => {
-                    Selection::Rest(vec![(*lane, place)])
+                    Selection::Quiet(vec![(*lane, place)])
                 }
-                Some(_) | None => Selection::Rest(Vec::new()),
+                Some(_) | None => Selection::Quiet(Vec::new()),
             },
         })
     }
@@ -217,19 +219,19 @@ impl<T: Thread> Program<T> {
         self.halted.as_ref()
     }
 
-    pub(crate) fn live(&self) -> &[Arc<Live<T>>] {
+    pub(crate) fn live(&self) -> &[Arc<LiveThread<T>>] {
         &self.live
     }
 
     /// Orders queues by kind, first come first within a kind. [`Program::choices`] cannot tell the difference.
     pub(crate) fn sort_queues(&mut self) {
-        self.urgent.make_contiguous().sort_by_key(Event::kind);
-        self.normal.make_contiguous().sort_by_key(Event::kind);
-        self.unheard.sort_by_key(Event::kind);
+        self.urgent.make_contiguous().sort_by_key(ProgramEvent::kind);
+        self.normal.make_contiguous().sort_by_key(ProgramEvent::kind);
+        self.unheard.sort_by_key(ProgramEvent::kind);
     }
 
     /// Lets the explorer keep one copy of each thread state; the new one must be equal to the old.
-    pub(crate) fn share(&mut self, position: usize, live: Arc<Live<T>>) {
+    pub(crate) fn share(&mut self, position: usize, live: Arc<LiveThread<T>>) {
         self.live[position] = live;
     }
 
@@ -263,7 +265,7 @@ impl<T: Thread> Program<T> {
     }
 
     /// Queued events that nobody blocks and nobody moves on.
-    pub(crate) fn concerning_nobody(&self) -> impl Iterator<Item = (Lane, usize)> {
+    pub(crate) fn unheard_positions(&self) -> impl Iterator<Item = (Lane, usize)> {
         [Lane::Urgent, Lane::Normal].into_iter().flat_map(move |lane| {
             self.queue(lane).iter().enumerate().filter_map(move |(place, event)| {
                 (!self.is_blocked(event) && !self.is_heard(event)).then_some((lane, place))
@@ -294,7 +296,11 @@ impl<T: Thread> Program<T> {
         }
     }
 
-    fn concerned(&self, relation: Relation, kind: <T::Event as Event>::Kind) -> Candidates<'_> {
+    fn concerned(
+        &self,
+        relation: Relation,
+        kind: <T::Event as ProgramEvent>::Kind,
+    ) -> Candidates<'_> {
         match &self.index {
             Some(index) => Candidates::Listed(index.concerned(relation, kind).iter()),
             None => Candidates::All(0..self.live.len()),
@@ -302,28 +308,33 @@ impl<T: Thread> Program<T> {
     }
 
     /// Urgent lane, then requests by urgency, then normal lane.
-    fn select(&self) -> Option<(T::Event, Origin)> {
+    fn select(&self) -> Option<(T::Event, EventPosition)> {
         self.first_deliverable(Lane::Urgent)
             .or_else(|| self.first_request())
             .or_else(|| self.first_deliverable(Lane::Normal))
     }
 
-    fn first_deliverable(&self, lane: Lane) -> Option<(T::Event, Origin)> {
+    fn first_deliverable(&self, lane: Lane) -> Option<(T::Event, EventPosition)> {
         let mut queued = self.queue(lane).iter().enumerate();
         let (place, event) = queued.find(|(_, event)| self.is_deliverable(event))?;
-        Some((event.clone(), Origin::Queue(lane, place)))
+        Some((event.clone(), EventPosition::Queue(lane, place)))
     }
 
-    fn first_request(&self) -> Option<(T::Event, Origin)> {
+    fn first_request(&self) -> Option<(T::Event, EventPosition)> {
         self.requesting().find_map(|position| {
             let mut requests = self.live[position].bid.requests.iter();
             let event = requests.find(|event| !self.is_blocked(event))?;
-            Some((event.clone(), Origin::Thread(position)))
+            Some((event.clone(), EventPosition::Thread(position)))
         })
     }
 
     /// Works out the step without touching anything; `moving` says whose code runs.
-    fn plan(&self, event: T::Event, from: Origin, moving: &Moving<T::Event>) -> Plan<T> {
+    fn plan(
+        &self,
+        event: T::Event,
+        from: EventPosition,
+        moving: &PanicContext<T::Event>,
+    ) -> Transition<T> {
         moving.event.set(Some(event.clone()));
         let mut moved = Vec::new();
         let mut spawned = Vec::new();
@@ -344,49 +355,49 @@ impl<T: Thread> Program<T> {
             match flow {
                 // The bid follows from the state, so the same state needs no new one.
                 Flow::Go if thread == before.thread => {}
-                Flow::Go => moved.push((position, Some(Live::new(thread)))),
+                Flow::Go => moved.push((position, Some(LiveThread::new(thread)))),
                 Flow::End => moved.push((position, None)),
             }
-            spawned.extend(spawner.spawned.drain(..).map(Live::new));
+            spawned.extend(spawner.spawned.drain(..).map(LiveThread::new));
         }
-        Plan { event, from, moved, spawned }
+        Transition { event, from, moved, spawned }
     }
 
     /// Runs the deciding part where a panic cannot leave anything half done, then puts its result in place.
     fn step_by(
         &mut self,
-        decide: impl FnOnce(&Self, &Moving<T::Event>) -> Selection<T>,
-    ) -> Step<T::Event> {
+        decide: impl FnOnce(&Self, &PanicContext<T::Event>) -> Selection<T>,
+    ) -> StepOutcome<T::Event> {
         if let Some(halt) = &self.halted {
-            return Step::Halted(halt.clone());
+            return StepOutcome::Halted(halt.clone());
         }
-        let moving = Moving { position: Cell::new(None), event: Cell::new(None) };
+        let moving = PanicContext { position: Cell::new(None), event: Cell::new(None) };
         match catch_unwind(AssertUnwindSafe(|| decide(self, &moving))) {
-            Ok(Selection::Take(plan)) => Step::Chosen(self.commit(plan)),
-            Ok(Selection::Rest(unheard)) => {
+            Ok(Selection::Take(plan)) => StepOutcome::Chosen(self.commit(plan)),
+            Ok(Selection::Quiet(unheard)) => {
                 self.put_aside(&unheard);
-                Step::Quiet
+                StepOutcome::Quiet
             }
             Err(panic) => {
                 let position = moving.position.get();
-                let name =
-                    position.map_or(Name::Borrowed(A_GUARD), |at| self.live[at].thread.name());
+                let name = position
+                    .map_or(ThreadName::Borrowed(A_GUARD), |at| self.live[at].thread.name());
                 let event = moving.event.take().map(|event| format!("{event:?}"));
                 let halt = Halt::panicked(name, event, panic.as_ref());
                 self.halted = Some(halt.clone());
-                Step::Halted(halt)
+                StepOutcome::Halted(halt)
             }
         }
     }
 
-    fn commit(&mut self, plan: Plan<T>) -> Chosen<T::Event> {
+    fn commit(&mut self, plan: Transition<T>) -> ChosenEvent<T::Event> {
         let source = match plan.from {
-            Origin::Thread(position) => {
-                Source::Internal { thread: self.live[position].thread.name() }
+            EventPosition::Thread(position) => {
+                EventSource::Internal { thread: self.live[position].thread.name() }
             }
-            Origin::Queue(lane, place) => {
+            EventPosition::Queue(lane, place) => {
                 self.queue_mut(lane).remove(place);
-                Source::External { lane }
+                EventSource::External { lane }
             }
         };
         let mut ended = Vec::new();
@@ -414,7 +425,7 @@ impl<T: Thread> Program<T> {
         if self.index.is_some() != (self.live.len() > SCAN_THREADS_MAX) {
             self.rebuild_index();
         }
-        Chosen { event: plan.event, source }
+        ChosenEvent { event: plan.event, source }
     }
 
     /// Positions ascend. Spawned threads stand last and end first, so only the others cost a new index.
@@ -446,12 +457,12 @@ impl<T: Thread> Program<T> {
 
     fn rebuild_index(&mut self) {
         let many = self.live.len() > SCAN_THREADS_MAX;
-        self.index = many.then(|| Index::build(self.live.iter().map(|live| &live.bid)));
+        self.index = many.then(|| BidIndex::build(self.live.iter().map(|live| &live.bid)));
     }
 }
 
 /// Whose code runs on what, for the report of a panic.
-struct Moving<E> {
+struct PanicContext<E> {
     position: Cell<Option<usize>>,
     event: Cell<Option<E>>,
 }

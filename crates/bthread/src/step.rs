@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{halt::Halt, thread::Name};
+use crate::{halt::Halt, thread::ThreadName};
 
 /// How soon an event from outside is looked at.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -17,11 +17,11 @@ pub enum Lane {
 
 /// Where a chosen event came from.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Source {
+pub enum EventSource {
     /// Requested by a thread; of several, the most urgent one.
     Internal {
         /// Its name.
-        thread: Name,
+        thread: ThreadName,
     },
     /// Offered from outside.
     External {
@@ -32,18 +32,18 @@ pub enum Source {
 
 /// An event that happened.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Chosen<E> {
+pub struct ChosenEvent<E> {
     /// What.
     pub event: E,
     /// From where.
-    pub source: Source,
+    pub source: EventSource,
 }
 
 /// What one step came to.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Step<E> {
+pub enum StepOutcome<E> {
     /// This event happened.
-    Chosen(Chosen<E>),
+    Chosen(ChosenEvent<E>),
     /// Nothing can happen until the outside speaks.
     Quiet,
     /// Nothing will ever happen again.
@@ -56,7 +56,7 @@ pub enum Choice<E> {
     /// A request that nobody blocks.
     Internal {
         /// The most urgent thread that requests it.
-        thread: Name,
+        thread: ThreadName,
         /// The event.
         event: E,
     },

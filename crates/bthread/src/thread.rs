@@ -4,10 +4,10 @@
 
 use std::{borrow::Cow, fmt::Debug, hash::Hash};
 
-use crate::bid::{Bid, Event};
+use crate::bid::{Bid, ProgramEvent};
 
 /// What a thread is called in reports.
-pub type Name = Cow<'static, str>;
+pub type ThreadName = Cow<'static, str>;
 
 /// Whether a thread goes on.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -75,10 +75,10 @@ pub enum Flow {
 /// ```
 pub trait Thread: Clone + Eq + Hash + Debug {
     /// What it talks about.
-    type Event: Event;
+    type Event: ProgramEvent;
 
     /// What to call it in reports.
-    fn name(&self) -> Name;
+    fn name(&self) -> ThreadName;
 
     /// What it wants now: a pure function of its state.
     fn bid(&self) -> Bid<Self::Event>;

@@ -8,69 +8,68 @@ use std::{
 };
 
 use crate::{
-    bid::{Event, Pattern},
+    bid::{Pattern, ProgramEvent},
     halt::{A_GUARD, Halt},
     program::Program,
     step::Lane,
-    thread::{Name, Thread},
+    thread::{Thread, ThreadName},
 };
 
 /// A request that cannot be chosen now.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Blocked<E> {
+pub struct BlockedRequest<E> {
     /// What is asked for.
     pub event: E,
     /// By whom.
-    pub requested_by: Name,
+    pub requested_by: ThreadName,
     /// Who forbids it, the most urgent first.
-    pub blocked_by: Vec<Name>,
+    pub blocked_by: Vec<ThreadName>,
 }
 
 /// An offered event that is held back.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Deferred<E> {
+pub struct DeferredEvent<E> {
     /// What was offered.
     pub event: E,
     /// Through which lane.
     pub lane: Lane,
     /// Who forbids it, the most urgent first.
-    pub blocked_by: Vec<Name>,
+    pub blocked_by: Vec<ThreadName>,
 }
 
 /// What one thread waits for.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct WaitsFor<E: Event> {
+pub struct ThreadWait<E: ProgramEvent> {
     /// The thread.
-    pub thread: Name,
+    pub thread: ThreadName,
     /// What would move it.
     pub patterns: Vec<Pattern<E>>,
 }
 
 /// The answer to "why is it waiting?".
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Waiting<E: Event> {
+pub struct WaitReport<E: ProgramEvent> {
     /// Why nothing will ever happen again.
     pub halted: Option<Halt>,
     /// Requests that somebody blocks.
-    pub blocked: Vec<Blocked<E>>,
+    pub blocked: Vec<BlockedRequest<E>>,
     /// Offered events that somebody blocks.
-    pub deferred: Vec<Deferred<E>>,
+    pub deferred: Vec<DeferredEvent<E>>,
     /// Offered events on which nobody moved, or would move now.
     pub unheard: Vec<E>,
     /// Threads that wait for something.
-    pub waits: Vec<WaitsFor<E>>,
+    pub waits: Vec<ThreadWait<E>>,
     // Whether something can be chosen now.
     can_step: bool,
 }
 
 impl<T: Thread> Program<T> {
     /// Why it waits. A guard that panics while it is asked leaves a report of that alone.
-    pub fn waiting(&self) -> Waiting<T::Event> {
-        catch_unwind(AssertUnwindSafe(|| self.look_around())).unwrap_or_else(|panic| Waiting {
-            halted: self
-                .halted
-                .clone()
-                .or_else(|| Some(Halt::panicked(Name::Borrowed(A_GUARD), None, panic.as_ref()))),
+    pub fn waiting(&self) -> WaitReport<T::Event> {
+        catch_unwind(AssertUnwindSafe(|| self.look_around())).unwrap_or_else(|panic| WaitReport {
+            halted: self.halted.clone().or_else(|| {
+                Some(Halt::panicked(ThreadName::Borrowed(A_GUARD), None, panic.as_ref()))
+            }),
             blocked: Vec::new(),
             deferred: Vec::new(),
             unheard: self.unheard.clone(),
@@ -79,10 +78,10 @@ impl<T: Thread> Program<T> {
         })
     }
 
-    fn look_around(&self) -> Waiting<T::Event> {
+    fn look_around(&self) -> WaitReport<T::Event> {
         let name = |position: usize| self.live()[position].thread.name();
         let blockers = |event: &T::Event| self.blockers(event).map(name).collect::<Vec<_>>();
-        let mut report = Waiting {
+        let mut report = WaitReport {
             halted: self.halted.clone(),
             blocked: Vec::new(),
             deferred: Vec::new(),
@@ -98,18 +97,22 @@ impl<T: Thread> Program<T> {
                     continue;
                 }
                 let requested_by = live.thread.name();
-                report.blocked.push(Blocked { event: event.clone(), requested_by, blocked_by });
+                report.blocked.push(BlockedRequest {
+                    event: event.clone(),
+                    requested_by,
+                    blocked_by,
+                });
             }
             if !live.bid.waits.is_empty() {
                 let patterns = live.bid.waits.clone();
-                report.waits.push(WaitsFor { thread: live.thread.name(), patterns });
+                report.waits.push(ThreadWait { thread: live.thread.name(), patterns });
             }
         }
         for lane in [Lane::Urgent, Lane::Normal] {
             for event in self.queue(lane) {
                 let blocked_by = blockers(event);
                 if !blocked_by.is_empty() {
-                    report.deferred.push(Deferred { event: event.clone(), lane, blocked_by });
+                    report.deferred.push(DeferredEvent { event: event.clone(), lane, blocked_by });
                 } else if self.is_heard(event) {
                     report.can_step = true;
                 } else {
@@ -122,14 +125,14 @@ impl<T: Thread> Program<T> {
     }
 }
 
-impl<E: Event> Waiting<E> {
+impl<E: ProgramEvent> WaitReport<E> {
     /// Something is requested, and neither a request nor an offered event can be chosen.
     pub fn is_deadlock(&self) -> bool {
         self.halted.is_none() && !self.can_step && !self.blocked.is_empty()
     }
 }
 
-impl<E: Event> Display for Waiting<E> {
+impl<E: ProgramEvent> Display for WaitReport<E> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(halt) = &self.halted {
             writeln!(out, "Halted: {halt}.")?;
@@ -140,14 +143,14 @@ impl<E: Event> Display for Waiting<E> {
                 "Deadlock: every request is blocked and nothing offered can be delivered."
             )?;
         }
-        for Blocked { event, requested_by, blocked_by } in &self.blocked {
+        for BlockedRequest { event, requested_by, blocked_by } in &self.blocked {
             writeln!(
                 out,
                 "{event:?}, requested by {requested_by}, is blocked by {}.",
                 blocked_by.join(", ")
             )?;
         }
-        for Deferred { event, lane, blocked_by } in &self.deferred {
+        for DeferredEvent { event, lane, blocked_by } in &self.deferred {
             let lane = match lane {
                 Lane::Urgent => "urgently ",
                 Lane::Normal => "",
@@ -161,7 +164,7 @@ impl<E: Event> Display for Waiting<E> {
         for event in &self.unheard {
             writeln!(out, "{event:?}, offered from outside, concerns nobody.")?;
         }
-        for WaitsFor { thread, patterns } in &self.waits {
+        for ThreadWait { thread, patterns } in &self.waits {
             let patterns: Vec<String> = patterns.iter().map(ToString::to_string).collect();
             writeln!(out, "{thread} waits for {}.", patterns.join(", or "))?;
         }

@@ -10,7 +10,9 @@ use std::hint::black_box;
 use agentry_agentfile::access::{LocalTime, Policy, Weekday, parse};
 use agentry_agentfile::diagnostic::Findings;
 use agentry_agentfile::source::SourceText;
-use agentry_kernel::access::{Access, Asked, Seen, allows_tool, compile, difference};
+use agentry_kernel::access::{
+    AccessPolicies, AccessQuery, DecisionContext, allows_tool, compile, difference,
+};
 use agentry_protocol::inbound::PeerKind;
 use agentry_protocol::principal::{Principal, PrincipalKind};
 use agentry_protocol::tool::ToolName;
@@ -47,10 +49,10 @@ fn main() {
     );
 }
 
-fn replay(old: &Access, new: &Access, principals: &[Principal]) -> f64 {
+fn replay(old: &AccessPolicies, new: &AccessPolicies, principals: &[Principal]) -> f64 {
     let tools: Vec<ToolName> =
         (0..40).map(|number| ToolName::canonical(&format!("tool_{number}"))).collect();
-    let seen = Seen { grants: &[], tools: &tools, now: 0 };
+    let seen = DecisionContext { grants: &[], tools: &tools, now: 0 };
     measure(|number| {
         black_box(difference(old, new, &asked(principals, number), &seen));
     })
@@ -113,8 +115,8 @@ fn principals() -> Vec<Principal> {
     (0..50).map(one).collect()
 }
 
-fn asked(principals: &[Principal], number: usize) -> Asked<'_> {
-    Asked {
+fn asked(principals: &[Principal], number: usize) -> AccessQuery<'_> {
+    AccessQuery {
         principal: &principals[number % principals.len()],
         sender_id: Some("sender"),
         channel: CHANNELS[number % 4],

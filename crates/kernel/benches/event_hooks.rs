@@ -7,7 +7,7 @@
 
 use std::hint::black_box;
 
-use agentry_kernel::event_hook::{ActiveHook, Hooks};
+use agentry_kernel::event_hook::{ActiveHook, EventHooks};
 use agentry_protocol::event_hook::{
     Author, Circuit, EventHook, EventTrigger, HookMode, HookProgram, PrincipalTrigger, Triggers,
 };
@@ -26,10 +26,10 @@ fn main() {
     let (inbound, principal) = (inbound(), principal());
     println!("hooks that an event does not set off (the target is {MICROSECONDS_TARGET} µs each):");
     for (sort, spread) in [("of four sorts", true), ("all held against each event", false)] {
-        let hooks = Hooks::of((0..HOOKS).map(|number| hook(number, spread)).collect());
-        assert!(hooks.set_off(&inbound, &principal, 0).is_empty());
+        let hooks = EventHooks::of((0..HOOKS).map(|number| hook(number, spread)).collect());
+        assert!(hooks.triggered_by(&inbound, &principal, 0).is_empty());
         let nanos = measure(|| {
-            black_box(hooks.set_off(black_box(&inbound), black_box(&principal), 0));
+            black_box(hooks.triggered_by(black_box(&inbound), black_box(&principal), 0));
         });
         println!(
             "  {HOOKS} hooks, {sort:<28} {:>8.2} ns each  {:>8.2} µs for the event",

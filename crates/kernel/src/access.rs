@@ -26,19 +26,19 @@ mod matching;
 mod merge;
 mod tools;
 
-pub use difference::{Change, CredentialNames, Seen, compare, difference};
+pub use difference::{CredentialNames, DecisionContext, DecisionDiff, compare, difference};
 pub use examples::examples_that_fail;
 pub use findings::{Lint, findings};
 pub use grants::{applies, is_active};
-pub use key::{NoKey, session_key, slug};
+pub use key::{SessionKeyError, session_key, slug};
 pub use tools::{ToolAnswer, allows_tool, bounds_allow, pattern_matches, resolved};
 
-use index::Index;
-use matching::Kinds;
+use index::PolicyIndex;
+use matching::PrincipalKinds;
 
 /// What is asked: who speaks, where, when.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct AccessQuery<'a> {
     /// Who speaks.
     pub principal: &'a Principal,
     /// Who the channel says it is.
@@ -61,7 +61,7 @@ pub struct Asked<'a> {
     pub time: LocalTime,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> AccessQuery<'a> {
     /// What an inbound of a principal asks at a moment.
     pub fn of(principal: &'a Principal, inbound: &'a Inbound, time: LocalTime) -> Self {
         Self {
@@ -81,19 +81,19 @@ impl<'a> Asked<'a> {
 
 /// Policies, ready to decide.
 #[derive(Clone, Debug)]
-pub struct Access {
+pub struct AccessPolicies {
     // Invariant: sorted by rank, which is priority downwards and then name; switched-off ones too.
-    policies: Vec<Ranked>,
+    policies: Vec<RankedPolicy>,
     // Invariant: numbers of policies that are switched on, each where every event it can match looks.
-    index: Index,
+    index: PolicyIndex,
 }
 
 /// A policy, with what can be worked out before anybody asks.
 #[derive(Clone, Debug)]
-struct Ranked {
+struct RankedPolicy {
     policy: Policy,
-    role: Role,
-    kinds: Kinds,
+    role: PolicyEffect,
+    kinds: PrincipalKinds,
     allow: Option<Arc<NameList>>,
     deny: Option<Arc<NameList>>,
     only: Option<Arc<NameList>>,
@@ -101,13 +101,13 @@ struct Ranked {
 
 /// What a policy does when it matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Role {
+enum PolicyEffect {
     Allows,
     Denies,
     Modifies,
 }
 
-impl Role {
+impl PolicyEffect {
     fn part(self) -> PolicyOutcome {
         match self {
             Self::Allows => PolicyOutcome::Allowed,
@@ -118,22 +118,22 @@ impl Role {
 }
 
 /// Sorts and indexes policies.
-pub fn compile(policies: &[Policy]) -> Access {
-    let mut policies: Vec<Ranked> = policies.iter().map(Ranked::new).collect();
+pub fn compile(policies: &[Policy]) -> AccessPolicies {
+    let mut policies: Vec<RankedPolicy> = policies.iter().map(RankedPolicy::new).collect();
     policies.sort_by(|a, b| {
         let by_priority = b.policy.priority.cmp(&a.policy.priority);
         by_priority.then_with(|| a.policy.name.value.cmp(&b.policy.name.value))
     });
-    let index = Index::of(&policies);
-    Access { policies, index }
+    let index = PolicyIndex::of(&policies);
+    AccessPolicies { policies, index }
 }
 
-impl Ranked {
+impl RankedPolicy {
     fn new(policy: &Policy) -> Self {
         let role = match policy.effect {
-            Effect::Deny => Role::Denies,
-            Effect::Allow if policy.only_modifies() => Role::Modifies,
-            Effect::Allow => Role::Allows,
+            Effect::Deny => PolicyEffect::Denies,
+            Effect::Allow if policy.only_modifies() => PolicyEffect::Modifies,
+            Effect::Allow => PolicyEffect::Allows,
         };
         let rule = policy.permissions.tools.as_ref();
         let list = |names: &[Arc<str>]| {
@@ -145,7 +145,14 @@ impl Ranked {
         let deny = rule.filter(|rule| !rule.deny.is_empty()).map(|rule| list(&rule.deny));
         let the_rest = rule.is_some_and(|rule| rule.deny_the_rest);
         let only = the_rest.then(|| allow.clone().unwrap_or_else(|| list(&[])));
-        Self { policy: policy.clone(), role, kinds: Kinds::of(&policy.who), allow, deny, only }
+        Self {
+            policy: policy.clone(),
+            role,
+            kinds: PrincipalKinds::of(&policy.who),
+            allow,
+            deny,
+            only,
+        }
     }
 
     fn name(&self) -> &Arc<str> {
@@ -153,9 +160,9 @@ impl Ranked {
     }
 }
 
-impl Access {
+impl AccessPolicies {
     /// The minutes of a day at which a policy begins or ends to hold; none if none looks at the clock.
-    pub fn turning_points(&self) -> BTreeSet<u16> {
+    pub fn boundary_minutes(&self) -> BTreeSet<u16> {
         let on = self.policies.iter().filter(|one| one.policy.enabled);
         let conditions = on.flat_map(|one| &one.policy.conditions);
         let windows = conditions.filter_map(|one| one.time);
@@ -167,7 +174,7 @@ impl Access {
     }
 
     /// Decides about one event. `now` is in milliseconds since 1970 and only for grants.
-    pub fn decide(&self, asked: &Asked<'_>, grants: &[Grant], now: u64) -> Decision {
+    pub fn decide(&self, asked: &AccessQuery<'_>, grants: &[Grant], now: u64) -> Decision {
         let mut matched: Vec<u32> = Vec::with_capacity(8);
         self.index.each_candidate(asked, |number| {
             if self.policies[number as usize].mismatch(asked).is_none() {
@@ -175,14 +182,14 @@ impl Access {
             }
         });
         matched.sort_unstable();
-        let matched: Vec<&Ranked> =
+        let matched: Vec<&RankedPolicy> =
             matched.into_iter().map(|number| &self.policies[number as usize]).collect();
         merge::decision(&matched, asked, (grants, now))
     }
 
     /// Every policy's part in a decision, the first in rank first.
-    pub fn parts(&self, asked: &Asked<'_>) -> Vec<PolicyContribution> {
-        let part = |one: &Ranked| match (one.policy.enabled, one.mismatch(asked)) {
+    pub fn parts(&self, asked: &AccessQuery<'_>) -> Vec<PolicyContribution> {
+        let part = |one: &RankedPolicy| match (one.policy.enabled, one.mismatch(asked)) {
             (false, _) => PolicyOutcome::Disabled,
             (true, Some(key)) => PolicyOutcome::NotMatched(key),
             (true, None) => one.role.part(),
@@ -194,7 +201,7 @@ impl Access {
     }
 
     /// The policies that are looked at for an event, since its exact keys do not rule them out.
-    pub fn evaluated(&self, asked: &Asked<'_>) -> Vec<Arc<str>> {
+    pub fn evaluated(&self, asked: &AccessQuery<'_>) -> Vec<Arc<str>> {
         let mut numbers = Vec::new();
         self.index.each_candidate(asked, |number| numbers.push(number));
         numbers.sort_unstable();
@@ -209,7 +216,7 @@ impl Access {
     /// The record of a decision; the caller gives it its id, event and times.
     pub fn record(
         &self,
-        asked: &Asked<'_>,
+        asked: &AccessQuery<'_>,
         decision: Decision,
         id: agentry_protocol::AccessId,
     ) -> AccessRecord {

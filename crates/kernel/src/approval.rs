@@ -20,17 +20,17 @@ use serde_json::{Number, Value};
 
 use crate::limits::WHY_CHARS_MAX;
 
-mod cover;
-mod parts;
+mod commands;
+mod coverage;
 mod path;
 
-use cover::Cover;
-use parts::Part;
+use commands::JudgedCommand;
+use coverage::RuleCoverage;
 pub use path::JudgedPath;
 
 /// What the rules say about one call.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Opinion<'a> {
+pub struct RuleVerdict<'a> {
     /// Allow or ask.
     pub verdict: Verdict,
     /// The rule that decided.
@@ -40,43 +40,43 @@ pub struct Opinion<'a> {
 }
 
 /// What the rules say about a call of a tool.
-pub fn decide<'a>(rules: &'a [ApprovalRule], tool: &str, args: &Value) -> Opinion<'a> {
-    decide_with(&Patterns::default(), rules, tool, args)
+pub fn decide<'a>(rules: &'a [ApprovalRule], tool: &str, args: &Value) -> RuleVerdict<'a> {
+    decide_with(&RulePatterns::default(), rules, tool, args)
 }
 
 /// The same, with expressions that are compiled once for many calls.
 pub fn decide_with<'a>(
-    patterns: &Patterns,
+    patterns: &RulePatterns,
     rules: &'a [ApprovalRule],
     tool: &str,
     args: &Value,
-) -> Opinion<'a> {
+) -> RuleVerdict<'a> {
     let path = JudgedPath::of(tool, args, &CallFacts::default(), "");
     decide_at(patterns, rules, (tool, args), path.as_ref())
 }
 
 /// The same, for a call whose path leads to a known place.
 pub fn decide_at<'a>(
-    patterns: &Patterns,
+    patterns: &RulePatterns,
     rules: &'a [ApprovalRule],
     (tool, args): (&str, &Value),
     path: Option<&JudgedPath>,
-) -> Opinion<'a> {
+) -> RuleVerdict<'a> {
     let command = args.get(COMMAND).and_then(Value::as_str).filter(|_| tool == SHELL);
     match command {
-        Some(command) => Shell { patterns, rules, args, command, path }.decide(),
+        Some(command) => ShellCall { patterns, rules, args, command, path }.decide(),
         None => first(patterns, rules, (tool, args), path),
     }
 }
 
 /// What the rules say about an invocation of a task.
-pub fn decide_task<'a>(rules: &'a [ApprovalRule], task: &str, inputs: &Value) -> Opinion<'a> {
-    first(&Patterns::default(), rules, (task, inputs), None)
+pub fn decide_task<'a>(rules: &'a [ApprovalRule], task: &str, inputs: &Value) -> RuleVerdict<'a> {
+    first(&RulePatterns::default(), rules, (task, inputs), None)
 }
 
 /// Tries the examples of rules: all rules are evaluated, in order, with each of them.
 pub fn try_examples(kind: RuleKind, rules: &[ApprovalRule]) -> Vec<ExampleDefect> {
-    let patterns = Patterns::of(rules);
+    let patterns = RulePatterns::of(rules);
     let decide = |rule: &ApprovalRule, args: &Value| match kind {
         RuleKind::Tool => decide_with(&patterns, rules, &rule.subject, args),
         RuleKind::Task => first(&patterns, rules, (&rule.subject, args), None),
@@ -94,7 +94,11 @@ pub fn try_examples(kind: RuleKind, rules: &[ApprovalRule]) -> Vec<ExampleDefect
 }
 
 /// How an opinion differs from what an example of a rule expects.
-fn otherwise(rule: &ApprovalRule, expected: ExpectedVerdict, came: &Opinion<'_>) -> Option<String> {
+fn otherwise(
+    rule: &ApprovalRule,
+    expected: ExpectedVerdict,
+    came: &RuleVerdict<'_>,
+) -> Option<String> {
     match (expected, came.verdict) {
         (ExpectedVerdict::Ask, Verdict::Ask) => None,
         (ExpectedVerdict::Ask, Verdict::Allow | Verdict::Deny) => {
@@ -114,11 +118,11 @@ fn otherwise(rule: &ApprovalRule, expected: ExpectedVerdict, came: &Opinion<'_>)
 
 /// The first rule that matches.
 fn first<'a>(
-    patterns: &Patterns,
+    patterns: &RulePatterns,
     rules: &'a [ApprovalRule],
     (subject, args): (&str, &Value),
     path: Option<&JudgedPath>,
-) -> Opinion<'a> {
+) -> RuleVerdict<'a> {
     let mut own = rules.iter().filter(|rule| rule.subject == subject);
     match own.find(|rule| matches(patterns, rule, args, path)) {
         Some(rule) => by(rule),
@@ -126,14 +130,14 @@ fn first<'a>(
     }
 }
 
-fn by(rule: &ApprovalRule) -> Opinion<'_> {
+fn by(rule: &ApprovalRule) -> RuleVerdict<'_> {
     let verdict = if rule.allow { Verdict::Allow } else { Verdict::Ask };
-    Opinion { verdict, rule: Some(rule), why: words(rule) }
+    RuleVerdict { verdict, rule: Some(rule), why: words(rule) }
 }
 
-fn nobody<'a>() -> Opinion<'a> {
+fn nobody<'a>() -> RuleVerdict<'a> {
     let why = "no approval rule matches, so a person is asked".to_owned();
-    Opinion { verdict: Verdict::Ask, rule: None, why }
+    RuleVerdict { verdict: Verdict::Ask, rule: None, why }
 }
 
 /// What a rule says, on one line.
@@ -176,7 +180,7 @@ fn shortened(text: &str) -> String {
 }
 
 fn matches(
-    patterns: &Patterns,
+    patterns: &RulePatterns,
     rule: &ApprovalRule,
     args: &Value,
     path: Option<&JudgedPath>,
@@ -188,7 +192,7 @@ fn matches(
 }
 
 /// Whether a condition holds for a value. A value of another type does not match.
-fn holds(patterns: &Patterns, matcher: &Matcher, value: &Value) -> bool {
+fn holds(patterns: &RulePatterns, matcher: &Matcher, value: &Value) -> bool {
     match matcher {
         Matcher::Equals(wanted) => same(wanted, value),
         Matcher::In(wanted) => wanted.iter().any(|one| same(one, value)),
@@ -244,12 +248,12 @@ fn is_whole(float: f64, whole: i128) -> bool {
 
 /// The regular expressions of rules, each compiled when it is first needed.
 #[derive(Debug, Default)]
-pub struct Patterns {
+pub struct RulePatterns {
     // One that does not compile never matches; `check` reports it.
     compiled: HashMap<String, OnceLock<Option<Regex>>>,
 }
 
-impl Patterns {
+impl RulePatterns {
     /// Those of these rules.
     pub fn of<'a>(rules: impl IntoIterator<Item = &'a ApprovalRule>) -> Self {
         let mut patterns = Self::default();
@@ -301,18 +305,18 @@ fn compile(pattern: &str) -> Option<Regex> {
 }
 
 /// A call of the shell: a rule that allows must allow each of its commands.
-struct Shell<'a, 'c> {
-    patterns: &'c Patterns,
+struct ShellCall<'a, 'c> {
+    patterns: &'c RulePatterns,
     rules: &'a [ApprovalRule],
     args: &'c Value,
     command: &'c str,
     path: Option<&'c JudgedPath>,
 }
 
-impl<'a> Shell<'a, '_> {
-    fn decide(&self) -> Opinion<'a> {
-        let parts = parts::of(self.command);
-        let mut open: Vec<(&Part, Value)> = match &parts {
+impl<'a> ShellCall<'a, '_> {
+    fn decide(&self) -> RuleVerdict<'a> {
+        let parts = commands::of(self.command);
+        let mut open: Vec<(&JudgedCommand, Value)> = match &parts {
             Ok(parts) => parts.iter().map(|part| (part, self.with(&part.text))).collect(),
             Err(_) => Vec::new(),
         };
@@ -345,7 +349,7 @@ impl<'a> Shell<'a, '_> {
         }
         match nearly {
             Some(rule) => {
-                Opinion { why: self.but(rule, &parts, &open), rule: Some(rule), ..nobody() }
+                RuleVerdict { why: self.but(rule, &parts, &open), rule: Some(rule), ..nobody() }
             }
             None => nobody(),
         }
@@ -373,16 +377,16 @@ impl<'a> Shell<'a, '_> {
     }
 
     /// Why a rule that fits a command does not speak for it.
-    fn bar(&self, rule: &ApprovalRule, part: &Part) -> Option<String> {
-        part.bar(&Cover::of(self.patterns, rule, &part.text))
+    fn bar(&self, rule: &ApprovalRule, part: &JudgedCommand) -> Option<String> {
+        part.exclusion_reason(&RuleCoverage::of(self.patterns, rule, &part.text))
     }
 
     /// Why a rule that fits the text does not allow it.
     fn but(
         &self,
         rule: &ApprovalRule,
-        parts: &Result<Vec<Part>, String>,
-        open: &[(&Part, Value)],
+        parts: &Result<Vec<JudgedCommand>, String>,
+        open: &[(&JudgedCommand, Value)],
     ) -> String {
         let why = match (parts, open.first()) {
             (Err(why), _) => format!("the command is not fully understood ({why})"),
@@ -395,9 +399,9 @@ impl<'a> Shell<'a, '_> {
     }
 }
 
-fn cannot_tell<'a>(rule: &'a ApprovalRule, why: &str) -> Opinion<'a> {
+fn cannot_tell<'a>(rule: &'a ApprovalRule, why: &str) -> RuleVerdict<'a> {
     let why = format!("the command is not fully understood ({why}), and {}", words(rule));
-    Opinion { why: shortened(&why), ..by(rule) }
+    RuleVerdict { why: shortened(&why), ..by(rule) }
 }
 
 /// Whether a rule tells commands apart by a piece of their text. One that names the whole text, or that

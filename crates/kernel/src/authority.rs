@@ -29,17 +29,17 @@ use agentry_protocol::verdict::{Finding, Ruling, Stage, Verdict};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::approval::{self, JudgedPath, Patterns};
+use crate::approval::{self, JudgedPath, RulePatterns};
 use crate::danger;
 use crate::limits::INPUT_DEFECTS_MAX;
-use crate::shell::{self, Allowlist, Facts, Simple, Word};
+use crate::shell::{self, AllowlistMatch, ShellCommand, ShellFacts, ShellWord};
 
 mod bounds;
 mod input;
 
 pub use bounds::{allows_credential, is_unbounded};
 use input::Schemas;
-pub use input::misfits;
+pub use input::schema_errors;
 
 /// Where a value comes from that nobody said.
 const BUILT_IN: &str = "built-in";
@@ -64,7 +64,7 @@ pub struct Authority {
     /// Which tools are switched on.
     pub access: ToolAccess,
     /// Where calls act.
-    pub place: Place,
+    pub place: CallDirectories,
     /// What their processes may do. Turns from before there was a sandbox do not say, and had none.
     #[serde(default = "Confinement::unconfined")]
     pub confinement: Confinement,
@@ -73,7 +73,7 @@ pub struct Authority {
     pub bounds: Option<Bounds>,
     /// What is compiled from the rest when it is first needed; begin with the default.
     #[serde(skip)]
-    pub prepared: Prepared,
+    pub prepared: AuthorityCache,
 }
 
 /// What a skill or a step says about tools.
@@ -91,7 +91,7 @@ pub struct NarrowScope {
 
 /// Where calls act.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct CallDirectories {
     /// The workspace's directory.
     pub workspace: String,
     /// The user's home.
@@ -138,10 +138,10 @@ pub fn of_agent(
         scope: step.and_then(|(task, at)| NarrowScope::of_step(task, at)),
         skills: skills.collect(),
         access: powers.access.clone(),
-        place: Place::default(),
+        place: CallDirectories::default(),
         confinement,
         bounds: None,
-        prepared: Prepared::default(),
+        prepared: AuthorityCache::default(),
     }
 }
 
@@ -194,8 +194,8 @@ impl Authority {
 
     /// The same, for a call about which the host found something out.
     pub fn danger_at(&self, call: &ToolCall, facts: &CallFacts) -> Option<Finding> {
-        let Place { workspace, home } = &self.place;
-        let place = danger::Place { workspace, home: home.as_deref() };
+        let CallDirectories { workspace, home } = &self.place;
+        let place = danger::GuardDirectories { workspace, home: home.as_deref() };
         let path = self.path(call, facts);
         let opens = path.as_ref().and_then(JudgedPath::inside);
         let danger = danger::of_call(&call.tool, &call.input, opens, &place)?;
@@ -271,7 +271,7 @@ impl Authority {
     /// A tool that is not the agent's has nothing to compare with; the next stage denies it.
     fn input(&self, call: &ToolCall) -> Option<Finding> {
         let spec = self.spec(&call.tool)?;
-        let defects = self.prepared.get(self).schemas.defects(spec, &call.input);
+        let defects = self.prepared.get(self).schemas.argument_errors(spec, &call.input);
         if defects.is_empty() {
             return Some(allow(Stage::Input, "the arguments fit the tool's schema"));
         }
@@ -387,24 +387,26 @@ impl Authority {
             shell.allowed_prefixes.iter().map(|prefix| prefix.value.as_str()).collect();
         // What is known of a text is enough to refuse it.
         let known = facts.commands.iter().filter(|simple| is_known(simple)).cloned().collect();
-        let known = Facts { commands: known, ..Facts::default() };
-        match (shell::within(&known, &prefixes), shell::within(&facts, &prefixes)) {
-            (Allowlist::Outside { command, why }, _) => {
+        let known = ShellFacts { commands: known, ..ShellFacts::default() };
+        match (shell::check_allowlist(&known, &prefixes), shell::check_allowlist(&facts, &prefixes))
+        {
+            (AllowlistMatch::Outside { command, why }, _) => {
                 let why = format!("the command `{command}` is not let by allowedPrefixes: {why}");
                 finding(Verdict::Deny, why)
             }
-            (_, Allowlist::Outside { why, .. }) => {
+            (_, AllowlistMatch::Outside { why, .. }) => {
                 let why =
                     format!("the command is not fully understood ({why}), so a person is asked");
                 finding(Verdict::Ask, why)
             }
-            (Allowlist::Beyond { command, why }, _) | (_, Allowlist::Beyond { command, why }) => {
+            (AllowlistMatch::Beyond { command, why }, _)
+            | (_, AllowlistMatch::Beyond { command, why }) => {
                 let why = format!(
                     "the command `{command}` begins with an allowed prefix, but {why}, so a person is asked"
                 );
                 finding(Verdict::Ask, why)
             }
-            (Allowlist::Inside, Allowlist::Inside) => {
+            (AllowlistMatch::Inside, AllowlistMatch::Inside) => {
                 let why = "each of its commands begins with an allowed prefix";
                 finding(Verdict::Allow, why.to_owned())
             }
@@ -440,8 +442,8 @@ impl Authority {
 }
 
 /// Whether each word of a command is known before it runs.
-fn is_known(simple: &Simple) -> bool {
-    simple.words.iter().all(|word| matches!(word, Word::Literal(_)))
+fn is_known(simple: &ShellCommand) -> bool {
+    simple.words.iter().all(|word| matches!(word, ShellWord::Literal(_)))
 }
 
 fn allow(stage: Stage, why: impl Into<String>) -> Finding {
@@ -463,29 +465,29 @@ fn place_of(origin: &Origin) -> String {
 /// What is compiled from an authority: schemas and expressions. It holds nothing that the authority does
 /// not say, so all are equal.
 #[derive(Clone, Default)]
-pub struct Prepared(Arc<OnceLock<Ready>>);
+pub struct AuthorityCache(Arc<OnceLock<CompiledAuthority>>);
 
-struct Ready {
+struct CompiledAuthority {
     schemas: Schemas,
-    patterns: Patterns,
+    patterns: RulePatterns,
 }
 
-impl Prepared {
-    fn get(&self, authority: &Authority) -> &Ready {
-        self.0.get_or_init(|| Ready {
+impl AuthorityCache {
+    fn get(&self, authority: &Authority) -> &CompiledAuthority {
+        self.0.get_or_init(|| CompiledAuthority {
             schemas: Schemas::of(authority.tools.iter().chain(&authority.off)),
-            patterns: Patterns::of(authority.all_rules()),
+            patterns: RulePatterns::of(authority.all_rules()),
         })
     }
 }
 
-impl PartialEq for Prepared {
+impl PartialEq for AuthorityCache {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-impl fmt::Debug for Prepared {
+impl fmt::Debug for AuthorityCache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Prepared")
     }

@@ -15,7 +15,7 @@ use agentry_protocol::tool_call::ToolSpec;
 use agentry_protocol::{AgentId, ContentHash};
 use serde::{Deserialize, Serialize};
 
-use crate::authority::{Authority, Prepared};
+use crate::authority::{Authority, AuthorityCache};
 use crate::compaction;
 
 /// What a turn is given.
@@ -61,7 +61,7 @@ impl Charter {
             off: Vec::new(),
             agent_rules: Vec::new(),
             skills: BTreeMap::new(),
-            prepared: Prepared::default(),
+            prepared: AuthorityCache::default(),
             ..self.authority
         };
         Self {

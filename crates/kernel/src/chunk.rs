@@ -10,10 +10,10 @@ use std::ops::Range;
 use agentry_agentfile::manifest::channels::MarkdownFlavor;
 
 mod fence;
+mod markup;
 mod table;
-mod write;
 
-use fence::Fence;
+use fence::CodeFence;
 
 /// A piece of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,8 +29,8 @@ pub fn chunks(text: &str, limit: usize, markdown: MarkdownFlavor) -> Vec<String>
     let texts = |chunks: Vec<Chunk>| chunks.into_iter().map(|chunk| chunk.text).collect();
     match markdown {
         MarkdownFlavor::Standard => texts(split(text, limit)),
-        MarkdownFlavor::Discord => texts(split(&write::tables_as_code(text), limit)),
-        MarkdownFlavor::None => texts(cut(&write::plain(text), limit, &[])),
+        MarkdownFlavor::Discord => texts(split(&markup::tables_as_code(text), limit)),
+        MarkdownFlavor::None => texts(cut(&markup::plain(text), limit, &[])),
         MarkdownFlavor::TelegramHtml | MarkdownFlavor::SlackMrkdwn => fitted(text, limit, markdown),
     }
 }
@@ -54,7 +54,7 @@ fn fit(
     ready: &mut Vec<String>,
 ) {
     for chunk in split(text, cut_at) {
-        let written = write::marked_up(&chunk.text, markdown);
+        let written = markup::marked_up(&chunk.text, markdown);
         let (long, written_long) = (chunk.text.chars().count(), written.chars().count());
         if written_long <= limit {
             ready.extend((written_long > 0).then_some(written));
@@ -68,9 +68,9 @@ fn fit(
     }
 }
 
-fn cut(text: &str, limit: usize, fences: &[Fence]) -> Vec<Chunk> {
+fn cut(text: &str, limit: usize, fences: &[CodeFence]) -> Vec<Chunk> {
     let limit = limit.max(1);
-    let fences: Vec<&Fence> = fences.iter().filter(|fence| fence.fits(limit)).collect();
+    let fences: Vec<&CodeFence> = fences.iter().filter(|fence| fence.fits(limit)).collect();
     let mut chunks = Vec::new();
     let mut at = beginning(text, 0);
     while at < text.len() {
@@ -100,7 +100,7 @@ fn beginning(text: &str, at: usize) -> usize {
 
 /// How good a place is to cut, the best last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
+enum BreakKind {
     /// Before a sign that means something else at the beginning of a line.
     Sign,
     Word,
@@ -108,7 +108,7 @@ enum Place {
     Paragraph,
 }
 
-struct Piece<'a> {
+struct ChunkSpan<'a> {
     carries: Range<usize>,
     open: &'a str,
     close: &'a str,
@@ -119,11 +119,11 @@ struct Cutter<'a> {
     text: &'a str,
     limit: usize,
     /// Those that can be closed and opened again within the limit.
-    fences: &'a [&'a Fence],
+    fences: &'a [&'a CodeFence],
 }
 
 impl<'a> Cutter<'a> {
-    fn piece(&self, at: usize) -> Piece<'a> {
+    fn piece(&self, at: usize) -> ChunkSpan<'a> {
         let text = self.text;
         let fence = self.fences.iter().find(|fence| fence.start <= at && at < fence.end);
         let open = match fence {
@@ -134,7 +134,7 @@ impl<'a> Cutter<'a> {
         let far = after_chars(text, at, room);
         if far == text.len() {
             let end = text.trim_end().len().max(at);
-            return Piece { carries: at..end, open, close: "", next: text.len() };
+            return ChunkSpan { carries: at..end, open, close: "", next: text.len() };
         }
         match fence {
             Some(fence) if fence.end > far => self.piece_of_code(at, fence, open),
@@ -144,7 +144,7 @@ impl<'a> Cutter<'a> {
     }
 
     /// Up to the last line that fits, or up to the last sign if not even one line fits.
-    fn piece_of_code(&self, at: usize, fence: &'a Fence, open: &'a str) -> Piece<'a> {
+    fn piece_of_code(&self, at: usize, fence: &'a CodeFence, open: &'a str) -> ChunkSpan<'a> {
         let room = self.limit - open.chars().count() - fence.close.chars().count();
         let far = after_chars(self.text, at, room);
         let body = at.max(fence.body);
@@ -155,13 +155,18 @@ impl<'a> Cutter<'a> {
             Some(newline) => (body + 1 + newline, body + 2 + newline),
             None => (far, far),
         };
-        Piece { carries: at..end, open, close: &fence.close, next }
+        ChunkSpan { carries: at..end, open, close: &fence.close, next }
     }
 
     /// Up to the best place between two others.
-    fn piece_of_text(&self, at: usize, (from, far): (usize, usize), open: &'a str) -> Piece<'a> {
+    fn piece_of_text(
+        &self,
+        at: usize,
+        (from, far): (usize, usize),
+        open: &'a str,
+    ) -> ChunkSpan<'a> {
         let text = self.text;
-        let mut best: Option<(Place, usize)> = None;
+        let mut best: Option<(BreakKind, usize)> = None;
         let near: Vec<_> =
             self.fences.iter().filter(|fence| fence.end >= from && fence.start <= far).collect();
         let signs = text[from..].char_indices().map(|(offset, _)| from + offset);
@@ -170,7 +175,8 @@ impl<'a> Cutter<'a> {
                 continue;
             }
             let is_edge = near.iter().any(|fence| fence.start == place || fence.end == place);
-            let kind = if is_edge { Some(Place::Paragraph) } else { kind_of_place(text, place) };
+            let kind =
+                if is_edge { Some(BreakKind::Paragraph) } else { kind_of_place(text, place) };
             if let Some(kind) = kind
                 && best.is_none_or(|(best, _)| kind >= best)
             {
@@ -179,7 +185,7 @@ impl<'a> Cutter<'a> {
         }
         let end = best.map_or(far, |(_, place)| place);
         let carried = at + text[at..end].trim_end().len();
-        Piece { carries: at..carried, open, close: "", next: beginning(text, end) }
+        ChunkSpan { carries: at..carried, open, close: "", next: beginning(text, end) }
     }
 }
 
@@ -189,7 +195,7 @@ fn after_chars(text: &str, at: usize, count: usize) -> usize {
 }
 
 /// What ends before this byte.
-fn kind_of_place(text: &str, place: usize) -> Option<Place> {
+fn kind_of_place(text: &str, place: usize) -> Option<BreakKind> {
     const ENDS: [char; 8] = ['.', '!', '?', '…', '。', '！', '？', ':'];
     const WIDE_ENDS: [char; 3] = ['。', '！', '？'];
     const CLOSERS: [char; 8] = ['"', '\'', ')', ']', '”', '’', '»', '*'];
@@ -198,17 +204,17 @@ fn kind_of_place(text: &str, place: usize) -> Option<Place> {
     if next == '\n' {
         let line = after[1..].split('\n').next().unwrap_or_default();
         let is_blank = line.trim().is_empty() && after[1..].contains('\n');
-        return Some(if is_blank { Place::Paragraph } else { Place::Sentence });
+        return Some(if is_blank { BreakKind::Paragraph } else { BreakKind::Sentence });
     }
     let is_end = |ends: &[char]| before.trim_end_matches(CLOSERS).ends_with(ends);
     if next.is_whitespace() {
         return Some(match begins_a_block(after.trim_start()) {
-            true => Place::Sign,
-            false if is_end(&ENDS) => Place::Sentence,
-            false => Place::Word,
+            true => BreakKind::Sign,
+            false if is_end(&ENDS) => BreakKind::Sentence,
+            false => BreakKind::Word,
         });
     }
-    before.ends_with(WIDE_ENDS).then_some(Place::Sentence)
+    before.ends_with(WIDE_ENDS).then_some(BreakKind::Sentence)
 }
 
 /// Whether text would be a quote, a heading, a list or the like if a line began with it.

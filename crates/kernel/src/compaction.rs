@@ -7,9 +7,9 @@
 //!
 //! Must never: show a turn twice, part a call from its outcome, or summarise nothing.
 
-mod ask;
 mod branch;
 mod prune;
+mod summary_request;
 
 use agentry_protocol::TurnId;
 use agentry_protocol::context::{CompactionReason, PruningStep};
@@ -21,14 +21,16 @@ use crate::limits::{
     COMPACTION_SUMMARY_TOKENS_MAX,
 };
 
-pub use self::ask::{SYSTEM, request};
-use self::branch::Shown;
-pub use self::branch::{BranchTurn, Broken, Kind, Rebuild, assemble, covered, summary_message};
-pub use self::prune::Pruned;
+use self::branch::VisibleBranch;
+pub use self::branch::{
+    BranchTurn, BrokenCompaction, Kind, RebuildMode, assemble, covered, summary_message,
+};
+pub use self::prune::BranchPruning;
+pub use self::summary_request::{SYSTEM, request};
 
 /// How much a model reads, and what of it is used for what; all in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limits {
+pub struct CompactionLimits {
     /// What the model can read and write together.
     pub window: u64,
     /// What of it stays free.
@@ -37,7 +39,7 @@ pub struct Limits {
     pub keep: u64,
 }
 
-impl Limits {
+impl CompactionLimits {
     /// The usual parts of a window.
     pub fn of_window(window: u64) -> Self {
         let part = |percent: u64| (u128::from(window) * u128::from(percent) / 100) as u64;
@@ -68,21 +70,21 @@ impl Limits {
 
 /// What is known when somebody asks whether a branch must be made shorter.
 #[derive(Clone, Copy, Debug)]
-pub struct Question<'a> {
+pub struct CompactionInput<'a> {
     /// The branch, from its root to its head; the turn under way may be its last.
     pub branch: &'a [BranchTurn<'a>],
     /// What was cut before.
-    pub pruned: &'a Pruned,
+    pub pruned: &'a BranchPruning,
     /// What else is sent: the system prompt, the tools, the question.
     pub other_tokens: u64,
     /// Why it is asked.
-    pub trigger: Trigger,
+    pub trigger: CompactionTrigger,
 }
 
 /// Why it is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Trigger {
+pub enum CompactionTrigger {
     /// A request is about to be made.
     Request,
     /// The provider said that a request was too long.
@@ -94,7 +96,7 @@ pub enum Trigger {
     Asked,
 }
 
-impl Trigger {
+impl CompactionTrigger {
     /// As it is recorded.
     pub fn reason(self) -> CompactionReason {
         match self {
@@ -108,7 +110,7 @@ impl Trigger {
 /// What to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Plan {
+pub enum CompactionAction {
     /// All is well, or there is nothing that a summary could stand for.
     Nothing,
     /// Cut these outputs; that is enough.
@@ -117,7 +119,7 @@ pub enum Plan {
         pruning: PruningStep,
     },
     /// Put older turns into one text.
-    Compact(Compact),
+    Compact(SummaryPlan),
     /// What cannot be summarised is too long by itself: cut these outputs of it.
     OneGiantTurn {
         /// Which, and how.
@@ -127,7 +129,7 @@ pub enum Plan {
 
 /// Which turns become one text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Compact {
+pub struct SummaryPlan {
     /// The turns that it stands for, oldest first, beside those that the summary before stands for.
     pub summarize: Vec<TurnId>,
     /// The last of them.
@@ -146,9 +148,9 @@ pub struct Compact {
 
 /// Why a branch cannot be made shorter.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stuck {
+pub enum CompactionError {
     /// A compaction of the branch names a turn that is not on it.
-    Broken(Broken),
+    Broken(BrokenCompaction),
     /// Compactions in a row made nothing shorter.
     NoProgress {
         /// What the request would have.
@@ -165,7 +167,7 @@ pub enum Stuck {
     },
 }
 
-impl std::fmt::Display for Stuck {
+impl std::fmt::Display for CompactionError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Broken(broken) => broken.fmt(f),
@@ -187,49 +189,52 @@ impl std::fmt::Display for Stuck {
     }
 }
 
-impl std::error::Error for Stuck {}
+impl std::error::Error for CompactionError {}
 
-impl From<Broken> for Stuck {
-    fn from(broken: Broken) -> Self {
+impl From<BrokenCompaction> for CompactionError {
+    fn from(broken: BrokenCompaction) -> Self {
         Self::Broken(broken)
     }
 }
 
 /// Says what must be done before the branch can be sent.
-pub fn plan(question: &Question<'_>, limits: &Limits) -> Result<Plan, Stuck> {
-    let shown = Shown::of(question.branch, Rebuild::Compacted)?;
+pub fn plan(
+    question: &CompactionInput<'_>,
+    limits: &CompactionLimits,
+) -> Result<CompactionAction, CompactionError> {
+    let shown = VisibleBranch::of(question.branch, RebuildMode::Compacted)?;
     let sizes = shown.sizes(question.pruned, limits.window);
     let total = question.other_tokens.saturating_add(sizes.sum());
     match question.trigger {
-        Trigger::Request => {
+        CompactionTrigger::Request => {
             let pruning = prune::step(&shown, question.pruned, total, limits.window);
             if let Some((pruning, saved)) = pruning
                 && total.saturating_sub(saved) <= limits.room()
             {
-                return Ok(Plan::PruneOnly { pruning });
+                return Ok(CompactionAction::PruneOnly { pruning });
             }
             if total <= limits.room() {
-                return Ok(Plan::Nothing);
+                return Ok(CompactionAction::Nothing);
             }
         }
-        Trigger::Overflow { again: true } => return Err(Stuck::AlreadyRetried),
-        Trigger::Overflow { again: false } | Trigger::Asked => {}
+        CompactionTrigger::Overflow { again: true } => return Err(CompactionError::AlreadyRetried),
+        CompactionTrigger::Overflow { again: false } | CompactionTrigger::Asked => {}
     }
-    if question.trigger != Trigger::Asked && fruitless(question.branch) {
-        return Err(Stuck::NoProgress { tokens: total });
+    if question.trigger != CompactionTrigger::Asked && fruitless(question.branch) {
+        return Err(CompactionError::NoProgress { tokens: total });
     }
     let keep = keep(question, limits, &sizes.turns);
-    let kept_from = shown.whole_pairs(kept_from(&sizes.turns, keep));
+    let kept_from = shown.pair_boundary(kept_from(&sizes.turns, keep));
     let (older, kept) = shown.turns.split_at(kept_from);
     let (Some(last), Some(first)) = (older.last(), kept.first()) else {
         return match question.trigger {
-            Trigger::Asked => Ok(Plan::Nothing),
-            Trigger::Request | Trigger::Overflow { .. } => {
+            CompactionTrigger::Asked => Ok(CompactionAction::Nothing),
+            CompactionTrigger::Request | CompactionTrigger::Overflow { .. } => {
                 shorten(question, limits, (&shown, sizes.sum()))
             }
         };
     };
-    Ok(Plan::Compact(Compact {
+    Ok(CompactionAction::Compact(SummaryPlan {
         summarize: older.iter().map(|turn| turn.id.clone()).collect(),
         summarized_through: last.id.clone(),
         first_kept: match first.kind {
@@ -246,13 +251,15 @@ pub fn plan(question: &Question<'_>, limits: &Limits) -> Result<Plan, Stuck> {
 }
 
 /// How much of the newest turns is kept.
-fn keep(question: &Question<'_>, limits: &Limits, sizes: &[u64]) -> u64 {
+fn keep(question: &CompactionInput<'_>, limits: &CompactionLimits, sizes: &[u64]) -> u64 {
     let keep = limits.kept(question.other_tokens);
     let all: u64 = sizes.iter().sum();
     match question.trigger {
         // All would be kept, and yet it was too long: our count is too low.
-        Trigger::Overflow { .. } if all <= keep => all / 2,
-        Trigger::Overflow { .. } | Trigger::Request | Trigger::Asked => keep,
+        CompactionTrigger::Overflow { .. } if all <= keep => all / 2,
+        CompactionTrigger::Overflow { .. }
+        | CompactionTrigger::Request
+        | CompactionTrigger::Asked => keep,
     }
 }
 
@@ -268,18 +275,18 @@ fn kept_from(sizes: &[u64], keep: u64) -> usize {
 
 /// Cuts outputs of what is left when nothing can be summarised.
 fn shorten(
-    question: &Question<'_>,
-    limits: &Limits,
-    (shown, tokens): (&Shown<'_>, u64),
-) -> Result<Plan, Stuck> {
+    question: &CompactionInput<'_>,
+    limits: &CompactionLimits,
+    (shown, tokens): (&VisibleBranch<'_>, u64),
+) -> Result<CompactionAction, CompactionError> {
     let room = limits.room().saturating_sub(question.other_tokens);
     let room = match question.trigger {
-        Trigger::Overflow { .. } => room.min(tokens / 2),
-        Trigger::Request | Trigger::Asked => room,
+        CompactionTrigger::Overflow { .. } => room.min(tokens / 2),
+        CompactionTrigger::Request | CompactionTrigger::Asked => room,
     };
     match prune::shorten(shown, question.pruned, tokens.saturating_sub(room)) {
-        Ok(truncate) => Ok(Plan::OneGiantTurn { truncate }),
-        Err(saved) => Err(Stuck::TooLarge {
+        Ok(truncate) => Ok(CompactionAction::OneGiantTurn { truncate }),
+        Err(saved) => Err(CompactionError::TooLarge {
             tokens: question.other_tokens.saturating_add(tokens).saturating_sub(saved),
             room: room.saturating_add(question.other_tokens),
         }),

@@ -14,7 +14,7 @@ use agentry_protocol::tool::ToolName;
 use serde_json::Value;
 
 use crate::shell;
-use target::Scope;
+use target::VariableScope;
 
 /// What is refused, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub struct Danger {
 
 /// Where the agent works.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct GuardDirectories<'a> {
     /// The workspace, as an absolute path.
     pub workspace: &'a str,
     /// The home directory, if there is one.
@@ -35,14 +35,18 @@ pub struct Place<'a> {
 }
 
 /// Whether a shell command is refused.
-pub fn of_command(command: &str, place: &Place<'_>) -> Option<Danger> {
+pub fn of_command(command: &str, place: &GuardDirectories<'_>) -> Option<Danger> {
     let facts = shell::read(command);
     of_facts(command, &facts, place)
 }
 
 /// Whether a command that was read already is refused.
-pub fn of_facts(command: &str, facts: &shell::Facts, place: &Place<'_>) -> Option<Danger> {
-    let mut scope = Scope::new(place);
+pub fn of_facts(
+    command: &str,
+    facts: &shell::ShellFacts,
+    place: &GuardDirectories<'_>,
+) -> Option<Danger> {
+    let mut scope = VariableScope::new(place);
     rules::fork_bomb(command, facts).or_else(|| {
         facts.commands.iter().enumerate().find_map(|(at, simple)| {
             scope.learn(simple);
@@ -57,7 +61,7 @@ pub fn of_call(
     tool: &ToolName,
     input: &Value,
     opens: Option<&str>,
-    place: &Place<'_>,
+    place: &GuardDirectories<'_>,
 ) -> Option<Danger> {
     let text = |names: &[&str]| names.iter().find_map(|name| input.get(name)?.as_str());
     match tool.as_str() {

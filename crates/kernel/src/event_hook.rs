@@ -16,12 +16,12 @@ mod fire;
 mod index;
 mod trigger;
 
-pub use answer::{Answered, Malformed, answer};
-pub use breaker::{Outcome, Through, after, lets_through};
-pub use fire::{Disable, Dispatch, Fired, Occasion, Plan, plan};
+pub use answer::{HookAnswer, HookAnswerError, answer};
+pub use breaker::{BreakerDecision, BreakerOutcome, circuit_after, lets_through};
+pub use fire::{DisabledHook, DispatchPlan, HookDispatch, HookResponse, TriggeringEvent, plan};
 
-use index::Index;
-use trigger::{Seen, holds};
+use index::EventHookIndex;
+use trigger::{TriggerInput, holds};
 
 /// A hook that is neither gone nor disabled.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,28 +34,33 @@ pub struct ActiveHook {
 
 /// Hooks, ready to be set off.
 #[derive(Clone, Debug, Default)]
-pub struct Hooks {
+pub struct EventHooks {
     // Invariant: sorted by name and then id.
     all: Vec<ActiveHook>,
     // Invariant: numbers of hooks, each where every event that can set it off looks.
-    index: Index,
+    index: EventHookIndex,
 }
 
-impl Hooks {
+impl EventHooks {
     /// Sorts and files hooks.
     pub fn of(mut all: Vec<ActiveHook>) -> Self {
         all.sort_by(|a, b| (&a.hook.name, &a.hook.id).cmp(&(&b.hook.name, &b.hook.id)));
-        let index = Index::of(all.iter().map(|one| &one.hook.triggers));
+        let index = EventHookIndex::of(all.iter().map(|one| &one.hook.triggers));
         Self { all, index }
     }
 
     /// The hooks that an event sets off, by name. What a timer woke one hook for sets off no other, and what is from
     /// the past sets off none. `now` is in milliseconds since 1970 and only for breakers.
-    pub fn set_off(&self, inbound: &Inbound, principal: &Principal, now: u64) -> Vec<&ActiveHook> {
+    pub fn triggered_by(
+        &self,
+        inbound: &Inbound,
+        principal: &Principal,
+        now: u64,
+    ) -> Vec<&ActiveHook> {
         if inbound.backfill || self.all.is_empty() {
             return Vec::new();
         }
-        let seen = Seen::of(inbound, principal);
+        let seen = TriggerInput::of(inbound, principal);
         let mut numbers = Vec::new();
         match &inbound.hook_id {
             Some(woken) => numbers.extend(self.number(woken)),
@@ -64,7 +69,8 @@ impl Hooks {
         numbers.sort_unstable();
         let candidates = numbers.into_iter().map(|number| &self.all[number as usize]);
         let wanted = candidates.filter(|one| {
-            holds(&one.hook.triggers, &seen) && lets_through(one.circuit, now) != Through::No
+            holds(&one.hook.triggers, &seen)
+                && lets_through(one.circuit, now) != BreakerDecision::No
         });
         wanted.collect()
     }

@@ -16,7 +16,7 @@ const BLOCK: i32 = 2;
 
 /// What a program left behind.
 #[derive(Clone, Copy, Debug)]
-pub struct Left<'a> {
+pub struct HookProgramOutput<'a> {
     /// Its exit code.
     pub exit_code: i32,
     /// Its output file, if it wrote one.
@@ -28,7 +28,7 @@ pub struct Left<'a> {
 }
 
 /// What a hook answered, and what of it was left out.
-pub fn read(moment: HookMoment, left: &Left<'_>) -> (HookResult, Vec<String>) {
+pub fn read(moment: HookMoment, left: &HookProgramOutput<'_>) -> (HookResult, Vec<String>) {
     let mut notes = Vec::new();
     let result = match moment.is_gate() {
         true => gate(moment, left, &mut notes),
@@ -38,7 +38,7 @@ pub fn read(moment: HookMoment, left: &Left<'_>) -> (HookResult, Vec<String>) {
     (result, notes)
 }
 
-fn shape(left: &Left<'_>) -> Result<HookResult, String> {
+fn shape(left: &HookProgramOutput<'_>) -> Result<HookResult, String> {
     if left.exit_code != 0 {
         return Err(ended_badly(left));
     }
@@ -63,7 +63,7 @@ fn without_nulls(value: Map<String, Value>) -> Value {
 }
 
 /// The JSON that a program wrote: its file, or else its standard output. Nothing at all means no change.
-fn output(left: &Left<'_>) -> Result<Option<Map<String, Value>>, String> {
+fn output(left: &HookProgramOutput<'_>) -> Result<Option<Map<String, Value>>, String> {
     let (bytes, place) = match left.file {
         Some(bytes) => (bytes, "output file"),
         None => (left.stdout, "standard output"),
@@ -84,19 +84,19 @@ fn output(left: &Left<'_>) -> Result<Option<Map<String, Value>>, String> {
 /// The fields that other runtimes have, in their words.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Answer {
+struct ForeignHookOutput {
     #[serde(rename = "continue")]
     goes_on: Option<bool>,
     stop_reason: Option<String>,
     system_message: Option<String>,
     decision: Option<String>,
     reason: Option<String>,
-    hook_specific_output: Option<Specific>,
+    hook_specific_output: Option<ForeignHookSpecific>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Specific {
+struct ForeignHookSpecific {
     permission_decision: Option<String>,
     permission_decision_reason: Option<String>,
     updated_input: Option<Value>,
@@ -105,7 +105,7 @@ struct Specific {
 
 fn gate(
     moment: HookMoment,
-    left: &Left<'_>,
+    left: &HookProgramOutput<'_>,
     notes: &mut Vec<String>,
 ) -> Result<HookResult, String> {
     let answer = match left.exit_code {
@@ -122,7 +122,7 @@ fn gate(
 
 fn said(
     moment: HookMoment,
-    left: &Left<'_>,
+    left: &HookProgramOutput<'_>,
     notes: &mut Vec<String>,
 ) -> Result<GateAnswer, String> {
     // Words on standard output that are no JSON are for the model at the beginning, and for nobody later on.
@@ -134,7 +134,7 @@ fn said(
         return Ok(GateAnswer { context, ..GateAnswer::default() });
     }
     let Some(fields) = output(left)? else { return Ok(GateAnswer::default()) };
-    let said: Answer = serde_json::from_value(without_nulls(fields))
+    let said: ForeignHookOutput = serde_json::from_value(without_nulls(fields))
         .map_err(|error| format!("its output does not fit: {error}"))?;
     let specific = said.hook_specific_output.unwrap_or_default();
     let word = specific.permission_decision.or(said.decision);
@@ -188,7 +188,7 @@ fn check_length(what: &str, text: Option<&str>) -> Result<(), String> {
     }
 }
 
-fn ended_badly(left: &Left<'_>) -> String {
+fn ended_badly(left: &HookProgramOutput<'_>) -> String {
     let said = shortened(left.stderr);
     match said.is_empty() {
         true => format!("it ended with exit code {}", left.exit_code),
@@ -238,12 +238,12 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn left<'a>(exit_code: i32, file: Option<&'a str>, stdout: &'a str) -> Left<'a> {
+    fn left<'a>(exit_code: i32, file: Option<&'a str>, stdout: &'a str) -> HookProgramOutput<'a> {
         let (file, stdout) = (file.map(str::as_bytes), stdout.as_bytes());
-        Left { exit_code, file, stdout, stderr: "because" }
+        HookProgramOutput { exit_code, file, stdout, stderr: "because" }
     }
 
-    fn shaped(left: &Left<'_>) -> Result<ShapeAnswer, String> {
+    fn shaped(left: &HookProgramOutput<'_>) -> Result<ShapeAnswer, String> {
         match read(HookMoment::BeforeInference, left).0 {
             HookResult::Shaped { shape } => Ok(*shape),
             HookResult::Failed { why } => Err(why),
@@ -251,7 +251,7 @@ mod tests {
         }
     }
 
-    fn gated(moment: HookMoment, left: &Left<'_>) -> Result<GateAnswer, String> {
+    fn gated(moment: HookMoment, left: &HookProgramOutput<'_>) -> Result<GateAnswer, String> {
         match read(moment, left).0 {
             HookResult::Gated { answer } => Ok(*answer),
             HookResult::Failed { why } => Err(why),
@@ -300,7 +300,7 @@ mod tests {
             assert!(found.contains(why), "{text:.40}: {found}");
         }
         let bytes = [0xff, 0xfe];
-        let binary = Left { file: Some(&bytes), ..left(0, None, "") };
+        let binary = HookProgramOutput { file: Some(&bytes), ..left(0, None, "") };
         assert!(shaped(&binary).unwrap_err().contains("not text"));
         assert!(shaped(&left(3, Some("{}"), "")).unwrap_err().contains("exit code 3: because"));
     }

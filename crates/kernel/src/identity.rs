@@ -39,18 +39,18 @@ pub fn reads_the_ledger(channel: &str) -> bool {
 }
 
 /// Who holds a key, as the sender of what comes with it: an entity, or the owner.
-pub fn holder(entity: Option<&str>) -> String {
+pub fn key_holder(entity: Option<&str>) -> String {
     entity.map_or_else(|| HOLDER_OWNER.to_owned(), |entity| format!("{HOLDER_ENTITY}{entity}"))
 }
 
 /// All who are known, ready to be looked up.
 #[derive(Clone, Debug, Default)]
-pub struct People {
+pub struct EntityDirectory {
     entities: Vec<Entity>,
     by_identity: HashMap<(String, String), (usize, Option<String>)>,
 }
 
-impl People {
+impl EntityDirectory {
     /// All these.
     pub fn of(entities: Vec<Entity>) -> Self {
         let mut by_identity = HashMap::new();
@@ -80,7 +80,7 @@ impl People {
             _ => {}
         }
         if let Some(entity) = self.entity(inbound) {
-            return known(entity);
+            return entity_principal(entity);
         }
         let kind =
             if LOCAL.contains(&channel) { PrincipalKind::Owner } else { PrincipalKind::Unknown };
@@ -95,7 +95,7 @@ impl People {
         }
         let id = sender.strip_prefix(HOLDER_ENTITY);
         let entity = id.and_then(|id| self.entities.iter().find(|entity| entity.id == id));
-        entity.map_or_else(|| Principal::of(PrincipalKind::Unknown), known)
+        entity.map_or_else(|| Principal::of(PrincipalKind::Unknown), entity_principal)
     }
 
     fn entity(&self, inbound: &Inbound) -> Option<&Entity> {
@@ -107,7 +107,7 @@ impl People {
 }
 
 /// The principal that an entity is.
-pub fn known(entity: &Entity) -> Principal {
+pub fn entity_principal(entity: &Entity) -> Principal {
     let kind = match (entity.kind, entity.is_user) {
         // A persona is ours, and acts for an agent, whoever says that it is the owner.
         (EntityKind::Persona, _) => PrincipalKind::Agent,

@@ -17,29 +17,29 @@ mod address;
 mod host;
 mod markup;
 
-use host::Hosts;
+use host::LinkHosts;
 
 /// What is done with addresses in outgoing texts.
 #[derive(Clone, Debug)]
-pub struct Links {
+pub struct LinkFilter {
     rule: Rule,
-    hosts: Hosts,
+    hosts: LinkHosts,
 }
 
 /// How an address that is not allowed is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum LinkForm {
     /// So that it can be read but not followed.
     Inert,
     /// Not at all; only that there was one.
     Removed,
 }
 
-impl Links {
+impl LinkFilter {
     /// Creates the policy of a channel: its rule, and the hosts that may be linked to. A name stands for
     /// itself, `*.x` for everything below `x`.
     pub fn new<'a>(rule: Rule, hosts: impl IntoIterator<Item = &'a str>) -> Self {
-        Self { rule, hosts: Hosts::new(hosts) }
+        Self { rule, hosts: LinkHosts::new(hosts) }
     }
 
     /// Leaves every text as it is.
@@ -77,15 +77,15 @@ impl Links {
         }
     }
 
-    fn form(&self) -> Option<Form> {
+    fn form(&self) -> Option<LinkForm> {
         match self.rule {
             Rule::Allow => None,
-            Rule::Neutralize => Some(Form::Inert),
-            Rule::Remove => Some(Form::Removed),
+            Rule::Neutralize => Some(LinkForm::Inert),
+            Rule::Remove => Some(LinkForm::Removed),
         }
     }
 
-    fn addresses(&self, text: &str, form: Form) -> String {
+    fn addresses(&self, text: &str, form: LinkForm) -> String {
         address::rewrite(text, &self.hosts, form)
     }
 }

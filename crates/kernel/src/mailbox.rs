@@ -22,19 +22,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits::{MAILBOX_SEEN_MAX, MAILBOX_WAITING_MAX};
 
-pub use self::item::{Act, Input, Item, Place, Sender, StartWhy, StopWhy, Whose};
-pub use self::wording::Note;
+pub use self::item::{
+    AuthorityFilter, MailboxAction, MailboxInput, MailboxItem, MailboxSender, MailboxStartReason,
+    MailboxStopReason, ReplyAddress,
+};
+pub use self::wording::DropNotice;
 
 /// The mailbox of one session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mailbox {
     state: State,
     // Invariant: by number, and no id twice here, in `steering` and in `settled` together.
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<QueuedItem>,
     /// Told to the running turn, and not yet known whether it took them.
-    steering: VecDeque<Waiting>,
+    steering: VecDeque<QueuedItem>,
     // Invariant: at most one for each sender.
-    notes: Vec<(Sender, Note)>,
+    notes: Vec<(MailboxSender, DropNotice)>,
     /// The newest ids of items that wait no more.
     settled: VecDeque<EventId>,
     next_number: u64,
@@ -50,16 +53,16 @@ pub enum State {
     /// A turn was ordered and has not begun.
     Starting {
         /// For whom.
-        work: Work,
+        work: MailboxTurn,
         /// What its prompt says about dropped items.
-        note: Option<Note>,
+        note: Option<DropNotice>,
     },
     /// A turn runs.
     Running {
         /// The turn.
         turn: TurnId,
         /// For whom.
-        work: Work,
+        work: MailboxTurn,
         /// Whether it is being compacted.
         compacting: bool,
     },
@@ -72,26 +75,26 @@ pub enum State {
 
 /// What a turn is for, and whether it is still wanted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Work {
+pub struct MailboxTurn {
     /// For whom.
-    pub sender: Sender,
+    pub sender: MailboxSender,
     /// Set when it was asked to stop.
-    pub stop: Option<Stop>,
+    pub stop: Option<StopRequest>,
 }
 
 /// A turn that was asked to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stop {
+pub struct StopRequest {
     /// Why.
-    pub why: StopWhy,
+    pub why: MailboxStopReason,
     /// Items before this number that were told to the turn go down with it.
     pub before: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Waiting {
+struct QueuedItem {
     number: u64,
-    item: Item,
+    item: MailboxItem,
     /// When it came here.
     since_ms: u64,
 }
@@ -111,37 +114,37 @@ impl Mailbox {
     }
 
     /// What waits, oldest first.
-    pub fn waiting(&self) -> impl ExactSizeIterator<Item = &Item> {
+    pub fn waiting(&self) -> impl ExactSizeIterator<Item = &MailboxItem> {
         self.waiting.iter().map(|waiting| &waiting.item)
     }
 
     /// What was told to the running turn and not yet taken, oldest first.
-    pub fn steering(&self) -> impl ExactSizeIterator<Item = &Item> {
+    pub fn steering(&self) -> impl ExactSizeIterator<Item = &MailboxItem> {
         self.steering.iter().map(|waiting| &waiting.item)
     }
 
     /// Takes in what happened, and says what to do.
-    pub fn tell(&mut self, input: Input, now_ms: u64) -> Vec<Act> {
+    pub fn tell(&mut self, input: MailboxInput, now_ms: u64) -> Vec<MailboxAction> {
         let mut acts = Vec::new();
         match input {
-            Input::Arrived(item) => self.arrived(item, now_ms, &mut acts),
-            Input::TurnStarted { turn, sender } => self.turn_started(turn, sender),
-            Input::StartFailed => self.start_failed(),
-            Input::SteerTaken(id) => self.steer_taken(&id),
-            Input::SteerFailed(id) => self.steer_failed(&id, &mut acts),
-            Input::TurnEnded(turn) => self.turn_ended(&turn, &mut acts),
-            Input::CompactionStarted => self.compaction_started(),
-            Input::CompactionEnded => self.compaction_ended(),
-            Input::Aborted(whose) => self.aborted(&whose, &mut acts),
-            Input::Ticked => {}
+            MailboxInput::Arrived(item) => self.arrived(item, now_ms, &mut acts),
+            MailboxInput::TurnStarted { turn, sender } => self.turn_started(turn, sender),
+            MailboxInput::StartFailed => self.start_failed(),
+            MailboxInput::SteerTaken(id) => self.steer_taken(&id),
+            MailboxInput::SteerFailed(id) => self.steer_failed(&id, &mut acts),
+            MailboxInput::TurnEnded(turn) => self.turn_ended(&turn, &mut acts),
+            MailboxInput::CompactionStarted => self.compaction_started(),
+            MailboxInput::CompactionEnded => self.compaction_ended(),
+            MailboxInput::Aborted(whose) => self.aborted(&whose, &mut acts),
+            MailboxInput::Ticked => {}
         }
         self.go_on(now_ms, &mut acts);
         acts
     }
 
-    fn arrived(&mut self, item: Item, now_ms: u64, acts: &mut Vec<Act>) {
+    fn arrived(&mut self, item: MailboxItem, now_ms: u64, acts: &mut Vec<MailboxAction>) {
         if self.knows(&item.id) {
-            acts.push(Act::Repeated { id: item.id });
+            acts.push(MailboxAction::Repeated { id: item.id });
             return;
         }
         let busy = self.state != State::Idle || !self.waiting.is_empty();
@@ -151,15 +154,15 @@ impl Mailbox {
         }
         let number = self.next_number;
         self.next_number += 1;
-        let came = Waiting { number, item, since_ms: now_ms };
+        let came = QueuedItem { number, item, since_ms: now_ms };
         if !busy {
             self.waiting.push_back(came);
-            self.start(1, StartWhy::Idle, acts);
+            self.start(1, MailboxStartReason::Idle, acts);
             return;
         }
         match came.item.settings.mode {
             Delivery::Steer if self.can_steer(&came.item) => {
-                acts.push(Act::Steer { item: came.item.clone() });
+                acts.push(MailboxAction::Steer { item: came.item.clone() });
                 self.steering.push_back(came);
             }
             Delivery::Interrupt => self.interrupt(came, acts),
@@ -172,10 +175,10 @@ impl Mailbox {
         open.any(|waiting| waiting.item.id == *id) || self.settled.contains(id)
     }
 
-    fn can_steer(&self, item: &Item) -> bool {
+    fn can_steer(&self, item: &MailboxItem) -> bool {
         let State::Running { work, compacting: false, .. } = &self.state else { return false };
         // One that could not be told before must not be overtaken by the next.
-        let behind = |waiting: &Waiting| {
+        let behind = |waiting: &QueuedItem| {
             waiting.item.settings.mode == Delivery::Steer && waiting.item.sender == item.sender
         };
         work.stop.is_none()
@@ -184,25 +187,38 @@ impl Mailbox {
             && !self.waiting.iter().any(behind)
     }
 
-    fn interrupt(&mut self, came: Waiting, acts: &mut Vec<Act>) {
+    fn interrupt(&mut self, came: QueuedItem, acts: &mut Vec<MailboxAction>) {
         let authority = came.item.sender.authority.clone();
         let others = self.waiting.iter().filter(|waiting| !waiting.is_of(&authority)).count();
         if others >= MAILBOX_WAITING_MAX {
-            acts.push(Act::Rejected { item: came.item, why: UnrunReason::Full });
+            acts.push(MailboxAction::Rejected { item: came.item, why: UnrunReason::Full });
             return;
         }
-        let whose = Whose::Of(authority);
+        let whose = AuthorityFilter::Of(authority);
         self.drop_waiting(&whose, UnrunReason::Interrupted, acts);
-        self.stop(&whose, Stop { why: StopWhy::Interrupt, before: came.number }, acts);
+        self.stop(
+            &whose,
+            StopRequest { why: MailboxStopReason::Interrupt, before: came.number },
+            acts,
+        );
         self.waiting.push_back(came);
     }
 
-    fn aborted(&mut self, whose: &Whose, acts: &mut Vec<Act>) {
+    fn aborted(&mut self, whose: &AuthorityFilter, acts: &mut Vec<MailboxAction>) {
         self.drop_waiting(whose, UnrunReason::Aborted, acts);
-        self.stop(whose, Stop { why: StopWhy::Abort, before: self.next_number }, acts);
+        self.stop(
+            whose,
+            StopRequest { why: MailboxStopReason::Abort, before: self.next_number },
+            acts,
+        );
     }
 
-    fn drop_waiting(&mut self, whose: &Whose, why: UnrunReason, acts: &mut Vec<Act>) {
+    fn drop_waiting(
+        &mut self,
+        whose: &AuthorityFilter,
+        why: UnrunReason,
+        acts: &mut Vec<MailboxAction>,
+    ) {
         let all = std::mem::take(&mut self.waiting);
         for waiting in all {
             if whose.means(&waiting.item.sender.authority) {
@@ -215,7 +231,7 @@ impl Mailbox {
         self.notes.retain(|(sender, _)| !whose.means(&sender.authority));
     }
 
-    fn stop(&mut self, whose: &Whose, stop: Stop, acts: &mut Vec<Act>) {
+    fn stop(&mut self, whose: &AuthorityFilter, stop: StopRequest, acts: &mut Vec<MailboxAction>) {
         match &mut self.state {
             State::Idle => {}
             State::Starting { work, .. } | State::Running { work, .. } => {
@@ -223,34 +239,34 @@ impl Mailbox {
                     return;
                 }
                 if work.stop.is_none() {
-                    acts.push(Act::Cancel { why: stop.why });
+                    acts.push(MailboxAction::Cancel { why: stop.why });
                 }
                 work.stop = Some(stop);
             }
             State::Compacting { stopped } => {
-                if *whose == Whose::Everyone && !*stopped {
-                    acts.push(Act::Cancel { why: stop.why });
+                if *whose == AuthorityFilter::Everyone && !*stopped {
+                    acts.push(MailboxAction::Cancel { why: stop.why });
                     *stopped = true;
                 }
             }
         }
     }
 
-    fn enqueue(&mut self, came: Waiting, acts: &mut Vec<Act>) {
+    fn enqueue(&mut self, came: QueuedItem, acts: &mut Vec<MailboxAction>) {
         let (cap, policy) = (came.item.settings.cap.max(1), came.item.settings.drop);
         let sender = came.item.sender.clone();
-        let mine = |waiting: &Waiting| waiting.item.sender == sender;
+        let mine = |waiting: &QueuedItem| waiting.item.sender == sender;
         let mut count = self.waiting.iter().filter(|waiting| mine(waiting)).count();
         let why = match policy {
             OverflowPolicy::New if count >= cap => {
-                acts.push(Act::Rejected { item: came.item, why: UnrunReason::Cap });
+                acts.push(MailboxAction::Rejected { item: came.item, why: UnrunReason::Cap });
                 return;
             }
             OverflowPolicy::New | OverflowPolicy::Old => UnrunReason::Overflow,
             OverflowPolicy::Summarize => UnrunReason::Summarized,
         };
         if count < cap && self.waiting.len() >= MAILBOX_WAITING_MAX {
-            acts.push(Act::Rejected { item: came.item, why: UnrunReason::Full });
+            acts.push(MailboxAction::Rejected { item: came.item, why: UnrunReason::Full });
             return;
         }
         while count >= cap {
@@ -265,24 +281,24 @@ impl Mailbox {
         self.waiting.push_back(came);
     }
 
-    fn note_of(&mut self, sender: &Sender) -> &mut Note {
+    fn note_of(&mut self, sender: &MailboxSender) -> &mut DropNotice {
         let at = self.notes.iter().position(|(one, _)| one == sender).unwrap_or_else(|| {
-            self.notes.push((sender.clone(), Note::default()));
+            self.notes.push((sender.clone(), DropNotice::default()));
             self.notes.len() - 1
         });
         &mut self.notes[at].1
     }
 
-    fn turn_started(&mut self, turn: TurnId, sender: Sender) {
+    fn turn_started(&mut self, turn: TurnId, sender: MailboxSender) {
         self.state = match std::mem::take(&mut self.state) {
             // Its prompt was delivered, and the note with it.
             State::Starting { work, note: _ } => State::Running { turn, work, compacting: false },
             // Somebody started it past the mailbox.
             State::Idle => {
-                State::Running { turn, work: Work { sender, stop: None }, compacting: false }
+                State::Running { turn, work: MailboxTurn { sender, stop: None }, compacting: false }
             }
             State::Compacting { stopped: _ } => {
-                State::Running { turn, work: Work { sender, stop: None }, compacting: true }
+                State::Running { turn, work: MailboxTurn { sender, stop: None }, compacting: true }
             }
             running @ State::Running { .. } => running,
         };
@@ -302,7 +318,7 @@ impl Mailbox {
         }
     }
 
-    fn give_back(&mut self, sender: &Sender, note: Note) {
+    fn give_back(&mut self, sender: &MailboxSender, note: DropNotice) {
         let newer = self.note_of(sender);
         newer.dropped += note.dropped;
         newer.lines.splice(0..0, note.lines);
@@ -319,17 +335,17 @@ impl Mailbox {
         }
     }
 
-    fn steer_failed(&mut self, id: &EventId, acts: &mut Vec<Act>) {
+    fn steer_failed(&mut self, id: &EventId, acts: &mut Vec<MailboxAction>) {
         let Some(failed) = take(&mut self.steering, id) else { return };
         let stop = match &self.state {
             State::Starting { work, .. } | State::Running { work, .. } => work.stop,
             State::Idle | State::Compacting { .. } => None,
         };
         match stop.filter(|stop| failed.number < stop.before) {
-            Some(Stop { why: StopWhy::Interrupt, .. }) => {
+            Some(StopRequest { why: MailboxStopReason::Interrupt, .. }) => {
                 self.drop_item(failed.item, UnrunReason::Interrupted, acts);
             }
-            Some(Stop { why: StopWhy::Abort, .. }) => {
+            Some(StopRequest { why: MailboxStopReason::Abort, .. }) => {
                 self.drop_item(failed.item, UnrunReason::Aborted, acts);
             }
             None => {
@@ -339,7 +355,7 @@ impl Mailbox {
         }
     }
 
-    fn turn_ended(&mut self, ended: &TurnId, acts: &mut Vec<Act>) {
+    fn turn_ended(&mut self, ended: &TurnId, acts: &mut Vec<MailboxAction>) {
         if !matches!(&self.state, State::Running { turn, .. } if turn == ended) {
             return;
         }
@@ -368,19 +384,19 @@ impl Mailbox {
     }
 
     /// Starts what comes next if the session is idle, or says when to look again.
-    fn go_on(&mut self, now_ms: u64, acts: &mut Vec<Act>) {
+    fn go_on(&mut self, now_ms: u64, acts: &mut Vec<MailboxAction>) {
         if self.state != State::Idle {
             return;
         }
         let Some(first) = self.waiting.front() else { return };
         let why = match first.item.settings.mode {
-            Delivery::Steer | Delivery::Followup => StartWhy::FollowUp,
-            Delivery::Interrupt => StartWhy::Interrupt,
+            Delivery::Steer | Delivery::Followup => MailboxStartReason::FollowUp,
+            Delivery::Interrupt => MailboxStartReason::Interrupt,
             Delivery::Collect => {
                 let count = self.group();
                 match self.quiet_at(count).filter(|at| *at > now_ms) {
-                    Some(at) => acts.push(Act::WakeAt(at)),
-                    None => self.start(count, StartWhy::Collected, acts),
+                    Some(at) => acts.push(MailboxAction::WakeAt(at)),
+                    None => self.start(count, MailboxStartReason::Collected, acts),
                 }
                 return;
             }
@@ -391,7 +407,7 @@ impl Mailbox {
     /// How many of the first items share one turn.
     fn group(&self) -> usize {
         let sender = self.waiting.front().map(|first| &first.item.sender);
-        let same = |waiting: &&Waiting| {
+        let same = |waiting: &&QueuedItem| {
             waiting.item.settings.mode == Delivery::Collect && Some(&waiting.item.sender) == sender
         };
         self.waiting.iter().take_while(same).count()
@@ -405,27 +421,28 @@ impl Mailbox {
         (!closed).then(|| last.since_ms.saturating_add(last.item.settings.debounce_ms))
     }
 
-    fn start(&mut self, count: usize, why: StartWhy, acts: &mut Vec<Act>) {
-        let items: Vec<Item> = self.waiting.drain(..count).map(|waiting| waiting.item).collect();
+    fn start(&mut self, count: usize, why: MailboxStartReason, acts: &mut Vec<MailboxAction>) {
+        let items: Vec<MailboxItem> =
+            self.waiting.drain(..count).map(|waiting| waiting.item).collect();
         let sender = items.last().expect("a turn starts for at least one item").sender.clone();
         let note = self.notes.iter().position(|(one, _)| *one == sender);
         let note = note.map(|at| self.notes.remove(at).1);
         let prompt = match why {
-            StartWhy::Collected => wording::together(&items, note.as_ref()),
-            StartWhy::Idle | StartWhy::FollowUp | StartWhy::Interrupt => {
-                wording::alone(&items[0], note.as_ref())
-            }
+            MailboxStartReason::Collected => wording::group_prompt(&items, note.as_ref()),
+            MailboxStartReason::Idle
+            | MailboxStartReason::FollowUp
+            | MailboxStartReason::Interrupt => wording::single_prompt(&items[0], note.as_ref()),
         };
         for item in &items {
             self.settle(item.id.clone());
         }
-        self.state = State::Starting { work: Work { sender, stop: None }, note };
-        acts.push(Act::Start { items, prompt, why });
+        self.state = State::Starting { work: MailboxTurn { sender, stop: None }, note };
+        acts.push(MailboxAction::Start { items, prompt, why });
     }
 
-    fn drop_item(&mut self, item: Item, why: UnrunReason, acts: &mut Vec<Act>) {
+    fn drop_item(&mut self, item: MailboxItem, why: UnrunReason, acts: &mut Vec<MailboxAction>) {
         self.settle(item.id.clone());
-        acts.push(Act::Dropped { item, why });
+        acts.push(MailboxAction::Dropped { item, why });
     }
 
     fn settle(&mut self, id: EventId) {
@@ -435,13 +452,13 @@ impl Mailbox {
     }
 }
 
-impl Waiting {
+impl QueuedItem {
     fn is_of(&self, authority: &ContentHash) -> bool {
         self.item.sender.authority == *authority
     }
 }
 
-fn take(from: &mut VecDeque<Waiting>, id: &EventId) -> Option<Waiting> {
+fn take(from: &mut VecDeque<QueuedItem>, id: &EventId) -> Option<QueuedItem> {
     let at = from.iter().position(|waiting| waiting.item.id == *id)?;
     from.remove(at)
 }

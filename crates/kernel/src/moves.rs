@@ -132,7 +132,7 @@ impl Move {
 
 /// What an event of the ledger is to a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum EventRole {
     /// The turn is told of it.
     Told,
     /// The turn chose it.
@@ -144,15 +144,15 @@ pub enum Role {
 }
 
 /// What an event of the ledger is to a turn.
-pub fn role(event: &Event) -> Role {
+pub fn role(event: &Event) -> EventRole {
     match event {
         Event::ModelReplied { .. }
         | Event::ModelFailed { .. }
         | Event::CallFinished { .. }
         | Event::CallWithheld { .. }
-        | Event::CheckFinished { .. } => Role::Told,
+        | Event::CheckFinished { .. } => EventRole::Told,
         Event::Hook(change) => role_of_hook(change),
-        Event::InputTaken { input } => Role::Pointer(*input),
+        Event::InputTaken { input } => EventRole::Pointer(*input),
         Event::ModelAsked { .. }
         | Event::CallProposed { .. }
         | Event::ApprovalAsked(_)
@@ -161,7 +161,7 @@ pub fn role(event: &Event) -> Role {
         | Event::CallStopped { .. }
         | Event::CheckStarted { .. }
         | Event::IterationCounted { .. }
-        | Event::TurnEnded { .. } => Role::Chosen,
+        | Event::TurnEnded { .. } => EventRole::Chosen,
         Event::PromptReceived { .. }
         | Event::SteerReceived { .. }
         | Event::CancelReceived {}
@@ -186,17 +186,17 @@ pub fn role(event: &Event) -> Role {
         | Event::ModelReplaced { .. }
         | Event::StepStarted { .. }
         | Event::StepEnded { .. }
-        | Event::TurnStarted(_) => Role::Other,
+        | Event::TurnStarted(_) => EventRole::Other,
     }
 }
 
 /// Hooks that ran before a turn began have no number and are not its own.
-fn role_of_hook(change: &HookChange) -> Role {
+fn role_of_hook(change: &HookChange) -> EventRole {
     match change {
         HookChange::Started { number: 0, .. }
         | HookChange::Finished { number: 0, .. }
-        | HookChange::StateSet { .. } => Role::Other,
-        HookChange::Started { .. } => Role::Chosen,
-        HookChange::Finished { .. } => Role::Told,
+        | HookChange::StateSet { .. } => EventRole::Other,
+        HookChange::Started { .. } => EventRole::Chosen,
+        HookChange::Finished { .. } => EventRole::Told,
     }
 }

@@ -14,11 +14,11 @@ use agentry_protocol::ContentHash;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::template::Request;
+use crate::template::TemplateRequest;
 use crate::tokens;
 
 /// What a prompt is made of.
-pub struct Material<'a> {
+pub struct PromptSources<'a> {
     /// The agent.
     pub agent: &'a Agent,
     /// The persona it wears; none means the root SOUL.md.
@@ -112,7 +112,7 @@ impl Prompt {
 }
 
 /// Puts the sections together.
-pub fn assemble(material: &Material<'_>) -> Prompt {
+pub fn assemble(material: &PromptSources<'_>) -> Prompt {
     let sections = vec![
         instructions(material),
         soul(material),
@@ -132,8 +132,8 @@ pub fn assemble(material: &Material<'_>) -> Prompt {
 pub fn template_request(
     agent: &Agent,
     persona: Option<&Persona>,
-    moment: &Moment<'_>,
-) -> Option<Request> {
+    moment: &TemplateIds<'_>,
+) -> Option<TemplateRequest> {
     let template = template_of(agent, persona)?;
     let facts = agent.values.facts.as_ref().map_or_else(|| json!({}), |facts| facts.value.clone());
     let args: Map<String, Value> =
@@ -150,12 +150,12 @@ pub fn template_request(
         "facts": facts,
         "args": args,
     });
-    Some(Request { template: template.value.clone(), values })
+    Some(TemplateRequest { template: template.value.clone(), values })
 }
 
 /// What of the moment a template may name.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Moment<'a> {
+pub struct TemplateIds<'a> {
     /// The session's id.
     pub session: Option<&'a str>,
     /// The turn's id.
@@ -206,7 +206,7 @@ fn from_file(
     section(name, text.map(|text| text.value.clone()), source, absent)
 }
 
-fn instructions(material: &Material<'_>) -> Section {
+fn instructions(material: &PromptSources<'_>) -> Section {
     from_file(
         SectionName::Instructions,
         material.agent.texts.instructions.as_ref(),
@@ -214,16 +214,16 @@ fn instructions(material: &Material<'_>) -> Section {
     )
 }
 
-fn soul(material: &Material<'_>) -> Section {
+fn soul(material: &PromptSources<'_>) -> Section {
     let variant = material.persona.and_then(|persona| persona.soul.as_ref());
     from_file(SectionName::Soul, variant.or(material.agent.texts.soul.as_ref()), "no SOUL.md")
 }
 
-fn user(material: &Material<'_>) -> Section {
+fn user(material: &PromptSources<'_>) -> Section {
     from_file(SectionName::User, material.agent.texts.user.as_ref(), "no USER.md")
 }
 
-fn template(material: &Material<'_>) -> Section {
+fn template(material: &PromptSources<'_>) -> Section {
     let written = template_of(material.agent, material.persona);
     let source = written.map(|text| text.origin.file.to_string());
     let text = material.template.map(|text| text.trim().to_owned());
@@ -233,7 +233,7 @@ fn template(material: &Material<'_>) -> Section {
     section
 }
 
-fn tools(material: &Material<'_>) -> Section {
+fn tools(material: &PromptSources<'_>) -> Section {
     let offered = &material.agent.powers.toolset;
     let lines: Vec<String> = offered
         .iter()
@@ -243,7 +243,7 @@ fn tools(material: &Material<'_>) -> Section {
     section(SectionName::Tools, text, None, "no tools")
 }
 
-fn skills(material: &Material<'_>) -> Section {
+fn skills(material: &PromptSources<'_>) -> Section {
     let (files, folders): (Vec<&Skill>, Vec<&Skill>) =
         material.skills.iter().partition(|skill| skill.form == SkillForm::File);
     let mut parts: Vec<String> = files
@@ -269,11 +269,11 @@ fn catalogue_entry(skill: &Skill) -> String {
     format!("<skill><name>{name}</name><description>{description}</description></skill>")
 }
 
-fn rules(material: &Material<'_>) -> Section {
+fn rules(material: &PromptSources<'_>) -> Section {
     from_file(SectionName::Rules, material.agent.texts.rules.as_ref(), "no AGENTS.md")
 }
 
-fn hook_output(material: &Material<'_>) -> Section {
+fn hook_output(material: &PromptSources<'_>) -> Section {
     let text = material.hook_output.map(str::to_owned);
     let source = text.as_ref().map(|_| Origin::named("hook before_inference").to_string());
     let mut section = section(SectionName::HookOutput, text, source, "no hook ran");

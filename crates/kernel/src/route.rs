@@ -19,8 +19,8 @@ use serde_json::Value;
 use crate::access::slug;
 use crate::limits::{ATTACHED_MAX, NAME_CHARS_MAX, PATH_CHARS_MAX, SESSION_KEY_BYTES_MAX};
 use crate::mailbox::directive::{self, Directive};
-use crate::mailbox::settings::{Levels, settings};
-use crate::mailbox::{Place, Sender, Whose};
+use crate::mailbox::settings::{DeliveryLevels, settings};
+use crate::mailbox::{AuthorityFilter, MailboxSender, ReplyAddress};
 
 /// The field of an event's metadata in which the owner may say where it goes.
 pub const TARGET: &str = "target";
@@ -43,7 +43,7 @@ pub enum Route {
     /// From now on messages of its session wait so; nothing said means as elsewhere.
     Queue(Destination, Option<QueuePreferences>),
     /// What is under way and what waits stops.
-    Stop(Destination, Whose),
+    Stop(Destination, AuthorityFilter),
     /// It has no turn.
     Unrun(UnrunReason, String),
 }
@@ -66,12 +66,12 @@ pub struct Destination {
 }
 
 /// Where the owner wants an event to go, and who is to answer there.
-struct Target {
-    place: Option<TargetPlace>,
+struct RouteTarget {
+    place: Option<TargetLocation>,
     persona: Option<String>,
 }
 
-enum TargetPlace {
+enum TargetLocation {
     Session(String),
     Thread(String),
 }
@@ -139,12 +139,14 @@ pub fn route(inbound: &Inbound, principal: &Principal, decision: &Decision) -> R
         }
         Some(Directive::Stop) => {
             let whose = match principal.kind {
-                PrincipalKind::Owner => Whose::Everyone,
+                PrincipalKind::Owner => AuthorityFilter::Everyone,
                 PrincipalKind::Known
                 | PrincipalKind::Unknown
                 | PrincipalKind::System
                 | PrincipalKind::Webhook
-                | PrincipalKind::Agent => Whose::Of(authority(inbound, principal, decision)),
+                | PrincipalKind::Agent => {
+                    AuthorityFilter::Of(authority(inbound, principal, decision))
+                }
             };
             Route::Stop(to, whose)
         }
@@ -154,7 +156,7 @@ pub fn route(inbound: &Inbound, principal: &Principal, decision: &Decision) -> R
 }
 
 /// Where something goes that hooks want done because of an event. Access chose the session by the event itself.
-pub fn fired(
+pub fn hook_route(
     origin: &Inbound,
     principal: &Principal,
     decision: &Decision,
@@ -196,30 +198,30 @@ fn is_shared(inbound: &Inbound, principal: &Principal) -> bool {
     group && principal.kind != PrincipalKind::Owner
 }
 
-type Chosen = (SessionKey, Option<TurnId>, Option<String>);
+type SessionTarget = (SessionKey, Option<TurnId>, Option<String>);
 
 fn destination(
     inbound: &Inbound,
     principal: &Principal,
     choice: Option<&SessionChoice>,
-) -> Result<Chosen, String> {
+) -> Result<SessionTarget, String> {
     let persona = choice.and_then(|choice| choice.persona.as_deref()).map(str::to_owned);
     match target(inbound)? {
         Some(_) if principal.kind != PrincipalKind::Owner => {
             return Err("only the owner says where a message goes".to_owned());
         }
-        Some(Target { place: Some(TargetPlace::Session(key)), persona: named }) => {
+        Some(RouteTarget { place: Some(TargetLocation::Session(key)), persona: named }) => {
             return Ok((SessionKey::new(key), None, named.or(persona)));
         }
-        Some(Target { place: Some(TargetPlace::Thread(turn)), persona: named }) => {
+        Some(RouteTarget { place: Some(TargetLocation::Thread(turn)), persona: named }) => {
             let key = SessionKey::new(format!("fork-{}", slug(inbound.event_id.as_str())));
             return Ok((key, Some(TurnId::new(turn)), named.or(persona)));
         }
-        Some(Target { place: None, persona: Some(name) }) => {
+        Some(RouteTarget { place: None, persona: Some(name) }) => {
             let key = SessionKey::new(format!("{}:main", slug(&name)));
             return Ok((key, None, Some(name)));
         }
-        Some(Target { place: None, persona: None }) | None => {}
+        Some(RouteTarget { place: None, persona: None }) | None => {}
     }
     let Some(choice) = choice else {
         return Err("no policy that lets it in says which session it goes to".to_owned());
@@ -242,21 +244,21 @@ fn delivery(inbound: &Inbound) -> Result<Option<Delivery>, String> {
     word.parse().map(Some).map_err(|unknown: UnknownWord| unknown.to_string())
 }
 
-fn target(inbound: &Inbound) -> Result<Option<Target>, String> {
+fn target(inbound: &Inbound) -> Result<Option<RouteTarget>, String> {
     let Some(value) = inbound.metadata.get(TARGET) else { return Ok(None) };
     let wrong = || {
         format!("the target {value} is not a session or a thread, a persona, or one of both kinds")
     };
     let fields = value.as_object().filter(|fields| !fields.is_empty()).ok_or_else(wrong)?;
-    let mut target = Target { place: None, persona: None };
+    let mut target = RouteTarget { place: None, persona: None };
     for (name, value) in fields {
         let text = value.as_str().filter(|text| !text.is_empty()).ok_or_else(wrong)?.to_owned();
         if text.len() > SESSION_KEY_BYTES_MAX || text.chars().any(char::is_control) {
             return Err(wrong());
         }
         match (name.as_str(), &target.place) {
-            ("session", None) => target.place = Some(TargetPlace::Session(text)),
-            ("thread", None) => target.place = Some(TargetPlace::Thread(text)),
+            ("session", None) => target.place = Some(TargetLocation::Session(text)),
+            ("thread", None) => target.place = Some(TargetLocation::Thread(text)),
             ("persona", _) => target.persona = Some(text),
             _ => return Err(wrong()),
         }
@@ -265,8 +267,12 @@ fn target(inbound: &Inbound) -> Result<Option<Target>, String> {
 }
 
 /// How an event waits. What a policy says holds before all that others say.
-pub fn waits(to: &Destination, decision: &Decision, levels: Levels) -> QueueSettings {
-    let mut waits = settings(to.source, &Levels { inline: to.inline, ..levels });
+pub fn delivery_settings(
+    to: &Destination,
+    decision: &Decision,
+    levels: DeliveryLevels,
+) -> QueueSettings {
+    let mut waits = settings(to.source, &DeliveryLevels { inline: to.inline, ..levels });
     if let Some(said) = &decision.modifiers.delivery {
         waits.mode = said.value;
     }
@@ -274,14 +280,17 @@ pub fn waits(to: &Destination, decision: &Decision, levels: Levels) -> QueueSett
 }
 
 /// Who speaks as far as a mailbox cares. Two people never are the same sender, also where they may the same.
-pub fn sender(inbound: &Inbound, principal: &Principal, decision: &Decision) -> Sender {
-    Sender { authority: authority(inbound, principal, decision), place: place(inbound) }
+pub fn sender(inbound: &Inbound, principal: &Principal, decision: &Decision) -> MailboxSender {
+    MailboxSender {
+        authority: authority(inbound, principal, decision),
+        place: reply_address(inbound),
+    }
 }
 
 /// The hash of who speaks with which powers.
 pub fn authority(inbound: &Inbound, principal: &Principal, decision: &Decision) -> ContentHash {
     #[derive(Serialize)]
-    struct Whole<'a> {
+    struct AuthorityFields<'a> {
         kind: PrincipalKind,
         who: [Option<&'a str>; 4],
         tools: &'a agentry_protocol::access::ToolBounds,
@@ -296,7 +305,7 @@ pub fn authority(inbound: &Inbound, principal: &Principal, decision: &Decision) 
         principal.agent_id.as_deref(),
         stranger.then_some(inbound.sender.sender_id.as_str()),
     ];
-    let whole = Whole {
+    let whole = AuthorityFields {
         kind: principal.kind,
         who,
         tools: &decision.tools,
@@ -309,9 +318,9 @@ pub fn authority(inbound: &Inbound, principal: &Principal, decision: &Decision) 
 }
 
 /// Where something came from and where its answer goes, as far as a mailbox cares.
-pub fn place(inbound: &Inbound) -> Place {
+pub fn reply_address(inbound: &Inbound) -> ReplyAddress {
     let text = |part: &Option<String>| part.clone().unwrap_or_default();
-    Place {
+    ReplyAddress {
         channel: inbound.place.channel.clone(),
         account: text(&inbound.place.account_id),
         peer: text(&inbound.place.peer_id),
@@ -320,7 +329,7 @@ pub fn place(inbound: &Inbound) -> Place {
 }
 
 /// What the agent is told about a message beside its words; nothing where the owner speaks in private.
-pub fn about(inbound: &Inbound, principal: &Principal) -> Option<String> {
+pub fn sender_note(inbound: &Inbound, principal: &Principal) -> Option<String> {
     let group = matches!(inbound.place.peer_kind, Some(PeerKind::Group | PeerKind::Channel));
     if principal.kind == PrincipalKind::Owner && !group {
         return None;
@@ -332,7 +341,7 @@ pub fn about(inbound: &Inbound, principal: &Principal) -> Option<String> {
 }
 
 /// What was said, with a line for each thing that came with it. The things themselves are not read.
-pub fn spoken(text: String, inbound: &Inbound) -> String {
+pub fn text_with_attachments(text: String, inbound: &Inbound) -> String {
     let attached = inbound.body.attachments.iter().take(ATTACHED_MAX).map(|one| {
         let size = one.size_bytes.map_or_else(String::new, |size| format!(", {size} bytes"));
         let path = one.path.as_deref().map(|path| format!(" at {}", plain(path, PATH_CHARS_MAX)));

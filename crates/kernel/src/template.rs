@@ -25,7 +25,7 @@ use crate::limits::{TEMPLATE_OUTPUT_BYTES_MAX, TEMPLATE_STEPS_MAX};
 
 /// A template and the values it is given.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Request {
+pub struct TemplateRequest {
     /// The text of the template.
     pub template: String,
     /// The values, by root: agent, user, conversation, turn, persona, facts, args.
@@ -35,7 +35,7 @@ pub struct Request {
 /// What came of a template.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum TemplateOutcome {
     /// The text, and the variables that did not exist.
     Rendered {
         /// The text.
@@ -67,7 +67,7 @@ pub enum Outcome {
 }
 
 /// Renders a template.
-pub fn render(request: &Request) -> Outcome {
+pub fn render(request: &TemplateRequest) -> TemplateOutcome {
     let elements = match parser::parse(&request.template, &language()) {
         Ok(elements) => elements,
         Err(error) => return syntax(&error.to_string(), &request.template),
@@ -75,27 +75,31 @@ pub fn render(request: &Request) -> Outcome {
     let values = match liquid_core::model::to_object(&request.values) {
         Ok(values) => values,
         Err(error) => {
-            return Outcome::Failed { message: first_line(&error.to_string()), place: None };
+            return TemplateOutcome::Failed {
+                message: first_line(&error.to_string()),
+                place: None,
+            };
         }
     };
     run(&Template::new(elements), &values, &request.template)
 }
 
-fn run(template: &Template, values: &Object, text: &str) -> Outcome {
+fn run(template: &Template, values: &Object, text: &str) -> TemplateOutcome {
     let inner = RuntimeBuilder::new().set_globals(values).build();
-    let runtime = Budgeted { inner: &inner, steps: Cell::new(0), missing: RefCell::default() };
-    let mut output = Capped { bytes: Vec::new(), full: false };
+    let runtime =
+        BudgetedRuntime { inner: &inner, steps: Cell::new(0), missing: RefCell::default() };
+    let mut output = CappedWriter { bytes: Vec::new(), full: false };
     let result = template.render_to(&mut output, &runtime);
     if runtime.is_over() {
-        return Outcome::Budget { what: format!("more than {TEMPLATE_STEPS_MAX} steps") };
+        return TemplateOutcome::Budget { what: format!("more than {TEMPLATE_STEPS_MAX} steps") };
     }
     if output.full {
-        return Outcome::Budget {
+        return TemplateOutcome::Budget {
             what: format!("more than {TEMPLATE_OUTPUT_BYTES_MAX} bytes of text"),
         };
     }
     match result {
-        Ok(()) => Outcome::Rendered {
+        Ok(()) => TemplateOutcome::Rendered {
             text: String::from_utf8_lossy(&output.bytes).into_owned(),
             missing: runtime.missing.into_inner().into_iter().collect(),
         },
@@ -104,7 +108,7 @@ fn run(template: &Template, values: &Object, text: &str) -> Outcome {
 }
 
 /// The engine's words about a failed rendering: what, `cause=why`, `filter=name : arguments`.
-fn failure(message: &str, template: &str) -> Outcome {
+fn failure(message: &str, template: &str) -> TemplateOutcome {
     let after = |mark: &str| message.lines().find_map(|line| Some(line.split_once(mark)?.1.trim()));
     let mut words = lower_first(&first_line(message));
     if let Some(cause) = after("cause=") {
@@ -114,7 +118,10 @@ fn failure(message: &str, template: &str) -> Outcome {
     if let Some(name) = filter {
         words.push_str(&format!(", in the filter `{name}`"));
     }
-    Outcome::Failed { message: words, place: filter.map(|name| whereabouts(Some(name), template)) }
+    TemplateOutcome::Failed {
+        message: words,
+        place: filter.map(|name| whereabouts(Some(name), template)),
+    }
 }
 
 /// Liquid as documented: the standard tags, blocks and filters. Nothing can be included, and there is no
@@ -157,7 +164,7 @@ fn language() -> Language {
 
 /// The engine says where in words of its own: `--> line:column`, then the line, a mark, `= what`, and
 /// for an unknown name `requested=name`.
-fn syntax(message: &str, template: &str) -> Outcome {
+fn syntax(message: &str, template: &str) -> TemplateOutcome {
     let after = |mark: &str| message.lines().find_map(|line| Some(line.split_once(mark)?.1.trim()));
     let place = after("--> ").and_then(|place| {
         let (line, column) = place.split_once(':')?;
@@ -171,7 +178,7 @@ fn syntax(message: &str, template: &str) -> Outcome {
         Some(name) => format!("{} `{name}`", lower_first(words)),
         None => lower_first(words),
     };
-    Outcome::Syntax { message, line, column }
+    TemplateOutcome::Syntax { message, line, column }
 }
 
 /// An unknown filter comes without a place; it is looked for behind a bar.
@@ -197,13 +204,13 @@ fn first_line(message: &str) -> String {
 }
 
 /// A runtime that counts what is rendered. When the budget is gone every loop is told to break.
-struct Budgeted<'a> {
+struct BudgetedRuntime<'a> {
     inner: &'a dyn Runtime,
     steps: Cell<u64>,
     missing: RefCell<BTreeSet<String>>,
 }
 
-impl Budgeted<'_> {
+impl BudgetedRuntime<'_> {
     fn is_over(&self) -> bool {
         self.steps.get() > TEMPLATE_STEPS_MAX
     }
@@ -214,7 +221,7 @@ impl Budgeted<'_> {
     }
 }
 
-impl Runtime for Budgeted<'_> {
+impl Runtime for BudgetedRuntime<'_> {
     fn partials(&self) -> &dyn PartialStore {
         self.inner.partials()
     }
@@ -262,12 +269,12 @@ impl Runtime for Budgeted<'_> {
 }
 
 /// A writer that refuses more than the output budget.
-struct Capped {
+struct CappedWriter {
     bytes: Vec<u8>,
     full: bool,
 }
 
-impl Write for Capped {
+impl Write for CappedWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.bytes.len() + bytes.len() > TEMPLATE_OUTPUT_BYTES_MAX {
             self.full = true;
@@ -286,16 +293,16 @@ impl Write for Capped {
 mod tests {
     use super::*;
 
-    fn outcome(template: &str) -> Outcome {
+    fn outcome(template: &str) -> TemplateOutcome {
         let values = serde_json::json!({
             "agent": { "name": "Ada" }, "user": { "name": null }, "facts": { "list": [1, 2, 3] },
         });
-        render(&Request { template: template.to_owned(), values })
+        render(&TemplateRequest { template: template.to_owned(), values })
     }
 
     #[track_caller]
     fn check(template: &str, expected: &str) {
-        let Outcome::Rendered { text, .. } = outcome(template) else {
+        let TemplateOutcome::Rendered { text, .. } = outcome(template) else {
             panic!("{template}: {:?}", outcome(template));
         };
         assert_eq!(text, expected, "{template}");
@@ -311,7 +318,10 @@ mod tests {
     fn a_missing_variable_is_nothing_and_is_named() {
         check("{{ nope.x | default: 'y' }}", "y");
         let missing = vec!["nope.x".to_owned()];
-        assert_eq!(outcome("a{{ nope.x }}"), Outcome::Rendered { text: "a".to_owned(), missing });
+        assert_eq!(
+            outcome("a{{ nope.x }}"),
+            TemplateOutcome::Rendered { text: "a".to_owned(), missing }
+        );
     }
 
     #[test]
@@ -322,7 +332,7 @@ mod tests {
             ("{% foo %}", (1, 4, "unknown tag `foo`")),
             ("a\n{% if x %}", (2, 11, "unclosed block. {% endif %} tag expected")),
         ] {
-            let Outcome::Syntax { line, column, message } = outcome(template) else {
+            let TemplateOutcome::Syntax { line, column, message } = outcome(template) else {
                 panic!("{:?}", outcome(template));
             };
             assert_eq!((line, column, message.as_str()), expected, "{template}");
@@ -333,25 +343,25 @@ mod tests {
     fn a_failure_says_what_and_where() {
         let message =
             "invalid argument: can't divide by zero, in the filter `divided_by`".to_owned();
-        let failed = Outcome::Failed { message, place: Some((2, 9)) };
+        let failed = TemplateOutcome::Failed { message, place: Some((2, 9)) };
         assert_eq!(outcome("a\n{{ 10 | divided_by: 0 }}"), failed);
     }
 
     #[test]
     fn nothing_can_be_included() {
-        assert!(matches!(outcome("{% include 'x' %}"), Outcome::Syntax { .. }));
-        assert!(matches!(outcome("{% render '../x' %}"), Outcome::Syntax { .. }));
+        assert!(matches!(outcome("{% include 'x' %}"), TemplateOutcome::Syntax { .. }));
+        assert!(matches!(outcome("{% render '../x' %}"), TemplateOutcome::Syntax { .. }));
     }
 
     #[test]
     fn a_loop_ends_with_the_step_budget() {
         let nested = "{% for i in (1..1000) %}{% for j in (1..1000) %}{% endfor %}{% endfor %}";
-        assert!(matches!(outcome(nested), Outcome::Budget { .. }), "{:?}", outcome(nested));
+        assert!(matches!(outcome(nested), TemplateOutcome::Budget { .. }), "{:?}", outcome(nested));
     }
 
     #[test]
     fn output_ends_with_the_output_budget() {
         let bomb = "{% for i in (1..90000) %}0123456789{% endfor %}";
-        assert!(matches!(outcome(bomb), Outcome::Budget { .. }), "{:?}", outcome(bomb));
+        assert!(matches!(outcome(bomb), TemplateOutcome::Budget { .. }), "{:?}", outcome(bomb));
     }
 }

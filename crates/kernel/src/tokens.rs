@@ -17,14 +17,14 @@ const IMAGE_TOKENS: u64 = 1_600;
 
 /// How texts are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scale {
+pub enum TokenCounter {
     /// By their letters.
     Rough,
     /// With the tokenizer.
     Exact,
 }
 
-impl Scale {
+impl TokenCounter {
     /// The one that does for what has about so many tokens beside a window.
     pub fn fitting(about: u64, window: u64) -> Self {
         let small = ESTIMATE_TOKENS_MAX.min(window / ESTIMATE_WINDOW_PARTS_MIN);
@@ -67,7 +67,7 @@ impl Scale {
 
 /// How many tokens these texts have together, as exactly as a part of this window needs it.
 pub fn of_texts(texts: &[&str], window: u64) -> u64 {
-    let scale = Scale::fitting(texts.iter().map(|text| estimate(text) as u64).sum(), window);
+    let scale = TokenCounter::fitting(texts.iter().map(|text| estimate(text) as u64).sum(), window);
     texts.iter().map(|text| scale.of_text(text)).sum()
 }
 
@@ -80,7 +80,7 @@ pub fn estimate(text: &str) -> usize {
 
 /// About how many tokens these messages have.
 pub fn of_messages<'a>(messages: impl IntoIterator<Item = &'a Message>) -> u64 {
-    Scale::Rough.of_messages(messages)
+    TokenCounter::Rough.of_messages(messages)
 }
 
 /// How many tokens a turn adds to its branch, by what its first and its last reply say was spent.

@@ -16,19 +16,19 @@ mod cancel;
 mod check;
 mod concern;
 mod danger;
+mod ending;
+mod events;
 mod gate;
 mod halt;
 mod hooks;
-mod judge;
-mod last;
-mod ledger_form;
-mod one_by_one;
+mod phase;
+mod ruling;
+mod serial_writes;
 pub mod signal;
-mod standing;
 mod steering;
-pub mod talk;
 mod think_act;
-mod withheld;
+pub mod transcript;
+mod withheld_call;
 
 use std::collections::BTreeMap;
 
@@ -46,45 +46,45 @@ use agentry_protocol::tool_call::{OutcomeStatus, ToolCall, ToolOutcome};
 use agentry_protocol::verdict::{Ruling, Verdict};
 use agentry_protocol::{ApprovalId, CallId, ContentHash, SkillId};
 
-pub use self::concern::{Concern, Moments, concerns};
-pub use self::gate::Confined;
-pub use self::standing::{Standing, Undone};
+pub use self::concern::{Concern, HookMoments, concerns};
+pub use self::gate::SandboxPresence;
+pub use self::phase::{PendingMove, TurnPhase};
 use crate::charter::Charter;
 use crate::moves::Move;
-use hooks::{Hooked, Hooks};
-use last::Spent;
-pub use ledger_form::{digest, standing_key};
-use ledger_form::{loaded_skill, said, says_done};
-use signal::{CheckResult, Signal, Why};
-use talk::Talk;
+use ending::TurnUsage;
+pub use events::{digest, standing_key};
+use events::{loaded_skill, said, says_done};
+use hooks::{CallHooks, TurnHooks};
+use signal::{CheckResult, Signal, TurnStopReason};
+use transcript::TurnTranscript;
 
 /// A turn.
 pub struct Turn {
     charter: Charter,
-    plan: Plan,
+    plan: TurnSetup,
     program: Program<Concern>,
-    talk: Talk,
+    talk: TurnTranscript,
     calls: Vec<CallRecord>,
-    open: Open,
+    open: PendingRequests,
     steers: Vec<String>,
     skills: Vec<SkillId>,
-    spent: Spent,
+    spent: TurnUsage,
     // What its sender may still ask the owner for.
     requests: Option<RequestQuota>,
-    hooks: Hooks,
-    end: End,
+    hooks: TurnHooks,
+    end: TurnResult,
 }
 
 /// What is told at the end.
 #[derive(Default)]
-struct End {
-    ended: Option<(Ending, Why)>,
+struct TurnResult {
+    ended: Option<(Ending, TurnStopReason)>,
     failure: Option<ModelFailure>,
     // The last thing the model said, but for its answers to a check.
     result: Option<String>,
 }
 
-impl End {
+impl TurnResult {
     fn said(&mut self, reply: &ModelReply) {
         if !reply.text.is_empty() {
             self.result = Some(reply.text.clone());
@@ -94,22 +94,22 @@ impl End {
 
 /// Requests and checks whose results are not there.
 #[derive(Default)]
-struct Open {
-    asked: BTreeMap<u32, Asked>,
+struct PendingRequests {
+    asked: BTreeMap<u32, RequestPurpose>,
     check: Option<u32>,
     // How many requests there were.
     steps: u32,
 }
 
-impl Open {
+impl PendingRequests {
     /// A word from outside makes the answer of a check worthless; it must not be heard later.
     fn forget_checks(&mut self) {
-        self.asked.retain(|_, asked| matches!(asked, Asked::Think(_)));
+        self.asked.retain(|_, asked| matches!(asked, RequestPurpose::Think(_)));
         self.check = None;
     }
 }
 
-struct Plan {
+struct TurnSetup {
     parent_hash: Option<ContentHash>,
     standing: BTreeMap<String, ApprovalId>,
     under: CallConfinement,
@@ -122,7 +122,7 @@ struct Plan {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Asked {
+enum RequestPurpose {
     Think(u64),
     Check(u64),
 }
@@ -140,7 +140,7 @@ struct CallRecord {
     running: bool,
     outcome: Option<ToolOutcome>,
     said: bool,
-    hooked: Hooked,
+    hooked: CallHooks,
 }
 
 /// The questions about one call.
@@ -168,7 +168,7 @@ impl Turn {
         plan: &TurnPlan,
         history: Vec<Message>,
     ) -> Result<(Self, Vec<Move>), Halt> {
-        let mut talk = Talk::new(&charter, history);
+        let mut talk = TurnTranscript::new(&charter, history);
         talk.say(Message::User { content: plan.prompt.clone(), images: plan.images.clone() });
         let requests = charter.authority.bounds.as_ref().and_then(|one| one.requests.clone());
         let message = requests.as_ref().map(|_| plan.prompt.clone()).unwrap_or_default();
@@ -176,10 +176,10 @@ impl Turn {
             program: Program::new(concerns(
                 charter.first_mode(),
                 &charter.limits,
-                Confined::by(charter.confinement().level),
-                Moments::of(&charter.hooks),
+                SandboxPresence::by(charter.confinement().level),
+                HookMoments::of(&charter.hooks),
             )),
-            plan: Plan {
+            plan: TurnSetup {
                 parent_hash: plan.parent_hash.clone(),
                 standing: plan.standing.clone(),
                 under: CallConfinement::from(charter.confinement()),
@@ -191,13 +191,13 @@ impl Turn {
             charter,
             talk,
             calls: Vec::new(),
-            open: Open::default(),
+            open: PendingRequests::default(),
             steers: Vec::new(),
             skills: Vec::new(),
-            spent: Spent::default(),
+            spent: TurnUsage::default(),
             requests,
-            hooks: Hooks::default(),
-            end: End::default(),
+            hooks: TurnHooks::default(),
+            end: TurnResult::default(),
         };
         let moves = turn.advance()?;
         Ok((turn, moves))
@@ -312,7 +312,7 @@ impl Turn {
         let tokens = reply.usage.input_tokens.saturating_add(reply.usage.output_tokens);
         // An answer that nobody waits for any more was paid for, and changes nothing.
         match self.open.asked.remove(&step) {
-            Some(Asked::Think(pass)) => {
+            Some(RequestPurpose::Think(pass)) => {
                 self.talk.say(said(reply));
                 self.end.said(reply);
                 let first = self.calls.len();
@@ -324,7 +324,7 @@ impl Turn {
                 let subjects = numbers.map(|number| self.subject(number)).collect();
                 self.program.offer(Lane::Normal, Signal::Replied(pass, subjects, tokens));
             }
-            Some(Asked::Check(number)) => {
+            Some(RequestPurpose::Check(number)) => {
                 self.talk.say(Message::Assistant {
                     content: reply.text.clone(),
                     thinking: reply.thinking.clone(),
@@ -341,8 +341,8 @@ impl Turn {
 
     fn hear_failure(&mut self, step: u32, failure: &ModelFailure) {
         let signal = match self.open.asked.remove(&step) {
-            Some(Asked::Think(pass)) => Signal::Unanswered(pass),
-            Some(Asked::Check(number)) => Signal::Checked(number, CheckResult::Unanswered),
+            Some(RequestPurpose::Think(pass)) => Signal::Unanswered(pass),
+            Some(RequestPurpose::Check(number)) => Signal::Checked(number, CheckResult::Unanswered),
             None => return,
         };
         self.end.failure = Some(failure.clone());
@@ -425,7 +425,7 @@ impl Turn {
 
     fn act_on(&mut self, signal: &Signal, moves: &mut Vec<Move>) {
         match signal {
-            Signal::Think(pass) => moves.push(self.ask_model(Asked::Think(*pass))),
+            Signal::Think(pass) => moves.push(self.ask_model(RequestPurpose::Think(*pass))),
             Signal::Check(number) => moves.push(self.begin_check(*number)),
             Signal::Iterate(count) => {
                 moves.push(Move::CountIteration {

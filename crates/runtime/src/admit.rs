@@ -5,8 +5,8 @@
 use std::time::Instant;
 
 use agentry_agentfile::access::LocalTime;
-use agentry_kernel::access::{Access, Asked, resolved};
-use agentry_kernel::identity::People;
+use agentry_kernel::access::{AccessPolicies, AccessQuery, resolved};
+use agentry_kernel::identity::EntityDirectory;
 use agentry_protocol::AccessId;
 use agentry_protocol::access::{AccessRecord, Grant};
 use agentry_protocol::inbound::Inbound;
@@ -19,7 +19,7 @@ use crate::host::SharedHost;
 /// What a decision is made by, beside the policies.
 #[derive(Default)]
 pub(crate) struct Known {
-    pub(crate) people: People,
+    pub(crate) people: EntityDirectory,
     pub(crate) grants: Vec<Grant>,
     /// The tools there are.
     pub(crate) tools: Vec<ToolName>,
@@ -35,7 +35,7 @@ pub(crate) struct Moment {
 impl Known {
     /// What the ledger says of people and grants.
     pub(crate) fn look(&mut self, ledger: &Ledger) -> Result<(), Error> {
-        self.people = People::of(ledger.entities()?);
+        self.people = EntityDirectory::of(ledger.entities()?);
         self.grants = ledger.grants(true)?;
         Ok(())
     }
@@ -44,13 +44,13 @@ impl Known {
     pub(crate) fn decided(
         &self,
         inbound: &Inbound,
-        access: &Access,
+        access: &AccessPolicies,
         moment: Moment,
     ) -> AccessRecord {
         let begun = Instant::now();
         let Moment { now, local_time, id } = moment;
         let principal = self.people.principal(inbound);
-        let asked = Asked::of(&principal, inbound, local_time);
+        let asked = AccessQuery::of(&principal, inbound, local_time);
         let mut record = access.record(&asked, access.decide(&asked, &self.grants, now), id);
         record.timestamp = now;
         record.event_id = Some(inbound.event_id.clone());
@@ -66,7 +66,7 @@ impl Known {
 /// When the ledger does not say who is known.
 pub fn decided_here(
     host: &SharedHost,
-    access: &Access,
+    access: &AccessPolicies,
     inbound: &Inbound,
     local_time: LocalTime,
 ) -> Result<AccessRecord, Error> {

@@ -7,9 +7,10 @@
 
 use agentry_kernel::charter::Charter;
 use agentry_kernel::compaction::{
-    self, BranchTurn, Compact, Kind, Limits, Plan, Question, Stuck, Trigger,
+    self, BranchTurn, CompactionAction, CompactionError, CompactionInput, CompactionLimits,
+    CompactionTrigger, Kind, SummaryPlan,
 };
-use agentry_kernel::prompt::Moment;
+use agentry_kernel::prompt::TemplateIds;
 use agentry_kernel::tokens;
 use agentry_kernel::turn::Turn;
 use agentry_protocol::TurnId;
@@ -33,13 +34,13 @@ pub(crate) enum Room {
     /// A compaction did not come to its end.
     Left(Ended),
     /// What must be sent does not get shorter.
-    Stuck(Stuck),
+    Stuck(CompactionError),
 }
 
 /// A compaction that is to be made.
 struct Summing {
-    compact: Compact,
-    trigger: Trigger,
+    compact: SummaryPlan,
+    trigger: CompactionTrigger,
     focus: Option<String>,
     prompt: String,
 }
@@ -65,8 +66,8 @@ impl Runner<'_> {
         let found = key.map(|key| self.host.ledger.session_named(key, &order.agent)).transpose()?;
         let head = found.flatten().and_then(|row| row.head);
         let branch = Branch::read(&self.host.ledger, head.as_ref())?;
-        let limits = Limits::of_window(self.host.window(&plan.asked.model));
-        let moment = Moment { session: None, turn: None };
+        let limits = CompactionLimits::of_window(self.host.window(&plan.asked.model));
+        let moment = TemplateIds { session: None, turn: None };
         let terms = plan::terms(&plan, 0);
         let charter = self.definitions.charter(&order.agent, None, &terms, &moment)?;
         match asked(&branch, &limits, beside(&charter, &limits))? {
@@ -80,7 +81,7 @@ impl Runner<'_> {
         let ledger = &self.host.ledger;
         let head = ledger.session(&underway.session)?.and_then(|row| row.head);
         let branch = Branch::read(ledger, head.as_ref())?;
-        let limits = Limits::of_window(self.host.window(&underway.plan.asked.model));
+        let limits = CompactionLimits::of_window(self.host.window(&underway.plan.asked.model));
         let charter = self.charter(underway, at, &TurnId::from_number((self.host.new_number)()))?;
         let Some(compact) = asked(&branch, &limits, beside(&charter, &limits))? else {
             return Ok((Left::Over(Ending::Done), None));
@@ -89,7 +90,11 @@ impl Runner<'_> {
         let turns = branch.view();
         let prompt =
             compaction::request(&turns, &compact, &branch.pruned, focus.as_deref(), &limits);
-        self.sum_up(underway, at, Summing { compact, trigger: Trigger::Asked, focus, prompt })
+        self.sum_up(
+            underway,
+            at,
+            Summing { compact, trigger: CompactionTrigger::Asked, focus, prompt },
+        )
     }
 
     /// Makes room for a turn, and writes into its plan where it begins and what is cut.
@@ -98,9 +103,9 @@ impl Runner<'_> {
         underway: &mut Underway,
         (id, charter): (&TurnId, &Charter),
         plan: &mut TurnPlan,
-        trigger: Trigger,
+        trigger: CompactionTrigger,
     ) -> Result<Room, Error> {
-        let limits = Limits::of_window(self.host.window(&underway.plan.asked.model));
+        let limits = CompactionLimits::of_window(self.host.window(&underway.plan.asked.model));
         let other_tokens = beside(charter, &limits);
         let said = [Message::User { content: plan.prompt.clone(), images: plan.images.clone() }];
         let begun = BranchTurn { id, kind: Kind::UnderWay, tokens: None, messages: &said };
@@ -112,26 +117,31 @@ impl Runner<'_> {
             let mut turns = branch.view();
             turns.push(begun);
             let question =
-                Question { branch: &turns, pruned: &branch.pruned, other_tokens, trigger };
+                CompactionInput { branch: &turns, pruned: &branch.pruned, other_tokens, trigger };
             match compaction::plan(&question, &limits) {
-                Ok(Plan::Nothing) => {}
-                Ok(Plan::PruneOnly { pruning } | Plan::OneGiantTurn { truncate: pruning }) => {
+                Ok(CompactionAction::Nothing) => {}
+                Ok(
+                    CompactionAction::PruneOnly { pruning }
+                    | CompactionAction::OneGiantTurn { truncate: pruning },
+                ) => {
                     plan.pruned = pruning;
                 }
-                Ok(Plan::Compact(compact)) => {
+                Ok(CompactionAction::Compact(compact)) => {
                     let prompt =
                         compaction::request(&turns, &compact, &branch.pruned, None, &limits);
                     let at = plan.step as usize;
                     let summing = Summing { compact, trigger, focus: None, prompt };
                     match self.sum_up(underway, at, summing)? {
-                        (Left::Over(Ending::Done), _) => trigger = Trigger::Request,
+                        (Left::Over(Ending::Done), _) => trigger = CompactionTrigger::Request,
                         ended => return Ok(Room::Left(ended)),
                     }
                     continue;
                 }
-                Err(Stuck::Broken(broken)) => return Err(Error::Halted(broken.to_string())),
+                Err(CompactionError::Broken(broken)) => {
+                    return Err(Error::Halted(broken.to_string()));
+                }
                 // Our count is a guess: before it is asked, nobody knows what the provider takes.
-                Err(Stuck::TooLarge { .. }) if trigger == Trigger::Request => {}
+                Err(CompactionError::TooLarge { .. }) if trigger == CompactionTrigger::Request => {}
                 Err(stuck) => return Ok(Room::Stuck(stuck)),
             }
             branch.pruned.add(&plan.pruned);
@@ -182,27 +192,36 @@ impl Runner<'_> {
 }
 
 /// What is summed up when somebody asks for it, if there is something.
-fn asked(branch: &Branch, limits: &Limits, other_tokens: u64) -> Result<Option<Compact>, Error> {
+fn asked(
+    branch: &Branch,
+    limits: &CompactionLimits,
+    other_tokens: u64,
+) -> Result<Option<SummaryPlan>, Error> {
     let turns = branch.view();
-    let trigger = Trigger::Asked;
-    let question = Question { branch: &turns, pruned: &branch.pruned, other_tokens, trigger };
+    let trigger = CompactionTrigger::Asked;
+    let question =
+        CompactionInput { branch: &turns, pruned: &branch.pruned, other_tokens, trigger };
     match compaction::plan(&question, limits) {
-        Ok(Plan::Compact(compact)) => Ok(Some(compact)),
-        Ok(Plan::Nothing | Plan::PruneOnly { .. } | Plan::OneGiantTurn { .. }) => Ok(None),
+        Ok(CompactionAction::Compact(compact)) => Ok(Some(compact)),
+        Ok(
+            CompactionAction::Nothing
+            | CompactionAction::PruneOnly { .. }
+            | CompactionAction::OneGiantTurn { .. },
+        ) => Ok(None),
         Err(stuck) => Err(Error::Halted(stuck.to_string())),
     }
 }
 
 /// What is sent beside the talk: the system prompt and the tools.
-fn beside(charter: &Charter, limits: &Limits) -> u64 {
+fn beside(charter: &Charter, limits: &CompactionLimits) -> u64 {
     let tools = serde_json::to_string(&charter.tools).expect("tools are plain JSON");
     tokens::of_texts(&[&charter.system, &tools], limits.window)
 }
 
 /// The words that hooks of other runtimes know.
-fn trigger_word(trigger: Trigger) -> &'static str {
+fn trigger_word(trigger: CompactionTrigger) -> &'static str {
     match trigger {
-        Trigger::Asked => "manual",
-        Trigger::Request | Trigger::Overflow { .. } => "auto",
+        CompactionTrigger::Asked => "manual",
+        CompactionTrigger::Request | CompactionTrigger::Overflow { .. } => "auto",
     }
 }

@@ -10,7 +10,7 @@ use agentry_agentfile::layout::PACKS;
 use agentry_agentfile::manifest::config::Config;
 use agentry_agentfile::sandbox::SandboxLayer;
 use agentry_agentfile::trust::{self, TrustCoverage};
-use agentry_kernel::confine::{self, Note, Place, TOOLCHAINS};
+use agentry_kernel::confinement::{self, ConfinementContext, DroppedSetting, TOOLCHAINS};
 use agentry_protocol::access::Bounds;
 use agentry_protocol::confinement::{Confinement, ConfinementLevel};
 use agentry_protocol::protected::{AGENT_DIRECTORIES, AGENT_FILES, CONTEXT_FOLDER, PROJECT_FILES};
@@ -23,18 +23,18 @@ pub(crate) fn of_agent(
     definitions: &Definitions,
     agent: &Agent,
     sender: Option<&Bounds>,
-) -> Result<(Confinement, Vec<Note>), Error> {
+) -> Result<(Confinement, Vec<DroppedSetting>), Error> {
     if definitions.level == ConfinementLevel::Off {
         return Ok((Confinement::unconfined(), Vec::new()));
     }
     let layers = definitions.library.settings.sandbox();
     let requests: Vec<&SandboxLayer> =
         layers.requests.iter().chain(&agent.powers.confinement).collect();
-    let mut place = Place { sender: sender.cloned(), ..place(definitions, agent) };
-    let named = confine::listed(&layers.operator, &requests, &place);
+    let mut place = ConfinementContext { sender: sender.cloned(), ..place(definitions, agent) };
+    let named = confinement::listed_paths(&layers.operator, &requests, &place);
     place.real =
         named.into_iter().filter_map(|path| Some((path.clone(), leads_to(&path)?))).collect();
-    confine::resolve(definitions.level, &layers.operator, &requests, &place)
+    confinement::resolve(definitions.level, &layers.operator, &requests, &place)
         .map_err(|refused| Error::Definition(refused.to_string()))
 }
 
@@ -48,11 +48,11 @@ pub(crate) fn directory(definitions: &Definitions, agent: &Agent) -> PathBuf {
     plain(&directory).into()
 }
 
-fn place(definitions: &Definitions, agent: &Agent) -> Place {
+fn place(definitions: &Definitions, agent: &Agent) -> ConfinementContext {
     let home = definitions.home.as_deref().map(Path::new);
     let directory = directory(definitions, agent).display().to_string();
     let toolchains = home.into_iter().flat_map(|home| TOOLCHAINS.map(|name| home.join(name)));
-    Place {
+    ConfinementContext {
         workspace: plain(&definitions.workspace),
         project: plain(&definitions.project),
         home: home.map(plain),

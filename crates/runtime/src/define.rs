@@ -17,11 +17,11 @@ use agentry_agentfile::source::Origin;
 use agentry_agentfile::task::Task;
 use agentry_agentfile::tool_access::{self, ToolAccess};
 use agentry_agentfile::trust::TrustManifest;
-use agentry_kernel::authority::{self, Authority, Place};
+use agentry_kernel::authority::{self, Authority, CallDirectories};
 use agentry_kernel::charter::Charter;
-use agentry_kernel::confine::Note;
-use agentry_kernel::prompt::{self, Material, Moment};
-use agentry_kernel::template::Outcome;
+use agentry_kernel::confinement::DroppedSetting;
+use agentry_kernel::prompt::{self, PromptSources, TemplateIds};
+use agentry_kernel::template::TemplateOutcome;
 use agentry_protocol::AgentId;
 use agentry_protocol::access::Bounds;
 use agentry_protocol::confinement::{Confinement, ConfinementLevel};
@@ -104,7 +104,7 @@ impl Definitions {
         id: &AgentId,
         step: Option<(&Task, usize)>,
         terms: &Terms,
-        moment: &Moment<'_>,
+        moment: &TemplateIds<'_>,
     ) -> Result<Charter, Error> {
         let agent = self.agent(id)?;
         let skills = self.skills(agent, step);
@@ -174,7 +174,7 @@ impl Definitions {
     }
 
     /// What an agent's processes may do for the owner, and what of its and the project's requests was left out.
-    pub fn confinement(&self, agent: &Agent) -> Result<(Confinement, Vec<Note>), Error> {
+    pub fn confinement(&self, agent: &Agent) -> Result<(Confinement, Vec<DroppedSetting>), Error> {
         confine::of_agent(self, agent, None)
     }
 
@@ -249,8 +249,10 @@ impl Definitions {
             false => Cow::Owned(self.specs.iter().cloned().chain(own).collect()),
         };
         let mut authority = authority::of_agent(agent, &self.library, &specs, step, confinement);
-        authority.place =
-            Place { workspace: self.workspace.display().to_string(), home: self.home.clone() };
+        authority.place = CallDirectories {
+            workspace: self.workspace.display().to_string(),
+            home: self.home.clone(),
+        };
         authority.tools.retain(|spec| spec.name.as_str() != "load_skill");
         if !names.is_empty() {
             let spec = load_skill::spec(&names);
@@ -272,7 +274,7 @@ impl Definitions {
         &self,
         agent: &Agent,
         skills: &[&Skill],
-        (persona, moment): (Option<&Persona>, &Moment<'_>),
+        (persona, moment): (Option<&Persona>, &TemplateIds<'_>),
         shaping: &TurnShape,
     ) -> Result<String, Error> {
         let template = match prompt::template_request(agent, persona, moment) {
@@ -282,13 +284,14 @@ impl Definitions {
                     Error::Definition(format!("the template process does not start: {error}"))
                 })?;
                 match outcome {
-                    Outcome::Rendered { text, .. } => Some(text),
-                    Outcome::Syntax { message, .. } | Outcome::Failed { message, .. } => {
+                    TemplateOutcome::Rendered { text, .. } => Some(text),
+                    TemplateOutcome::Syntax { message, .. }
+                    | TemplateOutcome::Failed { message, .. } => {
                         let why =
                             format!("the template of `{}` does not render: {message}", agent.id);
                         return Err(Error::Definition(why));
                     }
-                    Outcome::Budget { what } => {
+                    TemplateOutcome::Budget { what } => {
                         let why = format!("the template of `{}` costs too much: {what}", agent.id);
                         return Err(Error::Definition(why));
                     }
@@ -296,7 +299,7 @@ impl Definitions {
             }
             None => None,
         };
-        let prompt = prompt::assemble(&Material {
+        let prompt = prompt::assemble(&PromptSources {
             agent,
             persona,
             skills: skills.to_vec(),

@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use agentry_kernel::chunk;
-use agentry_kernel::links::Links;
+use agentry_kernel::links::LinkFilter;
 use agentry_protocol::inbound::{
     ChannelAddress, Direction, EventId, Inbound, InboundContent, Sender,
 };
@@ -28,7 +28,7 @@ pub struct Answer<'a> {
     /// The answer.
     pub text: &'a str,
     /// What is done with addresses in each piece.
-    pub links: &'a Links,
+    pub links: &'a LinkFilter,
     /// Where it goes; its `reply_to_id` is carried by the first piece only.
     pub to: &'a ChannelAddress,
     /// What the channel can show. It must be what it was for the pieces that went out before.
@@ -61,7 +61,7 @@ pub struct Means<'a> {
 }
 
 /// The pieces of an answer for a channel, each looked through for addresses as it is sent.
-pub fn pieces(text: &str, capabilities: &Capabilities, links: &Links) -> Vec<String> {
+pub fn pieces(text: &str, capabilities: &Capabilities, links: &LinkFilter) -> Vec<String> {
     let limit = capabilities.limit();
     let pieces = chunk::chunks(text, limit, capabilities.markdown());
     pieces.into_iter().flat_map(|piece| links.rewrite_piece(piece, limit)).collect()

@@ -16,8 +16,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
-use agentry_kernel::mailbox::{Act, Input, Item};
-use agentry_kernel::schedule::{Limits, Next, Schedule, Wanted};
+use agentry_kernel::mailbox::{MailboxAction, MailboxInput, MailboxItem};
+use agentry_kernel::scheduler::{SchedulerDecision, SchedulerLimits, TurnRequest, TurnScheduler};
 use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::Event;
 use agentry_protocol::inbound::EventId;
@@ -58,7 +58,7 @@ pub struct Furniture {
     /// Who is told what the operator should know.
     pub say: Say,
     /// How much may run and wait.
-    pub limits: Limits,
+    pub limits: SchedulerLimits,
     /// What sends answers back.
     pub replies: Replies,
     /// That nobody else has a desk for this home.
@@ -123,7 +123,7 @@ pub struct Desk {
     words: (Sender<Word>, Receiver<Word>),
     // Invariant: a session is here exactly while its mailbox is not idle or a run of it is known.
     live: HashMap<SessionId, Live>,
-    schedule: Schedule,
+    schedule: TurnScheduler,
     jobs: HashMap<u64, Job>,
     next_ticket: u64,
     rest: Rest,
@@ -136,7 +136,7 @@ struct Rest {
     /// What is in the ledger and was not told to its mailbox yet.
     arriving: HashSet<EventId>,
     /// Turns that there was no room for in the schedule.
-    held: VecDeque<Wanted>,
+    held: VecDeque<TurnRequest>,
     /// When which session is looked at again.
     wakes: BTreeSet<(u64, SessionId)>,
     /// How long a session is left alone the next time it cannot begin.
@@ -167,7 +167,7 @@ impl Desk {
             scope,
             words,
             live: HashMap::new(),
-            schedule: Schedule::new(limits),
+            schedule: TurnScheduler::new(limits),
             jobs: HashMap::new(),
             next_ticket: 0,
             rest: Rest::default(),
@@ -185,7 +185,7 @@ impl Desk {
         let _looking = live::look_out(&self.host, self.words.0.clone())?;
         if self.scope == Scope::All {
             for session in live::unfinished(&self.host.ledger)? {
-                self.with(&session, Input::Ticked)?;
+                self.with(&session, MailboxInput::Ticked)?;
             }
         }
         self.worker.replies.begin(&self.host, &self.say)?;
@@ -297,18 +297,18 @@ impl Desk {
                 self.rest.waits.remove(&session);
                 let Some(live) = self.live.get(&session) else { return Ok(()) };
                 let sender = live.sender();
-                self.with(&session, Input::TurnStarted { turn, sender })?;
+                self.with(&session, MailboxInput::TurnStarted { turn, sender })?;
                 match compacts {
-                    true => self.with(&session, Input::CompactionStarted),
+                    true => self.with(&session, MailboxInput::CompactionStarted),
                     false => Ok(()),
                 }
             }
-            Word::Compacted(session) => self.with(&session, Input::CompactionEnded),
+            Word::Compacted(session) => self.with(&session, MailboxInput::CompactionEnded),
             Word::Took(session, seq) => {
                 let Some(live) = self.live.get_mut(&session) else { return Ok(()) };
                 let at = live.steers.iter().position(|(steer, _)| *steer == seq);
                 let taken = at.map(|at| live.steers.remove(at).1);
-                taken.map_or(Ok(()), |event| self.with(&session, Input::SteerTaken(event)))
+                taken.map_or(Ok(()), |event| self.with(&session, MailboxInput::SteerTaken(event)))
             }
             Word::Over(session, outcome) => self.over(&session, outcome),
             Word::Broken(why) => Err(Error::Halted(why)),
@@ -321,7 +321,7 @@ impl Desk {
     }
 
     /// Tells the mailbox of a session something, and does what it wants.
-    fn with(&mut self, session: &SessionId, input: Input) -> Result<(), Error> {
+    fn with(&mut self, session: &SessionId, input: MailboxInput) -> Result<(), Error> {
         if !self.live.contains_key(session) {
             let live = Live::load(&self.host.ledger, session, &self.rest.arriving)?;
             let resume = live.run.clone().filter(|_| !live.is_paused);
@@ -351,30 +351,40 @@ impl Desk {
     }
 
     /// Does what a mailbox wants; what came of it is told to the mailbox next.
-    fn act(&mut self, session: &SessionId, act: Act) -> Result<Option<Input>, Error> {
+    fn act(
+        &mut self,
+        session: &SessionId,
+        act: MailboxAction,
+    ) -> Result<Option<MailboxInput>, Error> {
         match act {
-            Act::Start { items, prompt, .. } => {
+            MailboxAction::Start { items, prompt, .. } => {
                 self.put_in_line(session, Job::Start { items, prompt });
                 Ok(None)
             }
-            Act::Steer { item } => self.steer(session, item),
-            Act::Cancel { why } => self.cancel(session, why),
-            Act::Rejected { item, why } | Act::Dropped { item, why } => {
+            MailboxAction::Steer { item } => self.steer(session, item),
+            MailboxAction::Cancel { why } => self.cancel(session, why),
+            MailboxAction::Rejected { item, why } | MailboxAction::Dropped { item, why } => {
                 self.unrun(session, vec![item.id], why, None)?;
                 Ok(None)
             }
             // The ledger refused it before; it cannot come here twice.
-            Act::Repeated { .. } => Ok(None),
-            Act::WakeAt(at) => {
+            MailboxAction::Repeated { .. } => Ok(None),
+            MailboxAction::WakeAt(at) => {
                 self.rest.wakes.insert((at, session.clone()));
                 Ok(None)
             }
         }
     }
 
-    fn steer(&mut self, session: &SessionId, item: Item) -> Result<Option<Input>, Error> {
+    fn steer(
+        &mut self,
+        session: &SessionId,
+        item: MailboxItem,
+    ) -> Result<Option<MailboxInput>, Error> {
         let live = self.live.get_mut(session).expect("its mailbox spoke");
-        let Some(run) = live.run.clone() else { return Ok(Some(Input::SteerFailed(item.id))) };
+        let Some(run) = live.run.clone() else {
+            return Ok(Some(MailboxInput::SteerFailed(item.id)));
+        };
         // Whoever took it in may not know all secrets of this process.
         let content = self.host.redactor.hide(&item.text);
         let event = Event::SteerReceived { content, event: Some(item.id.clone()) };
@@ -384,7 +394,9 @@ impl Desk {
                 live.steers.extend(recorded.iter().map(|envelope| (envelope.seq, item.id.clone())));
                 Ok(None)
             }
-            Err(agentry_store::Error::Handled { .. }) => Ok(Some(Input::SteerFailed(item.id))),
+            Err(agentry_store::Error::Handled { .. }) => {
+                Ok(Some(MailboxInput::SteerFailed(item.id)))
+            }
             Err(error) => Err(error.into()),
         }
     }
@@ -419,7 +431,7 @@ impl Desk {
             Job::Resume(run) | Job::End(run) => run.to_string(),
         };
         self.jobs.insert(ticket, job);
-        let wanted = Wanted { principal, session: session.clone(), ticket };
+        let wanted = TurnRequest { principal, session: session.clone(), ticket };
         if let Err((wanted, _)) = self.schedule.want(wanted) {
             self.rest.held.push_back(wanted);
         }
@@ -435,7 +447,9 @@ impl Desk {
                 self.rest.held.push_back(wanted);
             }
         }
-        while let Next::Start(Wanted { session, ticket, .. }) = self.schedule.take_next() {
+        while let SchedulerDecision::Start(TurnRequest { session, ticket, .. }) =
+            self.schedule.take_next()
+        {
             let Some(job) = self.jobs.remove(&ticket) else { continue };
             if let Some(live) = self.live.get_mut(&session) {
                 live.ticket = None;
@@ -469,7 +483,7 @@ impl Desk {
             }
             self.rest.wakes.remove(&(at, session.clone()));
             self.answer_what_was_left(&session);
-            self.with(&session, Input::Ticked)?;
+            self.with(&session, MailboxInput::Ticked)?;
         }
         Ok(())
     }

@@ -6,9 +6,9 @@
 //! Must never: begin a run for somebody who was not let in.
 
 use agentry_agentfile::access::LocalTime;
-use agentry_kernel::access::Access;
+use agentry_kernel::access::AccessPolicies;
 use agentry_kernel::authority::is_unbounded;
-use agentry_kernel::mailbox::settings::{Levels, settings};
+use agentry_kernel::mailbox::settings::{DeliveryLevels, settings};
 use agentry_kernel::route;
 use agentry_protocol::access::{AccessRecord, Effect, RequestLimits};
 use agentry_protocol::envelope::{Draft, EntrySubject};
@@ -33,7 +33,7 @@ pub struct Door<'a> {
     /// The parts.
     pub host: &'a SharedHost,
     /// The policies.
-    pub access: &'a Access,
+    pub access: &'a AccessPolicies,
     /// What the owner's clock shows.
     pub local_time: LocalTime,
     /// How often others may ask.
@@ -109,7 +109,7 @@ impl Said {
             source,
             authority: route::authority(inbound, &record.principal, &record.decision),
             text: None,
-            settings: settings(source, &Levels::default()),
+            settings: settings(source, &DeliveryLevels::default()),
             answer_after: None,
             here: true,
         })))

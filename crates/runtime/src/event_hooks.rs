@@ -16,7 +16,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use agentry_kernel::event_hook::{ActiveHook, Hooks};
+use agentry_kernel::event_hook::{ActiveHook, EventHooks};
 use agentry_protocol::event_hook::{
     EventHookChange, EventHookMatch, EventHookOrigin, FIRED, FIRED_BY,
 };
@@ -48,7 +48,7 @@ pub(crate) fn fired_by(inbound: &Inbound) -> Option<EventHookOrigin> {
 /// The hooks as the way in knows them.
 #[derive(Default)]
 pub(crate) struct SettingOff {
-    hooks: Mutex<Hooks>,
+    hooks: Mutex<EventHooks>,
     /// The last change that is known here.
     changed: Option<u64>,
     is_any: AtomicBool,
@@ -61,7 +61,7 @@ impl SettingOff {
         if self.changed != Some(changed) {
             let rows = ledger.event_hooks_enabled()?.into_iter();
             let active = rows.map(|row| ActiveHook { hook: row.hook, circuit: row.circuit });
-            self.hooks = Mutex::new(Hooks::of(active.collect()));
+            self.hooks = Mutex::new(EventHooks::of(active.collect()));
             self.changed = Some(changed);
         }
         Ok(())
@@ -76,7 +76,7 @@ impl SettingOff {
     ) -> Option<EventHookChange> {
         let mut hooks = self.hooks.lock().unwrap_or_else(PoisonError::into_inner);
         let invocations: Vec<EventHookMatch> = hooks
-            .set_off(inbound, principal, now)
+            .triggered_by(inbound, principal, now)
             .into_iter()
             .map(|one| EventHookMatch {
                 invocation: InvocationId::from_number(new_number()),

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use agentry_agentfile::agent::{OfferedTool, ToolKind};
 use agentry_kernel::limits::EXECUTED_CANDIDATES_MAX;
-use agentry_kernel::shell::{self, Use};
+use agentry_kernel::shell::{self, FileUse};
 use agentry_protocol::call_facts::{
     CallDependency, CallFacts, DependencyChange, DependencyKind, ResolvedPath,
 };
@@ -201,7 +201,7 @@ impl Binding {
             }
             let given = if Path::new(&path).is_absolute() { path } else { format!("{cwd}/{path}") };
             let Some((name, mut file)) = self.workspace.open_regular(&given) else { continue };
-            if found.contains_key(&name) || uses == Use::Named && !is_program(&mut file) {
+            if found.contains_key(&name) || uses == FileUse::Named && !is_program(&mut file) {
                 continue;
             }
             let (digest, text) = self.content(&mut file, &mut left);

@@ -6,7 +6,7 @@
 //!
 //! Must never: read more of a branch than is needed, or leave something out silently.
 
-use agentry_kernel::compaction::{self, BranchTurn, Kind, Pruned, Rebuild};
+use agentry_kernel::compaction::{self, BranchPruning, BranchTurn, Kind, RebuildMode};
 use agentry_protocol::TurnId;
 use agentry_protocol::context::ContextUpdate;
 use agentry_protocol::event::{Event, TurnPlan};
@@ -21,7 +21,7 @@ use crate::limits::{HISTORY_BYTES_MAX, HISTORY_PAGE_TURNS, HISTORY_TURNS_MAX};
 pub(crate) struct Branch {
     turns: Vec<Past>,
     /// All that was cut on it.
-    pub(crate) pruned: Pruned,
+    pub(crate) pruned: BranchPruning,
 }
 
 #[derive(Debug)]
@@ -52,7 +52,7 @@ impl Branch {
             }
         }
         turns.reverse();
-        let pruned = Pruned::by(turns.iter().map(|turn| &turn.context.pruned));
+        let pruned = BranchPruning::by(turns.iter().map(|turn| &turn.context.pruned));
         Ok(Self { turns, pruned })
     }
 
@@ -63,7 +63,7 @@ impl Branch {
 
     /// What a model is shown of it.
     pub(crate) fn shown(&self) -> Result<Vec<Message>, Error> {
-        let shown = compaction::assemble(&self.view(), &self.pruned, Rebuild::Compacted);
+        let shown = compaction::assemble(&self.view(), &self.pruned, RebuildMode::Compacted);
         shown.map_err(|broken| Error::Halted(broken.to_string()))
     }
 }

@@ -12,9 +12,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use agentry_agentfile::access::{LocalTime, MINUTES_PER_DAY};
-use agentry_kernel::access::{Access, Asked};
-use agentry_kernel::mailbox::settings::Levels;
-use agentry_kernel::mailbox::{Input, Item, Sender, Whose};
+use agentry_kernel::access::{AccessPolicies, AccessQuery};
+use agentry_kernel::mailbox::settings::DeliveryLevels;
+use agentry_kernel::mailbox::{AuthorityFilter, MailboxInput, MailboxItem, MailboxSender};
 use agentry_kernel::route::{self, Destination, Route, RunWish};
 use agentry_protocol::access::{AccessRecord, Decision, Effect};
 use agentry_protocol::envelope::{Draft, EntrySubject};
@@ -37,7 +37,7 @@ use crate::limits::{DELAY_LOOKAHEAD_MINUTES, INTAKE_EVENTS_MAX};
 /// What the way in must be told and that is not in the ledger: the definitions as they are now.
 pub trait Office: Send + Sync {
     /// The policies.
-    fn access(&self) -> Result<Arc<Access>, Error>;
+    fn access(&self) -> Result<Arc<AccessPolicies>, Error>;
 
     /// The agents.
     fn definitions(&self) -> Result<Arc<Definitions>, Error>;
@@ -78,7 +78,7 @@ pub(crate) struct Intake {
 /// What the mailbox of a session is to be told of an event.
 pub(crate) struct Arrival {
     pub(crate) session: SessionId,
-    pub(crate) told: Input,
+    pub(crate) told: MailboxInput,
     /// What is recorded only when the mailbox has done what it was told.
     pub(crate) then: Vec<Draft>,
 }
@@ -86,14 +86,14 @@ pub(crate) struct Arrival {
 impl Arrival {
     /// The event that lies in the mailbox from then on.
     pub(crate) fn event(&self) -> Option<&EventId> {
-        if let Input::Arrived(item) = &self.told { Some(&item.id) } else { None }
+        if let MailboxInput::Arrived(item) = &self.told { Some(&item.id) } else { None }
     }
 }
 
 /// What an event orders that is not a message.
 enum OrderedBy {
     Queue(Option<QueuePreferences>),
-    Stop(Whose),
+    Stop(AuthorityFilter),
 }
 
 /// What came of looking at one event.
@@ -107,7 +107,7 @@ struct Cause<'a> {
     origin: &'a Inbound,
     principal: &'a Principal,
     decision: &'a Decision,
-    access: &'a Access,
+    access: &'a AccessPolicies,
 }
 
 /// Sessions that this batch opens or found, by name and agent.
@@ -202,7 +202,7 @@ impl Intake {
         &self,
         seq: u64,
         inbound: &Inbound,
-        access: &Access,
+        access: &AccessPolicies,
         opened: &mut Opened,
     ) -> Result<Looked, Error> {
         let now = self.ledger.now();
@@ -224,7 +224,7 @@ impl Intake {
         &self,
         mut stages: Stages,
         (inbound, record): (&Inbound, AccessRecord),
-        access: &Access,
+        access: &AccessPolicies,
         opened: &mut Opened,
     ) -> Result<Looked, Error> {
         let (id, decision) = (record.id.clone(), record.decision.clone());
@@ -258,7 +258,7 @@ impl Intake {
             let mut looked = unrun(stages, UnrunReason::Directive, String::new())?;
             looked.arrival = found.map(|session| {
                 let then = std::mem::take(&mut looked.drafts);
-                Arrival { session, told: Input::Aborted(whose), then }
+                Arrival { session, told: MailboxInput::Aborted(whose), then }
             });
             return Ok(looked);
         }
@@ -285,13 +285,13 @@ impl Intake {
         let Cause { origin, principal, decision, .. } = *from;
         let sender = route::sender(origin, principal, decision);
         let (channel, global) = self.office.wishes(&origin.place.channel)?;
-        let levels = Levels {
+        let levels = DeliveryLevels {
             inline: QueuePreferences::default(),
             session: self.ledger.queue_wish(&session)?.unwrap_or_default(),
             channel,
             global,
         };
-        let settings = route::waits(&to, decision, levels);
+        let settings = route::delivery_settings(&to, decision, levels);
         let routed = RoutedInbound {
             event: inbound.event_id.clone(),
             access,
@@ -306,7 +306,7 @@ impl Intake {
         };
         let item = item(inbound, sender, &to, settings);
         let mut looked = stages.end(Stage::Routed(Box::new(routed)), Some(&session));
-        let told = Input::Arrived(item);
+        let told = MailboxInput::Arrived(item);
         looked.arrival = Some(Arrival { session, told, then: Vec::new() });
         Ok(looked)
     }
@@ -384,7 +384,7 @@ impl Intake {
         inbound: &Inbound,
         principal: &Principal,
         decision: &Decision,
-        access: &Access,
+        access: &AccessPolicies,
     ) -> Option<u64> {
         let is_held = |decision: &Decision| {
             decision.modifiers.delay_response.as_ref().is_some_and(|said| said.value)
@@ -392,7 +392,7 @@ impl Intake {
         if !is_held(decision) {
             return None;
         }
-        let (now, turns) = (self.ledger.now(), access.turning_points());
+        let (now, turns) = (self.ledger.now(), access.boundary_minutes());
         if turns.is_empty() {
             return None;
         }
@@ -403,7 +403,7 @@ impl Intake {
             // Only there can another policy begin to hold, or where the clock is set.
             let is_set = time.minute != (before + 1) % MINUTES_PER_DAY;
             before = time.minute;
-            let asked = Asked::of(principal, inbound, *time);
+            let asked = AccessQuery::of(principal, inbound, *time);
             (is_set || turns.contains(&time.minute))
                 && !is_held(&access.decide(&asked, &self.known.grants, *at))
         });
@@ -439,12 +439,17 @@ impl Stages {
     }
 }
 
-fn item(inbound: &Inbound, sender: Sender, to: &Destination, settings: QueueSettings) -> Item {
-    Item {
+fn item(
+    inbound: &Inbound,
+    sender: MailboxSender,
+    to: &Destination,
+    settings: QueueSettings,
+) -> MailboxItem {
+    MailboxItem {
         id: inbound.event_id.clone(),
         sender,
         source: to.source,
-        text: route::spoken(to.text.clone(), inbound),
+        text: route::text_with_attachments(to.text.clone(), inbound),
         settings,
         received_ms: inbound.timestamp,
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 use agentry_kernel::authority::Authority;
-use agentry_kernel::tokens::{self, Scale};
+use agentry_kernel::tokens::{self, TokenCounter};
 use agentry_kernel::turn::Turn;
 use agentry_model::{Answer, Model, Question, Trouble};
 use agentry_protocol::CallId;
@@ -406,12 +406,14 @@ fn reply(answer: Answer, asking: &Asking, new_number: fn() -> u128) -> ModelRepl
 fn read(asking: &Asking) -> u64 {
     let Asking { request, bytes, .. } = asking;
     let about = bytes / 4;
-    match Scale::fitting(about, u64::MAX) {
-        Scale::Rough => about,
-        Scale::Exact => {
+    match TokenCounter::fitting(about, u64::MAX) {
+        TokenCounter::Rough => about,
+        TokenCounter::Exact => {
             let tools = serde_json::to_string(&request.tools).expect("tools are plain JSON");
-            let beside = Scale::Exact.of_text(&request.system) + Scale::Exact.of_text(&tools);
-            beside + Scale::Exact.of_messages(request.messages.iter().map(|message| &**message))
+            let beside =
+                TokenCounter::Exact.of_text(&request.system) + TokenCounter::Exact.of_text(&tools);
+            beside
+                + TokenCounter::Exact.of_messages(request.messages.iter().map(|message| &**message))
         }
     }
 }

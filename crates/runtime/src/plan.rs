@@ -119,7 +119,8 @@ fn check(
     let of_task = || Some(task?.check.as_ref()?.value.clone());
     let Some(command) = order.terms.check.clone().or_else(of_task) else { return Ok(None) };
     let workspace = definitions.workspace.display().to_string();
-    let place = danger::Place { workspace: &workspace, home: definitions.home.as_deref() };
+    let place =
+        danger::GuardDirectories { workspace: &workspace, home: definitions.home.as_deref() };
     match danger::of_command(&command, &place) {
         None => Ok(Some(command)),
         Some(found) => {

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use agentry_kernel::charter::Charter;
-use agentry_kernel::moves::{Move, Role, role};
+use agentry_kernel::moves::{EventRole, Move, role};
 use agentry_kernel::turn::Turn;
 use agentry_protocol::access::Bounds;
 use agentry_protocol::confinement::ConfinementLevel;
@@ -86,8 +86,8 @@ pub(crate) fn play(
     let mut chosen: std::collections::VecDeque<Event> = moves.iter().map(Move::event).collect();
     for envelope in &record.entries {
         let (told, time) = match role(&envelope.event) {
-            Role::Other => continue,
-            Role::Chosen => {
+            EventRole::Other => continue,
+            EventRole::Chosen => {
                 let next = chosen.pop_front();
                 if next.as_ref().is_some_and(|next| same(&envelope.event, next)) {
                     played.moves += 1;
@@ -97,8 +97,8 @@ pub(crate) fn play(
                 played.difference = Some(Difference { recorded, chosen: next });
                 return Ok(played);
             }
-            Role::Told => (envelope.event.clone(), None),
-            Role::Pointer(input) => {
+            EventRole::Told => (envelope.event.clone(), None),
+            EventRole::Pointer(input) => {
                 played.taken.insert(input);
                 let entry = ledger.entry(input)?;
                 let entry = entry.ok_or_else(|| Error::Halted(format!("entry {input} is gone")))?;

@@ -2,7 +2,7 @@
 //!
 //! Must never: do a move, ask a model or write.
 
-use agentry_kernel::prompt::Moment;
+use agentry_kernel::prompt::TemplateIds;
 use agentry_protocol::RunId;
 use agentry_protocol::event::{Event, Permit};
 use agentry_store::Ledger;
@@ -39,7 +39,7 @@ pub fn replay(ledger: &Ledger, run: &RunId, definitions: &Definitions) -> Result
     for row in ledger.turns_of_run(run)? {
         let record = rebuild::record(ledger, &row.id)?;
         let session = row.session.as_ref().map(|session| session.as_str());
-        let moment = Moment { session, turn: Some(row.id.as_str()) };
+        let moment = TemplateIds { session, turn: Some(row.id.as_str()) };
         let at = row.step as usize;
         let agent = &run_plan.steps.get(at).map_or(&run_plan.agent, |step| &step.agent);
         // What access decided is part of what happened; `access replay` looks at that.

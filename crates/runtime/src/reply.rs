@@ -13,7 +13,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use agentry_kernel::identity::reads_the_ledger;
-use agentry_kernel::links::Links;
+use agentry_kernel::links::LinkFilter;
 use agentry_protocol::RunId;
 use agentry_protocol::confinement::NetworkAccess;
 use agentry_protocol::envelope::{Draft, EntrySubject};
@@ -219,7 +219,7 @@ impl Replies {
         // What is read here stays as it was said; what goes out leads nowhere that nobody listed.
         let links = match adapter {
             Some(adapter) => links(host, row, adapter)?,
-            None => Links::allow_all(),
+            None => LinkFilter::allow_all(),
         };
         let text = links.rewrite(&text);
         let answer = Answer {
@@ -307,7 +307,7 @@ fn nothing(event: &EventId) -> DeliveryReport {
 }
 
 /// Returns what a channel does with addresses: its own list counts, and what the turn could reach anyway.
-fn links(host: &SharedHost, row: &InboundRow, adapter: &Adapter) -> Result<Links, Error> {
+fn links(host: &SharedHost, row: &InboundRow, adapter: &Adapter) -> Result<LinkFilter, Error> {
     let policy = adapter.links();
     let turn = row.turn.as_ref().map(|turn| host.ledger.turn(turn)).transpose()?.flatten();
     let started = turn.map(|turn| host.ledger.entry(turn.started_seq)).transpose()?.flatten();
@@ -323,7 +323,7 @@ fn links(host: &SharedHost, row: &InboundRow, adapter: &Adapter) -> Result<Links
         Some(NetworkAccess::None) | None => &[],
     };
     let hosts = policy.hosts.iter().chain(reached).map(String::as_str);
-    Ok(Links::new(policy.rule, hosts))
+    Ok(LinkFilter::new(policy.rule, hosts))
 }
 
 /// Where the answer goes: to where the question came from, as a reply to it.

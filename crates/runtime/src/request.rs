@@ -5,7 +5,7 @@
 
 use agentry_agentfile::manifest::config::RequestsToml;
 use agentry_kernel::limits::GRANT_DAY_MS;
-use agentry_kernel::request;
+use agentry_kernel::permission_request;
 use agentry_protocol::access::{
     AccessRecord, Bounds, Grant, GrantConditions, PrincipalQuery, RequestLimits, RequestQuota,
 };
@@ -34,7 +34,7 @@ pub fn room(
     principal: &Principal,
     limits: RequestLimits,
 ) -> Result<Option<RequestQuota>, Error> {
-    let Some(requester) = request::requester(principal) else { return Ok(None) };
+    let Some(requester) = permission_request::requester(principal) else { return Ok(None) };
     let history = ledger.request_history(requester, limits.denials_max)?;
     Ok(Some(RequestQuota {
         limits,
@@ -47,7 +47,7 @@ pub fn room(
 
 /// How often others may ask, as the operator says.
 pub fn limits(said: &RequestsToml) -> RequestLimits {
-    let usual = request::LIMITS;
+    let usual = permission_request::LIMITS;
     let ms = |hours: u64| hours.saturating_mul(HOUR_MS);
     RequestLimits {
         pending_max: said.pending_max.unwrap_or(usual.pending_max),
@@ -89,7 +89,7 @@ pub fn answer(
     let row = ledger.approval(approval)?;
     let row =
         row.ok_or_else(|| StoreError::NotWaiting { approval: approval.clone(), status: None })?;
-    request::check_answer(&row.approval, &answer)
+    permission_request::check_answer(&row.approval, &answer)
         .map_err(|wrong| Error::Definition(wrong.to_string()))?;
     let tool = &row.approval.call.tool;
     // The same form as a model's own arguments.
@@ -159,7 +159,7 @@ fn granted(
     Some(Grant {
         id: GrantId::from_number(new_number()),
         principal_query: PrincipalQuery {
-            person_id: Some(request::requester(&request.requester)?.to_owned()),
+            person_id: Some(permission_request::requester(&request.requester)?.to_owned()),
             ..PrincipalQuery::default()
         },
         resources: request.resources.clone(),

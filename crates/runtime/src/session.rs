@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, Sender};
 
 use agentry_agentfile::tool_access::ShellAccess;
 use agentry_kernel::moves::Move;
-use agentry_kernel::turn::{self, Standing, Turn, Undone};
+use agentry_kernel::turn::{self, PendingMove, Turn, TurnPhase};
 use agentry_protocol::ApprovalId;
 use agentry_protocol::approval::{ApprovalAnswer, ApprovalScope};
 use agentry_protocol::call_facts::{CallFacts, DependencyChange};
@@ -87,9 +87,9 @@ impl Session<'_> {
     pub(crate) fn drive(&mut self, turn: &mut Turn) -> Result<Left, Error> {
         loop {
             match turn.standing() {
-                Standing::Over(ending) => return Ok(Left::Over(ending)),
-                Standing::Stuck(why) => return Err(Error::Halted(why)),
-                Standing::Waiting(approvals) if self.attendance == Attendance::Absent => {
+                TurnPhase::Over(ending) => return Ok(Left::Over(ending)),
+                TurnPhase::Stuck(why) => return Err(Error::Halted(why)),
+                TurnPhase::Waiting(approvals) if self.attendance == Attendance::Absent => {
                     // What came in meanwhile may be the answer.
                     match self.inbox.try_recv() {
                         Ok(news) => self.take(turn, news)?,
@@ -97,7 +97,7 @@ impl Session<'_> {
                     }
                     continue;
                 }
-                Standing::Waiting(_) | Standing::Working => {}
+                TurnPhase::Waiting(_) | TurnPhase::Working => {}
             }
             let news = self.inbox.recv().expect("the session holds a sender of its own");
             self.take(turn, news)?;
@@ -245,26 +245,26 @@ impl Session<'_> {
 
     /// Takes up what an earlier process left: asks the model again, and calls what nobody knows uncertain.
     pub(crate) fn take_up(&mut self, turn: &mut Turn) -> Result<(), Error> {
-        if let Standing::Over(_) = turn.standing() {
+        if let TurnPhase::Over(_) = turn.standing() {
             return Ok(());
         }
         for undone in turn.undone() {
             match undone {
-                Undone::Model { step, .. } => {
+                PendingMove::Model { step, .. } => {
                     let seq = self.ledger.last_seq()?;
                     let bytes = turn.request_bytes();
                     self.ask_model(turn, step, seq, bytes);
                 }
-                Undone::Call(call) => {
+                PendingMove::Call(call) => {
                     let spec = turn.charter().tools.iter().find(|spec| spec.name == call.tool);
                     let outcome = uncertain(spec.map(|spec| spec.repeat));
                     self.tell(turn, Event::CallFinished { call: call.id, outcome })?;
                 }
-                Undone::Check { iteration } => {
+                PendingMove::Check { iteration } => {
                     let outcome = uncertain(None);
                     self.tell(turn, Event::CheckFinished { iteration, outcome })?;
                 }
-                Undone::Hook { number, moment, program } => {
+                PendingMove::Hook { number, moment, program } => {
                     let report = Box::new(uncertain_hook());
                     let change = HookChange::Finished { number, moment, program, report };
                     self.tell(turn, Event::Hook(change))?;
@@ -349,12 +349,12 @@ fn work_of(event: &Event) -> Option<Work> {
     None
 }
 
-fn work_undone(undone: &Undone) -> Work {
+fn work_undone(undone: &PendingMove) -> Work {
     match undone {
-        Undone::Model { step, .. } => Work::Step(*step),
-        Undone::Call(call) => Work::Call(call.id.clone()),
-        Undone::Check { iteration } => Work::Check(*iteration),
-        Undone::Hook { number, .. } => Work::Hook(*number),
+        PendingMove::Model { step, .. } => Work::Step(*step),
+        PendingMove::Call(call) => Work::Call(call.id.clone()),
+        PendingMove::Check { iteration } => Work::Check(*iteration),
+        PendingMove::Hook { number, .. } => Work::Hook(*number),
     }
 }
 

@@ -127,7 +127,7 @@ impl Purse {
 
     /// Under which name the table knows the provider, and the model's own name.
     fn family<'a>(&'a self, model: &'a str) -> (&'a str, &'a str) {
-        if agentry_kernel::models::is_played(model) {
+        if agentry_kernel::model_choice::is_played(model) {
             return (SCRIPTED, model);
         }
         let (provider, name) = model.split_once('/').unwrap_or((model, model));

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use agentry_kernel::charter::Charter;
-use agentry_kernel::compaction::{Stuck, Trigger};
-use agentry_kernel::prompt::Moment;
+use agentry_kernel::compaction::{CompactionError, CompactionTrigger};
+use agentry_kernel::prompt::TemplateIds;
 use agentry_kernel::turn::{Turn, standing_key};
 use agentry_protocol::approval::Approval;
 use agentry_protocol::envelope::{EntrySubject, Envelope};
@@ -41,7 +41,7 @@ enum Tried {
     /// It ended because its request was too long.
     TooLong(Ended),
     /// It did not begin: what must be sent does not get shorter.
-    Stuck(Stuck),
+    Stuck(CompactionError),
 }
 
 /// What came of a turn that another process left.
@@ -58,7 +58,7 @@ impl Runner<'_> {
         if underway.is_compaction(at) {
             return self.compact_asked(underway, at);
         }
-        let tried = self.turn(underway, at, Trigger::Request)?;
+        let tried = self.turn(underway, at, CompactionTrigger::Request)?;
         self.settle(underway, at, tried)
     }
 
@@ -70,9 +70,9 @@ impl Runner<'_> {
             Tried::TooLong(ended) => ended,
         };
         let again = std::mem::replace(&mut underway.retried, true);
-        match self.turn(underway, at, Trigger::Overflow { again })? {
+        match self.turn(underway, at, CompactionTrigger::Overflow { again })? {
             // There is nothing to make shorter, so what the provider said stands.
-            Tried::Stuck(Stuck::TooLarge { .. }) => Ok(too_long),
+            Tried::Stuck(CompactionError::TooLarge { .. }) => Ok(too_long),
             tried @ (Tried::Ended(_) | Tried::TooLong(_) | Tried::Stuck(_)) => {
                 self.settle(underway, at, tried)
             }
@@ -80,7 +80,12 @@ impl Runner<'_> {
     }
 
     /// The turn of a step.
-    fn turn(&self, underway: &mut Underway, at: usize, trigger: Trigger) -> Result<Tried, Error> {
+    fn turn(
+        &self,
+        underway: &mut Underway,
+        at: usize,
+        trigger: CompactionTrigger,
+    ) -> Result<Tried, Error> {
         let id = TurnId::from_number((self.host.new_number)());
         let task = plan::task(self.definitions, &underway.plan)?;
         let mut charter = self.charter(underway, at, &id)?;
@@ -182,7 +187,8 @@ impl Runner<'_> {
     ) -> Result<Charter, Error> {
         let task = plan::task(self.definitions, &underway.plan)?;
         let agent = &underway.plan.steps[at].agent;
-        let moment = Moment { session: Some(underway.session.as_str()), turn: Some(turn.as_str()) };
+        let moment =
+            TemplateIds { session: Some(underway.session.as_str()), turn: Some(turn.as_str()) };
         let mut terms = plan::terms(&underway.plan, at);
         let ledger = &self.host.ledger;
         terms.bounds = terms.bounds.map(|bounds| request::renewed(ledger, bounds)).transpose()?;
@@ -350,10 +356,10 @@ pub(crate) fn finish(
 ) -> Result<Ended, Error> {
     let left = session.drive(turn)?;
     underway.asked += u64::from(turn.steps());
-    Ok((left, turn.trouble()))
+    Ok((left, turn.failure_text()))
 }
 
 /// The session cannot be made shorter, and so the run goes no further.
-fn stopped(stuck: &Stuck) -> Ended {
+fn stopped(stuck: &CompactionError) -> Ended {
     (Left::Over(Ending::LimitReached), Some(stuck.to_string()))
 }

@@ -14,7 +14,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 
-use agentry_kernel::template::{self, Outcome, Request};
+use agentry_kernel::template::{self, TemplateOutcome, TemplateRequest};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -46,7 +46,7 @@ impl Renderer {
     }
 
     /// Renders a template. Fails only if no process can be started.
-    pub fn render(&mut self, request: &Request) -> io::Result<Outcome> {
+    pub fn render(&mut self, request: &TemplateRequest) -> io::Result<TemplateOutcome> {
         let mut process = match self.process.take() {
             Some(process) => process,
             None => start(&self.binary)?,
@@ -67,7 +67,9 @@ impl Renderer {
             Ok(Err(_)) | Err(RecvTimeoutError::Disconnected) => Ok(died(process)),
             Err(RecvTimeoutError::Timeout) => {
                 stop(process);
-                Ok(Outcome::Budget { what: format!("more than {} s", TEMPLATE_TIME_MAX.as_secs()) })
+                Ok(TemplateOutcome::Budget {
+                    what: format!("more than {} s", TEMPLATE_TIME_MAX.as_secs()),
+                })
             }
         }
     }
@@ -111,7 +113,7 @@ fn stop(process: Process) {
     child.wait().map(|_| ()).unwrap_or_default();
 }
 
-fn died(process: Process) -> Outcome {
+fn died(process: Process) -> TemplateOutcome {
     let Process { mut child, input, .. } = process;
     drop(input);
     let status = child.wait();
@@ -123,7 +125,7 @@ fn died(process: Process) -> Outcome {
     } else {
         format!("{}, or it nests too deep", too_much_memory())
     };
-    Outcome::Budget { what }
+    TemplateOutcome::Budget { what }
 }
 
 /// Serves templates on standard input and output until the input ends. The process is bounded first.
@@ -136,7 +138,7 @@ pub fn serve(input: impl BufRead, mut output: impl Write) -> io::Result<()> {
         LAST_WORDS.set(words.payload_as_str().unwrap_or_default().to_owned());
     }));
     for line in input.lines() {
-        let request: Request = serde_json::from_str(&line?)?;
+        let request: TemplateRequest = serde_json::from_str(&line?)?;
         bound_processor_time()?;
         let outcome =
             panic::catch_unwind(|| template::render(&request)).unwrap_or_else(|_| gave_up());
@@ -148,19 +150,19 @@ pub fn serve(input: impl BufRead, mut output: impl Write) -> io::Result<()> {
     Ok(())
 }
 
-fn gave_up() -> Outcome {
+fn gave_up() -> TemplateOutcome {
     let words = LAST_WORDS.take();
     // A range with more elements than there are addresses is refused before any is made.
     if words == "capacity overflow" {
-        return Outcome::Budget { what: too_much_memory() };
+        return TemplateOutcome::Budget { what: too_much_memory() };
     }
     // The parser has a bound of its own and breaks off when it is reached.
     if words.contains("stack limit reached") {
-        return Outcome::Budget { what: "it nests too deep".to_owned() };
+        return TemplateOutcome::Budget { what: "it nests too deep".to_owned() };
     }
     let words = words.lines().next().unwrap_or_default();
     let message = format!("the template engine gave up on it: {words}");
-    Outcome::Failed { message, place: None }
+    TemplateOutcome::Failed { message, place: None }
 }
 
 fn too_much_memory() -> String {

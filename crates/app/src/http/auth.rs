@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use agentry_kernel::identity::{HTTP, known};
+use agentry_kernel::identity::{HTTP, entity_principal};
 use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::Event;
 use agentry_protocol::intake::AccessChange;
@@ -248,7 +248,7 @@ impl Keys {
             Some(id) => {
                 let entities = self.ledger.entities()?;
                 let entity = entities.iter().find(|entity| entity.id == *id);
-                entity.map(known).ok_or_else(unknown)?
+                entity.map(entity_principal).ok_or_else(unknown)?
             }
         };
         let is_owner = principal.kind == PrincipalKind::Owner;

@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use agentry_agentfile::agent::{Agent, AgentModels};
 use agentry_agentfile::skill::SkillLevel;
-use agentry_kernel::models::{Choice, NoChoice, Offer, Serving, Wanted, choose};
+use agentry_kernel::model_choice::{
+    ModelChoice, ModelChoiceError, ModelPreferences, SelectableProvider, ServedModels, choose,
+};
 use agentry_model::weights::Kind;
 use agentry_model::{LOCAL, Prices};
 use clap::Args;
@@ -81,16 +83,16 @@ fn chosen(
     loaded: &Loaded,
     agent: Option<&Agent>,
     asked: Option<&str>,
-    servings: &[Serving],
-) -> Result<Choice, NoChoice> {
+    servings: &[SelectableProvider],
+) -> Result<ModelChoice, ModelChoiceError> {
     let nothing = AgentModels::default();
     let models = agent.map_or(&nothing, |agent| &agent.models);
     let default = loaded.library.settings.config.agent.model.as_deref();
-    choose(&Wanted { asked, agent: models, default }, servings)
+    choose(&ModelPreferences { asked, agent: models, default }, servings)
 }
 
 /// None for what cannot be asked.
-fn fetch(known: &Known, serving: &Serving) -> Option<Fetched> {
+fn fetch(known: &Known, serving: &SelectableProvider) -> Option<Fetched> {
     if serving.id == LOCAL || serving.ready.is_err() {
         return None;
     }
@@ -107,9 +109,9 @@ fn fetch(known: &Known, serving: &Serving) -> Option<Fetched> {
 
 struct Page<'a> {
     known: &'a Known,
-    servings: &'a [Serving],
+    servings: &'a [SelectableProvider],
     agent: Option<&'a Agent>,
-    choice: &'a Result<Choice, NoChoice>,
+    choice: &'a Result<ModelChoice, ModelChoiceError>,
     fetched: &'a [Option<Fetched>],
 }
 
@@ -213,16 +215,16 @@ impl Page<'_> {
     }
 }
 
-fn served(serving: &Serving) -> &[String] {
+fn served(serving: &SelectableProvider) -> &[String] {
     match &serving.models {
-        Offer::Listed(models) => models,
-        Offer::Any => &serving.catalogue,
+        ServedModels::Listed(models) => models,
+        ServedModels::Any => &serving.catalogue,
     }
 }
 
 fn write_serving(
     out: &mut dyn Write,
-    serving: &Serving,
+    serving: &SelectableProvider,
     fetched: Option<&Fetched>,
 ) -> Result<(), Fault> {
     let id = visible_line(&serving.id);

@@ -190,7 +190,7 @@ fn list(ledger: &Ledger, options: &ListOptions, out: &mut dyn Write) -> Result<(
     }
     for row in &rows {
         let Some(request) = row.approval.request() else { continue };
-        let who = agentry_kernel::request::name_of(&request.requester);
+        let who = agentry_kernel::permission_request::name_of(&request.requester);
         let what = resources(request);
         writeln!(
             out,
@@ -230,7 +230,7 @@ fn write_whole(row: &ApprovalRow, out: &mut dyn Write) -> Result<(), Fault> {
 
 /// Who asks for what, and why: what a person needs to judge a request.
 pub(crate) fn request_lines(request: &PermissionRequest) -> Vec<String> {
-    let who = agentry_kernel::request::name_of(&request.requester);
+    let who = agentry_kernel::permission_request::name_of(&request.requester);
     let mut lines = vec![
         format!("{who} on {} has no permission for this", request.requester_channel),
         format!("a yes that lasts gives: {}", resources(request)),

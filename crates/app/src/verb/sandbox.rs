@@ -11,7 +11,7 @@ use std::time::Duration;
 use agentry_agentfile::diagnostic::Findings;
 use agentry_agentfile::file_tree::FileTree;
 use agentry_agentfile::skill::SkillLevel;
-use agentry_kernel::confine::{HOME_DENIED, TOOLCHAINS};
+use agentry_kernel::confinement::{HOME_DENIED, TOOLCHAINS};
 use agentry_protocol::confinement::{
     Confinement, ConfinementLevel, ConfinementLimits, ConfinementProfile, Connection, GitAccess,
     NetworkAccess, ReadAccess,

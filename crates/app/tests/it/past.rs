@@ -5,7 +5,7 @@ use std::sync::Arc;
 use agentry_agentfile::access::{LocalTime, bundled_policies, parse};
 use agentry_agentfile::diagnostic::Findings;
 use agentry_agentfile::source::SourceText;
-use agentry_kernel::access::{Access, Asked, compile, resolved};
+use agentry_kernel::access::{AccessPolicies, AccessQuery, compile, resolved};
 use agentry_protocol::AccessId;
 use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::Event;
@@ -27,7 +27,7 @@ pub(crate) fn ledger(story: &Story, now: u64) -> Ledger {
 }
 
 /// Policies as they were then, with those that ship.
-pub(crate) fn policies(yaml: &str) -> Access {
+pub(crate) fn policies(yaml: &str) -> AccessPolicies {
     let mut findings = Findings::default();
     let own = parse(&SourceText::new("then.yml", yaml), &mut findings);
     assert!(!findings.has_errors(), "{findings:?}");
@@ -62,7 +62,7 @@ pub(crate) fn message(channel: &str, id: &str, sender: &str) -> Inbound {
 /// Records that something came in and what the policies of then decide about it.
 pub(crate) fn happened(
     ledger: &Ledger,
-    then: &Access,
+    then: &AccessPolicies,
     principal: &Principal,
     inbound: Inbound,
     time: LocalTime,
@@ -71,7 +71,7 @@ pub(crate) fn happened(
     // Different at both ends, as ids are.
     let number = number << 100 | number;
     let grants = ledger.grants(true).expect("grants can be read");
-    let asked = Asked::of(principal, &inbound, time);
+    let asked = AccessQuery::of(principal, &inbound, time);
     let decision = then.decide(&asked, &grants, ledger.now());
     let tools = ["bash", "read_file", "web_fetch"].map(ToolName::canonical);
     let tools = resolved(&decision, &tools);

@@ -4,7 +4,7 @@
 
 /// What leads from one state to another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Way {
+pub(super) enum EdgeKind {
     Internal,
     Delivery,
     Unheard,
@@ -15,7 +15,7 @@ pub(super) enum Way {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Edge {
     pub(super) to: u32,
-    pub(super) way: Way,
+    pub(super) way: EdgeKind,
 }
 
 /// Edges by source; states that were not expanded have none.
@@ -27,7 +27,7 @@ pub(super) struct Graph {
 }
 
 /// Sources by target.
-struct Reverse {
+struct ReverseGraph {
     starts: Vec<usize>,
     sources: Vec<u32>,
 }
@@ -47,11 +47,11 @@ impl Graph {
     }
 
     /// The first state from which no target can be reached by these ways.
-    pub(super) fn first_without_way(
+    pub(super) fn first_state_without_path(
         &self,
         states: usize,
         is_target: impl Fn(usize) -> bool,
-        by: impl Fn(Way) -> bool,
+        by: impl Fn(EdgeKind) -> bool,
     ) -> Option<usize> {
         let reverse = self.reverse(states, by);
         let mut reaches: Vec<bool> = (0..states).map(is_target).collect();
@@ -67,7 +67,7 @@ impl Graph {
     }
 
     /// A circle of these ways, as the states on it in order, starting where the walk comes to it first.
-    pub(super) fn circle(&self, states: usize, by: impl Fn(Way) -> bool) -> Option<Vec<usize>> {
+    pub(super) fn cycle(&self, states: usize, by: impl Fn(EdgeKind) -> bool) -> Option<Vec<usize>> {
         let mut left: Vec<usize> =
             (0..states).map(|state| self.of(state).filter(|edge| by(edge.way)).count()).collect();
         let reverse = self.reverse(states, &by);
@@ -107,7 +107,7 @@ impl Graph {
         self.edges[start..end].iter()
     }
 
-    fn reverse(&self, states: usize, by: impl Fn(Way) -> bool) -> Reverse {
+    fn reverse(&self, states: usize, by: impl Fn(EdgeKind) -> bool) -> ReverseGraph {
         let mut starts = vec![0; states + 1];
         for edge in self.edges.iter().filter(|edge| by(edge.way)) {
             starts[edge.to as usize + 1] += 1;
@@ -124,11 +124,11 @@ impl Graph {
                 *place += 1;
             }
         }
-        Reverse { starts, sources }
+        ReverseGraph { starts, sources }
     }
 }
 
-impl Reverse {
+impl ReverseGraph {
     fn of(&self, state: usize) -> impl Iterator<Item = usize> {
         let sources = &self.sources[self.starts[state]..self.starts[state + 1]];
         sources.iter().map(|source| *source as usize)

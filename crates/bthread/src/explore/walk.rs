@@ -11,24 +11,24 @@ use std::{
 };
 
 use super::{
-    ALWAYS_CAN_END, Broken, Exploration, NEVER_STUCK, NO_DEADLOCK_UNREPORTED,
+    ALWAYS_CAN_END, BrokenProperty, Exploration, NEVER_STUCK, NO_DEADLOCK_UNREPORTED,
     NO_ENDLESS_INNER_LOOP, NO_THREAD_PANICS, Offer, Violation, World,
-    graph::{Edge, Graph, Way},
+    graph::{Edge, EdgeKind, Graph},
 };
 use crate::{
-    live::Live,
+    live_thread::LiveThread,
     program::Program,
-    step::{Choice, Step},
+    step::{Choice, StepOutcome},
     thread::Thread,
 };
 
-type Fixed = BuildHasherDefault<DefaultHasher>;
+type FixedHasher = BuildHasherDefault<DefaultHasher>;
 
-pub(super) struct Walk<T: Thread, W> {
+pub(super) struct StateWalk<T: Thread, W> {
     states_max: usize,
-    found: Vec<Found<T, W>>,
-    seen: HashMap<Key<T, W>, u32, Fixed>,
-    threads: HashSet<Arc<Live<T>>, Fixed>,
+    found: Vec<VisitedState<T, W>>,
+    seen: HashMap<StateKey<T, W>, u32, FixedHasher>,
+    threads: HashSet<Arc<LiveThread<T>>, FixedHasher>,
     graph: Graph,
     // How many of `found` were expanded; the rest is open.
     expanded: usize,
@@ -37,7 +37,7 @@ pub(super) struct Walk<T: Thread, W> {
 }
 
 /// A state, how the walk came to it first, and what it is for the questions about endings.
-struct Found<T: Thread, W> {
+struct VisitedState<T: Thread, W> {
     state: Arc<State<T, W>>,
     from: Option<(u32, Label<T::Event>)>,
     // It ended, or the walk stopped behind it: nothing is demanded of it.
@@ -50,7 +50,7 @@ struct State<T: Thread, W> {
 }
 
 /// The hash is kept: a growing map would work it out again and again.
-struct Key<T: Thread, W> {
+struct StateKey<T: Thread, W> {
     hash: u64,
     state: Arc<State<T, W>>,
 }
@@ -61,9 +61,9 @@ enum Label<E> {
     Choice(Choice<E>),
 }
 
-impl<T: Thread, W: World<T>> Walk<T, W> {
+impl<T: Thread, W: World<T>> StateWalk<T, W> {
     pub(super) fn start(program: Program<T>, world: W, states_max: usize) -> Self {
-        let mut walk = Walk {
+        let mut walk = StateWalk {
             states_max,
             found: Vec::new(),
             seen: HashMap::default(),
@@ -74,7 +74,7 @@ impl<T: Thread, W: World<T>> Walk<T, W> {
             broken: Vec::new(),
         };
         if let Some(halt) = program.halt() {
-            let broken = Broken { property: NO_THREAD_PANICS, why: halt.to_string() };
+            let broken = BrokenProperty { property: NO_THREAD_PANICS, why: halt.to_string() };
             walk.breaks(broken, None, None);
         }
         walk.admit(State { program, world }, None);
@@ -108,17 +108,17 @@ impl<T: Thread, W: World<T>> Walk<T, W> {
 
     pub(super) fn finish(mut self) -> Exploration {
         let states = self.found.len();
-        let without_end = self.graph.first_without_way(
+        let without_end = self.graph.first_state_without_path(
             states,
             |state| state >= self.expanded || self.found[state].may_rest,
-            |way| way != Way::FreeWill,
+            |way| way != EdgeKind::FreeWill,
         );
         if let Some(state) = without_end {
             let why =
                 "no path of internal choices and owed answers leads from here to an end".to_owned();
-            self.breaks(Broken { property: ALWAYS_CAN_END, why }, Some(state), None);
+            self.breaks(BrokenProperty { property: ALWAYS_CAN_END, why }, Some(state), None);
         }
-        if let Some(circle) = self.graph.circle(states, |way| way == Way::Internal) {
+        if let Some(circle) = self.graph.cycle(states, |way| way == EdgeKind::Internal) {
             self.breaks_by_circle(&circle);
         }
         Exploration {
@@ -155,12 +155,13 @@ impl<T: Thread, W: World<T>> Walk<T, W> {
         let report = state.program.waiting();
         let names_all = report.blocked.iter().all(|blocked| !blocked.blocked_by.is_empty());
         if is_requesting && !state.program.is_halted() && !(report.is_deadlock() && names_all) {
-            let broken = Broken { property: NO_DEADLOCK_UNREPORTED, why: report.to_string() };
+            let broken =
+                BrokenProperty { property: NO_DEADLOCK_UNREPORTED, why: report.to_string() };
             self.breaks(broken, Some(number), None);
         }
         if !ended && !offers.iter().any(|offer| offer.owed) {
             let why = format!("nothing can be chosen and nobody owes an answer\n{report}");
-            self.breaks(Broken { property: NEVER_STUCK, why }, Some(number), None);
+            self.breaks(BrokenProperty { property: NEVER_STUCK, why }, Some(number), None);
         }
     }
 
@@ -168,14 +169,16 @@ impl<T: Thread, W: World<T>> Walk<T, W> {
         let mut program = state.program.clone();
         let mut world = state.world.clone();
         let outcome = match program.choose(&choice) {
-            Step::Chosen(chosen) => world.saw(&chosen.event),
-            Step::Quiet => Ok(()),
-            Step::Halted(halt) => Err(Broken { property: NO_THREAD_PANICS, why: halt.to_string() }),
+            StepOutcome::Chosen(chosen) => world.saw(&chosen.event),
+            StepOutcome::Quiet => Ok(()),
+            StepOutcome::Halted(halt) => {
+                Err(BrokenProperty { property: NO_THREAD_PANICS, why: halt.to_string() })
+            }
         };
         let way = match choice {
-            Choice::Internal { .. } => Way::Internal,
-            Choice::External { .. } => Way::Delivery,
-            Choice::Unheard { .. } => Way::Unheard,
+            Choice::Internal { .. } => EdgeKind::Internal,
+            Choice::External { .. } => EdgeKind::Delivery,
+            Choice::Unheard { .. } => EdgeKind::Unheard,
         };
         match outcome {
             Ok(()) => self.lead(number, State { program, world }, Label::Choice(choice), way),
@@ -193,11 +196,11 @@ impl<T: Thread, W: World<T>> Walk<T, W> {
         let mut world = state.world.clone();
         world.offered(&event);
         program.offer(lane, event.clone());
-        let way = if owed { Way::Owed } else { Way::FreeWill };
+        let way = if owed { EdgeKind::Owed } else { EdgeKind::FreeWill };
         self.lead(number, State { program, world }, Label::Offer(event), way);
     }
 
-    fn lead(&mut self, from: usize, mut state: State<T, W>, label: Label<T::Event>, way: Way) {
+    fn lead(&mut self, from: usize, mut state: State<T, W>, label: Label<T::Event>, way: EdgeKind) {
         let before = Arc::clone(&self.found[from].state);
         state.program.sort_queues();
         self.share_threads(&mut state.program, &before.program);
@@ -208,7 +211,7 @@ impl<T: Thread, W: World<T>> Walk<T, W> {
 
     /// The number of this state, new or known. None when there is no room for a new one.
     fn admit(&mut self, state: State<T, W>, from: Option<(u32, Label<T::Event>)>) -> Option<u32> {
-        let key = Key::new(state);
+        let key = StateKey::new(state);
         if let Some(known) = self.seen.get(&key) {
             return Some(*known);
         }
@@ -217,7 +220,7 @@ impl<T: Thread, W: World<T>> Walk<T, W> {
             return None;
         }
         let number = index(self.found.len());
-        self.found.push(Found { state: Arc::clone(&key.state), from, may_rest: false });
+        self.found.push(VisitedState { state: Arc::clone(&key.state), from, may_rest: false });
         self.seen.insert(key, number);
         Some(number)
     }
@@ -238,8 +241,13 @@ impl<T: Thread, W: World<T>> Walk<T, W> {
     }
 
     /// Keeps the first violation of each property: breadth first, so it is a shortest one.
-    fn breaks(&mut self, broken: Broken, at: Option<usize>, then: Option<&Label<T::Event>>) {
-        let Broken { property, why } = broken;
+    fn breaks(
+        &mut self,
+        broken: BrokenProperty,
+        at: Option<usize>,
+        then: Option<&Label<T::Event>>,
+    ) {
+        let BrokenProperty { property, why } = broken;
         if self.broken.iter().any(|violation| violation.property == property) {
             return;
         }
@@ -253,7 +261,7 @@ impl<T: Thread, W: World<T>> Walk<T, W> {
         let round: Vec<String> =
             circle.iter().zip(next).map(|(from, to)| self.choice_between(*from, *to)).collect();
         let why = format!("goes round for ever: {}", round.join(", "));
-        let broken = Broken { property: NO_ENDLESS_INNER_LOOP, why };
+        let broken = BrokenProperty { property: NO_ENDLESS_INNER_LOOP, why };
         self.breaks(broken, circle.first().copied(), None);
     }
 
@@ -280,16 +288,16 @@ impl<T: Thread, W: World<T>> Walk<T, W> {
     }
 }
 
-impl<T: Thread, W: Hash> Key<T, W> {
+impl<T: Thread, W: Hash> StateKey<T, W> {
     fn new(state: State<T, W>) -> Self {
-        let mut hasher = Fixed::default().build_hasher();
+        let mut hasher = FixedHasher::default().build_hasher();
         state.program.hash(&mut hasher);
         state.world.hash(&mut hasher);
-        Key { hash: hasher.finish(), state: Arc::new(state) }
+        StateKey { hash: hasher.finish(), state: Arc::new(state) }
     }
 }
 
-impl<T: Thread, W: Eq> PartialEq for Key<T, W> {
+impl<T: Thread, W: Eq> PartialEq for StateKey<T, W> {
     fn eq(&self, other: &Self) -> bool {
         self.hash == other.hash
             && self.state.world == other.state.world
@@ -297,9 +305,9 @@ impl<T: Thread, W: Eq> PartialEq for Key<T, W> {
     }
 }
 
-impl<T: Thread, W: Eq> Eq for Key<T, W> {}
+impl<T: Thread, W: Eq> Eq for StateKey<T, W> {}
 
-impl<T: Thread, W> Hash for Key<T, W> {
+impl<T: Thread, W> Hash for StateKey<T, W> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         state.write_u64(self.hash);
     }

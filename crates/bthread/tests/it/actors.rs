@@ -4,7 +4,9 @@
 
 use std::sync::Arc;
 
-use agentry_bthread::{Bid, Event, Flow, Lane, Name, Pattern, Program, Spawner, Thread};
+use agentry_bthread::{
+    Bid, Flow, Lane, Pattern, Program, ProgramEvent, Spawner, Thread, ThreadName,
+};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -23,7 +25,7 @@ pub(crate) enum Guard {
     Fails,
 }
 
-impl Event for Ev {
+impl ProgramEvent for Ev {
     type Kind = u8;
     type Guard = Guard;
 
@@ -136,7 +138,7 @@ impl Actor {
 impl Thread for Actor {
     type Event = Ev;
 
-    fn name(&self) -> Name {
+    fn name(&self) -> ThreadName {
         self.label.clone().into()
     }
 

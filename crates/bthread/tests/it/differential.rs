@@ -2,7 +2,7 @@
 //!
 //! Must never: compare only the outcome; every state on the way counts.
 
-use agentry_bthread::{Choice, Lane, Program, Source, Step};
+use agentry_bthread::{Choice, EventSource, Lane, Program, StepOutcome};
 
 use crate::{
     actors::{Actor, Dice, Ev},
@@ -12,17 +12,17 @@ use crate::{
 const PROGRAMS: u64 = 3_000;
 const STEPS: usize = 40;
 
-fn picked(step: Step<Ev>) -> Option<Picked> {
+fn picked(step: StepOutcome<Ev>) -> Option<Picked> {
     match step {
-        Step::Chosen(chosen) => Some((
+        StepOutcome::Chosen(chosen) => Some((
             chosen.event,
             match chosen.source {
-                Source::Internal { .. } => None,
-                Source::External { lane } => Some(lane),
+                EventSource::Internal { .. } => None,
+                EventSource::External { lane } => Some(lane),
             },
         )),
-        Step::Quiet => None,
-        Step::Halted(halt) => panic!("no actor here may fail: {halt}"),
+        StepOutcome::Quiet => None,
+        StepOutcome::Halted(halt) => panic!("no actor here may fail: {halt}"),
     }
 }
 

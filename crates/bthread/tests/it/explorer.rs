@@ -5,7 +5,8 @@
 use std::collections::HashSet;
 
 use agentry_bthread::{
-    Broken, Choice, Exploration, Explorer, Lane, Offer, Program, Step, World,
+    BrokenProperty, Choice, Exploration, ExplorationLimits, Lane, Offer, Program, StepOutcome,
+    World,
     explore::{
         ALWAYS_CAN_END, NEVER_STUCK, NO_DEADLOCK_UNREPORTED, NO_ENDLESS_INNER_LOOP,
         NO_THREAD_PANICS, explore,
@@ -38,7 +39,7 @@ impl World<Actor> for Says {
         offers
     }
 
-    fn saw(&mut self, _event: &Ev) -> Result<(), Broken> {
+    fn saw(&mut self, _event: &Ev) -> Result<(), BrokenProperty> {
         Ok(())
     }
 
@@ -47,7 +48,7 @@ impl World<Actor> for Says {
         self.left.remove(at);
     }
 
-    fn quiet(&self, _program: &Program<Actor>) -> Result<(), Broken> {
+    fn quiet(&self, _program: &Program<Actor>) -> Result<(), BrokenProperty> {
         Ok(())
     }
 
@@ -80,11 +81,11 @@ fn mixer() -> Actor {
 #[test]
 fn two_taps_have_all_interleavings_and_a_mixer_leaves_one() {
     let taps = || vec![asks("hot", ev(1, 0), 3), asks("cold", ev(2, 0), 3)];
-    let free = explore(Program::new(taps()), SILENT, Explorer::default());
+    let free = explore(Program::new(taps()), SILENT, ExplorationLimits::default());
     assert_eq!((free.states, free.edges, free.complete), (16, 24, true));
     let mut mixed = taps();
     mixed.push(mixer());
-    let mixed = explore(Program::new(mixed), SILENT, Explorer::default());
+    let mixed = explore(Program::new(mixed), SILENT, ExplorationLimits::default());
     assert_eq!((mixed.states, mixed.edges, mixed.complete), (7, 6, true));
     assert_eq!(broken(&mixed), Vec::<&str>::new());
 }
@@ -92,13 +93,13 @@ fn two_taps_have_all_interleavings_and_a_mixer_leaves_one() {
 #[test]
 fn the_guarded_program_holds_everything_in_every_state() {
     let program = Program::new(guarded_calls::program());
-    let result = explore(program, Outside::default(), Explorer::default());
+    let result = explore(program, Outside::default(), ExplorationLimits::default());
     assert_eq!(result.to_string(), "981 states, 2733 edges, all seen.\n");
 }
 
 #[test]
 fn without_the_gate_a_call_runs_unapproved_and_the_shortest_trace_says_how() {
-    let result = explore(without("gate"), Outside::default(), Explorer::default());
+    let result = explore(without("gate"), Outside::default(), ExplorationLimits::default());
     let violation = result.violation(NO_ACT_WITHOUT_APPROVAL).expect("the gate was the only guard");
     assert_eq!(violation.why, "call 1 ran");
     assert_eq!(
@@ -109,7 +110,7 @@ fn without_the_gate_a_call_runs_unapproved_and_the_shortest_trace_says_how() {
 
 #[test]
 fn without_the_refuser_a_refused_call_hangs() {
-    let result = explore(without("refuser"), Outside::default(), Explorer::default());
+    let result = explore(without("refuser"), Outside::default(), ExplorationLimits::default());
     assert_eq!(broken(&result), [NEVER_STUCK, ALWAYS_CAN_END]);
     let stuck = &result.violation(NEVER_STUCK).expect("asserted above").why;
     let blocked = "Execute(1), requested by call 1, is blocked by gate.\n";
@@ -118,7 +119,7 @@ fn without_the_refuser_a_refused_call_hangs() {
 
 #[test]
 fn without_cancel_a_cancel_is_not_heard() {
-    let result = explore(without("cancel"), Outside::default(), Explorer::default());
+    let result = explore(without("cancel"), Outside::default(), ExplorationLimits::default());
     assert_eq!(broken(&result), [CANCEL_IS_HEARD]);
 }
 
@@ -131,7 +132,7 @@ fn a_circle_of_internal_choices_is_shown_with_the_way_to_it() {
     let held = Line { blocks: vec![Pat::kind(2)], ..start };
     let world = Says { left: vec![ev(1, 0)], ends: true };
     let program = Program::new([child, Actor::new("lock", vec![held])]);
-    let result = explore(program, world, Explorer::default());
+    let result = explore(program, world, ExplorationLimits::default());
     assert_eq!(broken(&result), [NO_ENDLESS_INNER_LOOP]);
     let round = format!("goes round for ever: child: {:?}, child: {:?}", ev(2, 0), ev(3, 0));
     assert_eq!(result.broken[0].why, round);
@@ -144,8 +145,11 @@ fn a_circle_that_needs_the_world_is_not_endless() {
     let request = Line { requests: vec![ev(2, 0)], ..Line::new() };
     let wait = Line { waits: vec![Pat::kind(1)], ..Line::new() };
     let world = Says { left: vec![ev(1, 0), ev(1, 0)], ends: true };
-    let result =
-        explore(Program::new([Actor::new("a", vec![wait, request])]), world, Explorer::default());
+    let result = explore(
+        Program::new([Actor::new("a", vec![wait, request])]),
+        world,
+        ExplorationLimits::default(),
+    );
     assert_eq!((result.complete, broken(&result)), (true, Vec::new()));
 }
 
@@ -154,7 +158,7 @@ fn a_deadlock_is_stuck_and_cannot_end() {
     let mut program = vec![asks("hot", ev(1, 0), 1)];
     program.push(Actor::new("shut", vec![Line { blocks: vec![Pat::kind(1)], ..Line::new() }]));
     let world = Says { left: Vec::new(), ends: false };
-    let result = explore(Program::new(program), world, Explorer::default());
+    let result = explore(Program::new(program), world, ExplorationLimits::default());
     assert_eq!(broken(&result), [NEVER_STUCK, ALWAYS_CAN_END]);
     assert!(result.violation(NO_DEADLOCK_UNREPORTED).is_none());
 }
@@ -172,14 +176,14 @@ fn an_owed_answer_counts_for_an_end_and_free_will_does_not() {
             let offer = Offer { event: ev(1, 0), lane: Lane::Normal, owed: self.owed };
             if self.spent { Vec::new() } else { vec![offer] }
         }
-        fn saw(&mut self, _event: &Ev) -> Result<(), Broken> {
+        fn saw(&mut self, _event: &Ev) -> Result<(), BrokenProperty> {
             self.heard = true;
             Ok(())
         }
         fn offered(&mut self, _event: &Ev) {
             self.spent = true;
         }
-        fn quiet(&self, _program: &Program<Actor>) -> Result<(), Broken> {
+        fn quiet(&self, _program: &Program<Actor>) -> Result<(), BrokenProperty> {
             Ok(())
         }
         fn ended(&self, _program: &Program<Actor>) -> bool {
@@ -190,9 +194,9 @@ fn an_owed_answer_counts_for_an_end_and_free_will_does_not() {
         Program::new([Actor::new("ear", vec![Line { waits: vec![Pat::kind(1)], ..Line::new() }])])
     };
     let world = |owed| Answers { owed, spent: false, heard: false };
-    let owed = explore(ear(), world(true), Explorer::default());
+    let owed = explore(ear(), world(true), ExplorationLimits::default());
     assert_eq!(broken(&owed), Vec::<&str>::new());
-    let free = explore(ear(), world(false), Explorer::default());
+    let free = explore(ear(), world(false), ExplorationLimits::default());
     assert_eq!(broken(&free), [NEVER_STUCK, ALWAYS_CAN_END]);
 }
 
@@ -202,7 +206,7 @@ fn a_panic_is_a_violation_with_its_trace() {
     let program = Program::new([asks("asks", ev(1, 0), 1), Actor::new("fails", vec![fails])]);
     // What would have come after is unknown, so only the panic is blamed.
     let world = Says { left: Vec::new(), ends: false };
-    let result = explore(program, world, Explorer::default());
+    let result = explore(program, world, ExplorationLimits::default());
     assert_eq!(broken(&result), [NO_THREAD_PANICS]);
     assert_eq!(result.broken[0].trace, [format!("asks: {:?}", ev(1, 0))]);
 }
@@ -211,11 +215,11 @@ fn a_panic_is_a_violation_with_its_trace() {
 fn a_walk_that_has_no_room_says_that_it_is_not_complete() {
     let taps = || Program::new([asks("hot", ev(1, 0), 3), asks("cold", ev(2, 0), 3)]);
     let world = || Says { left: Vec::new(), ends: false };
-    let short = explore(taps(), world(), Explorer { states_max: 15 });
+    let short = explore(taps(), world(), ExplorationLimits { states_max: 15 });
     assert_eq!((short.states, short.complete), (15, false));
     // What lies beyond is unknown, so no state is blamed for it.
     assert_eq!(broken(&short), Vec::<&str>::new());
-    let enough = explore(taps(), world(), Explorer { states_max: 16 });
+    let enough = explore(taps(), world(), ExplorationLimits { states_max: 16 });
     assert_eq!((enough.states, enough.complete), (16, true));
     assert_eq!(broken(&enough), [NEVER_STUCK, ALWAYS_CAN_END]);
 }
@@ -231,7 +235,7 @@ fn the_explorer_sees_exactly_the_states_a_plain_search_sees() {
         let world = Says { left: vec![ev(kind, 0), ev(kind, 1)], ends: true };
         let (plain, is_whole) = plain_search(&program, &world);
         if is_whole {
-            let result = explore(program, world, Explorer::default());
+            let result = explore(program, world, ExplorationLimits::default());
             assert_eq!((result.states, result.complete), (plain, true), "seed {seed}");
             states += plain;
         }
@@ -247,7 +251,10 @@ fn plain_search(program: &Program<Actor>, world: &Says) -> (usize, bool) {
         for choice in program.choices() {
             let mut program = program.clone();
             let step = program.choose(&choice);
-            assert_eq!(matches!(step, Step::Quiet), matches!(choice, Choice::Unheard { .. }));
+            assert_eq!(
+                matches!(step, StepOutcome::Quiet),
+                matches!(choice, Choice::Unheard { .. })
+            );
             next.push((program, world.clone()));
         }
         for offer in world.offers(&program) {

@@ -5,7 +5,8 @@
 use std::collections::BTreeSet;
 
 use agentry_bthread::{
-    Bid, Broken, Event, Flow, Lane, Name, Offer, Pattern, Program, Spawner, Thread, World,
+    Bid, BrokenProperty, Flow, Lane, Offer, Pattern, Program, ProgramEvent, Spawner, Thread,
+    ThreadName, World,
 };
 
 pub(crate) const NO_ACT_WITHOUT_APPROVAL: &str = "no act without approval";
@@ -43,7 +44,7 @@ pub(crate) enum Happening {
     End,
 }
 
-impl Event for Happening {
+impl ProgramEvent for Happening {
     type Kind = Kind;
     type Guard = bool;
 
@@ -122,7 +123,7 @@ pub(crate) fn without(name: &str) -> Program<Concern> {
 impl Thread for Concern {
     type Event = Happening;
 
-    fn name(&self) -> Name {
+    fn name(&self) -> ThreadName {
         match self {
             Concern::Loop { .. } => "loop".into(),
             Concern::Call { call, .. } => format!("call {call}").into(),
@@ -281,7 +282,7 @@ impl World<Concern> for Outside {
         }
     }
 
-    fn saw(&mut self, event: &Happening) -> Result<(), Broken> {
+    fn saw(&mut self, event: &Happening) -> Result<(), BrokenProperty> {
         match event {
             Happening::Ask(call) => {
                 self.asked.insert(*call);
@@ -293,7 +294,8 @@ impl World<Concern> for Outside {
             Happening::End => self.ended = true,
             Happening::Execute(call) => {
                 self.running.insert(*call);
-                let broken = |property| Err(Broken { property, why: format!("call {call} ran") });
+                let broken =
+                    |property| Err(BrokenProperty { property, why: format!("call {call} ran") });
                 if !self.allowed.contains(call) {
                     return broken(NO_ACT_WITHOUT_APPROVAL);
                 }
@@ -306,11 +308,11 @@ impl World<Concern> for Outside {
         Ok(())
     }
 
-    fn quiet(&self, program: &Program<Concern>) -> Result<(), Broken> {
+    fn quiet(&self, program: &Program<Concern>) -> Result<(), BrokenProperty> {
         // Else "no act after cancel" would hold because no cancel ever arrives.
         if program.unheard().contains(&Happening::Cancel) {
             let why = "cancel is heard by nobody".to_owned();
-            return Err(Broken { property: CANCEL_IS_HEARD, why });
+            return Err(BrokenProperty { property: CANCEL_IS_HEARD, why });
         }
         Ok(())
     }

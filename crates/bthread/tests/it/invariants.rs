@@ -7,7 +7,7 @@ use std::{
     hash::{DefaultHasher, Hash, Hasher},
 };
 
-use agentry_bthread::{Choice, Chosen, Lane, Program, Source, Step, Thread};
+use agentry_bthread::{Choice, ChosenEvent, EventSource, Lane, Program, StepOutcome, Thread};
 
 use crate::actors::{Actor, Dice, Ev};
 
@@ -15,7 +15,10 @@ const PROGRAMS: u64 = 1_500;
 const STEPS: u32 = 40;
 
 /// Offers and steps by the dice; `look` sees each step with the state before and after.
-fn play(seed: u64, mut look: impl FnMut(&Program<Actor>, &Step<Ev>, &Program<Actor>)) -> Vec<Ev> {
+fn play(
+    seed: u64,
+    mut look: impl FnMut(&Program<Actor>, &StepOutcome<Ev>, &Program<Actor>),
+) -> Vec<Ev> {
     let mut dice = Dice::new(seed);
     let mut program = dice.program();
     let mut offered = Vec::new();
@@ -60,20 +63,20 @@ fn a_chosen_event_is_blocked_by_nobody_and_was_asked_for_or_offered() {
     let mut chosen = 0;
     for seed in 0..PROGRAMS {
         play(seed, |before, step, _| {
-            let Step::Chosen(Chosen { event, source }) = step else { return };
+            let StepOutcome::Chosen(ChosenEvent { event, source }) = step else { return };
             chosen += 1;
             let mut bids = before.threads().map(Thread::bid);
             let is_blocked =
                 bids.any(|bid| bid.blocks.iter().any(|pattern| pattern.matches(event)));
             assert!(!is_blocked, "seed {seed}");
             match source {
-                Source::Internal { thread } => assert!(
+                EventSource::Internal { thread } => assert!(
                     before
                         .threads()
                         .any(|t| t.name() == *thread && t.bid().requests.contains(event)),
                     "seed {seed}"
                 ),
-                Source::External { lane } => {
+                EventSource::External { lane } => {
                     assert!(before.queued(*lane).any(|queued| queued == event), "seed {seed}");
                 }
             }
@@ -91,7 +94,7 @@ fn what_can_be_chosen_keeps_a_program_going() {
                 Choice::Internal { .. } | Choice::External { .. } => true,
                 Choice::Unheard { .. } => false,
             });
-            assert_eq!(could, matches!(step, Step::Chosen(_)), "seed {seed}");
+            assert_eq!(could, matches!(step, StepOutcome::Chosen(_)), "seed {seed}");
             if !could {
                 quiet += 1;
                 let is_requesting = after.threads().any(|t| !t.bid().requests.is_empty());
@@ -109,7 +112,11 @@ fn every_offered_event_is_delivered_queued_or_reported_as_unheard() {
         let mut delivered = Vec::new();
         let mut rest = Vec::new();
         let offered = play(seed, |_, step, after| {
-            if let Step::Chosen(Chosen { event, source: Source::External { .. } }) = step {
+            if let StepOutcome::Chosen(ChosenEvent {
+                event,
+                source: EventSource::External { .. },
+            }) = step
+            {
                 delivered.push(*event);
             }
             rest = after.queued(Lane::Urgent).chain(after.queued(Lane::Normal)).copied().collect();
@@ -129,7 +136,9 @@ fn events_that_all_threads_see_alike_are_delivered_in_the_order_offered() {
     for seed in 0..PROGRAMS {
         let mut last: HashMap<(Lane, u8, u64, bool), u32> = HashMap::new();
         play(seed, |_, step, _| {
-            let Step::Chosen(Chosen { event, source: Source::External { lane } }) = step else {
+            let StepOutcome::Chosen(ChosenEvent { event, source: EventSource::External { lane } }) =
+                step
+            else {
                 return;
             };
             // Smaller contents may equal a request, which makes them different to that thread.
@@ -174,22 +183,22 @@ fn recorded_choices_lead_to_the_same_state_without_selection() {
             // What was offered since comes from the record too.
             let program = replayed.insert(before.clone());
             match step {
-                Step::Chosen(Chosen { event, source }) => {
+                StepOutcome::Chosen(ChosenEvent { event, source }) => {
                     let event = *event;
                     let choice = match source {
-                        Source::Internal { thread } => {
+                        EventSource::Internal { thread } => {
                             Choice::Internal { thread: thread.clone(), event }
                         }
-                        Source::External { lane } => Choice::External { lane: *lane, event },
+                        EventSource::External { lane } => Choice::External { lane: *lane, event },
                     };
                     assert_eq!(program.choose(&choice), *step, "seed {seed}");
                 }
-                Step::Quiet => {
+                StepOutcome::Quiet => {
                     for choice in before.choices() {
-                        assert_eq!(program.choose(&choice), Step::Quiet, "seed {seed}");
+                        assert_eq!(program.choose(&choice), StepOutcome::Quiet, "seed {seed}");
                     }
                 }
-                Step::Halted(halt) => panic!("{halt}"),
+                StepOutcome::Halted(halt) => panic!("{halt}"),
             }
             assert_eq!(program, after, "seed {seed}");
         });
@@ -218,7 +227,7 @@ fn a_thread_that_only_waits_and_blocks_adds_no_behavior() {
             let Some(choice) = choices.get(dice.below(choices.len().max(1) as u64) as usize) else {
                 continue;
             };
-            if let Step::Chosen(_) = watched.choose(choice) {
+            if let StepOutcome::Chosen(_) = watched.choose(choice) {
                 follow(&mut original, choice, seed);
                 followed += 1;
             }
@@ -229,7 +238,7 @@ fn a_thread_that_only_waits_and_blocks_adds_no_behavior() {
 
 /// The original must be able to do the same; what only the watcher hears passes it by.
 fn follow(original: &mut Program<Actor>, choice: &Choice<Ev>, seed: u64) {
-    if let Step::Chosen(_) = original.choose(choice) {
+    if let StepOutcome::Chosen(_) = original.choose(choice) {
         return;
     }
     let Choice::External { lane, event } = choice else {

@@ -3,7 +3,7 @@
 //! Must never: need more than a page to see why the expected order is right.
 
 use agentry_bthread::{
-    Halt, Lane, Pattern, Program, Step,
+    Halt, Lane, Pattern, Program, StepOutcome,
     limits::{SCAN_THREADS_MAX, SUPER_STEP_EVENTS_MAX},
 };
 
@@ -189,7 +189,7 @@ fn a_choice_that_cannot_be_had_changes_nothing() {
     let guard = Actor::new("guard", vec![Line { blocks: vec![Pat::kind(1)], ..line() }]);
     let mut guarded = Program::new([once("a", bid), guard]);
     let before = guarded.clone();
-    assert_eq!(guarded.choose(&choice), Step::Quiet);
+    assert_eq!(guarded.choose(&choice), StepOutcome::Quiet);
     assert_eq!(guarded, before);
 }
 
@@ -207,7 +207,7 @@ fn a_run_that_does_not_end_halts_and_names_its_last_events() {
     // Stored and loaded, it must not get a second chance.
     let stored = serde_json::to_string(&program).expect("plain values");
     let mut loaded: Program<Actor> = serde_json::from_str(&stored).expect("what was just stored");
-    assert_eq!(loaded.step(), Step::Halted(Halt::Livelock { events, last }));
+    assert_eq!(loaded.step(), StepOutcome::Halted(Halt::Livelock { events, last }));
 }
 
 #[test]
@@ -251,7 +251,7 @@ fn a_panicking_thread_halts_the_program_in_the_state_before_its_step() {
         event: Some(format!("{:?}", ev(1, 0))),
         message: "guard was written to fail".to_owned(),
     };
-    assert_eq!(step, Step::Halted(halt.clone()));
+    assert_eq!(step, StepOutcome::Halted(halt.clone()));
     assert!(program.threads().eq(before.threads()));
     assert!(program.queued(Lane::Normal).eq(&[ev(1, 0)]));
 
@@ -259,8 +259,8 @@ fn a_panicking_thread_halts_the_program_in_the_state_before_its_step() {
     let mut program: Program<Actor> =
         serde_json::from_str(&serde_json::to_string(&program).unwrap()).unwrap();
     let choice = before.choices().remove(0);
-    assert_eq!(program.step(), Step::Halted(halt.clone()));
-    assert_eq!(program.choose(&choice), Step::Halted(halt.clone()));
+    assert_eq!(program.step(), StepOutcome::Halted(halt.clone()));
+    assert_eq!(program.choose(&choice), StepOutcome::Halted(halt.clone()));
     assert_eq!(program.run(), Err(halt));
     assert!(program.is_halted() && program.choices().is_empty());
     assert_eq!(program.waiting().blocked[0].blocked_by, ["guard"]);
@@ -272,7 +272,7 @@ fn a_thread_that_cannot_bid_halts_the_program_from_the_start() {
     let broken = Actor { at: 9, ..once("broken", line()) };
     let asks = once("asks", Line { requests: vec![ev(1, 0)], ..line() });
     let mut program = Program::new([asks, broken]);
-    let Step::Halted(Halt::ThreadPanicked { thread, event, .. }) = program.step() else {
+    let StepOutcome::Halted(Halt::ThreadPanicked { thread, event, .. }) = program.step() else {
         panic!("not halted");
     };
     assert_eq!((thread.as_str(), event), ("broken", None));
@@ -290,8 +290,8 @@ fn a_guard_that_panics_halts_the_program_and_nothing_passes_it() {
         event: None,
         message: "this guard was written to fail".to_owned(),
     };
-    assert_eq!(program.step(), Step::Halted(halt.clone()));
-    assert_eq!(program.step(), Step::Halted(halt));
+    assert_eq!(program.step(), StepOutcome::Halted(halt.clone()));
+    assert_eq!(program.step(), StepOutcome::Halted(halt));
     assert_eq!(names(&program), ["guard", "thief"]);
     let report = "Halted: a guard panicked: this guard was written to fail.\n";
     assert_eq!(program.waiting().to_string(), report);

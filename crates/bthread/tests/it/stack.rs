@@ -4,7 +4,7 @@
 
 use std::thread;
 
-use agentry_bthread::{Program, Step};
+use agentry_bthread::{Program, StepOutcome};
 
 use crate::actors::{Actor, Line, ev};
 
@@ -16,7 +16,7 @@ fn a_million_internal_events_fit_in_a_small_stack() {
     let run = || {
         let line = Line { requests: vec![ev(1, 0)], ..Line::new() };
         let mut program = Program::new([Actor::new("loop", vec![line])]);
-        (0..EVENTS).filter(|_| matches!(program.step(), Step::Chosen(_))).count()
+        (0..EVENTS).filter(|_| matches!(program.step(), StepOutcome::Chosen(_))).count()
     };
     let thread = thread::Builder::new().stack_size(STACK_BYTES).spawn(run).unwrap();
     assert_eq!(thread.join().unwrap(), EVENTS);

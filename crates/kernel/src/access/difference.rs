@@ -10,11 +10,11 @@ use agentry_protocol::access::{
 use agentry_protocol::tool::ToolName;
 
 use super::tools::names_tool;
-use super::{Access, Asked, allows_tool};
+use super::{AccessPolicies, AccessQuery, allows_tool};
 
 /// What surrounded an event when it was decided.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen<'a> {
+pub struct DecisionContext<'a> {
     /// The grants there were.
     pub grants: &'a [Grant],
     /// The tools there were.
@@ -28,7 +28,7 @@ pub type CredentialNames = Option<Vec<String>>;
 
 /// What would be otherwise; before and after, where they differ.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Change {
+pub struct DecisionDiff {
     /// Whether it is let in.
     pub effect: Option<(Effect, Effect)>,
     /// Tools that may be called now.
@@ -49,31 +49,31 @@ pub struct Change {
 
 /// What `new` would decide otherwise than `old` about an event.
 pub fn difference(
-    old: &Access,
-    new: &Access,
-    asked: &Asked<'_>,
-    seen: &Seen<'_>,
-) -> Option<Change> {
+    old: &AccessPolicies,
+    new: &AccessPolicies,
+    asked: &AccessQuery<'_>,
+    seen: &DecisionContext<'_>,
+) -> Option<DecisionDiff> {
     let before = old.decide(asked, seen.grants, seen.now);
     let after = new.decide(asked, seen.grants, seen.now);
     compare(&before, &after, seen.tools)
 }
 
 /// What one decision lets happen otherwise than another, as far as these tools go.
-pub fn compare(before: &Decision, after: &Decision, tools: &[ToolName]) -> Option<Change> {
+pub fn compare(before: &Decision, after: &Decision, tools: &[ToolName]) -> Option<DecisionDiff> {
     let change = between(before, after, tools);
-    (change != Change::default()).then_some(change)
+    (change != DecisionDiff::default()).then_some(change)
 }
 
-fn between(before: &Decision, after: &Decision, tools: &[ToolName]) -> Change {
-    let mut change = Change {
+fn between(before: &Decision, after: &Decision, tools: &[ToolName]) -> DecisionDiff {
+    let mut change = DecisionDiff {
         effect: differing(before.effect, after.effect),
         credentials: differing(names(&before.credentials), names(&after.credentials)),
         data: differing(before.data.level, after.data.level),
         session: differing(place(&before.session), place(&after.session)),
         delivery: differing(delivery(before), delivery(after)),
         delay_response: differing(delays(before), delays(after)),
-        ..Change::default()
+        ..DecisionDiff::default()
     };
     let changed = ChangedLists::of(before, after);
     for tool in tools.iter().filter(|tool| changed.may_concern(tool)) {

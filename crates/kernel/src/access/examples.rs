@@ -7,10 +7,10 @@ use agentry_agentfile::diagnostic_code::DiagnosticCode;
 use agentry_protocol::access::{Decision, DenyReason, Effect};
 use agentry_protocol::tool::ToolName;
 
-use super::{Access, Asked, Lint, allows_tool};
+use super::{AccessPolicies, AccessQuery, Lint, allows_tool};
 
 /// The examples of policies that are switched on and come out otherwise.
-pub fn examples_that_fail(access: &Access) -> Vec<Lint> {
+pub fn examples_that_fail(access: &AccessPolicies) -> Vec<Lint> {
     let mut failed = Vec::new();
     for policy in access.policies().filter(|policy| policy.enabled) {
         for example in &policy.examples {
@@ -30,9 +30,9 @@ pub fn examples_that_fail(access: &Access) -> Vec<Lint> {
     failed
 }
 
-fn asked(example: &PolicyExample) -> Asked<'_> {
+fn asked(example: &PolicyExample) -> AccessQuery<'_> {
     let place = &example.place;
-    Asked {
+    AccessQuery {
         principal: &example.principal,
         sender_id: example.principal.entity_id.as_deref().or(Some("somebody")),
         channel: place.channel.as_deref().unwrap_or_default(),

@@ -15,9 +15,9 @@ use agentry_protocol::access::DataLevel;
 use agentry_protocol::principal::PrincipalKind;
 use agentry_protocol::tool::ToolName;
 
-use super::matching::{ANY, Kinds};
+use super::matching::{ANY, PrincipalKinds};
 use super::tools::pattern_matches;
-use super::{Access, Ranked, Role};
+use super::{AccessPolicies, PolicyEffect, RankedPolicy};
 
 /// Something that is probably not meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,8 +35,8 @@ pub struct Lint {
 }
 
 /// What is probably not meant in the policies that are switched on.
-pub fn findings(access: &Access, known_tools: &BTreeSet<ToolName>) -> Vec<Lint> {
-    let on: Vec<&Ranked> = access.policies.iter().filter(|one| one.policy.enabled).collect();
+pub fn findings(access: &AccessPolicies, known_tools: &BTreeSet<ToolName>) -> Vec<Lint> {
+    let on: Vec<&RankedPolicy> = access.policies.iter().filter(|one| one.policy.enabled).collect();
     let mut lints = Vec::new();
     for one in &on {
         if let Some(lint) = never_matches(one) {
@@ -52,7 +52,12 @@ pub fn findings(access: &Access, known_tools: &BTreeSet<ToolName>) -> Vec<Lint> 
     lints
 }
 
-fn lint(code: DiagnosticCode, one: &Ranked, message: String, help: impl Into<String>) -> Lint {
+fn lint(
+    code: DiagnosticCode,
+    one: &RankedPolicy,
+    message: String,
+    help: impl Into<String>,
+) -> Lint {
     Lint {
         code,
         policy: one.name().clone(),
@@ -66,7 +71,7 @@ fn lint(code: DiagnosticCode, one: &Ranked, message: String, help: impl Into<Str
 const NOT_ENTITIES: [PrincipalKind; 3] =
     [PrincipalKind::Unknown, PrincipalKind::System, PrincipalKind::Webhook];
 
-fn never_matches(one: &Ranked) -> Option<Lint> {
+fn never_matches(one: &RankedPolicy) -> Option<Lint> {
     let (name, who) = (one.name(), &one.policy.who);
     let report = |why: &str, help: &str| {
         let message = format!("`{name}` can never concern anybody: {why}");
@@ -99,7 +104,7 @@ fn is_dead(condition: &PolicyCondition) -> bool {
     })
 }
 
-fn dead_conditions(one: &Ranked) -> Option<Lint> {
+fn dead_conditions(one: &RankedPolicy) -> Option<Lint> {
     let dead = one.policy.conditions.iter().find(|condition| is_dead(condition))?;
     let window = dead.time.map(|window| window.to_string()).unwrap_or_default();
     let message = format!("a condition of `{}` can never hold: `{window}` is empty", one.name());
@@ -107,18 +112,19 @@ fn dead_conditions(one: &Ranked) -> Option<Lint> {
     Some(lint(DiagnosticCode::PolicyNeverMatches, one, message, help))
 }
 
-fn unreachable(one: &Ranked, on: &[&Ranked]) -> Option<Lint> {
-    if one.role == Role::Denies {
+fn unreachable(one: &RankedPolicy, on: &[&RankedPolicy]) -> Option<Lint> {
+    if one.role == PolicyEffect::Denies {
         return None;
     }
-    let denying = || on.iter().filter(|other| other.role == Role::Denies);
+    let denying = || on.iter().filter(|other| other.role == PolicyEffect::Denies);
     let name = one.name();
     if let Some(wall) = denying().find(|other| covers(other, one)) {
         let message = format!("`{name}` lets nobody in: `{}` denies all it concerns", wall.name());
         let help = "narrow the one that denies; a denial wins whatever its priority";
         return Some(lint(DiagnosticCode::PolicyUnreachable, one, message, help));
     }
-    let for_anybody = one.role == Role::Allows && one.policy.who == PrincipalCondition::default();
+    let for_anybody =
+        one.role == PolicyEffect::Allows && one.policy.who == PrincipalCondition::default();
     let wall = denying().filter(|_| for_anybody).find(|other| walls_off_strangers(other, one))?;
     let message = format!("strangers can never use `{name}`: `{}` denies all of them", wall.name());
     let help = format!(
@@ -128,14 +134,14 @@ fn unreachable(one: &Ranked, on: &[&Ranked]) -> Option<Lint> {
     Some(lint(DiagnosticCode::PolicyUnreachable, one, message, help))
 }
 
-fn walls_off_strangers(wall: &Ranked, one: &Ranked) -> bool {
+fn walls_off_strangers(wall: &RankedPolicy, one: &RankedPolicy) -> bool {
     let who = PrincipalCondition { unknown: Some(true), ..PrincipalCondition::default() };
     wall.kinds.has(PrincipalKind::Unknown)
-        && covers_who((&wall.policy.who, wall.kinds), (&who, Kinds::of(&who)))
+        && covers_who((&wall.policy.who, wall.kinds), (&who, PrincipalKinds::of(&who)))
         && covers_conditions(&wall.policy.conditions, &one.policy.conditions)
 }
 
-fn unknown_tools(one: &Ranked, known: &BTreeSet<ToolName>) -> Vec<Lint> {
+fn unknown_tools(one: &RankedPolicy, known: &BTreeSet<ToolName>) -> Vec<Lint> {
     // The policies that ship name tools that some installations have.
     if STOCK.iter().any(|(file, _)| **file == *one.policy.name.origin.file) {
         return Vec::new();
@@ -158,14 +164,14 @@ fn unknown_tools(one: &Ranked, known: &BTreeSet<ToolName>) -> Vec<Lint> {
         .collect()
 }
 
-fn without_effect(one: &Ranked, on: &[&Ranked]) -> Option<Lint> {
+fn without_effect(one: &RankedPolicy, on: &[&RankedPolicy]) -> Option<Lint> {
     let name = one.name();
     let report = |message: String, help: &str| {
         Some(lint(DiagnosticCode::PolicyWithoutEffect, one, message, help))
     };
     match one.role {
-        Role::Modifies => {
-            let others = on.iter().filter(|other| other.role == Role::Allows);
+        PolicyEffect::Modifies => {
+            let others = on.iter().filter(|other| other.role == PolicyEffect::Allows);
             if others.into_iter().any(|other| may_meet(&other.policy, &one.policy)) {
                 return None;
             }
@@ -174,9 +180,9 @@ fn without_effect(one: &Ranked, on: &[&Ranked]) -> Option<Lint> {
                 "add `permissions`, or a policy that allows them",
             )
         }
-        Role::Denies => {
-            let wider = |other: &&&Ranked| {
-                other.role == Role::Denies
+        PolicyEffect::Denies => {
+            let wider = |other: &&&RankedPolicy| {
+                other.role == PolicyEffect::Denies
                     && other.name() != name
                     && covers(other, one)
                     // Of two that concern the same, the first in rank stays.
@@ -188,11 +194,11 @@ fn without_effect(one: &Ranked, on: &[&Ranked]) -> Option<Lint> {
                 "remove one of the two",
             )
         }
-        Role::Allows if bounds_nothing(&one.policy) => report(
+        PolicyEffect::Allows if bounds_nothing(&one.policy) => report(
             format!("`{name}` is a ceiling that bounds nothing"),
             "list what is allowed at most, or remove `ceiling`",
         ),
-        Role::Allows => None,
+        PolicyEffect::Allows => None,
     }
 }
 
@@ -208,8 +214,12 @@ fn bounds_nothing(policy: &Policy) -> bool {
         && permissions.data.is_none_or(|level| level == DataLevel::Full)
 }
 
-fn ceilings_apart(one: &Ranked, on: &[&Ranked], known: &BTreeSet<ToolName>) -> Option<Lint> {
-    let list = |one: &Ranked| match one.policy.permissions.ceiling {
+fn ceilings_apart(
+    one: &RankedPolicy,
+    on: &[&RankedPolicy],
+    known: &BTreeSet<ToolName>,
+) -> Option<Lint> {
+    let list = |one: &RankedPolicy| match one.policy.permissions.ceiling {
         true => one.allow.clone(),
         false => None,
     };
@@ -229,14 +239,14 @@ fn ceilings_apart(one: &Ranked, on: &[&Ranked], known: &BTreeSet<ToolName>) -> O
 }
 
 /// Whether every event that `b` concerns is one that `a` concerns, as far as can be told.
-fn covers(a: &Ranked, b: &Ranked) -> bool {
+fn covers(a: &RankedPolicy, b: &RankedPolicy) -> bool {
     covers_who((&a.policy.who, a.kinds), (&b.policy.who, b.kinds))
         && covers_conditions(&a.policy.conditions, &b.policy.conditions)
 }
 
 fn covers_who(
-    (a, a_kinds): (&PrincipalCondition, Kinds),
-    (b, b_kinds): (&PrincipalCondition, Kinds),
+    (a, a_kinds): (&PrincipalCondition, PrincipalKinds),
+    (b, b_kinds): (&PrincipalCondition, PrincipalKinds),
 ) -> bool {
     let same = |a: &Option<String>, b: &Option<String>| a.is_none() || a == b;
     let named = |a: &Option<String>, b: &Option<String>| a.as_deref() == Some(ANY) || same(a, b);
@@ -270,7 +280,7 @@ fn may_meet(a: &Policy, b: &Policy) -> bool {
         let exact = |name: &Option<String>| name.clone().filter(|name| name != ANY);
         exact(a).is_some() && exact(b).is_some() && a != b
     };
-    let who = Kinds::of(&a.who).shares(Kinds::of(&b.who))
+    let who = PrincipalKinds::of(&a.who).shares(PrincipalKinds::of(&b.who))
         && !apart(&a.who.relationship, &b.who.relationship)
         && !apart(&a.who.person_id, &b.who.person_id)
         && !apart(&a.who.webhook, &b.who.webhook)

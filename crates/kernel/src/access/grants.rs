@@ -4,7 +4,7 @@
 
 use agentry_protocol::access::Grant;
 
-use super::Asked;
+use super::AccessQuery;
 
 /// Whether a grant was given, is not over and was not taken back; `now` is in milliseconds since 1970.
 pub fn is_active(grant: &Grant, now: u64) -> bool {
@@ -12,7 +12,7 @@ pub fn is_active(grant: &Grant, now: u64) -> bool {
 }
 
 /// Whether a grant is for who speaks, on this channel and in this session.
-pub fn applies(grant: &Grant, asked: &Asked<'_>, session_key: Option<&str>) -> bool {
+pub fn applies(grant: &Grant, asked: &AccessQuery<'_>, session_key: Option<&str>) -> bool {
     let query = &grant.principal_query;
     let principal = asked.principal;
     let says_nothing =

@@ -9,24 +9,24 @@ use std::collections::HashMap;
 use agentry_protocol::principal::PrincipalKind;
 
 use super::matching::ANY;
-use super::{Asked, Ranked};
+use super::{AccessQuery, RankedPolicy};
 
-type Shelf = HashMap<Box<str>, Vec<u32>>;
+type PolicyBuckets = HashMap<Box<str>, Vec<u32>>;
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Index {
-    person: Shelf,
-    source: Shelf,
-    agent: Shelf,
-    relationship: Shelf,
-    tag: Shelf,
-    channel: Shelf,
+pub(super) struct PolicyIndex {
+    person: PolicyBuckets,
+    source: PolicyBuckets,
+    agent: PolicyBuckets,
+    relationship: PolicyBuckets,
+    tag: PolicyBuckets,
+    channel: PolicyBuckets,
     // By kind of principal.
     rest: [Vec<u32>; PrincipalKind::ALL.len()],
 }
 
-impl Index {
-    pub(super) fn of(policies: &[Ranked]) -> Self {
+impl PolicyIndex {
+    pub(super) fn of(policies: &[RankedPolicy]) -> Self {
         let mut index = Self::default();
         for (number, one) in policies.iter().enumerate() {
             if one.policy.enabled {
@@ -37,7 +37,7 @@ impl Index {
         index
     }
 
-    fn file(&mut self, one: &Ranked, number: u32) {
+    fn file(&mut self, one: &RankedPolicy, number: u32) {
         let who = &one.policy.who;
         let exact = |name: &Option<String>| name.as_deref().filter(|name| *name != ANY).is_some();
         let (shelf, key) = match who {
@@ -70,9 +70,9 @@ impl Index {
     }
 
     /// Calls back for each policy that the event may match, in no order, each once.
-    pub(super) fn each_candidate(&self, asked: &Asked<'_>, mut visit: impl FnMut(u32)) {
+    pub(super) fn each_candidate(&self, asked: &AccessQuery<'_>, mut visit: impl FnMut(u32)) {
         let principal = asked.principal;
-        let mut shelf = |shelf: &Shelf, key: Option<&str>| {
+        let mut shelf = |shelf: &PolicyBuckets, key: Option<&str>| {
             let found = key.filter(|_| !shelf.is_empty()).and_then(|key| shelf.get(key));
             found.into_iter().flatten().for_each(|number| visit(*number));
         };

@@ -8,12 +8,12 @@
 use agentry_agentfile::access::{KeyPart, KeyTemplate, KeyVariable};
 use agentry_protocol::principal::PrincipalKind;
 
-use super::Asked;
+use super::AccessQuery;
 use crate::limits::SESSION_KEY_BYTES_MAX;
 
 /// Why there is no key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NoKey {
+pub enum SessionKeyError {
     /// Nothing is known that could stand in this place.
     Missing(KeyVariable),
     /// It comes out longer than a key may be.
@@ -21,7 +21,10 @@ pub enum NoKey {
 }
 
 /// The key, with all values in their places.
-pub fn session_key(template: &KeyTemplate, asked: &Asked<'_>) -> Result<String, NoKey> {
+pub fn session_key(
+    template: &KeyTemplate,
+    asked: &AccessQuery<'_>,
+) -> Result<String, SessionKeyError> {
     let mut key = String::with_capacity(48);
     for part in &template.parts {
         match part {
@@ -40,19 +43,19 @@ pub fn session_key(template: &KeyTemplate, asked: &Asked<'_>) -> Result<String, 
                     | KeyVariable::Guild => push_id(&mut key, value),
                 }
                 if key.len() == before {
-                    return Err(NoKey::Missing(*variable));
+                    return Err(SessionKeyError::Missing(*variable));
                 }
             }
         }
         if key.len() > SESSION_KEY_BYTES_MAX {
-            return Err(NoKey::TooLong);
+            return Err(SessionKeyError::TooLong);
         }
     }
     Ok(key)
 }
 
 /// What is known of an event; a stranger's id is the one that the channel gives.
-fn value_of<'a>(variable: KeyVariable, asked: &Asked<'a>) -> Option<&'a str> {
+fn value_of<'a>(variable: KeyVariable, asked: &AccessQuery<'a>) -> Option<&'a str> {
     let principal = asked.principal;
     match variable {
         KeyVariable::PrincipalName => principal.name.as_deref(),

@@ -6,16 +6,16 @@ use agentry_agentfile::access::{PolicyCondition, PrincipalCondition};
 use agentry_protocol::access::MatchKey;
 use agentry_protocol::principal::PrincipalKind;
 
-use super::{Asked, Ranked};
+use super::{AccessQuery, RankedPolicy};
 
 /// The word that stands for every webhook or agent.
 pub(super) const ANY: &str = "*";
 
 /// The kinds of principals that a policy can concern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Kinds(u8);
+pub(super) struct PrincipalKinds(u8);
 
-impl Kinds {
+impl PrincipalKinds {
     pub(super) fn of(who: &PrincipalCondition) -> Self {
         let admits = |kind: PrincipalKind| {
             is_not(who.is_user, kind == PrincipalKind::Owner)
@@ -53,9 +53,9 @@ fn is_not(said: Option<bool>, is: bool) -> bool {
     said.is_none_or(|said| said == is)
 }
 
-impl Ranked {
+impl RankedPolicy {
     /// The first key that does not fit the event; none, if the policy concerns it.
-    pub(super) fn mismatch(&self, asked: &Asked<'_>) -> Option<MatchKey> {
+    pub(super) fn mismatch(&self, asked: &AccessQuery<'_>) -> Option<MatchKey> {
         let who = &self.policy.who;
         let principal = asked.principal;
         if !self.kinds.has(principal.kind) {
@@ -102,7 +102,7 @@ fn wrong_kind(who: &PrincipalCondition, kind: PrincipalKind) -> MatchKey {
 }
 
 /// The first key of a condition that does not fit the event.
-fn wrong_condition(condition: &PolicyCondition, asked: &Asked<'_>) -> Option<MatchKey> {
+fn wrong_condition(condition: &PolicyCondition, asked: &AccessQuery<'_>) -> Option<MatchKey> {
     let differs = |said: &Option<String>, is: Option<&str>| said.is_some() && said.as_deref() != is;
     if differs(&condition.channel, Some(asked.channel)) {
         return Some(MatchKey::Channel);

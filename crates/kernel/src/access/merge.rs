@@ -13,20 +13,20 @@ use agentry_protocol::access::{
 };
 use agentry_protocol::tool::ToolName;
 
-use super::key::{NoKey, session_key};
-use super::{Asked, Ranked, Role, grants};
+use super::key::{SessionKeyError, session_key};
+use super::{AccessQuery, PolicyEffect, RankedPolicy, grants};
 
 /// The decision for the policies that match, the first in rank first.
 pub(super) fn decision(
-    matched: &[&Ranked],
-    asked: &Asked<'_>,
+    matched: &[&RankedPolicy],
+    asked: &AccessQuery<'_>,
     (given, now): (&[Grant], u64),
 ) -> Decision {
-    let denies = matched.iter().find(|one| one.role == Role::Denies);
+    let denies = matched.iter().find(|one| one.role == PolicyEffect::Denies);
     if let Some(one) = denies {
         return denied(matched, DenyReason::Policy { policy: one.name().clone() });
     }
-    let allowing = || matched.iter().copied().filter(|one| one.role == Role::Allows);
+    let allowing = || matched.iter().copied().filter(|one| one.role == PolicyEffect::Allows);
     if allowing().next().is_none() {
         return denied(matched, DenyReason::NobodyAllows);
     }
@@ -55,7 +55,7 @@ pub(super) fn decision(
     decision
 }
 
-fn denied(matched: &[&Ranked], reason: DenyReason) -> Decision {
+fn denied(matched: &[&RankedPolicy], reason: DenyReason) -> Decision {
     Decision {
         effect: Effect::Deny,
         deny_reason: Some(reason),
@@ -70,16 +70,18 @@ fn denied(matched: &[&Ranked], reason: DenyReason) -> Decision {
     }
 }
 
-fn parts(matched: &[&Ranked]) -> Vec<PolicyContribution> {
-    let part =
-        |one: &&Ranked| PolicyContribution { policy: one.name().clone(), part: one.role.part() };
+fn parts(matched: &[&RankedPolicy]) -> Vec<PolicyContribution> {
+    let part = |one: &&RankedPolicy| PolicyContribution {
+        policy: one.name().clone(),
+        part: one.role.part(),
+    };
     matched.iter().map(part).collect()
 }
 
 /// The session of the first in rank, those that isolate before all others.
 fn session<'a>(
-    allowing: impl Iterator<Item = &'a Ranked> + Clone,
-    asked: &Asked<'_>,
+    allowing: impl Iterator<Item = &'a RankedPolicy> + Clone,
+    asked: &AccessQuery<'_>,
 ) -> Result<Option<SessionChoice>, DenyReason> {
     let rules = || allowing.clone().filter_map(|one| Some((one, one.policy.session.as_ref()?)));
     let chosen = rules().find(|(_, rule)| rule.isolate).or_else(|| rules().next());
@@ -87,15 +89,15 @@ fn session<'a>(
     let policy = one.name().clone();
     match session_key(&rule.key, asked) {
         Ok(key) => Ok(Some(SessionChoice { key, persona: rule.persona.clone(), policy })),
-        Err(NoKey::Missing(variable)) => {
+        Err(SessionKeyError::Missing(variable)) => {
             Err(DenyReason::MissingValue { policy, variable: variable.as_str().to_owned() })
         }
-        Err(NoKey::TooLong) => Err(DenyReason::KeyTooLong { policy }),
+        Err(SessionKeyError::TooLong) => Err(DenyReason::KeyTooLong { policy }),
     }
 }
 
 /// What one allows and no ceiling bounds; a ceiling that nobody else grants under grants by itself.
-fn tools<'a>(allowing: impl Iterator<Item = &'a Ranked> + Clone) -> ToolBounds {
+fn tools<'a>(allowing: impl Iterator<Item = &'a RankedPolicy> + Clone) -> ToolBounds {
     let lists = |ceiling: bool| {
         let some = allowing.clone().filter(move |one| one.policy.permissions.ceiling == ceiling);
         some.filter_map(|one| one.allow.clone()).collect::<Vec<Arc<NameList>>>()
@@ -114,7 +116,7 @@ fn tools<'a>(allowing: impl Iterator<Item = &'a Ranked> + Clone) -> ToolBounds {
 }
 
 /// What everybody who says something about credentials lists.
-fn credentials<'a>(allowing: impl Iterator<Item = &'a Ranked>) -> Credentials {
+fn credentials<'a>(allowing: impl Iterator<Item = &'a RankedPolicy>) -> Credentials {
     let mut all: Option<PermissionSource> = None;
     let mut named: Option<Vec<AttributedName>> = None;
     for one in allowing {
@@ -139,7 +141,7 @@ fn credentials<'a>(allowing: impl Iterator<Item = &'a Ranked>) -> Credentials {
 }
 
 /// The least that anybody says; nothing, if nobody does.
-fn data<'a>(allowing: impl Iterator<Item = &'a Ranked>) -> AttributedDataLevel {
+fn data<'a>(allowing: impl Iterator<Item = &'a RankedPolicy>) -> AttributedDataLevel {
     let said = allowing.filter_map(|one| Some((one.policy.permissions.data?, one)));
     match said.min_by_key(|(level, _)| *level) {
         Some((level, one)) => {
@@ -150,7 +152,7 @@ fn data<'a>(allowing: impl Iterator<Item = &'a Ranked>) -> AttributedDataLevel {
 }
 
 /// For each, what the first in rank says.
-fn modifiers(matched: &[&Ranked]) -> Modifiers {
+fn modifiers(matched: &[&RankedPolicy]) -> Modifiers {
     let mut modifiers = Modifiers::default();
     for one in matched {
         let (rule, policy) = (&one.policy.modifiers, || one.name().clone());

@@ -42,7 +42,7 @@ pub enum ToolAnswer<'a> {
 
 impl<'a> ToolAnswer<'a> {
     /// Who says so; nobody where nobody said anything.
-    pub fn giver(self) -> Option<&'a PermissionSource> {
+    pub fn decided_by(self) -> Option<&'a PermissionSource> {
         match self {
             Self::Allowed { by, .. }
             | Self::DeniedByName { by, .. }

@@ -11,7 +11,7 @@ use agentry_protocol::call_facts::{CallFacts, ResolvedPath};
 use agentry_protocol::tool::{PathArgument, PathKind, ToolName, path_argument};
 use serde_json::Value;
 
-use super::{Patterns, holds};
+use super::{RulePatterns, holds};
 
 /// The path of one call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,7 +67,7 @@ impl JudgedPath {
     }
 
     /// Whether a condition of a rule holds for the path.
-    pub(super) fn holds(&self, patterns: &Patterns, matcher: &Matcher, allows: bool) -> bool {
+    pub(super) fn holds(&self, patterns: &RulePatterns, matcher: &Matcher, allows: bool) -> bool {
         match (&self.place, allows) {
             (ResolvedPath::Inside { path, .. }, true) => {
                 self.given.is_some() && self.allows(patterns, matcher, path)
@@ -87,7 +87,7 @@ impl JudgedPath {
     }
 
     /// Whether a condition holds for the true spelling. Its own texts may be written with `./` or in full.
-    fn allows(&self, patterns: &Patterns, matcher: &Matcher, path: &str) -> bool {
+    fn allows(&self, patterns: &RulePatterns, matcher: &Matcher, path: &str) -> bool {
         let matcher = self.plain(matcher);
         let directory = format!("{path}/");
         let is = |text: &str| holds(patterns, &matcher, &Value::from(text));

@@ -13,8 +13,8 @@ use serde_json::Value;
 
 use super::Authority;
 use crate::access::{ToolAnswer, bounds_allow, pattern_matches};
-use crate::request;
-use crate::shell::{self, Simple, Word};
+use crate::permission_request;
+use crate::shell::{self, ShellCommand, ShellWord};
 
 /// The pattern that every name fits.
 const EVERYTHING: &str = "*";
@@ -23,7 +23,7 @@ impl Authority {
     /// What access decided about the sender says about a call.
     pub(super) fn access(&self, call: &ToolCall) -> Option<Finding> {
         let bounds = self.bounds.as_ref()?;
-        let (tool, who) = (&call.tool, request::name_of(&bounds.principal));
+        let (tool, who) = (&call.tool, permission_request::name_of(&bounds.principal));
         let answer = bounds_allow(&bounds.tools, tool);
         let finding = |verdict, why: String, rule: Option<String>| Finding {
             stage: Stage::Access,
@@ -31,7 +31,7 @@ impl Authority {
             why,
             rule,
         };
-        let giver = answer.giver().map(ToString::to_string);
+        let giver = answer.decided_by().map(ToString::to_string);
         let verdict = match answer {
             ToolAnswer::Allowed { .. } => {
                 let why = format!("{who} may have `{tool}` called: {answer}");
@@ -47,7 +47,7 @@ impl Authority {
                         format!("{who} may have this command run: allowed by {from} ({pattern})");
                     return Some(finding(Verdict::Allow, why, Some(from.to_string())));
                 }
-                match request::may_ask(bounds) {
+                match permission_request::may_ask(bounds) {
                     true => Verdict::Ask,
                     false => Verdict::Deny,
                 }
@@ -67,7 +67,7 @@ impl Authority {
             | ToolAnswer::AboveCeiling { .. }
             | ToolAnswer::NotAllowed => {
                 let some_commands = tool.as_str() == SHELL && !bounds.exec.is_empty();
-                some_commands || request::may_ask(bounds)
+                some_commands || permission_request::may_ask(bounds)
             }
         }
     }
@@ -107,8 +107,10 @@ fn granted_command<'a>(bounds: &'a Bounds, call: &ToolCall) -> Option<&'a Attrib
         return None;
     }
     let command = call.input.get(COMMAND).and_then(Value::as_str)?.trim();
-    let exact =
-        bounds.exec.iter().find(|one| request::is_exact(&one.name) && &*one.name == command);
+    let exact = bounds
+        .exec
+        .iter()
+        .find(|one| permission_request::is_exact(&one.name) && &*one.name == command);
     if exact.is_some() {
         return exact;
     }
@@ -135,13 +137,13 @@ fn granted_command<'a>(bounds: &'a Bounds, call: &ToolCall) -> Option<&'a Attrib
 
 /// Whether a pattern speaks for a command that it fits: what stands before its first `*` or `?` is named, and the
 /// rest is harmless.
-fn covers(pattern: &str, simple: &Simple) -> bool {
+fn covers(pattern: &str, simple: &ShellCommand) -> bool {
     let start = pattern.find(['*', '?']).unwrap_or(pattern.len());
     let end = |at: usize| {
         let words = simple.words.iter().take(at + 1).map(|word| word.text().len() + 1);
         words.sum::<usize>().saturating_sub(1)
     };
-    let name = simple.words.first().map_or("", Word::text);
+    let name = simple.words.first().map_or("", ShellWord::text);
     let is_named = |at: usize| end(at) <= start;
     (is_named(0) || !name.contains('/')) && shell::steering(simple, &is_named).is_none()
 }

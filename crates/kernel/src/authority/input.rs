@@ -15,10 +15,10 @@ use crate::limits::INPUT_DEFECT_CHARS_MAX;
 /// The schemas of tools, each compiled when it is first needed.
 #[derive(Default)]
 pub(super) struct Schemas {
-    compiled: HashMap<ToolName, Compiled>,
+    compiled: HashMap<ToolName, CompiledSchema>,
 }
 
-struct Compiled {
+struct CompiledSchema {
     // Compared at each use: one name may come to stand for another schema.
     parameters: Value,
     validator: OnceLock<Result<Validator, String>>,
@@ -28,13 +28,13 @@ impl Schemas {
     pub(super) fn of<'a>(specs: impl Iterator<Item = &'a ToolSpec>) -> Self {
         let compiled = specs.map(|spec| {
             let parameters = spec.parameters.clone();
-            (spec.name.clone(), Compiled { parameters, validator: OnceLock::new() })
+            (spec.name.clone(), CompiledSchema { parameters, validator: OnceLock::new() })
         });
         Self { compiled: compiled.collect() }
     }
 
     /// What is wrong with the arguments: one sentence each, with the place.
-    pub(super) fn defects(&self, spec: &ToolSpec, input: &Value) -> Vec<String> {
+    pub(super) fn argument_errors(&self, spec: &ToolSpec, input: &Value) -> Vec<String> {
         if let Value::String(text) = input {
             return vec![unreadable(text)];
         }
@@ -65,7 +65,7 @@ fn compile(parameters: &Value) -> Result<Validator, String> {
 }
 
 /// What of a value does not fit a schema: one sentence each, with the place.
-pub fn misfits(schema: &Value, value: &Value, whole: &str) -> Vec<String> {
+pub fn schema_errors(schema: &Value, value: &Value, whole: &str) -> Vec<String> {
     told_of(compile(schema).as_ref(), value, whole)
 }
 
@@ -122,8 +122,8 @@ mod tests {
         let schemas = Schemas::of([&first].into_iter());
         for spec in [&second, &third, &first, &third] {
             let required = spec.parameters["required"][0].as_str().expect("it is a name");
-            assert!(schemas.defects(spec, &json!({required: 1})).is_empty(), "{required}");
-            assert_eq!(schemas.defects(spec, &json!({"x": 1})).len(), 1, "{required}");
+            assert!(schemas.argument_errors(spec, &json!({required: 1})).is_empty(), "{required}");
+            assert_eq!(schemas.argument_errors(spec, &json!({"x": 1})).len(), 1, "{required}");
         }
     }
 }

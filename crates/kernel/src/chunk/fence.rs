@@ -6,7 +6,7 @@ use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
 
 /// A fenced block of code.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Fence {
+pub(super) struct CodeFence {
     /// The first byte of its first line.
     pub(super) start: usize,
     /// The first byte of the code.
@@ -19,7 +19,7 @@ pub(super) struct Fence {
     pub(super) close: String,
 }
 
-impl Fence {
+impl CodeFence {
     /// Whether it can be cut with at least one sign in each piece.
     pub(super) fn fits(&self, limit: usize) -> bool {
         let first_line = self.open.chars().count().max(self.body - self.start);
@@ -28,7 +28,7 @@ impl Fence {
 }
 
 /// All fences of a text, in order.
-pub(super) fn fences(text: &str) -> Vec<Fence> {
+pub(super) fn fences(text: &str) -> Vec<CodeFence> {
     let mut all = Vec::new();
     for (event, range) in Parser::new(text).into_offset_iter() {
         if let Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(_))) = event {
@@ -38,7 +38,7 @@ pub(super) fn fences(text: &str) -> Vec<Fence> {
     all
 }
 
-fn fence(text: &str, start: usize, end: usize) -> Option<Fence> {
+fn fence(text: &str, start: usize, end: usize) -> Option<CodeFence> {
     let line = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
     let start = start + (text[start..].len() - text[start..].trim_start_matches([' ', '\t']).len());
     let sign = text[start..].chars().next().filter(|sign| ['`', '~'].contains(sign))?;
@@ -53,7 +53,7 @@ fn fence(text: &str, start: usize, end: usize) -> Option<Fence> {
         .collect();
     let body = newline + 1;
     let end = text[..end].trim_end().len();
-    (body < end).then(|| Fence {
+    (body < end).then(|| CodeFence {
         start: line,
         body,
         end,

@@ -4,11 +4,11 @@
 
 /// A table while it is read.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Table {
+pub(super) struct TextTable {
     rows: Vec<Vec<String>>,
 }
 
-impl Table {
+impl TextTable {
     pub(super) fn row(&mut self) {
         self.rows.push(Vec::new());
     }

@@ -12,8 +12,8 @@ use agentry_protocol::context::Compaction;
 use agentry_protocol::message::Message;
 use agentry_protocol::{CallId, TurnId};
 
-use super::prune::{Pruned, shown_content};
-use crate::tokens::{self, Scale};
+use super::prune::{BranchPruning, shown_content};
+use crate::tokens::{self, TokenCounter};
 
 /// One turn of a branch.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +41,7 @@ pub enum Kind<'a> {
 
 /// Whether compactions count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rebuild {
+pub enum RebuildMode {
     /// The newest one's text stands for what was before.
     Compacted,
     /// Every turn is shown as it is.
@@ -50,14 +50,14 @@ pub enum Rebuild {
 
 /// A compaction that names a turn which is not before it on its branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Broken {
+pub struct BrokenCompaction {
     /// The compaction.
     pub compaction: TurnId,
     /// The turn that it names.
     pub turn: TurnId,
 }
 
-impl fmt::Display for Broken {
+impl fmt::Display for BrokenCompaction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -67,15 +67,15 @@ impl fmt::Display for Broken {
     }
 }
 
-impl std::error::Error for Broken {}
+impl std::error::Error for BrokenCompaction {}
 
 /// What the model is shown of a branch.
 pub fn assemble(
     branch: &[BranchTurn<'_>],
-    pruned: &Pruned,
-    rebuild: Rebuild,
-) -> Result<Vec<Message>, Broken> {
-    let shown = Shown::of(branch, rebuild)?;
+    pruned: &BranchPruning,
+    rebuild: RebuildMode,
+) -> Result<Vec<Message>, BrokenCompaction> {
+    let shown = VisibleBranch::of(branch, rebuild)?;
     let summary = shown.summary.map(summary_message);
     let turns = shown.turns.iter().flat_map(|turn| turn.messages);
     Ok(summary.into_iter().chain(turns.map(|message| pruned.applied(message))).collect())
@@ -85,17 +85,17 @@ pub fn assemble(
 pub fn covered<'a>(
     branch: &[BranchTurn<'a>],
     compaction: &TurnId,
-) -> Result<Vec<&'a TurnId>, Broken> {
+) -> Result<Vec<&'a TurnId>, BrokenCompaction> {
     let at = branch.iter().position(|turn| turn.id == compaction);
     let Some((at, Kind::Compaction(one))) = at.map(|at| (at, branch[at].kind)) else {
         return Ok(Vec::new());
     };
     let before = &branch[..at];
-    let shown = Shown::of(before, Rebuild::Compacted)?;
+    let shown = VisibleBranch::of(before, RebuildMode::Compacted)?;
     let through = shown.turns.iter().position(|turn| *turn.id == one.summarized_through);
     let Some(through) = through else {
         let turn = one.summarized_through.clone();
-        return Err(Broken { compaction: compaction.clone(), turn });
+        return Err(BrokenCompaction { compaction: compaction.clone(), turn });
     };
     let previous = before.iter().rev().find(|turn| matches!(turn.kind, Kind::Compaction(_)));
     let turns = shown.turns[..=through].iter().map(|turn| turn.id);
@@ -109,21 +109,24 @@ pub fn summary_message(summary: &str) -> Message {
 
 /// The part of a branch that is shown.
 #[derive(Debug)]
-pub(super) struct Shown<'a> {
+pub(super) struct VisibleBranch<'a> {
     pub(super) summary: Option<&'a str>,
     // Invariant: no compactions among them, oldest first.
     pub(super) turns: Vec<BranchTurn<'a>>,
 }
 
-impl<'a> Shown<'a> {
-    pub(super) fn of(branch: &[BranchTurn<'a>], rebuild: Rebuild) -> Result<Self, Broken> {
+impl<'a> VisibleBranch<'a> {
+    pub(super) fn of(
+        branch: &[BranchTurn<'a>],
+        rebuild: RebuildMode,
+    ) -> Result<Self, BrokenCompaction> {
         let newest = branch.iter().enumerate().rev().find_map(|(at, turn)| match turn.kind {
             Kind::Compaction(one) => Some((at, turn.id, one)),
             Kind::Normal | Kind::UnderWay => None,
         });
         let (from, summary) = match (rebuild, newest) {
-            (Rebuild::Full, _) | (Rebuild::Compacted, None) => (0, None),
-            (Rebuild::Compacted, Some((at, id, one))) => {
+            (RebuildMode::Full, _) | (RebuildMode::Compacted, None) => (0, None),
+            (RebuildMode::Compacted, Some((at, id, one))) => {
                 (first_shown(&branch[..at], id, one)?, Some(one.summary.as_str()))
             }
         };
@@ -132,20 +135,20 @@ impl<'a> Shown<'a> {
     }
 
     /// How many tokens the summary and each turn have now that some outputs are cut.
-    pub(super) fn sizes(&self, pruned: &Pruned, window: u64) -> Sizes {
+    pub(super) fn sizes(&self, pruned: &BranchPruning, window: u64) -> BranchSizes {
         let summary = self.summary.map(summary_message);
         let is_untold = |turn: &&BranchTurn<'_>| turn.tokens.is_none();
         let untold = self.turns.iter().filter(is_untold).flat_map(|turn| turn.messages);
         let about = tokens::of_messages(untold.chain(&summary));
-        let scale = Scale::fitting(about, window);
-        Sizes {
+        let scale = TokenCounter::fitting(about, window);
+        BranchSizes {
             summary: scale.of_messages(&summary),
             turns: self.turns.iter().map(|turn| turn.tokens(pruned, scale)).collect(),
         }
     }
 
     /// The same place or an earlier one, so that no call before it has its outcome after it.
-    pub(super) fn whole_pairs(&self, at: usize) -> usize {
+    pub(super) fn pair_boundary(&self, at: usize) -> usize {
         let mut from = at;
         loop {
             let (mut calls, mut outcomes) = (BTreeSet::new(), BTreeSet::new());
@@ -190,13 +193,13 @@ fn pairs<'a>(
 }
 
 /// How many tokens the shown part of a branch has.
-pub(super) struct Sizes {
+pub(super) struct BranchSizes {
     pub(super) summary: u64,
     /// Of each turn, in their order.
     pub(super) turns: Vec<u64>,
 }
 
-impl Sizes {
+impl BranchSizes {
     pub(super) fn sum(&self) -> u64 {
         self.turns.iter().copied().fold(self.summary, u64::saturating_add)
     }
@@ -204,7 +207,7 @@ impl Sizes {
 
 impl BranchTurn<'_> {
     /// How many tokens it adds now that some of its outputs are cut.
-    fn tokens(&self, pruned: &Pruned, scale: Scale) -> u64 {
+    fn tokens(&self, pruned: &BranchPruning, scale: TokenCounter) -> u64 {
         let Some(all) = self.tokens else {
             let shown = self.messages.iter().map(|message| match pruned.cuts(message) {
                 true => scale.of_messages([&pruned.applied(message)]),
@@ -232,8 +235,8 @@ fn first_shown(
     before: &[BranchTurn<'_>],
     compaction: &TurnId,
     one: &Compaction,
-) -> Result<usize, Broken> {
+) -> Result<usize, BrokenCompaction> {
     let Some(first) = &one.first_kept else { return Ok(before.len()) };
     let at = before.iter().position(|turn| turn.id == first);
-    at.ok_or_else(|| Broken { compaction: compaction.clone(), turn: first.clone() })
+    at.ok_or_else(|| BrokenCompaction { compaction: compaction.clone(), turn: first.clone() })
 }

@@ -14,7 +14,7 @@ use agentry_protocol::context::{OutputCut, PruningStep};
 use agentry_protocol::message::Message;
 use serde::{Deserialize, Serialize};
 
-use super::branch::{Shown, saving};
+use super::branch::{VisibleBranch, saving};
 use crate::limits::{
     PRUNE_CHARS_MIN, PRUNE_CLEAR_PERCENT, PRUNE_HEAD_CHARS, PRUNE_PROTECTED_ANSWERS,
     PRUNE_TAIL_CHARS, PRUNE_TRIM_CHARS_MAX, PRUNE_TRIM_PERCENT,
@@ -27,11 +27,11 @@ const TRIM: OutputCut =
 /// All steps of a branch together.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Pruned {
+pub struct BranchPruning {
     cuts: BTreeMap<CallId, OutputCut>,
 }
 
-impl Pruned {
+impl BranchPruning {
     /// All these steps together.
     pub fn by<'a>(steps: impl IntoIterator<Item = &'a PruningStep>) -> Self {
         let mut pruned = Self::default();
@@ -101,13 +101,13 @@ pub(super) fn shown_content(content: &str, cut: Option<OutputCut>) -> Cow<'_, st
 }
 
 /// One output of the shown part of a branch.
-struct Output<'a> {
+struct PrunableOutput<'a> {
     call: &'a CallId,
     content: &'a str,
     cut: Option<OutputCut>,
 }
 
-impl Output<'_> {
+impl PrunableOutput<'_> {
     fn chars(&self) -> usize {
         shown_content(self.content, self.cut).chars().count()
     }
@@ -120,8 +120,8 @@ impl Output<'_> {
 
 /// The next step, if it is time for one, and how many tokens it saves.
 pub(super) fn step(
-    shown: &Shown<'_>,
-    pruned: &Pruned,
+    shown: &VisibleBranch<'_>,
+    pruned: &BranchPruning,
     total: u64,
     window: u64,
 ) -> Option<(PruningStep, u64)> {
@@ -132,11 +132,13 @@ pub(super) fn step(
         return None;
     }
     let old = old_outputs(shown, pruned);
-    let long = |output: &&Output<'_>| output.cut.is_none() && output.chars() > PRUNE_TRIM_CHARS_MAX;
+    let long = |output: &&PrunableOutput<'_>| {
+        output.cut.is_none() && output.chars() > PRUNE_TRIM_CHARS_MAX
+    };
     let trim = cut_all(old.iter().filter(long), TRIM);
     let left = total.saturating_sub(trim.as_ref().map_or(0, |(_, saved)| *saved));
     if over(left, PRUNE_CLEAR_PERCENT) {
-        let open = |output: &&Output<'_>| output.cut != Some(OutputCut::Cleared);
+        let open = |output: &&PrunableOutput<'_>| output.cut != Some(OutputCut::Cleared);
         let clear = cut_all(old.iter().filter(open), OutputCut::Cleared);
         return clear.or(trim);
     }
@@ -145,10 +147,10 @@ pub(super) fn step(
 
 /// Cuts all of these, if they are enough to be worth it.
 fn cut_all<'a, 'b: 'a>(
-    outputs: impl Iterator<Item = &'a Output<'b>>,
+    outputs: impl Iterator<Item = &'a PrunableOutput<'b>>,
     cut: OutputCut,
 ) -> Option<(PruningStep, u64)> {
-    let worth: Vec<(&Output<'_>, u64)> =
+    let worth: Vec<(&PrunableOutput<'_>, u64)> =
         outputs.map(|output| (output, output.saves(cut))).filter(|(_, saved)| *saved > 0).collect();
     let chars: usize = worth.iter().map(|(output, _)| output.chars()).sum();
     let cuts = worth.iter().map(|(output, _)| (output.call.clone(), cut)).collect();
@@ -157,7 +159,11 @@ fn cut_all<'a, 'b: 'a>(
 }
 
 /// Cuts the longest outputs until so many tokens are saved; if that cannot be, says how many could.
-pub(super) fn shorten(shown: &Shown<'_>, pruned: &Pruned, save: u64) -> Result<PruningStep, u64> {
+pub(super) fn shorten(
+    shown: &VisibleBranch<'_>,
+    pruned: &BranchPruning,
+    save: u64,
+) -> Result<PruningStep, u64> {
     let mut outputs = outputs(shown, pruned, usize::MAX);
     // The sort keeps the order of the branch among equals.
     outputs.sort_by_key(|output| std::cmp::Reverse(output.chars()));
@@ -180,7 +186,7 @@ pub(super) fn shorten(shown: &Shown<'_>, pruned: &Pruned, save: u64) -> Result<P
 }
 
 /// The outputs before the newest answers.
-fn old_outputs<'a>(shown: &Shown<'a>, pruned: &Pruned) -> Vec<Output<'a>> {
+fn old_outputs<'a>(shown: &VisibleBranch<'a>, pruned: &BranchPruning) -> Vec<PrunableOutput<'a>> {
     let messages: Vec<&Message> = shown.turns.iter().flat_map(|turn| turn.messages).collect();
     let answers = messages.iter().enumerate().rev();
     let mut answers = answers.filter(|(_, message)| matches!(message, Message::Assistant { .. }));
@@ -189,11 +195,15 @@ fn old_outputs<'a>(shown: &Shown<'a>, pruned: &Pruned) -> Vec<Output<'a>> {
 }
 
 /// The outputs among the first so many messages.
-fn outputs<'a>(shown: &Shown<'a>, pruned: &Pruned, until: usize) -> Vec<Output<'a>> {
+fn outputs<'a>(
+    shown: &VisibleBranch<'a>,
+    pruned: &BranchPruning,
+    until: usize,
+) -> Vec<PrunableOutput<'a>> {
     let messages = shown.turns.iter().flat_map(|turn| turn.messages).take(until);
     let outputs = messages.filter_map(|message| match message {
         Message::Tool { call, content, .. } => {
-            Some(Output { call, content, cut: pruned.cut(call) })
+            Some(PrunableOutput { call, content, cut: pruned.cut(call) })
         }
         Message::User { .. } | Message::Assistant { .. } => None,
     });

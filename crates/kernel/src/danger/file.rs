@@ -4,7 +4,7 @@
 
 use agentry_protocol::protected::{ProtectedNameKind, kinds_in};
 
-use super::{Danger, Place, refused};
+use super::{Danger, GuardDirectories, refused};
 use crate::shell::path::is_stream;
 
 /// Folders of the system; what is below them is not the agent's to change.
@@ -34,7 +34,7 @@ const TOP: [&str; 14] = [
 pub(super) const HOMES: [&str; 2] = ["/home", "/Users"];
 
 /// Why this file must not be written, if it must not.
-pub(super) fn of_write(path: &str, place: &Place<'_>) -> Option<Danger> {
+pub(super) fn of_write(path: &str, place: &GuardDirectories<'_>) -> Option<Danger> {
     if let Some(name) = governs(path, place) {
         return refused(
             "governance",
@@ -107,7 +107,7 @@ fn runs_later(path: &str) -> bool {
 }
 
 /// Why everything below this path must not be deleted or changed, if it must not.
-pub(super) fn of_tree(path: &str, place: &Place<'_>) -> Option<Danger> {
+pub(super) fn of_tree(path: &str, place: &GuardDirectories<'_>) -> Option<Danger> {
     let whole = path.trim_end_matches("/*").trim_end_matches("/.*").trim_end_matches("/.[!.]*");
     // A pattern right below the root may match anything there.
     let below_root = whole
@@ -157,7 +157,7 @@ pub(super) fn is_device(path: &str) -> bool {
 }
 
 /// The part of a path by which it governs agents.
-fn governs<'a>(path: &'a str, place: &Place<'_>) -> Option<&'a str> {
+fn governs<'a>(path: &'a str, place: &GuardDirectories<'_>) -> Option<&'a str> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let lower = name.to_ascii_lowercase();
     if matches!(

@@ -2,19 +2,28 @@
 //!
 //! Must never: look at text that nobody executes; the facts hold only what runs.
 
-use super::target::{Candidate, Scope};
+use super::target::{PathCandidate, VariableScope};
 use super::{Danger, file, refused};
-use crate::shell::git::{Git, is_forced_push, is_running_key, set_key};
+use crate::shell::git::{GitCommand, is_forced_push, is_running_key, set_key};
 use crate::shell::program::{has_option, operands, targets, tests_of_find};
-use crate::shell::{Facts, Simple, Word, executes_downloaded};
+use crate::shell::{ShellCommand, ShellFacts, ShellWord, executes_downloaded};
 
 /// The first rule that refuses the command at this place.
-pub(super) fn of_simple(at: usize, facts: &Facts, scope: &Scope<'_>) -> Option<Danger> {
+pub(super) fn of_simple(
+    at: usize,
+    facts: &ShellFacts,
+    scope: &VariableScope<'_>,
+) -> Option<Danger> {
     let expansions = scope.expansions(facts.commands.get(at)?);
     expansions.iter().find_map(|simple| of_expansion(simple, at, facts, scope))
 }
 
-fn of_expansion(simple: &Simple, at: usize, facts: &Facts, scope: &Scope<'_>) -> Option<Danger> {
+fn of_expansion(
+    simple: &ShellCommand,
+    at: usize,
+    facts: &ShellFacts,
+    scope: &VariableScope<'_>,
+) -> Option<Danger> {
     privilege(simple)
         .or_else(|| redirections(simple, scope))
         .or_else(|| downloaded(simple, &facts.commands[..at]))
@@ -29,13 +38,13 @@ fn of_expansion(simple: &Simple, at: usize, facts: &Facts, scope: &Scope<'_>) ->
 }
 
 /// A function that calls itself into a pipe of itself.
-pub(super) fn fork_bomb(command: &str, facts: &Facts) -> Option<Danger> {
+pub(super) fn fork_bomb(command: &str, facts: &ShellFacts) -> Option<Danger> {
     let tight: String = command.chars().filter(|c| !c.is_whitespace()).collect();
     let defined = facts.commands.iter().filter(|simple| simple.program() == Some("function"));
     let mut names = defined.filter_map(|simple| simple.words.get(1)?.literal());
     let pipes_itself =
         |name: &str| {
-            let calls = |simple: &Simple| simple.program() == Some(name);
+            let calls = |simple: &ShellCommand| simple.program() == Some(name);
             facts.commands.iter().filter(|simple| calls(simple)).any(|simple| {
                 simple.fed_by.iter().filter_map(|at| facts.commands.get(*at)).any(calls)
             })
@@ -46,7 +55,7 @@ pub(super) fn fork_bomb(command: &str, facts: &Facts) -> Option<Danger> {
     }
 }
 
-fn privilege(simple: &Simple) -> Option<Danger> {
+fn privilege(simple: &ShellCommand) -> Option<Danger> {
     let gains = |name: &str| {
         matches!(
             name,
@@ -58,12 +67,12 @@ fn privilege(simple: &Simple) -> Option<Danger> {
     refused("privilege", format!("`{name}` runs with the rights of another"))
 }
 
-fn redirections(simple: &Simple, scope: &Scope<'_>) -> Option<Danger> {
+fn redirections(simple: &ShellCommand, scope: &VariableScope<'_>) -> Option<Danger> {
     simple.writes.iter().find_map(|word| write(word, simple, scope))
 }
 
 /// A path that needs an empty variable to be dangerous is not certain enough for a write.
-fn write(word: &Word, simple: &Simple, scope: &Scope<'_>) -> Option<Danger> {
+fn write(word: &ShellWord, simple: &ShellCommand, scope: &VariableScope<'_>) -> Option<Danger> {
     let paths = scope.paths(word, simple.dir.as_ref());
     paths
         .iter()
@@ -71,7 +80,7 @@ fn write(word: &Word, simple: &Simple, scope: &Scope<'_>) -> Option<Danger> {
         .find_map(|path| file::of_write(&path.path, scope.place))
 }
 
-fn downloaded(simple: &Simple, before: &[Simple]) -> Option<Danger> {
+fn downloaded(simple: &ShellCommand, before: &[ShellCommand]) -> Option<Danger> {
     let name = simple.program()?;
     match executes_downloaded(simple, before) {
         true => refused(
@@ -82,7 +91,7 @@ fn downloaded(simple: &Simple, before: &[Simple]) -> Option<Danger> {
     }
 }
 
-fn deletion(simple: &Simple, scope: &Scope<'_>) -> Option<Danger> {
+fn deletion(simple: &ShellCommand, scope: &VariableScope<'_>) -> Option<Danger> {
     let recursive = match simple.program()? {
         "rm" | "srm" | "trash" => is_recursive(simple),
         "mv" => targets(simple).last().is_some_and(|word| word.text() == "/dev/null"),
@@ -96,13 +105,13 @@ fn deletion(simple: &Simple, scope: &Scope<'_>) -> Option<Danger> {
     targets(simple).iter().find_map(|word| tree(word, simple, scope))
 }
 
-fn is_recursive(simple: &Simple) -> bool {
+fn is_recursive(simple: &ShellCommand) -> bool {
     has_option(simple, 'r', "--recursive") || has_option(simple, 'R', "--recursive")
 }
 
 /// Whether everything below a word is too much. If a variable has to be empty for it, only the root counts.
-fn tree(word: &Word, simple: &Simple, scope: &Scope<'_>) -> Option<Danger> {
-    scope.paths(word, simple.dir.as_ref()).iter().find_map(|Candidate { path, if_empty }| {
+fn tree(word: &ShellWord, simple: &ShellCommand, scope: &VariableScope<'_>) -> Option<Danger> {
+    scope.paths(word, simple.dir.as_ref()).iter().find_map(|PathCandidate { path, if_empty }| {
         match if_empty {
             false => file::of_tree(path, scope.place),
             true if matches!(path.as_str(), "/" | "/*" | "/.*") => refused(
@@ -115,7 +124,7 @@ fn tree(word: &Word, simple: &Simple, scope: &Scope<'_>) -> Option<Danger> {
 }
 
 /// `find` that deletes all it finds, without a test that narrows it.
-fn search(simple: &Simple, facts: &Facts, scope: &Scope<'_>) -> Option<Danger> {
+fn search(simple: &ShellCommand, facts: &ShellFacts, scope: &VariableScope<'_>) -> Option<Danger> {
     if simple.program() != Some("find") {
         return None;
     }
@@ -151,14 +160,14 @@ fn search(simple: &Simple, facts: &Facts, scope: &Scope<'_>) -> Option<Danger> {
         return None;
     }
     let starts = simple.arguments().iter().skip(options);
-    let starts: Vec<&Word> =
+    let starts: Vec<&ShellWord> =
         starts.take_while(|word| !word.text().starts_with(['-', '(', '!'])).collect();
-    let here = Word::Literal(".".to_owned());
+    let here = ShellWord::Literal(".".to_owned());
     let starts = if starts.is_empty() { vec![&here] } else { starts };
     starts.into_iter().find_map(|word| tree(word, simple, scope))
 }
 
-fn devices(simple: &Simple) -> Option<Danger> {
+fn devices(simple: &ShellCommand) -> Option<Danger> {
     let name = simple.program()?;
     let formats = name.starts_with("mkfs")
         || matches!(
@@ -178,7 +187,8 @@ fn devices(simple: &Simple) -> Option<Danger> {
         );
     let lists =
         simple.arguments().iter().any(|word| matches!(word.text(), "-l" | "--list" | "print"));
-    let device = operands(simple).into_iter().map(Word::text).find(|text| file::is_device(text));
+    let device =
+        operands(simple).into_iter().map(ShellWord::text).find(|text| file::is_device(text));
     match device {
         Some(device) if formats && !lists => {
             refused("device_write", format!("`{name}` destroys what is on `{device}`"))
@@ -188,13 +198,13 @@ fn devices(simple: &Simple) -> Option<Danger> {
 }
 
 /// What programs that write or delete single files reach.
-fn written(simple: &Simple, scope: &Scope<'_>) -> Option<Danger> {
+fn written(simple: &ShellCommand, scope: &VariableScope<'_>) -> Option<Danger> {
     // Removing a file that governs is as much as writing it, and `mv` removes its source.
     targets(simple).iter().find_map(|word| write(word, simple, scope))
 }
 
 /// Owners and modes of the system, of a home directory or of the root.
-fn rights(simple: &Simple, scope: &Scope<'_>) -> Option<Danger> {
+fn rights(simple: &ShellCommand, scope: &VariableScope<'_>) -> Option<Danger> {
     let name = simple.program().filter(|name| matches!(*name, "chmod" | "chown" | "chgrp"))?;
     let opens = operands(simple).first().is_some_and(|mode| mode.text().ends_with("777"));
     targets(simple).iter().flat_map(|word| scope.paths(word, simple.dir.as_ref())).find_map(
@@ -213,8 +223,8 @@ fn rights(simple: &Simple, scope: &Scope<'_>) -> Option<Danger> {
     )
 }
 
-fn repository(simple: &Simple) -> Option<Danger> {
-    let git = Git::of(simple)?;
+fn repository(simple: &ShellCommand) -> Option<Danger> {
+    let git = GitCommand::of(simple)?;
     if is_forced_push(&git) {
         return refused(
             "force_push",
@@ -245,7 +255,7 @@ fn repository(simple: &Simple) -> Option<Danger> {
     set.and_then(|key| refused("persistence", format!("`{key}` makes git run a program later")))
 }
 
-fn persistence(simple: &Simple) -> Option<Danger> {
+fn persistence(simple: &ShellCommand) -> Option<Danger> {
     let name = simple.program()?;
     let first = operands(simple).first().map(|word| word.text()).unwrap_or_default();
     let stays = match name {
@@ -263,9 +273,9 @@ fn persistence(simple: &Simple) -> Option<Danger> {
     }
 }
 
-fn machine(simple: &Simple) -> Option<Danger> {
+fn machine(simple: &ShellCommand) -> Option<Danger> {
     let name = simple.program()?;
-    let texts: Vec<&str> = simple.arguments().iter().map(Word::text).collect();
+    let texts: Vec<&str> = simple.arguments().iter().map(ShellWord::text).collect();
     let first = operands(simple).first().map(|word| word.text()).unwrap_or_default();
     let stops = match name {
         "shutdown" | "reboot" | "halt" | "poweroff" => {

@@ -4,35 +4,35 @@
 
 use std::collections::BTreeMap;
 
-use super::Place;
+use super::GuardDirectories;
 use super::file::HOMES;
 use crate::limits::{DANGER_CANDIDATES_MAX, DANGER_PATH_BYTES_MAX};
 use crate::shell::path::normalize;
-use crate::shell::{Simple, Word};
+use crate::shell::{ShellCommand, ShellWord};
 
 /// A home directory when nobody says which: it only has to be outside of everything else.
 const SOME_HOME: &str = "/root";
 
 /// The place, and what the text itself says about variables.
-pub(super) struct Scope<'a> {
-    pub(super) place: &'a Place<'a>,
+pub(super) struct VariableScope<'a> {
+    pub(super) place: &'a GuardDirectories<'a>,
     variables: BTreeMap<&'a str, Vec<&'a str>>,
 }
 
 /// A path a word may come to, and whether that needs a variable to be empty.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Candidate {
+pub(super) struct PathCandidate {
     pub(super) path: String,
     pub(super) if_empty: bool,
 }
 
-impl<'a> Scope<'a> {
-    pub(super) fn new(place: &'a Place<'a>) -> Self {
+impl<'a> VariableScope<'a> {
+    pub(super) fn new(place: &'a GuardDirectories<'a>) -> Self {
         Self { place, variables: BTreeMap::new() }
     }
 
     /// Takes note of the variables a command sets; those after it are not set yet.
-    pub(super) fn learn(&mut self, simple: &'a Simple) {
+    pub(super) fn learn(&mut self, simple: &'a ShellCommand) {
         for (name, value) in &simple.assigns {
             let values = self.variables.entry(name).or_default();
             if values.len() < DANGER_CANDIDATES_MAX {
@@ -46,10 +46,10 @@ impl<'a> Scope<'a> {
     }
 
     /// The command as it may come out, with the values put in that the text itself gives to its variables.
-    pub(super) fn expansions(&self, simple: &Simple) -> Vec<Simple> {
-        let mut all: Vec<Vec<Word>> = vec![Vec::new()];
+    pub(super) fn expansions(&self, simple: &ShellCommand) -> Vec<ShellCommand> {
+        let mut all: Vec<Vec<ShellWord>> = vec![Vec::new()];
         for word in &simple.words {
-            let mut values: Vec<Vec<Word>> = self.assigned(word).map(split).collect();
+            let mut values: Vec<Vec<ShellWord>> = self.assigned(word).map(split).collect();
             if values.is_empty() {
                 values.push(vec![word.clone()]);
             }
@@ -58,14 +58,14 @@ impl<'a> Scope<'a> {
             });
             all = longer.take(DANGER_CANDIDATES_MAX).collect();
         }
-        all.into_iter().map(|words| Simple { words, ..simple.clone() }).collect()
+        all.into_iter().map(|words| ShellCommand { words, ..simple.clone() }).collect()
     }
 
     /// The known values of a word that is nothing but one variable of the text.
-    fn assigned(&self, word: &Word) -> impl Iterator<Item = &'a str> {
+    fn assigned(&self, word: &ShellWord) -> impl Iterator<Item = &'a str> {
         let name = match word {
-            Word::Dynamic(text) => text.strip_prefix('$'),
-            Word::Literal(_) => None,
+            ShellWord::Dynamic(text) => text.strip_prefix('$'),
+            ShellWord::Literal(_) => None,
         };
         let name = name.map(|name| name.trim_start_matches('{').trim_end_matches('}'));
         let values = name.and_then(|name| self.variables.get(name)).into_iter().flatten();
@@ -73,7 +73,7 @@ impl<'a> Scope<'a> {
     }
 
     /// The absolute paths a word may come to.
-    pub(super) fn paths(&self, word: &Word, dir: Option<&Word>) -> Vec<Candidate> {
+    pub(super) fn paths(&self, word: &ShellWord, dir: Option<&ShellWord>) -> Vec<PathCandidate> {
         let dirs = match dir {
             Some(dir) => self.texts(dir),
             None => vec![(self.place.workspace.to_owned(), false)],
@@ -87,15 +87,15 @@ impl<'a> Scope<'a> {
                 let dir = absolute(dir, self.place.workspace);
                 let is_relative = !text.starts_with('/');
                 let if_empty = if_empty || (is_relative && *dir_empty);
-                paths.push(Candidate { path: absolute(&text, &dir), if_empty });
+                paths.push(PathCandidate { path: absolute(&text, &dir), if_empty });
             }
         }
         paths
     }
 
     /// The texts a word may come to, each with whether a variable was taken as empty.
-    fn texts(&self, word: &Word) -> Vec<(String, bool)> {
-        let Word::Dynamic(text) = word else { return vec![(word.text().to_owned(), false)] };
+    fn texts(&self, word: &ShellWord) -> Vec<(String, bool)> {
+        let ShellWord::Dynamic(text) = word else { return vec![(word.text().to_owned(), false)] };
         let lists = braces(text);
         lists.iter().flat_map(|text| self.one_text(text)).take(DANGER_CANDIDATES_MAX).collect()
     }
@@ -154,8 +154,8 @@ impl<'a> Scope<'a> {
     }
 }
 
-fn split(value: &str) -> Vec<Word> {
-    value.split_whitespace().map(|part| Word::Literal(part.to_owned())).collect()
+fn split(value: &str) -> Vec<ShellWord> {
+    value.split_whitespace().map(|part| ShellWord::Literal(part.to_owned())).collect()
 }
 
 /// The words that the first list in braces comes to.
@@ -198,7 +198,7 @@ fn expansion(text: &str) -> (&str, &str) {
 }
 
 /// A path that a tool is given, seen from the workspace.
-pub(super) fn from_workspace(path: &str, place: &Place<'_>) -> String {
+pub(super) fn from_workspace(path: &str, place: &GuardDirectories<'_>) -> String {
     let home = place.home.unwrap_or(SOME_HOME);
     match path.strip_prefix("~/") {
         Some(rest) => absolute(rest, home),

@@ -18,7 +18,7 @@ const ROUTING: &str = "routing";
 
 /// An answer that makes sense.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Answered {
+pub struct HookAnswer {
     /// The answer.
     pub result: FireResult,
     /// What of it was left out, and why: a line each.
@@ -27,7 +27,7 @@ pub struct Answered {
 
 /// Why what a program wrote is no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Malformed {
+pub enum HookAnswerError {
     /// It is longer than it may be.
     TooLong {
         /// How long.
@@ -43,7 +43,7 @@ pub enum Malformed {
     Wrong(String),
 }
 
-impl fmt::Display for Malformed {
+impl fmt::Display for HookAnswerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLong { bytes } => {
@@ -59,15 +59,15 @@ impl fmt::Display for Malformed {
     }
 }
 
-impl std::error::Error for Malformed {}
+impl std::error::Error for HookAnswerError {}
 
 /// Reads what a program wrote.
-pub fn answer(output: &[u8]) -> Result<Answered, Malformed> {
+pub fn answer(output: &[u8]) -> Result<HookAnswer, HookAnswerError> {
     if output.len() > HOOK_ANSWER_BYTES_MAX {
-        return Err(Malformed::TooLong { bytes: output.len() });
+        return Err(HookAnswerError::TooLong { bytes: output.len() });
     }
     let fields: Map<String, Value> = serde_json::from_slice(output)
-        .map_err(|error| Malformed::NotAnObject(short(&error.to_string())))?;
+        .map_err(|error| HookAnswerError::NotAnObject(short(&error.to_string())))?;
     let mut fields = without_nulls(fields);
     let mut notes = Vec::new();
     if fields.remove(ROUTING).is_some() {
@@ -79,15 +79,15 @@ pub fn answer(output: &[u8]) -> Result<Answered, Malformed> {
         must_know(context, &CONTEXT_FIELDS, "context.")?;
     }
     if !fields.contains_key("fire") {
-        return Err(Malformed::NoFire);
+        return Err(HookAnswerError::NoFire);
     }
     let result: FireResult = serde_json::from_value(Value::Object(fields))
-        .map_err(|error| Malformed::Wrong(short(&error.to_string())))?;
+        .map_err(|error| HookAnswerError::Wrong(short(&error.to_string())))?;
     let is_name = |name: &str| !name.is_empty() && !name.chars().any(char::is_control);
     if result.agent.as_ref().is_some_and(|agent| !is_name(agent.as_str())) {
-        return Err(Malformed::Wrong("`agent` is not the name of an agent".to_owned()));
+        return Err(HookAnswerError::Wrong("`agent` is not the name of an agent".to_owned()));
     }
-    Ok(Answered { result, notes })
+    Ok(HookAnswer { result, notes })
 }
 
 /// What is null is not said.
@@ -95,9 +95,14 @@ fn without_nulls(fields: Map<String, Value>) -> Map<String, Value> {
     fields.into_iter().filter(|(_, value)| !value.is_null()).collect()
 }
 
-fn must_know(fields: &Map<String, Value>, known: &[&str], below: &str) -> Result<(), Malformed> {
+fn must_know(
+    fields: &Map<String, Value>,
+    known: &[&str],
+    below: &str,
+) -> Result<(), HookAnswerError> {
     let strange = fields.keys().find(|name| !known.contains(&name.as_str()));
-    strange.map_or(Ok(()), |name| Err(Malformed::UnknownField(short(&format!("{below}{name}")))))
+    strange
+        .map_or(Ok(()), |name| Err(HookAnswerError::UnknownField(short(&format!("{below}{name}")))))
 }
 
 fn short(why: &str) -> String {

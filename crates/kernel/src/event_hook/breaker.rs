@@ -8,7 +8,7 @@ use crate::limits::{BREAKER_ERRORS_MAX, BREAKER_REST_MS};
 
 /// Whether a hook may be set off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Through {
+pub enum BreakerDecision {
     /// It is left alone.
     No,
     /// It may.
@@ -19,7 +19,7 @@ pub enum Through {
 
 /// How a hook's program came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum BreakerOutcome {
     /// It answered, whether it fired or not.
     Worked,
     /// It did not answer, or nothing that makes sense.
@@ -27,20 +27,20 @@ pub enum Outcome {
 }
 
 /// Whether a breaker lets a hook be set off. `now` is in milliseconds since 1970.
-pub fn lets_through(circuit: Circuit, now: u64) -> Through {
+pub fn lets_through(circuit: Circuit, now: u64) -> BreakerDecision {
     match circuit.state {
-        CircuitState::Closed => Through::Yes,
-        CircuitState::HalfOpen => Through::No,
-        CircuitState::Open if is_rested(circuit, now) => Through::Trial,
-        CircuitState::Open => Through::No,
+        CircuitState::Closed => BreakerDecision::Yes,
+        CircuitState::HalfOpen => BreakerDecision::No,
+        CircuitState::Open if is_rested(circuit, now) => BreakerDecision::Trial,
+        CircuitState::Open => BreakerDecision::No,
     }
 }
 
 /// How a breaker stands after its hook ran.
-pub fn after(circuit: Circuit, outcome: Outcome, now: u64) -> Circuit {
+pub fn circuit_after(circuit: Circuit, outcome: BreakerOutcome, now: u64) -> Circuit {
     match outcome {
-        Outcome::Worked => Circuit::default(),
-        Outcome::Failed => failed(circuit, now),
+        BreakerOutcome::Worked => Circuit::default(),
+        BreakerOutcome::Failed => failed(circuit, now),
     }
 }
 

@@ -12,13 +12,13 @@ use agentry_protocol::inbound::Inbound;
 use agentry_protocol::principal::{Principal, PrincipalKind};
 use agentry_protocol::{AgentId, EventHookId};
 
-use super::trigger::Seen;
+use super::trigger::TriggerInput;
 use crate::limits::{HOOK_EVENT_BYTES_MAX, HOOK_PROMPT_BYTES_MAX, NAME_CHARS_MAX, PATH_CHARS_MAX};
-use crate::route::{about, plain, spoken};
+use crate::route::{plain, sender_note, text_with_attachments};
 
 /// What set hooks off, and whose session it goes to.
 #[derive(Clone, Copy, Debug)]
-pub struct Occasion<'a> {
+pub struct TriggeringEvent<'a> {
     /// What came in.
     pub inbound: &'a Inbound,
     /// Who it is from.
@@ -29,7 +29,7 @@ pub struct Occasion<'a> {
 
 /// The answer of one hook.
 #[derive(Clone, Copy, Debug)]
-pub struct Fired<'a> {
+pub struct HookResponse<'a> {
     /// The hook, in the version that ran.
     pub hook: &'a EventHook,
     /// Its answer.
@@ -38,16 +38,16 @@ pub struct Fired<'a> {
 
 /// What is to be done after all hooks of an event have answered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Plan {
+pub struct DispatchPlan {
     /// One for each agent, the session's own first.
-    pub dispatches: Vec<Dispatch>,
+    pub dispatches: Vec<HookDispatch>,
     /// The hooks that are not to be set off any more, by name.
-    pub disable: Vec<Disable>,
+    pub disable: Vec<DisabledHook>,
 }
 
 /// Work for one agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Dispatch {
+pub struct HookDispatch {
     /// Who; none means the session's own agent.
     pub agent: Option<AgentId>,
     /// The hooks that want it, by name.
@@ -60,7 +60,7 @@ pub struct Dispatch {
 
 /// A hook that is over.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Disable {
+pub struct DisabledHook {
     /// Which.
     pub hook: EventHookId,
     /// Why.
@@ -68,33 +68,40 @@ pub struct Disable {
 }
 
 /// What is to be done after all hooks of an event have answered. Those that failed have no answer.
-pub fn plan(occasion: &Occasion<'_>, answers: &[Fired<'_>]) -> Plan {
+pub fn plan(occasion: &TriggeringEvent<'_>, answers: &[HookResponse<'_>]) -> DispatchPlan {
     let mut answers = answers.to_vec();
     answers.sort_by(|a, b| (&a.hook.name, &a.hook.id).cmp(&(&b.hook.name, &b.hook.id)));
-    let mut groups: BTreeMap<Option<&AgentId>, Vec<Fired<'_>>> = BTreeMap::new();
+    let mut groups: BTreeMap<Option<&AgentId>, Vec<HookResponse<'_>>> = BTreeMap::new();
     for one in answers.iter().filter(|one| one.result.fire) {
         let agent = one.result.agent.as_ref().filter(|agent| Some(*agent) != occasion.own);
         groups.entry(agent).or_default().push(*one);
     }
     let dispatches = groups.into_iter().map(|(agent, fired)| dispatch(occasion, agent, &fired));
-    Plan { dispatches: dispatches.collect(), disable: answers.iter().filter_map(over).collect() }
+    DispatchPlan {
+        dispatches: dispatches.collect(),
+        disable: answers.iter().filter_map(over).collect(),
+    }
 }
 
-fn over(one: &Fired<'_>) -> Option<Disable> {
+fn over(one: &HookResponse<'_>) -> Option<DisabledHook> {
     let reason = match (one.result.disable_hook, one.result.fire, one.hook.mode) {
         (true, _, _) => "its own program asked for it",
         (false, true, HookMode::OneShot) => "it fired, and was to fire once",
         (false, true, HookMode::Persistent) | (false, false, _) => return None,
     };
-    Some(Disable { hook: one.hook.id.clone(), reason: reason.to_owned() })
+    Some(DisabledHook { hook: one.hook.id.clone(), reason: reason.to_owned() })
 }
 
-fn dispatch(occasion: &Occasion<'_>, agent: Option<&AgentId>, fired: &[Fired<'_>]) -> Dispatch {
+fn dispatch(
+    occasion: &TriggeringEvent<'_>,
+    agent: Option<&AgentId>,
+    fired: &[HookResponse<'_>],
+) -> HookDispatch {
     let mut parts: Vec<String> = fired.iter().map(said).collect();
     parts.push(heard(occasion));
     let with_thread =
-        |one: &Fired<'_>| one.result.context.as_ref().is_some_and(|c| c.include_thread);
-    Dispatch {
+        |one: &HookResponse<'_>| one.result.context.as_ref().is_some_and(|c| c.include_thread);
+    HookDispatch {
         agent: agent.cloned(),
         hooks: fired.iter().map(|one| one.hook.id.clone()).collect(),
         text: parts.join("\n\n"),
@@ -103,7 +110,7 @@ fn dispatch(occasion: &Occasion<'_>, agent: Option<&AgentId>, fired: &[Fired<'_>
 }
 
 /// What one hook says, with who made it.
-fn said(one: &Fired<'_>) -> String {
+fn said(one: &HookResponse<'_>) -> String {
     let name = plain(&one.hook.name, NAME_CHARS_MAX);
     let maker = plain(&one.hook.created_by.to_string(), NAME_CHARS_MAX);
     let mut lines = vec![
@@ -122,13 +129,13 @@ fn said(one: &Fired<'_>) -> String {
 }
 
 /// What set the hooks off, quoted.
-fn heard(occasion: &Occasion<'_>) -> String {
-    let Occasion { inbound, principal, .. } = *occasion;
+fn heard(occasion: &TriggeringEvent<'_>) -> String {
+    let TriggeringEvent { inbound, principal, .. } = *occasion;
     let id = plain(inbound.event_id.as_str(), PATH_CHARS_MAX);
-    let kind = plain(Seen::of(inbound, principal).kind, NAME_CHARS_MAX);
+    let kind = plain(TriggerInput::of(inbound, principal).kind, NAME_CHARS_MAX);
     let mut lines = vec![format!("[Set off by {kind} {id}]")];
-    lines.extend(about(inbound, principal));
-    let words = printable(&spoken(inbound.body.content.clone(), inbound));
+    lines.extend(sender_note(inbound, principal));
+    let words = printable(&text_with_attachments(inbound.body.content.clone(), inbound));
     if words.is_empty() {
         return lines.join("\n");
     }

@@ -9,18 +9,18 @@ use std::collections::HashMap;
 use agentry_protocol::event_hook::Triggers;
 use agentry_protocol::principal::PrincipalKind;
 
-use super::trigger::{MESSAGE, Seen};
+use super::trigger::{MESSAGE, TriggerInput};
 
-type Shelf = HashMap<Box<str>, Vec<u32>>;
+type EventHookBuckets = HashMap<Box<str>, Vec<u32>>;
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Index {
-    entity: Shelf,
-    source: Shelf,
-    name: Shelf,
-    relationship: Shelf,
-    channel: Shelf,
-    kind: Shelf,
+pub(super) struct EventHookIndex {
+    entity: EventHookBuckets,
+    source: EventHookBuckets,
+    name: EventHookBuckets,
+    relationship: EventHookBuckets,
+    channel: EventHookBuckets,
+    kind: EventHookBuckets,
     // By kind of principal.
     rest: [Vec<u32>; PrincipalKind::ALL.len()],
 }
@@ -30,7 +30,7 @@ pub(super) fn number(place: usize) -> u32 {
     u32::try_from(place).expect("there are fewer than 2^32 hooks")
 }
 
-impl Index {
+impl EventHookIndex {
     pub(super) fn of<'a>(all: impl Iterator<Item = &'a Triggers>) -> Self {
         let mut index = Self::default();
         all.enumerate().for_each(|(place, triggers)| index.file(triggers, number(place)));
@@ -77,9 +77,9 @@ impl Index {
     }
 
     /// Calls back for each hook that the event may set off, in no order, each once.
-    pub(super) fn each_candidate(&self, seen: &Seen<'_>, mut visit: impl FnMut(u32)) {
+    pub(super) fn each_candidate(&self, seen: &TriggerInput<'_>, mut visit: impl FnMut(u32)) {
         let principal = seen.principal;
-        let mut shelf = |shelf: &Shelf, key: Option<&str>| {
+        let mut shelf = |shelf: &EventHookBuckets, key: Option<&str>| {
             let found = key.filter(|_| !shelf.is_empty()).and_then(|key| shelf.get(key));
             found.into_iter().flatten().for_each(|number| visit(*number));
         };

@@ -11,25 +11,25 @@ pub(super) const MESSAGE: &str = "message";
 
 /// An event, as triggers look at it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seen<'a> {
+pub(super) struct TriggerInput<'a> {
     pub(super) inbound: &'a Inbound,
     pub(super) principal: &'a Principal,
     pub(super) kind: &'a str,
 }
 
-impl<'a> Seen<'a> {
+impl<'a> TriggerInput<'a> {
     pub(super) fn of(inbound: &'a Inbound, principal: &'a Principal) -> Self {
         Self { inbound, principal, kind: inbound.event_type.as_deref().unwrap_or(MESSAGE) }
     }
 }
 
 /// Whether all that is given holds.
-pub(super) fn holds(triggers: &Triggers, seen: &Seen<'_>) -> bool {
+pub(super) fn holds(triggers: &Triggers, seen: &TriggerInput<'_>) -> bool {
     triggers.event.as_ref().is_none_or(|event| event_fits(event, seen))
         && triggers.principal.as_ref().is_none_or(|who| principal_fits(who, seen.principal))
 }
 
-fn event_fits(event: &EventTrigger, seen: &Seen<'_>) -> bool {
+fn event_fits(event: &EventTrigger, seen: &TriggerInput<'_>) -> bool {
     let among = |list: &[String], word: &str| list.is_empty() || list.iter().any(|one| one == word);
     let inbound = seen.inbound;
     among(&event.channels, &inbound.place.channel)

@@ -3,33 +3,37 @@
 //! Must never: look at a place of the text more than a fixed number of times, or find an address in what it
 //! wrote itself.
 
-use super::Form;
-use super::host::{Behind, Hosts, is_dot, looks_like_a_host};
+use super::LinkForm;
+use super::host::{HostSuffix, LinkHosts, is_dot, looks_like_a_host};
 use crate::limits::LINK_PORT_CHARS_MAX;
 
 /// What stands for an address that was removed.
 pub(super) const REMOVED: &str = "(link removed)";
 
 /// Rewrites all addresses to hosts that are not listed.
-pub(super) fn rewrite(text: &str, hosts: &Hosts, form: Form) -> String {
-    rewrite_as(text, (hosts, Doubt::Rewrite), form)
+pub(super) fn rewrite(text: &str, hosts: &LinkHosts, form: LinkForm) -> String {
+    rewrite_as(text, (hosts, UncertainHostPolicy::Rewrite), form)
 }
 
 /// Rewrites only what is an address for certain: with a scheme, or with an ending that names of hosts have.
-pub(super) fn rewrite_certain(text: &str, hosts: &Hosts, form: Form) -> String {
-    rewrite_as(text, (hosts, Doubt::Leave), form)
+pub(super) fn rewrite_certain(text: &str, hosts: &LinkHosts, form: LinkForm) -> String {
+    rewrite_as(text, (hosts, UncertainHostPolicy::Leave), form)
 }
 
 /// What is done with a name that is perhaps a host.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Doubt {
+enum UncertainHostPolicy {
     Rewrite,
     Leave,
 }
 
-fn rewrite_as(text: &str, (hosts, doubt): (&Hosts, Doubt), form: Form) -> String {
+fn rewrite_as(
+    text: &str,
+    (hosts, doubt): (&LinkHosts, UncertainHostPolicy),
+    form: LinkForm,
+) -> String {
     let out = String::with_capacity(text.len());
-    let mut writer = Writer { text, hosts, form, doubt, out, done: 0 };
+    let mut writer = AddressRewriter { text, hosts, form, doubt, out, done: 0 };
     let mut at = 0;
     while let Some(name) = next_name(text, at) {
         at = writer.name(name.0, name.1);
@@ -39,8 +43,8 @@ fn rewrite_as(text: &str, (hosts, doubt): (&Hosts, Doubt), form: Form) -> String
 }
 
 /// Whether a text holds nothing that would be rewritten.
-pub(super) fn is_clean(text: &str, hosts: &Hosts) -> bool {
-    rewrite(text, hosts, Form::Inert) == text
+pub(super) fn is_clean(text: &str, hosts: &LinkHosts) -> bool {
+    rewrite(text, hosts, LinkForm::Inert) == text
 }
 
 /// The name of a host or a scheme, at or behind a place: from and to.
@@ -59,17 +63,17 @@ fn ends_address(c: char) -> bool {
     !c.is_ascii_graphic() || "<>\"'|,;()[]{}`*^\\".contains(c)
 }
 
-struct Writer<'a> {
+struct AddressRewriter<'a> {
     text: &'a str,
-    hosts: &'a Hosts,
-    form: Form,
-    doubt: Doubt,
+    hosts: &'a LinkHosts,
+    form: LinkForm,
+    doubt: UncertainHostPolicy,
     out: String,
     /// So much of the text is written.
     done: usize,
 }
 
-impl Writer<'_> {
+impl AddressRewriter<'_> {
     /// Looks at a name; returns where to go on.
     fn name(&mut self, start: usize, end: usize) -> usize {
         match slashes_after_colon(&self.text[end..]) {
@@ -88,7 +92,7 @@ impl Writer<'_> {
         if is_plain && is_whole && self.hosts.has(host) && self.ends_authority(host_end) {
             return self.address_end(host_end);
         }
-        if self.form == Form::Removed {
+        if self.form == LinkForm::Removed {
             return self.remove(start, authority);
         }
         self.write_until(start);
@@ -126,9 +130,9 @@ impl Writer<'_> {
             self.text[..start].ends_with("//") || self.text[..start].ends_with("\\\\");
         let path = self.path(dots);
         let behind = match (path.is_some() || is_relative, self.doubt) {
-            (true, Doubt::Rewrite) => Behind::Path,
-            (true, Doubt::Leave) => Behind::CertainPath,
-            (false, _) => Behind::Nothing,
+            (true, UncertainHostPolicy::Rewrite) => HostSuffix::Path,
+            (true, UncertainHostPolicy::Leave) => HostSuffix::CertainPath,
+            (false, _) => HostSuffix::Nothing,
         };
         if !looks_like_a_host(name, behind) {
             return stop;
@@ -139,7 +143,7 @@ impl Writer<'_> {
         {
             return if path.is_some() { self.address_end(stop) } else { stop };
         }
-        if self.form == Form::Removed {
+        if self.form == LinkForm::Removed {
             return self.remove(start, stop);
         }
         self.write_until(start);
@@ -231,13 +235,13 @@ fn inert_scheme(scheme: &str) -> String {
 }
 
 /// Writes the destination of a link that is not allowed as text.
-pub(super) fn destination_as_text(destination: &str, form: Form) -> String {
+pub(super) fn destination_as_text(destination: &str, form: LinkForm) -> String {
     match form {
-        Form::Removed => REMOVED.trim_matches(['(', ')']).to_owned(),
-        Form::Inert => {
+        LinkForm::Removed => REMOVED.trim_matches(['(', ')']).to_owned(),
+        LinkForm::Inert => {
             let shown = cut(destination);
             let plain: String = shown.chars().map(plain_sign).collect();
-            rewrite(&plain, &Hosts::default(), form)
+            rewrite(&plain, &LinkHosts::default(), form)
         }
     }
 }

@@ -4,13 +4,13 @@
 
 /// Hosts that may be linked to.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Hosts {
+pub(super) struct LinkHosts {
     names: Vec<String>,
     /// Everything below these.
     below: Vec<String>,
 }
 
-impl Hosts {
+impl LinkHosts {
     pub(super) fn new<'a>(patterns: impl IntoIterator<Item = &'a str>) -> Self {
         let mut hosts = Self::default();
         for pattern in patterns {
@@ -46,7 +46,7 @@ fn is_port(text: &str) -> bool {
 
 /// What stands behind a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Behind {
+pub(super) enum HostSuffix {
     /// A path or a query.
     Path,
     /// The same, where only known endings count.
@@ -56,13 +56,13 @@ pub(super) enum Behind {
 }
 
 /// Whether clients would take a name without a scheme for an address.
-pub(super) fn looks_like_a_host(name: &str, behind: Behind) -> bool {
+pub(super) fn looks_like_a_host(name: &str, behind: HostSuffix) -> bool {
     let labels: Vec<&str> = name.split(is_dot).collect();
     let (before, rest) = (&labels[..labels.len() - 1], &labels[1..]);
     let is_www = |label: &&str| {
         label.rsplit(['-', '_']).next().is_some_and(|end| end.eq_ignore_ascii_case("www"))
     };
-    let is_address = behind != Behind::Nothing && is_ip_address(&labels);
+    let is_address = behind != HostSuffix::Nothing && is_ip_address(&labels);
     if before.iter().any(is_www) || is_address {
         return true;
     }
@@ -72,10 +72,12 @@ pub(super) fn looks_like_a_host(name: &str, behind: Behind) -> bool {
         Some(_) | None => label.split(['-', '_']).next().unwrap_or_default(),
     });
     match behind {
-        Behind::Path => ends.any(|end| end.starts_with("xn--") || could_end_a_name(end)),
-        Behind::CertainPath => ends.any(ends_names),
-        Behind::Nothing if rest.len() == 1 => ends.any(|end| ends_names(end) && !ends_files(end)),
-        Behind::Nothing => ends.any(ends_names),
+        HostSuffix::Path => ends.any(|end| end.starts_with("xn--") || could_end_a_name(end)),
+        HostSuffix::CertainPath => ends.any(ends_names),
+        HostSuffix::Nothing if rest.len() == 1 => {
+            ends.any(|end| ends_names(end) && !ends_files(end))
+        }
+        HostSuffix::Nothing => ends.any(ends_names),
     }
 }
 

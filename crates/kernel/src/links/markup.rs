@@ -6,25 +6,25 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-use super::Form;
+use super::LinkForm;
 use super::address::{destination_as_text, is_clean};
-use super::host::Hosts;
+use super::host::LinkHosts;
 
 fn options() -> Options {
     Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS
 }
 
 /// A part of a text, and what takes its place.
-struct Edit {
+struct TextEdit {
     range: Range<usize>,
     text: String,
 }
 
 /// Writes links and pictures as text that do not lead to a listed host, and breaks tags with attributes.
-pub(super) fn links_as_text(text: &str, hosts: &Hosts, form: Form) -> String {
-    let mut edits: Vec<Edit> = Vec::new();
+pub(super) fn links_as_text(text: &str, hosts: &LinkHosts, form: LinkForm) -> String {
+    let mut edits: Vec<TextEdit> = Vec::new();
     // The outermost link that is being rewritten; what is in it is looked at in the next round.
-    let mut open: Option<Open> = None;
+    let mut open: Option<OpenLink> = None;
     for (event, range) in Parser::new_ext(text, options()).into_offset_iter() {
         if let Some(link) = &mut open {
             if let Event::Start(Tag::Link { .. } | Tag::Image { .. }) = &event {
@@ -43,7 +43,7 @@ pub(super) fn links_as_text(text: &str, hosts: &Hosts, form: Form) -> String {
         }
         if let Event::Html(_) | Event::InlineHtml(_) = event {
             let broken = broken_tags(&text[range.clone()]);
-            edits.extend(broken.map(|text| Edit { range, text }));
+            edits.extend(broken.map(|text| TextEdit { range, text }));
             continue;
         }
         let (dest_url, kind) = if let Event::Start(Tag::Link { dest_url, .. }) = event {
@@ -54,14 +54,14 @@ pub(super) fn links_as_text(text: &str, hosts: &Hosts, form: Form) -> String {
             continue;
         };
         if !is_allowed(&dest_url, hosts) {
-            open = Some(Open::new(range, destination_as_text(&dest_url, form), kind));
+            open = Some(OpenLink::new(range, destination_as_text(&dest_url, form), kind));
         }
     }
     edited(text, &edits)
 }
 
 /// A link that is being rewritten.
-struct Open {
+struct OpenLink {
     range: Range<usize>,
     label: Option<Range<usize>>,
     address: String,
@@ -69,27 +69,27 @@ struct Open {
     depth: usize,
 }
 
-impl Open {
+impl OpenLink {
     fn new(range: Range<usize>, address: String, kind: &'static str) -> Self {
         Self { range, label: None, address, kind, depth: 0 }
     }
 
-    fn edit(self, text: &str, form: Form) -> Edit {
+    fn edit(self, text: &str, form: LinkForm) -> TextEdit {
         let Self { range, label, address, kind, .. } = self;
         let label = label.map_or("", |label| &text[label]);
-        let is_same =
-            label.is_empty() || form == Form::Inert && destination_as_text(label, form) == address;
+        let is_same = label.is_empty()
+            || form == LinkForm::Inert && destination_as_text(label, form) == address;
         let text = match (is_same, kind) {
             (true, "") => address,
             (true, kind) => format!("({kind}{address})"),
             (false, kind) => format!("{label} ({kind}{address})"),
         };
-        Edit { range, text }
+        TextEdit { range, text }
     }
 }
 
 /// Whether a destination has no host, or a listed one, whatever a browser or a chat program makes of it.
-fn is_allowed(destination: &str, hosts: &Hosts) -> bool {
+fn is_allowed(destination: &str, hosts: &LinkHosts) -> bool {
     let is_skipped = |c: &char| !matches!(c, '\t' | '\n' | '\r');
     let address: String = destination.chars().filter(is_skipped).collect();
     let address = address.trim_matches(|c: char| c <= ' ').to_lowercase();
@@ -174,7 +174,7 @@ pub(super) fn joined_as_text(text: &str, rewrite: impl Fn(&str) -> String) -> St
             if written != shown {
                 let end = text[block.clone()].trim_end_matches('\n').len() + block.start;
                 let text = escaped(&written);
-                edits.push(Edit { range: block.start..end, text });
+                edits.push(TextEdit { range: block.start..end, text });
             }
         }
     }
@@ -192,7 +192,7 @@ pub(super) fn cut_out_as_text(text: &str, rewrite: impl Fn(&str) -> String) -> S
         if written != shown {
             let is_plain = text[range.clone()] == shown;
             let text = if is_plain { written } else { escaped(&written) };
-            edits.push(Edit { range, text });
+            edits.push(TextEdit { range, text });
         }
     };
     for (event, range) in Parser::new_ext(text, options()).into_offset_iter() {
@@ -233,7 +233,7 @@ pub(super) fn without_signs(text: &str) -> String {
 }
 
 /// The edits are in order and do not overlap.
-fn edited(text: &str, edits: &[Edit]) -> String {
+fn edited(text: &str, edits: &[TextEdit]) -> String {
     let mut out = String::with_capacity(text.len());
     let mut done = 0;
     for edit in edits.iter().filter(|edit| edit.range.start <= edit.range.end) {

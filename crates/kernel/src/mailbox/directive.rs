@@ -16,7 +16,7 @@ use crate::limits::DIRECTIVE_WORD_CHARS_MAX;
 
 /// A message without its directive.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plain {
+pub struct ParsedMessage {
     /// What is left to say; empty if the directive was all.
     pub text: String,
     /// What the directive says, if there is one.
@@ -38,11 +38,11 @@ pub enum Directive {
 
 /// A directive that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unreadable {
+pub struct DirectiveError {
     word: String,
 }
 
-impl fmt::Display for Unreadable {
+impl fmt::Display for DirectiveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.word.is_empty() {
             f.write_str("/queue stands alone")?;
@@ -56,24 +56,24 @@ impl fmt::Display for Unreadable {
     }
 }
 
-impl std::error::Error for Unreadable {}
+impl std::error::Error for DirectiveError {}
 
 /// Takes the directive off a message.
-pub fn read(text: &str) -> Result<Plain, Unreadable> {
+pub fn read(text: &str) -> Result<ParsedMessage, DirectiveError> {
     let begun = text.trim_start();
     if let Some(rest) = after_command(begun, "/steer").filter(|rest| !rest.trim().is_empty()) {
         let wish = QueuePreferences { mode: Some(Delivery::Steer), ..QueuePreferences::default() };
-        return Ok(Plain {
+        return Ok(ParsedMessage {
             text: rest.trim().to_owned(),
             directive: Some(Directive::Message(wish)),
         });
     }
     if after_command(begun, "/stop").is_some_and(|rest| rest.trim().is_empty()) {
-        return Ok(Plain { text: String::new(), directive: Some(Directive::Stop) });
+        return Ok(ParsedMessage { text: String::new(), directive: Some(Directive::Stop) });
     }
     match after_command(begun, "/queue") {
         Some(rest) => read_queue(rest),
-        None => Ok(Plain { text: text.to_owned(), directive: None }),
+        None => Ok(ParsedMessage { text: text.to_owned(), directive: None }),
     }
 }
 
@@ -84,40 +84,40 @@ fn after_command<'a>(text: &'a str, command: &str) -> Option<&'a str> {
     (begin.eq_ignore_ascii_case(command) && is_word).then_some(rest)
 }
 
-fn read_queue(text: &str) -> Result<Plain, Unreadable> {
+fn read_queue(text: &str) -> Result<ParsedMessage, DirectiveError> {
     let mut wish = QueuePreferences::default();
     let mut rest = text.trim_start();
     let first = word(rest);
     if matches!(first.to_ascii_lowercase().as_str(), "default" | "reset") {
         let after = rest[first.len()..].trim();
         return match after.is_empty() {
-            true => Ok(Plain { text: String::new(), directive: Some(Directive::Default) }),
+            true => Ok(ParsedMessage { text: String::new(), directive: Some(Directive::Default) }),
             false => Err(unreadable(word(after))),
         };
     }
     if let Ok(mode) = first.parse() {
         wish.mode = Some(mode);
         rest = rest[first.len()..].trim_start();
-    } else if option(first, &mut wish)? != Took::Option {
+    } else if option(first, &mut wish)? != OptionMatch::Option {
         return Err(unreadable(first));
     }
-    while option(word(rest), &mut wish)? == Took::Option {
+    while option(word(rest), &mut wish)? == OptionMatch::Option {
         rest = rest[word(rest).len()..].trim_start();
     }
     let text = rest.trim_end().to_owned();
     let directive =
         if text.is_empty() { Directive::Session(wish) } else { Directive::Message(wish) };
-    Ok(Plain { text, directive: Some(directive) })
+    Ok(ParsedMessage { text, directive: Some(directive) })
 }
 
 #[derive(PartialEq, Eq)]
-enum Took {
+enum OptionMatch {
     Option,
     Nothing,
 }
 
-fn option(word: &str, wish: &mut QueuePreferences) -> Result<Took, Unreadable> {
-    let Some((name, value)) = word.split_once(':') else { return Ok(Took::Nothing) };
+fn option(word: &str, wish: &mut QueuePreferences) -> Result<OptionMatch, DirectiveError> {
+    let Some((name, value)) = word.split_once(':') else { return Ok(OptionMatch::Nothing) };
     match name.to_ascii_lowercase().as_str() {
         "debounce" => wish.debounce_ms = Some(milliseconds(value).ok_or_else(|| unreadable(word))?),
         "cap" => {
@@ -125,9 +125,9 @@ fn option(word: &str, wish: &mut QueuePreferences) -> Result<Took, Unreadable> {
             wish.cap = Some(cap.ok_or_else(|| unreadable(word))?);
         }
         "drop" => wish.drop = Some(value.parse().map_err(|_| unreadable(word))?),
-        _ => return Ok(Took::Nothing),
+        _ => return Ok(OptionMatch::Nothing),
     }
-    Ok(Took::Option)
+    Ok(OptionMatch::Option)
 }
 
 /// `500`, `500ms`, `2s`, `1m`.
@@ -147,6 +147,6 @@ fn word(text: &str) -> &str {
     text.split_whitespace().next().unwrap_or_default()
 }
 
-fn unreadable(word: &str) -> Unreadable {
-    Unreadable { word: word.chars().take(DIRECTIVE_WORD_CHARS_MAX).collect() }
+fn unreadable(word: &str) -> DirectiveError {
+    DirectiveError { word: word.chars().take(DIRECTIVE_WORD_CHARS_MAX).collect() }
 }

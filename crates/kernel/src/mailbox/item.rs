@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// Where an item came from, and where its answer goes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Place {
+pub struct ReplyAddress {
     /// The channel.
     pub channel: String,
     /// The account of ours on that channel.
@@ -25,20 +25,20 @@ pub struct Place {
 
 /// Who speaks as far as a mailbox cares: with which authority, and where.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Sender {
+pub struct MailboxSender {
     /// The hash of the authority.
     pub authority: ContentHash,
     /// Where.
-    pub place: Place,
+    pub place: ReplyAddress,
 }
 
 /// One thing that somebody said to a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Item {
+pub struct MailboxItem {
     /// The event it came with.
     pub id: EventId,
     /// Who says it.
-    pub sender: Sender,
+    pub sender: MailboxSender,
     /// What kind of sender.
     pub source: SenderKind,
     /// What is said, without a directive.
@@ -52,15 +52,15 @@ pub struct Item {
 /// What a mailbox is told.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Input {
+pub enum MailboxInput {
     /// Somebody said something.
-    Arrived(Item),
+    Arrived(MailboxItem),
     /// A turn of the session began, whoever asked for it.
     TurnStarted {
         /// The turn.
         turn: TurnId,
         /// For whom.
-        sender: Sender,
+        sender: MailboxSender,
     },
     /// The turn that was to start could not begin.
     StartFailed,
@@ -75,7 +75,7 @@ pub enum Input {
     /// The compaction is over.
     CompactionEnded,
     /// Somebody who may do so stops what is under way and what waits.
-    Aborted(Whose),
+    Aborted(AuthorityFilter),
     /// It is later now.
     Ticked,
 }
@@ -83,14 +83,14 @@ pub enum Input {
 /// Whose items and turns are meant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Whose {
+pub enum AuthorityFilter {
     /// All of the session.
     Everyone,
     /// Those of one authority.
     Of(ContentHash),
 }
 
-impl Whose {
+impl AuthorityFilter {
     /// Whether this authority is meant.
     pub fn means(&self, authority: &ContentHash) -> bool {
         match self {
@@ -103,37 +103,37 @@ impl Whose {
 /// What a mailbox wants done, in order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Act {
+pub enum MailboxAction {
     /// Start a turn for these items, all of one sender; the last one's settings hold for it.
     Start {
         /// The items.
-        items: Vec<Item>,
+        items: Vec<MailboxItem>,
         /// What the turn is asked.
         prompt: String,
         /// Why now.
-        why: StartWhy,
+        why: MailboxStartReason,
     },
     /// Tell the running turn, and say whether it was taken.
     Steer {
         /// The item.
-        item: Item,
+        item: MailboxItem,
     },
     /// Stop what is under way.
     Cancel {
         /// Why.
-        why: StopWhy,
+        why: MailboxStopReason,
     },
     /// The item was not taken; its channel may bring it again later.
     Rejected {
         /// The item.
-        item: Item,
+        item: MailboxItem,
         /// Why.
         why: UnrunReason,
     },
     /// The item was taken and will not be run.
     Dropped {
         /// The item.
-        item: Item,
+        item: MailboxItem,
         /// Why.
         why: UnrunReason,
     },
@@ -149,7 +149,7 @@ pub enum Act {
 /// Why a turn starts now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum StartWhy {
+pub enum MailboxStartReason {
     /// The session was idle.
     Idle,
     /// It was the item's turn.
@@ -163,7 +163,7 @@ pub enum StartWhy {
 /// Why what is under way is to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum StopWhy {
+pub enum MailboxStopReason {
     /// A newer item takes its place.
     Interrupt,
     /// Somebody asked.

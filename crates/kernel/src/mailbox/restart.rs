@@ -7,16 +7,16 @@
 
 use agentry_protocol::TurnId;
 
-use super::{Act, Item, Mailbox, Sender, State, Waiting, Work};
+use super::{Mailbox, MailboxAction, MailboxItem, MailboxSender, MailboxTurn, QueuedItem, State};
 
 impl Mailbox {
     /// The mailbox with what waited, oldest first, and the turn that goes on, if it began; tick it once to
     /// go on. `dropped` are those that the next prompt of their sender has a line about.
     pub fn restored(
-        waiting: Vec<Item>,
-        dropped: &[Item],
-        running: Option<(Option<TurnId>, Sender)>,
-    ) -> (Self, Vec<Act>) {
+        waiting: Vec<MailboxItem>,
+        dropped: &[MailboxItem],
+        running: Option<(Option<TurnId>, MailboxSender)>,
+    ) -> (Self, Vec<MailboxAction>) {
         let mut mailbox = Self::default();
         let mut acts = Vec::new();
         for item in dropped {
@@ -25,13 +25,13 @@ impl Mailbox {
         }
         for item in waiting {
             if mailbox.knows(&item.id) {
-                acts.push(Act::Repeated { id: item.id });
+                acts.push(MailboxAction::Repeated { id: item.id });
             } else {
                 mailbox.put(item);
             }
         }
         if let Some((turn, sender)) = running {
-            let work = Work { sender, stop: None };
+            let work = MailboxTurn { sender, stop: None };
             mailbox.state = match turn {
                 Some(turn) => State::Running { turn, work, compacting: false },
                 None => State::Starting { work, note: None },
@@ -40,10 +40,10 @@ impl Mailbox {
         (mailbox, acts)
     }
 
-    fn put(&mut self, item: Item) {
+    fn put(&mut self, item: MailboxItem) {
         let number = self.next_number;
         self.next_number += 1;
         // It has been quiet for as long as the process was away.
-        self.waiting.push_back(Waiting { number, item, since_ms: 0 });
+        self.waiting.push_back(QueuedItem { number, item, since_ms: 0 });
     }
 }

@@ -22,7 +22,7 @@ pub fn usual_delivery(source: SenderKind) -> Delivery {
 
 /// What each level says, from the one that wins to the one that is asked last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Levels {
+pub struct DeliveryLevels {
     /// The message itself.
     pub inline: QueuePreferences,
     /// Its session.
@@ -34,7 +34,7 @@ pub struct Levels {
 }
 
 /// What holds for an item of this source.
-pub fn settings(source: SenderKind, levels: &Levels) -> QueueSettings {
+pub fn settings(source: SenderKind, levels: &DeliveryLevels) -> QueueSettings {
     let order = [&levels.inline, &levels.session, &levels.channel, &levels.global];
     fn first<T>(
         order: &[&QueuePreferences],

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::item::Item;
+use super::item::MailboxItem;
 use crate::limits::MAILBOX_SUMMARY_CHARS_MAX;
 
 const HEADING: &str = "[Queued messages while agent was busy]";
@@ -12,16 +12,16 @@ const BETWEEN: &str = "\n\n";
 
 /// What one sender lost to the cap since its last prompt.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Note {
+pub struct DropNotice {
     /// How many items.
     pub dropped: usize,
     /// A line for each of the newest of them.
     pub lines: Vec<String>,
 }
 
-impl Note {
+impl DropNotice {
     /// Adds an item, and keeps at most so many lines.
-    pub(super) fn add(&mut self, item: &Item, lines_max: usize) {
+    pub(super) fn add(&mut self, item: &MailboxItem, lines_max: usize) {
         self.dropped += 1;
         self.lines.push(line(&item.text));
         let over = self.lines.len().saturating_sub(lines_max);
@@ -41,15 +41,15 @@ impl Note {
 }
 
 /// The prompt for one item by itself.
-pub(super) fn alone(item: &Item, note: Option<&Note>) -> String {
-    let note = note.map(Note::text);
+pub(super) fn single_prompt(item: &MailboxItem, note: Option<&DropNotice>) -> String {
+    let note = note.map(DropNotice::text);
     note.into_iter().chain([item.text.clone()]).collect::<Vec<_>>().join(BETWEEN)
 }
 
 /// The prompt for a group of items of one sender.
-pub(super) fn together(items: &[Item], note: Option<&Note>) -> String {
+pub(super) fn group_prompt(items: &[MailboxItem], note: Option<&DropNotice>) -> String {
     let mut blocks = vec![HEADING.to_owned()];
-    blocks.extend(note.map(Note::text));
+    blocks.extend(note.map(DropNotice::text));
     let numbered = items.iter().zip(1..);
     blocks.extend(numbered.map(|(item, number)| format!("---\nQueued #{number}\n{}", item.text)));
     blocks.join(BETWEEN)

@@ -5,14 +5,14 @@
 //!
 //! Must never: let a word pass that might turn out to be such an option.
 
-use super::git::{Git, runs_something};
+use super::git::{GitCommand, runs_something};
 use super::harmless::may_be_option;
 use super::program::{tests_of_find, valued};
-use super::{Simple, Word, code, sed::sed};
+use super::{ShellCommand, ShellWord, embedded_code, sed::sed};
 
 /// An argument that makes more of a program than its name says.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Escape {
+pub(super) struct EscapeArgument {
     /// Where it stands among the words.
     pub(super) at: usize,
     /// Why, for a person.
@@ -20,7 +20,7 @@ pub(super) struct Escape {
 }
 
 /// Such arguments: all that a script of `sed` has, the first of any other program.
-pub(super) fn of(simple: &Simple) -> Vec<Escape> {
+pub(super) fn of(simple: &ShellCommand) -> Vec<EscapeArgument> {
     let is_made = simple.words.iter().skip(1).any(may_be_option);
     match simple.program() {
         Some("sed") if !is_made => sed(simple),
@@ -29,9 +29,9 @@ pub(super) fn of(simple: &Simple) -> Vec<Escape> {
     }
 }
 
-fn first(simple: &Simple, name: &str) -> Option<Escape> {
-    let escape = |at: usize, why: &'static str| Some(Escape { at, why });
-    if let Some(git) = Git::of(simple) {
+fn first(simple: &ShellCommand, name: &str) -> Option<EscapeArgument> {
+    let escape = |at: usize, why: &'static str| Some(EscapeArgument { at, why });
+    if let Some(git) = GitCommand::of(simple) {
         if let Some(place) = git.steered {
             return escape(place, "an option that changes what git runs or where");
         }
@@ -51,7 +51,7 @@ fn first(simple: &Simple, name: &str) -> Option<Escape> {
     }
     let texts: Vec<(usize, &str)> = match name {
         "find" => tests_of_find(simple),
-        _ => simple.words.iter().map(Word::text).enumerate().skip(1).collect(),
+        _ => simple.words.iter().map(ShellWord::text).enumerate().skip(1).collect(),
     };
     for (place, text) in texts {
         if let Some(why) = option(name, text) {
@@ -65,7 +65,7 @@ fn first(simple: &Simple, name: &str) -> Option<Escape> {
     };
     match name {
         "curl" => curl(simple),
-        name if code::is_awk(name) => awk(simple),
+        name if embedded_code::is_awk(name) => awk(simple),
         "uniq" | "xxd" => operand(1).and_then(|place| escape(place, "a file it writes")),
         "hostname" => operand(0).and_then(|place| escape(place, "a new name for the machine")),
         _ => None,
@@ -100,7 +100,7 @@ fn carries_options(name: &str) -> bool {
             | "test"
             | "["
             | "shopt"
-    ) || code::is_awk(name)
+    ) || embedded_code::is_awk(name)
 }
 
 fn option(name: &str, text: &str) -> Option<&'static str> {
@@ -176,7 +176,7 @@ fn option(name: &str, text: &str) -> Option<&'static str> {
 }
 
 /// A request that is more than a question to a server, or an answer that goes to a file.
-fn curl(simple: &Simple) -> Option<Escape> {
+fn curl(simple: &ShellCommand) -> Option<EscapeArgument> {
     let first = |names: &[&str]| valued(simple, names);
     let method =
         first(&["-X", "--request"]).map(|(at, name)| (at, name.text().to_ascii_uppercase()));
@@ -223,19 +223,19 @@ fn curl(simple: &Simple) -> Option<Escape> {
     } else {
         return None;
     };
-    Some(Escape { at, why })
+    Some(EscapeArgument { at, why })
 }
 
 /// Only field separators and variables are known to be harmless; a program must be given, and be plain.
-fn awk(simple: &Simple) -> Option<Escape> {
-    let escape = |at: usize, why| Some(Escape { at, why });
-    let program = code::inline(simple);
+fn awk(simple: &ShellCommand) -> Option<EscapeArgument> {
+    let escape = |at: usize, why| Some(EscapeArgument { at, why });
+    let program = embedded_code::inline(simple);
     let at = program
         .and_then(|program| simple.words.iter().position(|word| std::ptr::eq(word, program)));
     let options = simple
         .words
         .iter()
-        .map(Word::text)
+        .map(ShellWord::text)
         .enumerate()
         .skip(1)
         .take(at.unwrap_or(simple.words.len()).saturating_sub(1));

@@ -2,10 +2,10 @@
 //!
 //! Must never: guess at a subcommand it does not know; it may be an alias for anything.
 
-use super::{Simple, Word};
+use super::{ShellCommand, ShellWord};
 
 /// A git command taken apart.
-pub(crate) struct Git<'a> {
+pub(crate) struct GitCommand<'a> {
     /// The subcommand.
     pub(crate) subcommand: Option<&'a str>,
     /// The words after it.
@@ -14,16 +14,16 @@ pub(crate) struct Git<'a> {
     pub(super) steered: Option<usize>,
 }
 
-impl<'a> Git<'a> {
+impl<'a> GitCommand<'a> {
     /// Takes a command apart, if it is git.
-    pub(crate) fn of(simple: &'a Simple) -> Option<Self> {
+    pub(crate) fn of(simple: &'a ShellCommand) -> Option<Self> {
         if simple.program() != Some("git") {
             return None;
         }
         let mut at = 1;
         let mut steered = None;
         while let Some(text) =
-            simple.words.get(at).map(Word::text).filter(|text| text.starts_with('-'))
+            simple.words.get(at).map(ShellWord::text).filter(|text| text.starts_with('-'))
         {
             let harmless = matches!(
                 text,
@@ -65,8 +65,8 @@ impl<'a> Git<'a> {
             );
             at += 1 + usize::from(takes_next);
         }
-        let subcommand = simple.words.get(at).map(Word::text);
-        let arguments = simple.words.iter().skip(at + 1).map(Word::text).collect();
+        let subcommand = simple.words.get(at).map(ShellWord::text);
+        let arguments = simple.words.iter().skip(at + 1).map(ShellWord::text).collect();
         Some(Self { subcommand, arguments, steered })
     }
 
@@ -107,7 +107,7 @@ pub(super) fn runs_something(text: &str) -> bool {
 }
 
 /// Whether a push replaces what is there without looking.
-pub(crate) fn is_forced_push(git: &Git<'_>) -> bool {
+pub(crate) fn is_forced_push(git: &GitCommand<'_>) -> bool {
     git.subcommand == Some("push")
         && (git.has(&["--force", "--mirror"])
             || git.has_short('f')
@@ -153,7 +153,7 @@ pub(crate) fn is_running_key(key: &str) -> bool {
 }
 
 /// The key that a `git config` sets, if it sets one.
-pub(crate) fn set_key<'a>(git: &Git<'a>) -> Option<&'a str> {
+pub(crate) fn set_key<'a>(git: &GitCommand<'a>) -> Option<&'a str> {
     let reads = [
         "--get",
         "--get-all",

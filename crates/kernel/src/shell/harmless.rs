@@ -15,23 +15,26 @@ mod row;
 
 use super::path::is_below;
 use super::program::tests_of_find;
-use super::{Simple, Word};
+use super::{ShellCommand, ShellWord};
 
-pub use row::{Dashes, Operands, Row, Style};
+pub use row::{DoubleDash, HarmlessRow, Operands, OptionStyle};
 
 /// The whole table.
-pub fn rows() -> impl Iterator<Item = &'static Row> {
+pub fn rows() -> impl Iterator<Item = &'static HarmlessRow> {
     [files::ROWS, git::ROWS, network::ROWS, build::ROWS, programs::ROWS].into_iter().flatten()
 }
 
 /// Whether the table has a program.
-pub(super) fn is_listed(simple: &Simple) -> bool {
+pub(super) fn is_listed(simple: &ShellCommand) -> bool {
     simple.program().and_then(row_of).is_some()
 }
 
 /// The place of the first word that goes beyond what is harmless and that the rule does not name itself; the place of
 /// the name if the command takes its commands from its input. Nothing for a command that is not in the table.
-pub(crate) fn beyond(simple: &Simple, is_named: &dyn Fn(usize) -> bool) -> Option<usize> {
+pub(crate) fn first_word_beyond(
+    simple: &ShellCommand,
+    is_named: &dyn Fn(usize) -> bool,
+) -> Option<usize> {
     let (key, row) = row_of(simple.program()?)?;
     if matches!(simple.arguments(), [word] if matches!(word.literal(), Some("--help" | "--version")))
     {
@@ -42,20 +45,29 @@ pub(crate) fn beyond(simple: &Simple, is_named: &dyn Fn(usize) -> bool) -> Optio
         _ => (1..simple.words.len()).collect(),
     };
     let key = key.to_owned();
-    let walk =
-        Walk { simple, is_named, words, at: 0, key, row, operands: 0, met: false, ended: false };
+    let walk = ArgumentReader {
+        simple,
+        is_named,
+        words,
+        at: 0,
+        key,
+        row,
+        operands: 0,
+        met: false,
+        ended: false,
+    };
     walk.through()
 }
 
 /// The row of a program: by its name, without its version, or without the `g` of the GNU programs on macOS.
-fn row_of(name: &str) -> Option<(&'static str, &'static Row)> {
+fn row_of(name: &str) -> Option<(&'static str, &'static HarmlessRow)> {
     let bare = name.split('.').next().unwrap_or(name);
     let bare = bare.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-');
     let gnu = bare.strip_prefix('g').unwrap_or(bare);
     [name, bare, gnu].into_iter().find_map(exact)
 }
 
-fn exact(name: &str) -> Option<(&'static str, &'static Row)> {
+fn exact(name: &str) -> Option<(&'static str, &'static HarmlessRow)> {
     rows().find_map(|row| {
         let known = row.names.iter().find(|known| **known == name)?;
         Some((*known, row))
@@ -63,7 +75,7 @@ fn exact(name: &str) -> Option<(&'static str, &'static Row)> {
 }
 
 /// What is to be done with the word at hand.
-enum Step {
+enum ArgumentStep {
     /// It and the words that belong to it are harmless.
     Next(usize),
     /// The rest belongs to a program that the rule names, or that is judged by itself.
@@ -73,15 +85,15 @@ enum Step {
 }
 
 /// The words of one command, read from left to right.
-struct Walk<'a> {
-    simple: &'a Simple,
+struct ArgumentReader<'a> {
+    simple: &'a ShellCommand,
     is_named: &'a dyn Fn(usize) -> bool,
     /// The places of the words that are looked at.
     words: Vec<usize>,
     at: usize,
     /// The command and its subcommands so far.
     key: String,
-    row: &'static Row,
+    row: &'static HarmlessRow,
     /// How many operands the row has had.
     operands: usize,
     /// Whether one of the words that the row needs was there.
@@ -90,14 +102,14 @@ struct Walk<'a> {
     ended: bool,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> ArgumentReader<'a> {
     fn through(mut self) -> Option<usize> {
         while let Some(place) = self.words.get(self.at).copied() {
             match self.step(place) {
-                Step::Next(count) => self.at += count,
-                Step::Over => return None,
-                Step::Unknown if (self.is_named)(place) => self.at += 1,
-                Step::Unknown => return Some(place),
+                ArgumentStep::Next(count) => self.at += count,
+                ArgumentStep::Over => return None,
+                ArgumentStep::Unknown if (self.is_named)(place) => self.at += 1,
+                ArgumentStep::Unknown => return Some(place),
             }
         }
         let is_bare = match self.row.operands {
@@ -119,28 +131,32 @@ impl<'a> Walk<'a> {
         unnamed.next().copied().filter(|_| lacks)
     }
 
-    fn step(&mut self, place: usize) -> Step {
+    fn step(&mut self, place: usize) -> ArgumentStep {
         let simple = self.simple;
         let word = &simple.words[place];
         let text = word.text();
         let is_option = text.len() > 1 && text.starts_with('-');
         match self.ended {
-            false if may_be_option(word) => Step::Unknown,
+            false if may_be_option(word) => ArgumentStep::Unknown,
             false if text == "--" => self.dashes(),
-            false if is_option => self.option(text).map_or(Step::Unknown, Step::Next),
-            false if self.is_bundle() => self.bundle(text).map_or(Step::Unknown, Step::Next),
+            false if is_option => {
+                self.option(text).map_or(ArgumentStep::Unknown, ArgumentStep::Next)
+            }
+            false if self.is_bundle() => {
+                self.bundle(text).map_or(ArgumentStep::Unknown, ArgumentStep::Next)
+            }
             _ => self.operand(word, place),
         }
     }
 
-    fn dashes(&mut self) -> Step {
+    fn dashes(&mut self) -> ArgumentStep {
         if let Some(count) = self.phrase(self.row.phrases) {
-            return Step::Next(count);
+            return ArgumentStep::Next(count);
         }
         self.ended = true;
         match self.row.dashes {
-            Dashes::Operands => Step::Next(1),
-            Dashes::Program => Step::Over,
+            DoubleDash::Operands => ArgumentStep::Next(1),
+            DoubleDash::Program => ArgumentStep::Over,
         }
     }
 
@@ -152,8 +168,8 @@ impl<'a> Walk<'a> {
         }
         let known = self.phrase(self.row.phrases).or_else(|| self.long(text));
         known.or_else(|| match self.row.style {
-            Style::Getopt | Style::Bundle => self.letters(&text[1..]),
-            Style::Words => self.joined(&text[1..]),
+            OptionStyle::Getopt | OptionStyle::Bundle => self.letters(&text[1..]),
+            OptionStyle::Words => self.joined(&text[1..]),
         })
     }
 
@@ -193,9 +209,11 @@ impl<'a> Walk<'a> {
         let mut rest = text.chars();
         while let Some(letter) = rest.next() {
             match takes(self.row.short, letter)? {
-                Takes::Nothing => {}
-                Takes::Value if rest.as_str().is_empty() => return self.next_value(),
-                Takes::Value | Takes::Joined => return self.is_value(rest.as_str()).then_some(1),
+                OptionArity::Nothing => {}
+                OptionArity::Value if rest.as_str().is_empty() => return self.next_value(),
+                OptionArity::Value | OptionArity::Joined => {
+                    return self.is_value(rest.as_str()).then_some(1);
+                }
             }
         }
         Some(1)
@@ -205,22 +223,24 @@ impl<'a> Walk<'a> {
     fn joined(&self, text: &str) -> Option<usize> {
         let letter = text.chars().next()?;
         match takes(self.row.short, letter)? {
-            Takes::Nothing => None,
-            Takes::Value if text.len() == letter.len_utf8() => self.next_value(),
-            Takes::Value | Takes::Joined => self.is_value(&text[letter.len_utf8()..]).then_some(1),
+            OptionArity::Nothing => None,
+            OptionArity::Value if text.len() == letter.len_utf8() => self.next_value(),
+            OptionArity::Value | OptionArity::Joined => {
+                self.is_value(&text[letter.len_utf8()..]).then_some(1)
+            }
         }
     }
 
     /// Whether the first word is a row of letters without a dash, as `tar` takes it.
     fn is_bundle(&self) -> bool {
-        self.row.style == Style::Bundle && self.at == 0
+        self.row.style == OptionStyle::Bundle && self.at == 0
     }
 
     /// Letters without a dash; the values follow one after the other, so only the last may have one.
     fn bundle(&self, text: &str) -> Option<usize> {
         let last = text.chars().next_back()?;
         let before = &text[..text.len() - last.len_utf8()];
-        let is_flag = |letter| matches!(takes(self.row.short, letter), Some(Takes::Nothing));
+        let is_flag = |letter| matches!(takes(self.row.short, letter), Some(OptionArity::Nothing));
         before.chars().all(is_flag).then(|| self.letters(&text[before.len()..]))?
     }
 
@@ -234,12 +254,12 @@ impl<'a> Walk<'a> {
         !self.row.values_without.iter().any(|part| value.contains(part))
     }
 
-    fn operand(&mut self, word: &'a Word, at: usize) -> Step {
+    fn operand(&mut self, word: &'a ShellWord, at: usize) -> ArgumentStep {
         self.operands += 1;
-        let next = |fits: bool| if fits { Step::Next(1) } else { Step::Unknown };
+        let next = |fits: bool| if fits { ArgumentStep::Next(1) } else { ArgumentStep::Unknown };
         match self.row.operands {
-            Operands::Any => Step::Next(1),
-            Operands::Nothing => Step::Unknown,
+            Operands::Any => ArgumentStep::Next(1),
+            Operands::Nothing => ArgumentStep::Unknown,
             // A pattern may come to several words.
             Operands::UpTo(max) => next(self.operands <= max && word.literal().is_some()),
             Operands::Without(parts) => next(
@@ -251,25 +271,29 @@ impl<'a> Walk<'a> {
             Operands::Below => {
                 next(word.literal().is_some_and(|text| is_below(text, self.simple.dir.as_ref())))
             }
-            Operands::Followed => Step::Over,
-            Operands::Program if (self.is_named)(at) => Step::Over,
-            Operands::Program => Step::Unknown,
+            Operands::Followed => ArgumentStep::Over,
+            Operands::Program if (self.is_named)(at) => ArgumentStep::Over,
+            Operands::Program => ArgumentStep::Unknown,
             Operands::Subcommand => self.enter(word, at),
         }
     }
 
     /// Goes on with the row of a subcommand. One without a row has nothing harmless.
-    fn enter(&mut self, word: &Word, at: usize) -> Step {
+    fn enter(&mut self, word: &ShellWord, at: usize) -> ArgumentStep {
         self.key = format!("{} {}", self.key, word.text());
         let known = exact(&self.key).map(|(_, row)| row).filter(|_| word.literal().is_some());
-        self.row = known.unwrap_or(&Row::NOTHING);
+        self.row = known.unwrap_or(&HarmlessRow::NOTHING);
         self.operands = 0;
-        if known.is_some() || (self.is_named)(at) { Step::Next(1) } else { Step::Unknown }
+        if known.is_some() || (self.is_named)(at) {
+            ArgumentStep::Next(1)
+        } else {
+            ArgumentStep::Unknown
+        }
     }
 }
 
 /// Whether a word that is not known could come out as an option: it has no text of its own in front.
-pub(super) fn may_be_option(word: &Word) -> bool {
+pub(super) fn may_be_option(word: &ShellWord) -> bool {
     let text = word.text();
     word.literal().is_none()
         && (text.contains(['$', '`']) && !text.starts_with(['/', '.'])
@@ -278,7 +302,7 @@ pub(super) fn may_be_option(word: &Word) -> bool {
 
 /// What an option of one letter takes.
 #[derive(Clone, Copy)]
-enum Takes {
+enum OptionArity {
     Nothing,
     /// A value, joined or in the next word.
     Value,
@@ -287,14 +311,14 @@ enum Takes {
 }
 
 /// Reads letters as `getopt` writes them; `#` stands for every digit.
-fn takes(letters: &str, letter: char) -> Option<Takes> {
+fn takes(letters: &str, letter: char) -> Option<OptionArity> {
     let listed = if letter.is_ascii_digit() { '#' } else { letter };
     let listed = if letters.contains(letter) { letter } else { listed };
     let at = letters.find(listed).filter(|_| !matches!(letter, ':' | ' ' | '#' | '-'))?;
     let after = &letters[at + listed.len_utf8()..];
     Some(match (after.starts_with("::"), after.starts_with(':')) {
-        (true, _) => Takes::Joined,
-        (false, true) => Takes::Value,
-        (false, false) => Takes::Nothing,
+        (true, _) => OptionArity::Joined,
+        (false, true) => OptionArity::Value,
+        (false, false) => OptionArity::Nothing,
     })
 }

@@ -2,7 +2,7 @@
 //!
 //! Must never: call an option known that makes a shell run another file or other code.
 
-use super::Word;
+use super::ShellWord;
 
 /// Options of a shell that change neither which code it runs nor where that code begins.
 pub(super) fn is_shell_option(text: &str) -> bool {
@@ -19,11 +19,11 @@ pub(super) fn is_shell_option(text: &str) -> bool {
 }
 
 /// A row of short options that ends with `o` takes the next word: `-euo pipefail`.
-pub(super) fn after_shell_options(words: &[Word]) -> usize {
+pub(super) fn after_shell_options(words: &[ShellWord]) -> usize {
     let mut at = 1;
     while let Some(text) = words
         .get(at)
-        .and_then(Word::literal)
+        .and_then(ShellWord::literal)
         .filter(|text| text.starts_with(['-', '+']) && text.len() > 1)
     {
         if text == "--" {

@@ -22,7 +22,7 @@ use crate::limits::{
 const ASIDE: char = '\u{f8ff}';
 
 /// A tree, and the texts that were put aside from it.
-pub(super) struct Parsed {
+pub(super) struct ParsedScript {
     pub(super) program: Program,
     /// Bodies first, then words.
     aside: Vec<String>,
@@ -31,7 +31,7 @@ pub(super) struct Parsed {
     restored: Cell<usize>,
 }
 
-impl Parsed {
+impl ParsedScript {
     /// The word as written.
     pub(super) fn written(&self, word: &str) -> String {
         let Some((head, number)) = word.split_once(ASIDE) else {
@@ -70,7 +70,7 @@ fn number_of(mark: &str) -> Option<usize> {
 }
 
 /// The tree of a text, or why there is none.
-pub(super) fn parse(text: &str) -> Result<Parsed, String> {
+pub(super) fn parse(text: &str) -> Result<ParsedScript, String> {
     check_text(text)?;
     let (text, mut aside) = without_bodies(text);
     check_expansions(&text)?;
@@ -79,7 +79,7 @@ pub(super) fn parse(text: &str) -> Result<Parsed, String> {
     // The grammar is not ours, and there are texts on which it panics.
     let program = catch_unwind(AssertUnwindSafe(|| program(&text, &mut aside)))
         .unwrap_or_else(|_| Err("not a shell command: the grammar gave up".to_owned()))?;
-    Ok(Parsed { program, aside, bodies, restored: Cell::new(0) })
+    Ok(ParsedScript { program, aside, bodies, restored: Cell::new(0) })
 }
 
 fn program(text: &str, aside: &mut Vec<String>) -> Result<Program, String> {

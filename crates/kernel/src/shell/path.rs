@@ -2,17 +2,17 @@
 //!
 //! Must never: look at a file system; a link is what its name says.
 
-use super::Word;
+use super::ShellWord;
 
 /// Returns whether a path that a command writes is a stream, lies below the place where the command starts, or in a
 /// folder for temporary files.
-pub(super) fn is_below(path: &str, dir: Option<&Word>) -> bool {
+pub(super) fn is_below(path: &str, dir: Option<&ShellWord>) -> bool {
     if is_stream(path) {
         return true;
     }
     let dir = match path.starts_with('/') {
         true => "",
-        false => dir.map_or(".", Word::text),
+        false => dir.map_or(".", ShellWord::text),
     };
     let full = normalize(&format!("{dir}/{path}"));
     let is_outside = full.starts_with('/') || full == ".." || full.starts_with("../");

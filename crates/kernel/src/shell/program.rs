@@ -2,7 +2,7 @@
 //!
 //! Must never: call a variable harmless that decides what a program runs.
 
-use super::{Simple, Word};
+use super::{ShellCommand, ShellWord};
 
 /// Programs that get text from elsewhere.
 pub(super) fn is_downloader(name: &str) -> bool {
@@ -66,7 +66,7 @@ pub(super) fn interpreter(name: &str) -> Option<&'static str> {
 }
 
 /// The words that name what a program writes, changes or takes away.
-pub(crate) fn targets(simple: &Simple) -> Vec<Word> {
+pub(crate) fn targets(simple: &ShellCommand) -> Vec<ShellWord> {
     let operands = || operands(simple).into_iter().cloned();
     let option = |names: &[&str]| valued(simple, names).map(|(_, value)| value);
     match simple.program() {
@@ -86,7 +86,8 @@ pub(crate) fn targets(simple: &Simple) -> Vec<Word> {
         ) => operands().collect(),
         Some("chmod" | "chown" | "chgrp" | "setfacl" | "setcap") => operands().skip(1).collect(),
         Some("dd") => {
-            let output = |word: &Word| word.text().strip_prefix("of=").map(|file| word.with(file));
+            let output =
+                |word: &ShellWord| word.text().strip_prefix("of=").map(|file| word.with(file));
             simple.arguments().iter().filter_map(output).collect()
         }
         Some("sed") if has_option(simple, 'i', "--in-place") => operands().skip(1).collect(),
@@ -102,7 +103,7 @@ pub(crate) fn targets(simple: &Simple) -> Vec<Word> {
 }
 
 /// The arguments that are not options.
-pub(crate) fn operands(simple: &Simple) -> Vec<&Word> {
+pub(crate) fn operands(simple: &ShellCommand) -> Vec<&ShellWord> {
     let mut ended = false;
     let mut operands = Vec::new();
     for word in simple.arguments() {
@@ -117,8 +118,8 @@ pub(crate) fn operands(simple: &Simple) -> Vec<&Word> {
 }
 
 /// Whether a short option, alone or among others, or a long one (also shortened) is given.
-pub(crate) fn has_option(simple: &Simple, short: char, long: &str) -> bool {
-    let arguments = simple.arguments().iter().map(Word::text).take_while(|text| *text != "--");
+pub(crate) fn has_option(simple: &ShellCommand, short: char, long: &str) -> bool {
+    let arguments = simple.arguments().iter().map(ShellWord::text).take_while(|text| *text != "--");
     arguments.into_iter().any(|text| match text.strip_prefix("--") {
         Some(_) => long.starts_with(text.split('=').next().unwrap_or(text)),
         None => text.starts_with('-') && text[1..].contains(short),
@@ -127,7 +128,7 @@ pub(crate) fn has_option(simple: &Simple, short: char, long: &str) -> bool {
 
 /// The value of an option and where it stands: in the next word, after `=`, or joined to a short one that
 /// may end a row of others.
-pub(super) fn valued(simple: &Simple, names: &[&str]) -> Option<(usize, Word)> {
+pub(super) fn valued(simple: &ShellCommand, names: &[&str]) -> Option<(usize, ShellWord)> {
     simple.words.iter().enumerate().skip(1).find_map(|(at, word)| {
         let text = word.text();
         let value = names.iter().find_map(|name| match name.strip_prefix("--") {
@@ -144,7 +145,7 @@ pub(super) fn valued(simple: &Simple, names: &[&str]) -> Option<(usize, Word)> {
 }
 
 /// The words of a `find` that are not those of a command it runs, each with its place.
-pub(crate) fn tests_of_find(simple: &Simple) -> Vec<(usize, &str)> {
+pub(crate) fn tests_of_find(simple: &ShellCommand) -> Vec<(usize, &str)> {
     let mut inside = false;
     let mut tests = Vec::new();
     for (at, word) in simple.words.iter().enumerate().skip(1) {
@@ -161,10 +162,10 @@ pub(crate) fn tests_of_find(simple: &Simple) -> Vec<(usize, &str)> {
 }
 
 /// Whether the word here ends the command of an `-exec`: `;`, or `+` after `{}`.
-pub(super) fn ends_command(words: &[Word], at: usize) -> bool {
+pub(super) fn ends_command(words: &[ShellWord], at: usize) -> bool {
     match words[at].text() {
         ";" => true,
-        "+" => words[..at].last().map(Word::text) == Some("{}"),
+        "+" => words[..at].last().map(ShellWord::text) == Some("{}"),
         _ => false,
     }
 }

@@ -4,18 +4,18 @@
 
 use brush_parser::ast::{IoFileRedirectKind, IoFileRedirectTarget, IoRedirect};
 
-use super::Simple;
-use super::lower::{Around, Input, Lowering};
-use super::parse::Parsed;
+use super::ShellCommand;
+use super::lowering::{InlineInput, LoweringContext, ShellContext};
+use super::parse::ParsedScript;
 use super::word::Kind;
 
-impl Lowering {
+impl LoweringContext {
     pub(super) fn redirect(
         &mut self,
-        parsed: &Parsed,
+        parsed: &ParsedScript,
         redirect: &IoRedirect,
-        simple: &mut Simple,
-        around: &mut Around,
+        simple: &mut ShellCommand,
+        around: &mut ShellContext,
     ) {
         match redirect {
             IoRedirect::File(_, kind, target) => {
@@ -32,26 +32,26 @@ impl Lowering {
                     let (word, fed) = self.scanned(&body, Kind::Body, around);
                     simple.fed_by.extend(fed);
                     let exact = word.literal().is_some();
-                    around.input = Some(Input { text: word.text().to_owned(), exact });
+                    around.input = Some(InlineInput { text: word.text().to_owned(), exact });
                 } else {
-                    around.input = Some(Input { text: body, exact: true });
+                    around.input = Some(InlineInput { text: body, exact: true });
                 }
             }
             IoRedirect::HereString(_, word) => {
                 let (word, fed) = self.word(parsed, &word.value, around);
                 simple.fed_by.extend(fed);
                 let exact = word.literal().is_some();
-                around.input = Some(Input { text: word.text().to_owned(), exact });
+                around.input = Some(InlineInput { text: word.text().to_owned(), exact });
             }
         }
     }
 
     fn file(
         &mut self,
-        parsed: &Parsed,
+        parsed: &ParsedScript,
         (kind, target): (&IoFileRedirectKind, &IoFileRedirectTarget),
-        simple: &mut Simple,
-        around: &mut Around,
+        simple: &mut ShellCommand,
+        around: &mut ShellContext,
     ) {
         let word = match target {
             IoFileRedirectTarget::Fd(_) => return,

@@ -2,12 +2,12 @@
 //!
 //! Must never: call a script plain when some sed would write or execute by it.
 
-use super::escape::Escape;
-use super::{Simple, Word};
+use super::escape::EscapeArgument;
+use super::{ShellCommand, ShellWord};
 
 /// Only scripts of the plainest kind are known not to write or execute.
-pub(super) fn sed(simple: &Simple) -> Vec<Escape> {
-    let escape = |at: usize, why| Escape { at, why };
+pub(super) fn sed(simple: &ShellCommand) -> Vec<EscapeArgument> {
+    let escape = |at: usize, why| EscapeArgument { at, why };
     let mut found = Vec::new();
     let mut given = Vec::new();
     let mut first = None;
@@ -45,13 +45,13 @@ pub(super) fn sed(simple: &Simple) -> Vec<Escape> {
             // An empty word after `-i` is a script for one sed and the ending of a copy for another.
             _ => {
                 first = first
-                    .filter(|(_, word): &(usize, &Word)| !word.text().is_empty())
+                    .filter(|(_, word): &(usize, &ShellWord)| !word.text().is_empty())
                     .or(Some((at, word)))
             }
         }
     }
     let scripts = if given.is_empty() { first.into_iter().collect() } else { given };
-    let scripts: Vec<(usize, &Word)> = scripts;
+    let scripts: Vec<(usize, &ShellWord)> = scripts;
     let strange = scripts.into_iter().filter(|(_, word)| !word.literal().is_some_and(is_plain_sed));
     found.extend(strange.map(|(at, _)| escape(at, "a script that may write or execute")));
     found

@@ -5,99 +5,109 @@
 //! Must never: take off a wrapper and lose what it would execute.
 
 use super::invocation::{after_shell_options, is_shell_option};
-use super::lower::{Around, Input, Lowering, entered};
+use super::lowering::{InlineInput, LoweringContext, ShellContext, entered};
 use super::path::is_system_folder;
 use super::program::{ends_command, interpreter, is_shell};
 use super::wrapper::{Wrapper, after_options, chdir, check_options, wrapper, writes_a_file};
-use super::{Simple, Word, code};
+use super::{ShellCommand, ShellWord, embedded_code};
 use crate::limits::SHELL_CODE_DEPTH_MAX;
 
 /// Standing for words that come from the standard input or from a search.
 pub(super) const FROM_INPUT: &str = "{}";
 
 /// What became of a command that was looked into.
-enum Step {
+enum UnwrapOutcome {
     /// A wrapper came off; look again.
-    Again(Simple),
+    Again(ShellCommand),
     /// It is a command of its own.
-    Plain(Simple),
+    Plain(ShellCommand),
     /// All of it was followed.
     Done,
 }
 
 /// Follows one command to the commands it executes.
-pub(super) fn settle(lowering: &mut Lowering, mut simple: Simple, input: Option<&Input>) {
+pub(super) fn settle(
+    lowering: &mut LoweringContext,
+    mut simple: ShellCommand,
+    input: Option<&InlineInput>,
+) {
     for _ in 0..=2 * SHELL_CODE_DEPTH_MAX {
         if simple.words.first().is_some_and(|name| name.literal().is_none()) {
             lowering.opaque("the name of a program is not known");
         }
-        let name = simple.words.first().map_or("", Word::text);
+        let name = simple.words.first().map_or("", ShellWord::text);
         let is_foreign = name.contains('/') && !is_system_folder(name);
         let step = step(lowering, simple, input);
-        if is_foreign && !matches!(step, Step::Plain(_)) {
+        if is_foreign && !matches!(step, UnwrapOutcome::Plain(_)) {
             lowering.opaque("a program in a folder of its own runs another");
         }
         match step {
-            Step::Again(inner) => simple = inner,
-            Step::Plain(simple) => return lowering.push(simple),
-            Step::Done => return,
+            UnwrapOutcome::Again(inner) => simple = inner,
+            UnwrapOutcome::Plain(simple) => return lowering.push(simple),
+            UnwrapOutcome::Done => return,
         }
     }
     lowering.opaque("wrappers in wrappers without end");
     lowering.push(simple);
 }
 
-fn step(lowering: &mut Lowering, simple: Simple, input: Option<&Input>) -> Step {
-    let Some(name) = simple.program().map(str::to_owned) else { return Step::Plain(simple) };
+fn step(
+    lowering: &mut LoweringContext,
+    simple: ShellCommand,
+    input: Option<&InlineInput>,
+) -> UnwrapOutcome {
+    let Some(name) = simple.program().map(str::to_owned) else {
+        return UnwrapOutcome::Plain(simple);
+    };
     match name.as_str() {
         "eval" => eval(lowering, simple),
         "trap" => {
             let handler = simple.arguments().iter().find(|word| word.text() != "--");
             let handler = handler.filter(|word| !matches!(word.text(), "-" | "-l" | "-p" | ""));
             run(lowering, &simple, handler, "trap");
-            Step::Plain(simple)
+            UnwrapOutcome::Plain(simple)
         }
         "source" | "." => {
             if simple.arguments().first().is_some_and(|word| word.literal().is_none()) {
                 lowering.opaque("it runs text that is not known");
             }
-            Step::Plain(simple)
+            UnwrapOutcome::Plain(simple)
         }
         "alias" | "enable" | "bind" | "complete" if !simple.arguments().is_empty() => {
             lowering.opaque("it changes what names mean");
-            Step::Plain(simple)
+            UnwrapOutcome::Plain(simple)
         }
         "export" | "declare" | "typeset" | "local" | "readonly" => {
             let mut simple = simple;
             simple.assigns = simple.arguments().iter().filter_map(assignment).collect();
-            Step::Plain(simple)
+            UnwrapOutcome::Plain(simple)
         }
         "find" | "fd" | "fdfind" => search(lowering, simple, input),
         "xargs" | "parallel" => each(lowering, simple),
         "git" => git(lowering, simple),
-        "command" if matches!(simple.words.get(1).map(Word::text), Some("-v" | "-V")) => {
-            Step::Plain(simple)
+        "command" if matches!(simple.words.get(1).map(ShellWord::text), Some("-v" | "-V")) => {
+            UnwrapOutcome::Plain(simple)
         }
         "watch" | "script" | "ssh" | "su" | "runuser" | "sg" | "flock"
             if code_option(&name, &simple).is_some() =>
         {
             let code = code_option(&name, &simple);
             run(lowering, &simple, code.as_ref(), &name);
-            Step::Plain(simple)
+            UnwrapOutcome::Plain(simple)
         }
         name if is_shell(name) => shell(lowering, simple, input),
-        name if interpreter(name).is_some() || code::is_awk(name) => {
-            code::follow(lowering, &simple, input);
-            Step::Plain(simple)
+        name if interpreter(name).is_some() || embedded_code::is_awk(name) => {
+            embedded_code::follow(lowering, &simple, input);
+            UnwrapOutcome::Plain(simple)
         }
         name => match wrapper(name) {
             Some(wrapper) => strip(lowering, simple, wrapper),
-            None => Step::Plain(simple),
+            None => UnwrapOutcome::Plain(simple),
         },
     }
 }
 
-fn strip(lowering: &mut Lowering, simple: Simple, wrapper: Wrapper) -> Step {
+fn strip(lowering: &mut LoweringContext, simple: ShellCommand, wrapper: Wrapper) -> UnwrapOutcome {
     let name = simple.program().unwrap_or_default().to_owned();
     let mut inner = simple.clone();
     let mut at = after_options(&simple.words, wrapper.valued);
@@ -113,19 +123,19 @@ fn strip(lowering: &mut Lowering, simple: Simple, wrapper: Wrapper) -> Step {
     }
     at += wrapper.operands;
     if at >= simple.words.len() {
-        return Step::Plain(simple);
+        return UnwrapOutcome::Plain(simple);
     }
     if writes_a_file(&name, &simple.words[..at]) {
-        inner.writes.push(Word::Dynamic(format!("$({name})")));
+        inner.writes.push(ShellWord::Dynamic(format!("$({name})")));
     }
     inner.words = simple.words[at..].to_vec();
     inner.wrappers.push(name.clone());
-    Step::Again(inner)
+    UnwrapOutcome::Again(inner)
 }
 
 /// `env -S` makes words of a text by rules of its own, so the option is not known; read as shell code, the text shows
 /// what may run.
-fn split_text(lowering: &mut Lowering, simple: &Simple, options_end: usize) {
+fn split_text(lowering: &mut LoweringContext, simple: &ShellCommand, options_end: usize) {
     for (at, word) in simple.words[..options_end].iter().enumerate() {
         let text = word.text();
         if let Some(first) = text.strip_prefix("-S").or_else(|| text.strip_prefix("--split-string"))
@@ -137,21 +147,21 @@ fn split_text(lowering: &mut Lowering, simple: &Simple, options_end: usize) {
     }
 }
 
-fn assignment(word: &Word) -> Option<(String, Word)> {
+fn assignment(word: &ShellWord) -> Option<(String, ShellWord)> {
     let (name, value) = word.text().split_once('=')?;
     let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     let value = match word {
-        Word::Literal(_) => Word::Literal(value.to_owned()),
-        Word::Dynamic(_) => Word::Dynamic(value.to_owned()),
+        ShellWord::Literal(_) => ShellWord::Literal(value.to_owned()),
+        ShellWord::Dynamic(_) => ShellWord::Dynamic(value.to_owned()),
     };
     is_name.then(|| (name.to_owned(), value))
 }
 
 /// What stands around code that this command executes.
-fn around(simple: &Simple, wrapper: &str) -> Around {
+fn around(simple: &ShellCommand, wrapper: &str) -> ShellContext {
     let mut wrappers = simple.wrappers.clone();
     wrappers.push(wrapper.to_owned());
-    Around {
+    ShellContext {
         wrappers,
         fed_by: simple.fed_by.clone(),
         assigns: simple.assigns.clone(),
@@ -162,7 +172,12 @@ fn around(simple: &Simple, wrapper: &str) -> Around {
 }
 
 /// Follows code that a shell of its own executes.
-fn run(lowering: &mut Lowering, simple: &Simple, code: Option<&Word>, wrapper: &str) {
+fn run(
+    lowering: &mut LoweringContext,
+    simple: &ShellCommand,
+    code: Option<&ShellWord>,
+    wrapper: &str,
+) {
     let Some(code) = code else { return };
     if code.literal().is_none() {
         lowering.opaque(format!("`{wrapper}` executes text that is not known"));
@@ -170,7 +185,7 @@ fn run(lowering: &mut Lowering, simple: &Simple, code: Option<&Word>, wrapper: &
     lowering.inner(code.text(), &around(simple, wrapper));
 }
 
-fn eval(lowering: &mut Lowering, simple: Simple) -> Step {
+fn eval(lowering: &mut LoweringContext, simple: ShellCommand) -> UnwrapOutcome {
     let code = joined(simple.arguments());
     let exact = code.literal().is_some();
     if !exact {
@@ -181,22 +196,26 @@ fn eval(lowering: &mut Lowering, simple: Simple) -> Step {
 }
 
 /// A command whose code was followed is kept only for what is left of it.
-fn keep(lowering: &mut Lowering, mut simple: Simple, followed: bool) -> Step {
+fn keep(lowering: &mut LoweringContext, mut simple: ShellCommand, followed: bool) -> UnwrapOutcome {
     if !followed {
-        return Step::Plain(simple);
+        return UnwrapOutcome::Plain(simple);
     }
     if !simple.writes.is_empty() || !simple.reads.is_empty() {
         simple.words.clear();
         simple.assigns.clear();
         lowering.push(simple);
     }
-    Step::Done
+    UnwrapOutcome::Done
 }
 
-fn shell(lowering: &mut Lowering, simple: Simple, input: Option<&Input>) -> Step {
+fn shell(
+    lowering: &mut LoweringContext,
+    simple: ShellCommand,
+    input: Option<&InlineInput>,
+) -> UnwrapOutcome {
     let name = simple.program().unwrap_or_default().to_owned();
     let at = after_shell_options(&simple.words);
-    let options: Vec<&str> = simple.words[1..at].iter().map(Word::text).collect();
+    let options: Vec<&str> = simple.words[1..at].iter().map(ShellWord::text).collect();
     let has = |flag: char| {
         options
             .iter()
@@ -215,52 +234,59 @@ fn shell(lowering: &mut Lowering, simple: Simple, input: Option<&Input>) -> Step
     match (script, input) {
         (Some(script), _) if script.literal().is_none_or(|text| text == "-") => {
             lowering.opaque("a shell runs text that is not known");
-            Step::Plain(simple)
+            UnwrapOutcome::Plain(simple)
         }
-        (Some(_), _) => Step::Plain(simple),
+        (Some(_), _) => UnwrapOutcome::Plain(simple),
         (None, Some(input)) => {
             let word = match input.exact {
-                true => Word::Literal(input.text.clone()),
-                false => Word::Dynamic(input.text.clone()),
+                true => ShellWord::Literal(input.text.clone()),
+                false => ShellWord::Dynamic(input.text.clone()),
             };
             run(lowering, &simple, Some(&word), &name);
             keep(lowering, simple, input.exact)
         }
         (None, None) => {
             fed_shell(lowering, &simple, &name);
-            Step::Plain(simple)
+            UnwrapOutcome::Plain(simple)
         }
     }
 }
 
 /// A shell at the end of a pipe: what `echo` prints into it is code.
-fn fed_shell(lowering: &mut Lowering, simple: &Simple, name: &str) {
+fn fed_shell(lowering: &mut LoweringContext, simple: &ShellCommand, name: &str) {
     if simple.fed_by.is_empty() {
         return;
     }
     lowering.opaque("a shell runs what it is fed");
     for code in printed(lowering, simple) {
-        lowering.inner(&code, &Around { fed_by: Vec::new(), ..around(simple, name) });
+        lowering.inner(&code, &ShellContext { fed_by: Vec::new(), ..around(simple, name) });
     }
 }
 
 /// Returns the texts that `echo` and `printf` print into a command.
-pub(super) fn printed(lowering: &Lowering, simple: &Simple) -> Vec<String> {
+pub(super) fn printed(lowering: &LoweringContext, simple: &ShellCommand) -> Vec<String> {
     simple
         .fed_by
         .iter()
         .filter_map(|at| lowering.commands.get(*at))
         .filter(|producer| matches!(producer.program(), Some("echo" | "printf")))
         .map(|producer| {
-            let texts =
-                producer.arguments().iter().map(Word::text).filter(|text| !text.starts_with('-'));
+            let texts = producer
+                .arguments()
+                .iter()
+                .map(ShellWord::text)
+                .filter(|text| !text.starts_with('-'));
             texts.collect::<Vec<_>>().join(" ").replace("\\n", "\n")
         })
         .collect()
 }
 
 /// `find … -exec … ;` and `fd … -x …`.
-fn search(lowering: &mut Lowering, simple: Simple, input: Option<&Input>) -> Step {
+fn search(
+    lowering: &mut LoweringContext,
+    simple: ShellCommand,
+    input: Option<&InlineInput>,
+) -> UnwrapOutcome {
     let runs = match simple.program() {
         Some("find") => ["-exec", "-execdir", "-ok", "-okdir"],
         _ => ["-x", "-X", "--exec", "--exec-batch"],
@@ -274,27 +300,28 @@ fn search(lowering: &mut Lowering, simple: Simple, input: Option<&Input>) -> Ste
         }
         let rest = &simple.words[at..];
         let end = (0..rest.len()).find(|at| ends_command(rest, *at)).unwrap_or(rest.len());
-        let words: Vec<Word> = rest[..end].iter().map(|word| replaced(word, FROM_INPUT)).collect();
+        let words: Vec<ShellWord> =
+            rest[..end].iter().map(|word| replaced(word, FROM_INPUT)).collect();
         at += end;
-        let mut inner = Simple { words, ..simple.clone() };
+        let mut inner = ShellCommand { words, ..simple.clone() };
         inner.writes.clear();
         inner.reads.clear();
         inner.wrappers.push(format!("{} {option}", simple.program().unwrap_or_default()));
         settle(lowering, inner, input);
     }
-    Step::Plain(simple)
+    UnwrapOutcome::Plain(simple)
 }
 
 /// A word that holds the mark is not known.
-fn replaced(word: &Word, mark: &str) -> Word {
+fn replaced(word: &ShellWord, mark: &str) -> ShellWord {
     match word.text().contains(mark) {
-        true => Word::Dynamic(word.text().to_owned()),
+        true => ShellWord::Dynamic(word.text().to_owned()),
         false => word.clone(),
     }
 }
 
 /// `xargs`: the words end with what comes from the input.
-fn each(lowering: &mut Lowering, simple: Simple) -> Step {
+fn each(lowering: &mut LoweringContext, simple: ShellCommand) -> UnwrapOutcome {
     let name = simple.program().unwrap_or_default().to_owned();
     let options = Wrapper {
         valued: &[
@@ -332,10 +359,10 @@ fn each(lowering: &mut Lowering, simple: Simple) -> Step {
     inner.wrappers.push(name.clone());
     inner.words = simple.words[at..].to_vec();
     if inner.words.is_empty() {
-        inner.words.push(Word::Literal("echo".to_owned()));
+        inner.words.push(ShellWord::Literal("echo".to_owned()));
         if name == "parallel" {
             lowering.opaque("`parallel` executes its input");
-            return Step::Plain(simple);
+            return UnwrapOutcome::Plain(simple);
         }
     }
     let options = &simple.words[..at];
@@ -349,14 +376,14 @@ fn each(lowering: &mut Lowering, simple: Simple) -> Step {
     }
     match mark {
         Some(mark) => inner.words = inner.words.iter().map(|word| replaced(word, mark)).collect(),
-        None => inner.words.push(Word::Dynamic(FROM_INPUT.to_owned())),
+        None => inner.words.push(ShellWord::Dynamic(FROM_INPUT.to_owned())),
     }
-    Step::Again(inner)
+    UnwrapOutcome::Again(inner)
 }
 
 /// Parts of git that execute what they are given.
-fn git(lowering: &mut Lowering, simple: Simple) -> Step {
-    let texts: Vec<&str> = simple.arguments().iter().map(Word::text).collect();
+fn git(lowering: &mut LoweringContext, simple: ShellCommand) -> UnwrapOutcome {
+    let texts: Vec<&str> = simple.arguments().iter().map(ShellWord::text).collect();
     let code = match texts.as_slice() {
         ["bisect", "run", ..] => Some((3, simple.words.len())),
         ["submodule", "foreach", "--recursive", ..] => Some((4, simple.words.len())),
@@ -372,20 +399,20 @@ fn git(lowering: &mut Lowering, simple: Simple) -> Step {
     if let Some(words) = code.and_then(|(from, to)| simple.words.get(from..to)) {
         run(lowering, &simple, Some(&joined(words)), "git");
     }
-    Step::Plain(simple)
+    UnwrapOutcome::Plain(simple)
 }
 
 /// Words with one space between.
-fn joined(words: &[Word]) -> Word {
-    let text = words.iter().map(Word::text).collect::<Vec<_>>().join(" ");
+fn joined(words: &[ShellWord]) -> ShellWord {
+    let text = words.iter().map(ShellWord::text).collect::<Vec<_>>().join(" ");
     match words.iter().all(|word| word.literal().is_some()) {
-        true => Word::Literal(text),
-        false => Word::Dynamic(text),
+        true => ShellWord::Literal(text),
+        false => ShellWord::Dynamic(text),
     }
 }
 
 /// The code among the arguments of a program that hands it to a shell.
-fn code_option(name: &str, simple: &Simple) -> Option<Word> {
+fn code_option(name: &str, simple: &ShellCommand) -> Option<ShellWord> {
     let after = |option: &str| {
         let at = simple.words.iter().position(|word| word.text() == option)?;
         simple.words.get(at + 1).cloned()

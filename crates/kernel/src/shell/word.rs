@@ -4,11 +4,11 @@
 //!
 //! Must never: call a word literal when any shell would expand it.
 
-use super::Word;
+use super::ShellWord;
 
 /// A word, with the code that is executed to make it.
 #[derive(Debug, Default)]
-pub(super) struct Scanned {
+pub(super) struct ScannedWord {
     text: String,
     dynamic: bool,
     /// The text of each command or backquote substitution.
@@ -17,12 +17,12 @@ pub(super) struct Scanned {
     pub(super) opaque: Option<&'static str>,
 }
 
-impl Scanned {
-    pub(super) fn word(&self) -> Word {
+impl ScannedWord {
+    pub(super) fn word(&self) -> ShellWord {
         if self.dynamic {
-            Word::Dynamic(self.text.clone())
+            ShellWord::Dynamic(self.text.clone())
         } else {
-            Word::Literal(self.text.clone())
+            ShellWord::Literal(self.text.clone())
         }
     }
 }
@@ -37,8 +37,8 @@ pub(super) enum Kind {
 }
 
 /// Scans one word or body.
-pub(super) fn scan(written: &str, kind: Kind) -> Scanned {
-    let mut scanner = Scanner { rest: written, out: Scanned::default() };
+pub(super) fn scan(written: &str, kind: Kind) -> ScannedWord {
+    let mut scanner = Scanner { rest: written, out: ScannedWord::default() };
     match kind {
         Kind::Word => {
             // A home directory, at the start or in what is assigned; its text stays as written.
@@ -53,7 +53,7 @@ pub(super) fn scan(written: &str, kind: Kind) -> Scanned {
 
 struct Scanner<'a> {
     rest: &'a str,
-    out: Scanned,
+    out: ScannedWord,
 }
 
 impl<'a> Scanner<'a> {

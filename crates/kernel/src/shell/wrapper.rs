@@ -2,8 +2,8 @@
 //!
 //! Must never: call an option known that may take another word than the table says.
 
-use super::Word;
-use super::lower::Lowering;
+use super::ShellWord;
+use super::lowering::LoweringContext;
 
 /// A program that runs another: which options take a value, which take none, and how many words come before
 /// the command.
@@ -45,12 +45,12 @@ pub(super) fn wrapper(name: &str) -> Option<Wrapper> {
 }
 
 /// Notes options that are not known: one may take the next word, and then another word is the command.
-pub(super) fn check_options(lowering: &mut Lowering, words: &[Word], wrapper: Wrapper) {
-    let name = words.first().map_or("", Word::text);
+pub(super) fn check_options(lowering: &mut LoweringContext, words: &[ShellWord], wrapper: Wrapper) {
+    let name = words.first().map_or("", ShellWord::text);
     let strange = words
         .iter()
         .skip(1)
-        .map(Word::text)
+        .map(ShellWord::text)
         .filter(|text| text.starts_with(['-', '+']) && *text != "--")
         .find(|text| {
             let long = text.split('=').next().unwrap_or(text);
@@ -70,9 +70,9 @@ pub(super) fn check_options(lowering: &mut Lowering, words: &[Word], wrapper: Wr
 }
 
 /// Where the words after the options begin.
-pub(super) fn after_options(words: &[Word], valued: &[&str]) -> usize {
+pub(super) fn after_options(words: &[ShellWord], valued: &[&str]) -> usize {
     let mut at = 1;
-    while let Some(text) = words.get(at).and_then(Word::literal) {
+    while let Some(text) = words.get(at).and_then(ShellWord::literal) {
         match text {
             "--" => return at + 1,
             text if valued.contains(&text) => at += 2,
@@ -84,7 +84,7 @@ pub(super) fn after_options(words: &[Word], valued: &[&str]) -> usize {
 }
 
 /// The directory that an option of `env` names.
-pub(super) fn chdir(options: &[Word]) -> Option<Word> {
+pub(super) fn chdir(options: &[ShellWord]) -> Option<ShellWord> {
     options.iter().enumerate().find_map(|(at, word)| match word.text() {
         "-C" | "--chdir" => options.get(at + 1).cloned(),
         text => {
@@ -95,7 +95,7 @@ pub(super) fn chdir(options: &[Word]) -> Option<Word> {
 }
 
 /// `time -o` and `strace -o` write what they measure.
-pub(super) fn writes_a_file(name: &str, options: &[Word]) -> bool {
+pub(super) fn writes_a_file(name: &str, options: &[ShellWord]) -> bool {
     matches!(name, "time" | "strace" | "ltrace")
         && options
             .iter()

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use agentry_bthread::{Bid, Flow, Pattern};
 use serde::{Deserialize, Serialize};
 
-use super::signal::{Condition, Kind, Opinion, Signal};
+use super::signal::{HookVerdict, Kind, Signal, SignalCondition};
 
 /// The concern.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -28,8 +28,9 @@ enum State {
 impl AfterCall {
     pub(super) fn bid(&self) -> Bid<Signal> {
         let kind = Pattern::kind;
-        let mut bid =
-            Bid::new().wait(kind(Kind::Execute).guarded(Condition::Watched)).wait(kind(Kind::Stop));
+        let mut bid = Bid::new()
+            .wait(kind(Kind::Execute).guarded(SignalCondition::Watched))
+            .wait(kind(Kind::Stop));
         if !self.calls.is_empty() {
             bid = bid.block(kind(Kind::Pass));
         }
@@ -49,7 +50,7 @@ impl AfterCall {
         if let Signal::Execute(subject) = signal {
             self.calls.insert(subject.call, State::Running);
         }
-        if let Signal::Finished(call) | Signal::Watched(call, Opinion::Next) = signal {
+        if let Signal::Finished(call) | Signal::Watched(call, HookVerdict::Next) = signal {
             self.calls.insert(*call, State::Wanted);
         } else if let Signal::Watched(call, _) = signal {
             self.calls.remove(call);

@@ -17,12 +17,12 @@ use agentry_protocol::verdict::Verdict;
 use serde_json::Value;
 
 use super::Turn;
-use super::hooks::ask_too;
-use super::ledger_form::{approval_id, digest, standing_key};
+use super::events::{approval_id, digest, standing_key};
+use super::hooks::add_hook_questions;
 use super::signal::Signal;
 use crate::limits::REQUEST_MESSAGE_CHARS_MAX;
 use crate::moves::Move;
-use crate::request;
+use crate::permission_request;
 
 impl Turn {
     /// Asks a person about a call: whether it may be made, or whether its sender may have it made.
@@ -40,10 +40,12 @@ impl Turn {
 
     fn kind_of(&mut self, number: u64) -> ApprovalKind {
         let record = self.record(number);
-        let Some(reason) = request::lacking(&record.ruling).map(str::to_owned) else {
+        let Some(reason) =
+            permission_request::missing_permission(&record.ruling).map(str::to_owned)
+        else {
             return ApprovalKind::ToolCall;
         };
-        let resources = request::resources(&record.call);
+        let resources = permission_request::resources(&record.call);
         let (Some(bounds), Some(room)) = (&self.charter.authority.bounds, &self.requests) else {
             return ApprovalKind::ToolCall;
         };
@@ -64,9 +66,9 @@ impl Turn {
         approval: &ApprovalId,
         answer: &ApprovalAnswer,
     ) {
-        let permission = request::lacking(&self.calls[at].ruling).is_some();
+        let permission = permission_request::missing_permission(&self.calls[at].ruling).is_some();
         if let Some(room) = self.requests.as_mut().filter(|_| permission) {
-            request::answered(room, answer);
+            permission_request::count_answer(room, answer);
         }
         let record = &mut self.calls[at];
         record.questions.open = None;
@@ -115,12 +117,15 @@ impl Turn {
         }
         // A person who changes something was asked already.
         let is_refused = ruling.verdict == Verdict::Deny;
-        if by.is_some() && !is_refused && request::lacking(&self.calls[at].ruling).is_none() {
+        if by.is_some()
+            && !is_refused
+            && permission_request::missing_permission(&self.calls[at].ruling).is_none()
+        {
             ruling = self.within_room(ruling);
         }
         let digest = digest(&call);
         let record = &mut self.calls[at];
-        ask_too(&mut ruling, record.hooked.asks.iter().cloned());
+        add_hook_questions(&mut ruling, record.hooked.asks.iter().cloned());
         let verdict = ruling.verdict;
         record.edited = Some(Box::new(CallEdit {
             input: call.input.clone(),

@@ -11,7 +11,7 @@ use agentry_bthread::{Bid, Flow, Pattern};
 use agentry_protocol::verdict::Verdict;
 use serde::{Deserialize, Serialize};
 
-use super::signal::{Condition, Kind, Opinion, Refusal, Signal, Subject};
+use super::signal::{CallRefusal, CallSummary, HookVerdict, Kind, Signal, SignalCondition};
 
 /// The concern.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -39,9 +39,9 @@ impl BeforeCall {
         let (cleared, held): (BTreeSet<u64>, BTreeSet<u64>) =
             self.calls.keys().partition(|call| self.calls.get(call) == Some(&State::Cleared));
         let mut bid = Bid::new()
-            .block(kind(Kind::Execute).guarded(Condition::Hooked).keys_not_in(cleared))
+            .block(kind(Kind::Execute).guarded(SignalCondition::Hooked).keys_not_in(cleared))
             .block(kind(Kind::Ask).keys_in(held))
-            .wait(kind(Kind::Propose).guarded(Condition::Hooked))
+            .wait(kind(Kind::Propose).guarded(SignalCondition::Hooked))
             .wait(kind(Kind::Forbidden))
             .wait(kind(Kind::Reject))
             .wait(kind(Kind::Settle))
@@ -50,7 +50,7 @@ impl BeforeCall {
             bid = match state {
                 State::Wanted => bid.request(Signal::Consult(*call)),
                 State::Hearing => bid.wait(kind(Kind::Consulted).key(*call)),
-                State::Denied => bid.request(Signal::Reject(*call, Refusal::Hook)),
+                State::Denied => bid.request(Signal::Reject(*call, CallRefusal::Hook)),
                 State::Cleared | State::Closed => bid,
             };
         }
@@ -87,16 +87,16 @@ impl BeforeCall {
     }
 }
 
-fn after(subject: &Subject, opinion: Opinion) -> State {
+fn after(subject: &CallSummary, opinion: HookVerdict) -> State {
     match opinion {
-        Opinion::Deny | Opinion::Halt => State::Denied,
+        HookVerdict::Deny | HookVerdict::Halt => State::Denied,
         // As the hook changed it, the rules deny it.
-        Opinion::Next | Opinion::Clear | Opinion::Ask
+        HookVerdict::Next | HookVerdict::Clear | HookVerdict::Ask
             if subject.verdict == Verdict::Deny || subject.dangerous =>
         {
             State::Closed
         }
-        Opinion::Next => State::Wanted,
-        Opinion::Clear | Opinion::Ask => State::Cleared,
+        HookVerdict::Next => State::Wanted,
+        HookVerdict::Clear | HookVerdict::Ask => State::Cleared,
     }
 }

@@ -8,7 +8,7 @@
 use agentry_bthread::{Bid, Flow, Pattern};
 use serde::{Deserialize, Serialize};
 
-use super::signal::{CheckResult, Kind, Opinion, Signal};
+use super::signal::{CheckResult, HookVerdict, Kind, Signal};
 use crate::limits::STOP_CONTINUATIONS_MAX;
 
 /// The concern.
@@ -108,14 +108,14 @@ impl BeforeFinish {
         Flow::Go
     }
 
-    fn hear(&mut self, opinion: Opinion) {
+    fn hear(&mut self, opinion: HookVerdict) {
         self.state = match opinion {
-            Opinion::Next => State::Open,
+            HookVerdict::Next => State::Open,
             // To finish is to hand the turn back to a person.
-            Opinion::Clear | Opinion::Ask => State::Cleared,
-            Opinion::Deny => State::Kept,
+            HookVerdict::Clear | HookVerdict::Ask => State::Cleared,
+            HookVerdict::Deny => State::Kept,
             // Another concern stops the turn.
-            Opinion::Halt => State::Idle,
+            HookVerdict::Halt => State::Idle,
         };
     }
 

@@ -9,23 +9,23 @@ use agentry_bthread::{Bid, Flow, Pattern};
 use agentry_protocol::event::{Mode, RunLimits};
 use serde::{Deserialize, Serialize};
 
-use super::signal::{Kind, Limit, Signal, Why};
+use super::signal::{Kind, Signal, TurnLimit, TurnStopReason};
 
 /// The concern.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Budget {
-    limits: Limits,
+    limits: BudgetLimits,
     mode: Mode,
     steps: u32,
     calls: u32,
     iterations: u32,
     tokens: u64,
-    over: Option<Limit>,
+    over: Option<TurnLimit>,
     stopped: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-struct Limits {
+struct BudgetLimits {
     steps: u32,
     calls: u32,
     iterations: u32,
@@ -35,7 +35,7 @@ struct Limits {
 impl Budget {
     /// The budget of one turn.
     pub fn new(limits: &RunLimits, mode: Mode) -> Self {
-        let limits = Limits {
+        let limits = BudgetLimits {
             steps: limits.steps_max,
             calls: limits.calls_max,
             iterations: limits.iterations_max,
@@ -67,7 +67,11 @@ impl Budget {
             Some(limit) => {
                 let bid = bid.block(kind(Kind::Think)).block(kind(Kind::Execute));
                 let bid = bid.block(kind(Kind::Check));
-                if self.stopped { bid } else { bid.request(Signal::Stop(Why::Limit(limit))) }
+                if self.stopped {
+                    bid
+                } else {
+                    bid.request(Signal::Stop(TurnStopReason::Limit(limit)))
+                }
             }
             None => bid,
         }
@@ -79,7 +83,7 @@ impl Budget {
             Signal::Propose(_) => {
                 self.calls += 1;
                 if self.calls > self.limits.calls {
-                    self.over = Some(Limit::Calls);
+                    self.over = Some(TurnLimit::Calls);
                 }
             }
             Signal::Iterate(_) => self.iterations += 1,
@@ -118,14 +122,14 @@ impl Budget {
         Flow::Go
     }
 
-    fn used_up(&self) -> Option<Limit> {
-        let Limits { steps, iterations, tokens, .. } = self.limits;
+    fn used_up(&self) -> Option<TurnLimit> {
+        let BudgetLimits { steps, iterations, tokens, .. } = self.limits;
         if self.mode == Mode::Autonomous && self.iterations >= iterations {
-            Some(Limit::Iterations)
+            Some(TurnLimit::Iterations)
         } else if tokens.is_some_and(|tokens| self.tokens >= tokens) {
-            Some(Limit::Tokens)
+            Some(TurnLimit::Tokens)
         } else if self.steps >= steps {
-            Some(Limit::Steps)
+            Some(TurnLimit::Steps)
         } else {
             None
         }

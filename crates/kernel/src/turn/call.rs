@@ -7,12 +7,12 @@
 use agentry_bthread::{Bid, Flow, Pattern};
 use serde::{Deserialize, Serialize};
 
-use super::signal::{Kind, Signal, Subject};
+use super::signal::{CallSummary, Kind, Signal};
 
 /// The concern.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Call {
-    subject: Subject,
+pub struct CallConcern {
+    subject: CallSummary,
     state: State,
 }
 
@@ -25,9 +25,9 @@ enum State {
     Over,
 }
 
-impl Call {
+impl CallConcern {
     /// A call that was put on the table.
-    pub fn new(subject: Subject) -> Self {
+    pub fn new(subject: CallSummary) -> Self {
         Self { subject, state: State::Wanted }
     }
 

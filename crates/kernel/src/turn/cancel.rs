@@ -5,11 +5,11 @@
 use agentry_bthread::{Bid, Flow, Pattern};
 use serde::{Deserialize, Serialize};
 
-use super::signal::{Kind, Signal, Why};
+use super::signal::{Kind, Signal, TurnStopReason};
 
 /// The concern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Cancel {
+pub enum Cancellation {
     /// Nobody asked.
     Armed,
     /// Somebody asked; the turn is still to be stopped.
@@ -18,14 +18,14 @@ pub enum Cancel {
     Stopped,
 }
 
-impl Cancel {
+impl Cancellation {
     pub(super) fn bid(&self) -> Bid<Signal> {
         // Asked once or many times: it is heard, and changes nothing more.
         let bid = Bid::new().wait(Pattern::kind(Kind::Cancelled));
         match self {
             Self::Armed => bid,
-            Self::Stopping => stopping(bid, Why::Cancelled),
-            Self::Stopped => nothing_new(bid),
+            Self::Stopping => block_until_stopped(bid, TurnStopReason::Cancelled),
+            Self::Stopped => block_new_work(bid),
         }
     }
 
@@ -41,7 +41,7 @@ impl Cancel {
 }
 
 /// Holds back all that begins something.
-pub(super) fn nothing_new(bid: Bid<Signal>) -> Bid<Signal> {
+pub(super) fn block_new_work(bid: Bid<Signal>) -> Bid<Signal> {
     [
         Kind::Think,
         Kind::Propose,
@@ -57,8 +57,8 @@ pub(super) fn nothing_new(bid: Bid<Signal>) -> Bid<Signal> {
 }
 
 /// The same, until the turn is stopped.
-pub(super) fn stopping(bid: Bid<Signal>, why: Why) -> Bid<Signal> {
-    nothing_new(bid)
+pub(super) fn block_until_stopped(bid: Bid<Signal>, why: TurnStopReason) -> Bid<Signal> {
+    block_new_work(bid)
         .block(Pattern::kind(Kind::GoOn))
         .block(Pattern::kind(Kind::Finish))
         .request(Signal::Stop(why))

@@ -9,7 +9,7 @@ use agentry_bthread::{Bid, Flow, Pattern};
 use agentry_protocol::event::Mode;
 use serde::{Deserialize, Serialize};
 
-use super::signal::{CheckResult, Kind, Opinion, Signal, Why};
+use super::signal::{CheckResult, HookVerdict, Kind, Signal, TurnStopReason};
 
 /// The concern.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -68,7 +68,7 @@ impl Check {
                 bid.block(kind(Kind::GoOn)).request(Signal::Finish)
             }
             State::NotPassed => stay(bid).request(Signal::GoOn),
-            State::Unanswered => hold(bid).request(Signal::Stop(Why::Unanswered)),
+            State::Unanswered => hold(bid).request(Signal::Stop(TurnStopReason::Unanswered)),
         }
     }
 
@@ -101,8 +101,11 @@ impl Check {
                 self.want();
             }
             // Passed, and yet somebody does not let it finish.
-            Signal::Reviewed(_, Opinion::Deny) => self.state = State::NotPassed,
-            Signal::Reviewed(_, Opinion::Next | Opinion::Clear | Opinion::Ask | Opinion::Halt) => {}
+            Signal::Reviewed(_, HookVerdict::Deny) => self.state = State::NotPassed,
+            Signal::Reviewed(
+                _,
+                HookVerdict::Next | HookVerdict::Clear | HookVerdict::Ask | HookVerdict::Halt,
+            ) => {}
             Signal::Steered => self.hear(),
             Signal::Think(_) => self.unread = false,
             Signal::GoOn | Signal::Finish | Signal::Stop(_) => {

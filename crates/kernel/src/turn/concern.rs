@@ -16,28 +16,28 @@ use super::after_call::AfterCall;
 use super::before_call::BeforeCall;
 use super::before_finish::BeforeFinish;
 use super::budget::Budget;
-use super::call::Call;
-use super::cancel::Cancel;
+use super::call::CallConcern;
+use super::cancel::Cancellation;
 use super::check::Check;
-use super::danger::{Guard, GuardReject};
-use super::gate::{Confined, Gate};
-use super::halt::Halt;
-use super::one_by_one::OneByOne;
+use super::danger::{DangerGuard, DangerRefusal};
+use super::gate::{Gate, SandboxPresence};
+use super::halt::HookHalt;
+use super::serial_writes::SerialWrites;
 use super::signal::Signal;
-use super::steering::Steering;
+use super::steering::SteeringState;
 use super::think_act::ThinkAct;
 
 /// One concern of a turn.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Concern {
     /// Nothing new begins once somebody asked the turn to end.
-    Cancel(Cancel),
+    Cancel(Cancellation),
     /// Dangerous calls are held back.
-    Guard(Guard),
+    Guard(DangerGuard),
     /// Dangerous calls are refused.
-    GuardReject(GuardReject),
+    GuardReject(DangerRefusal),
     /// Nothing new begins once a hook said so.
-    Halt(Halt),
+    Halt(HookHalt),
     /// Hooks are heard before a call is made.
     BeforeCall(BeforeCall),
     /// Hooks look at what came of a call.
@@ -49,15 +49,15 @@ pub enum Concern {
     /// Done is what a check says.
     Check(Check),
     /// What is said meanwhile is read.
-    Steering(Steering),
+    Steering(SteeringState),
     /// No call without a rule or a person.
     Gate(Gate),
     /// What changes something is done one by one.
-    OneByOne(OneByOne),
+    OneByOne(SerialWrites),
     /// Think, act, think again.
     ThinkAct(ThinkAct),
     /// One call.
-    Call(Call),
+    Call(CallConcern),
 }
 
 impl Thread for Concern {
@@ -123,7 +123,7 @@ impl Thread for Concern {
 
 /// At which moments of a turn there are hooks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Moments {
+pub struct HookMoments {
     /// Before a call.
     pub before_call: bool,
     /// After a call.
@@ -132,7 +132,7 @@ pub struct Moments {
     pub before_finish: bool,
 }
 
-impl Moments {
+impl HookMoments {
     /// The moments of these hooks; those outside of a turn are not its own.
     pub fn of(hooks: &[HookSpec]) -> Self {
         let has = |moment| hooks.iter().any(|hook| hook.moment == moment);
@@ -149,27 +149,27 @@ impl Moments {
 pub fn concerns(
     mode: Mode,
     limits: &RunLimits,
-    confined: Confined,
-    moments: Moments,
+    confined: SandboxPresence,
+    moments: HookMoments,
 ) -> Vec<Concern> {
-    let Moments { before_call, after_call, before_finish } = moments;
+    let HookMoments { before_call, after_call, before_finish } = moments;
     let hooked = [
-        (moments != Moments::default()).then_some(Concern::Halt(Halt::Armed)),
+        (moments != HookMoments::default()).then_some(Concern::Halt(HookHalt::Armed)),
         before_call.then(|| Concern::BeforeCall(BeforeCall::default())),
         after_call.then(|| Concern::AfterCall(AfterCall::default())),
         before_finish.then(|| Concern::BeforeFinish(BeforeFinish::default())),
     ];
     let first = [
-        Concern::Cancel(Cancel::Armed),
-        Concern::Guard(Guard),
-        Concern::GuardReject(GuardReject::default()),
+        Concern::Cancel(Cancellation::Armed),
+        Concern::Guard(DangerGuard),
+        Concern::GuardReject(DangerRefusal::default()),
     ];
     let rest = [
         Concern::Budget(Budget::new(limits, mode)),
         Concern::Check(Check::new(mode)),
-        Concern::Steering(Steering::Read),
+        Concern::Steering(SteeringState::Read),
         Concern::Gate(Gate::new(mode, confined)),
-        Concern::OneByOne(OneByOne::default()),
+        Concern::OneByOne(SerialWrites::default()),
         Concern::ThinkAct(ThinkAct::new()),
     ];
     first.into_iter().chain(hooked.into_iter().flatten()).chain(rest).collect()

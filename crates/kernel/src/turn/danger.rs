@@ -10,32 +10,32 @@ use std::collections::BTreeSet;
 use agentry_bthread::{Bid, Flow, Pattern};
 use serde::{Deserialize, Serialize};
 
-use super::signal::{Condition, Kind, Refusal, Signal};
+use super::signal::{CallRefusal, Kind, Signal, SignalCondition};
 
 /// Holds dangerous calls back.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Guard;
+pub struct DangerGuard;
 
-impl Guard {
+impl DangerGuard {
     pub(super) fn bid(&self) -> Bid<Signal> {
-        Bid::new().block(Pattern::kind(Kind::Execute).guarded(Condition::Dangerous))
+        Bid::new().block(Pattern::kind(Kind::Execute).guarded(SignalCondition::Dangerous))
     }
 }
 
 /// Asks that dangerous calls be refused.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct GuardReject {
+pub struct DangerRefusal {
     calls: BTreeSet<u64>,
 }
 
-impl GuardReject {
+impl DangerRefusal {
     pub(super) fn bid(&self) -> Bid<Signal> {
         let mut bid = Bid::new()
-            .wait(Pattern::kind(Kind::Propose).guarded(Condition::Dangerous))
+            .wait(Pattern::kind(Kind::Propose).guarded(SignalCondition::Dangerous))
             .wait(Pattern::kind(Kind::Settle))
             .wait(Pattern::kind(Kind::Reject));
         for call in &self.calls {
-            bid = bid.request(Signal::Reject(*call, Refusal::Danger));
+            bid = bid.request(Signal::Reject(*call, CallRefusal::Danger));
         }
         bid
     }

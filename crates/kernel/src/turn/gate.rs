@@ -17,15 +17,15 @@ use agentry_protocol::event::Mode;
 use agentry_protocol::verdict::Verdict;
 use serde::{Deserialize, Serialize};
 
-use super::signal::{Kind, Opinion, Refusal, Signal, Subject};
+use super::signal::{CallRefusal, CallSummary, HookVerdict, Kind, Signal};
 use crate::limits::QUESTIONS_MAX;
 
 /// The concern.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Gate {
     mode: Mode,
-    confined: Confined,
-    calls: BTreeMap<u64, Pass>,
+    confined: SandboxPresence,
+    calls: BTreeMap<u64, GateState>,
     // Calls whose sender lacks the permission, or about which a hook wants a person to be asked: no mode waives
     // the question.
     lacking: BTreeSet<u64>,
@@ -33,7 +33,7 @@ pub struct Gate {
 
 /// Whether a sandbox holds the calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Confined {
+pub enum SandboxPresence {
     /// It does.
     Yes,
     /// The operator switched it off.
@@ -41,7 +41,7 @@ pub enum Confined {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-enum Pass {
+enum GateState {
     // A person is to be asked.
     Asking,
     // A person was asked.
@@ -54,10 +54,10 @@ enum Pass {
     Trusted,
     // It is under way; what is said about it now changes nothing.
     Made,
-    Denied(Refusal),
+    Denied(CallRefusal),
 }
 
-impl Confined {
+impl SandboxPresence {
     /// Whether something enforces at this level.
     pub fn by(level: ConfinementLevel) -> Self {
         match level {
@@ -72,7 +72,7 @@ impl Confined {
 
 impl Gate {
     /// The gate at the beginning of a turn.
-    pub fn new(mode: Mode, confined: Confined) -> Self {
+    pub fn new(mode: Mode, confined: SandboxPresence) -> Self {
         Self { mode, confined, calls: BTreeMap::new(), lacking: BTreeSet::new() }
     }
 
@@ -81,7 +81,9 @@ impl Gate {
         let open: BTreeSet<u64> = self
             .calls
             .iter()
-            .filter(|(_, pass)| matches!(pass, Pass::Granted | Pass::Trusted | Pass::Waived))
+            .filter(|(_, pass)| {
+                matches!(pass, GateState::Granted | GateState::Trusted | GateState::Waived)
+            })
             .map(|(call, _)| *call)
             .collect();
         let mut bid = Bid::new()
@@ -97,13 +99,13 @@ impl Gate {
             .wait(kind(Kind::Stop));
         for (call, pass) in &self.calls {
             bid = match pass {
-                Pass::Asking => bid.request(Signal::Ask(*call)),
+                GateState::Asking => bid.request(Signal::Ask(*call)),
                 // An answer may come when it is not needed any more; it must not be left lying.
-                Pass::Waiting | Pass::Waived | Pass::Made => {
+                GateState::Waiting | GateState::Waived | GateState::Made => {
                     bid.wait(kind(Kind::Decided).key(*call))
                 }
-                Pass::Denied(why) => bid.request(Signal::Reject(*call, *why)),
-                Pass::Granted | Pass::Trusted => bid,
+                GateState::Denied(why) => bid.request(Signal::Reject(*call, *why)),
+                GateState::Granted | GateState::Trusted => bid,
             };
         }
         bid
@@ -118,11 +120,11 @@ impl Gate {
                     self.lacking.insert(subject.call);
                 }
             }
-            Signal::Ask(call) => self.set(*call, Pass::Waiting),
-            Signal::Execute(subject) => self.set(subject.call, Pass::Made),
-            Signal::Decided(call, true) => self.set(*call, Pass::Granted),
-            Signal::Decided(call, false) => self.set(*call, Pass::Denied(Refusal::Person)),
-            Signal::Forbidden(call) => self.set(*call, Pass::Denied(Refusal::Rules)),
+            Signal::Ask(call) => self.set(*call, GateState::Waiting),
+            Signal::Execute(subject) => self.set(subject.call, GateState::Made),
+            Signal::Decided(call, true) => self.set(*call, GateState::Granted),
+            Signal::Decided(call, false) => self.set(*call, GateState::Denied(CallRefusal::Person)),
+            Signal::Forbidden(call) => self.set(*call, GateState::Denied(CallRefusal::Rules)),
             Signal::Consulted(subject, opinion) => self.consulted(subject, *opinion),
             Signal::Withheld(subject) => self.withheld(subject),
             Signal::Settle(call) | Signal::Reject(call, _) => {
@@ -158,24 +160,24 @@ impl Gate {
         Flow::Go
     }
 
-    fn first(&self, subject: &Subject) -> Pass {
+    fn first(&self, subject: &CallSummary) -> GateState {
         match (subject.verdict, self.confined, self.mode) {
-            (Verdict::Deny, _, _) => Pass::Denied(Refusal::Rules),
-            (Verdict::Allow | Verdict::Ask, Confined::No, _) => Pass::Asking,
-            (Verdict::Allow, Confined::Yes, _) => Pass::Granted,
-            (Verdict::Ask, Confined::Yes, _) if subject.permission => Pass::Asking,
-            (Verdict::Ask, Confined::Yes, _) if subject.standing => Pass::Granted,
-            (Verdict::Ask, Confined::Yes, Mode::Supervised) => Pass::Asking,
-            (Verdict::Ask, Confined::Yes, Mode::Autonomous) => Pass::Trusted,
+            (Verdict::Deny, _, _) => GateState::Denied(CallRefusal::Rules),
+            (Verdict::Allow | Verdict::Ask, SandboxPresence::No, _) => GateState::Asking,
+            (Verdict::Allow, SandboxPresence::Yes, _) => GateState::Granted,
+            (Verdict::Ask, SandboxPresence::Yes, _) if subject.permission => GateState::Asking,
+            (Verdict::Ask, SandboxPresence::Yes, _) if subject.standing => GateState::Granted,
+            (Verdict::Ask, SandboxPresence::Yes, Mode::Supervised) => GateState::Asking,
+            (Verdict::Ask, SandboxPresence::Yes, Mode::Autonomous) => GateState::Trusted,
         }
     }
 
     /// What was allowed is not what would be done now: nothing that was said before counts.
-    fn withheld(&mut self, subject: &Subject) {
+    fn withheld(&mut self, subject: &CallSummary) {
         let first = self.first(subject);
-        let is_free = matches!(first, Pass::Granted | Pass::Trusted);
+        let is_free = matches!(first, GateState::Granted | GateState::Trusted);
         let is_lacking = is_free && self.lacking.contains(&subject.call);
-        let pass = if is_lacking { Pass::Asking } else { first };
+        let pass = if is_lacking { GateState::Asking } else { first };
         let limited = self.within_limit(subject.call, pass);
         if let Some(pass) = self.calls.get_mut(&subject.call) {
             *pass = limited;
@@ -183,36 +185,41 @@ impl Gate {
     }
 
     /// How a call stands, given that only so many questions wait at once.
-    fn within_limit(&self, call: u64, pass: Pass) -> Pass {
-        let waits = |(one, pass): (&u64, &Pass)| {
-            *one != call && matches!(pass, Pass::Asking | Pass::Waiting | Pass::Waived)
+    fn within_limit(&self, call: u64, pass: GateState) -> GateState {
+        let waits = |(one, pass): (&u64, &GateState)| {
+            *one != call
+                && matches!(pass, GateState::Asking | GateState::Waiting | GateState::Waived)
         };
         let is_full = || {
             let waiting = self.calls.iter().filter(|one| waits(*one)).count();
             waiting >= QUESTIONS_MAX
         };
-        let is_over = pass == Pass::Asking && is_full();
-        if is_over { Pass::Denied(Refusal::Questions) } else { pass }
+        let is_over = pass == GateState::Asking && is_full();
+        if is_over { GateState::Denied(CallRefusal::Questions) } else { pass }
     }
 
     /// A hook may have changed the call: it is judged again, and what was to be asked about still is.
-    fn consulted(&mut self, subject: &Subject, opinion: Opinion) {
+    fn consulted(&mut self, subject: &CallSummary, opinion: HookVerdict) {
         let new = self.first(subject);
         let Some(pass) = self.calls.get_mut(&subject.call) else { return };
         *pass = match (*pass, new) {
-            (Pass::Denied(why), _) | (_, Pass::Denied(why)) => Pass::Denied(why),
-            (Pass::Granted, new) => new,
-            (Pass::Trusted, Pass::Granted) => Pass::Trusted,
-            (Pass::Trusted, new) => new,
-            (old @ (Pass::Asking | Pass::Waiting | Pass::Waived | Pass::Made), _) => old,
+            (GateState::Denied(why), _) | (_, GateState::Denied(why)) => GateState::Denied(why),
+            (GateState::Granted, new) => new,
+            (GateState::Trusted, GateState::Granted) => GateState::Trusted,
+            (GateState::Trusted, new) => new,
+            (
+                old
+                @ (GateState::Asking | GateState::Waiting | GateState::Waived | GateState::Made),
+                _,
+            ) => old,
         };
-        if subject.permission || opinion == Opinion::Ask {
+        if subject.permission || opinion == HookVerdict::Ask {
             self.lacking.insert(subject.call);
             *pass = match *pass {
-                Pass::Denied(why) => Pass::Denied(why),
-                Pass::Made => Pass::Made,
-                Pass::Waiting | Pass::Waived => Pass::Waiting,
-                Pass::Asking | Pass::Granted | Pass::Trusted => Pass::Asking,
+                GateState::Denied(why) => GateState::Denied(why),
+                GateState::Made => GateState::Made,
+                GateState::Waiting | GateState::Waived => GateState::Waiting,
+                GateState::Asking | GateState::Granted | GateState::Trusted => GateState::Asking,
             };
         }
         if let Some(pass) = self.calls.get(&subject.call) {
@@ -221,8 +228,8 @@ impl Gate {
         }
     }
 
-    fn set(&mut self, call: u64, to: Pass) {
-        if let Some(pass) = self.calls.get_mut(&call).filter(|pass| **pass != Pass::Made) {
+    fn set(&mut self, call: u64, to: GateState) {
+        if let Some(pass) = self.calls.get_mut(&call).filter(|pass| **pass != GateState::Made) {
             *pass = to;
         }
     }
@@ -230,16 +237,16 @@ impl Gate {
     /// What only the mode let through is asked about again when the mode goes.
     fn switch(&mut self, mode: Mode) {
         self.mode = mode;
-        if self.confined == Confined::No {
+        if self.confined == SandboxPresence::No {
             return;
         }
         let lacking = &self.lacking;
         for (_, pass) in self.calls.iter_mut().filter(|(call, _)| !lacking.contains(*call)) {
             *pass = match (mode, *pass) {
-                (Mode::Autonomous, Pass::Asking) => Pass::Trusted,
-                (Mode::Autonomous, Pass::Waiting) => Pass::Waived,
-                (Mode::Supervised, Pass::Trusted) => Pass::Asking,
-                (Mode::Supervised, Pass::Waived) => Pass::Waiting,
+                (Mode::Autonomous, GateState::Asking) => GateState::Trusted,
+                (Mode::Autonomous, GateState::Waiting) => GateState::Waived,
+                (Mode::Supervised, GateState::Trusted) => GateState::Asking,
+                (Mode::Supervised, GateState::Waived) => GateState::Waiting,
                 (Mode::Autonomous | Mode::Supervised, same) => same,
             };
         }

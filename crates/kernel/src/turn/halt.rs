@@ -5,12 +5,12 @@
 use agentry_bthread::{Bid, Flow, Pattern};
 use serde::{Deserialize, Serialize};
 
-use super::cancel::{nothing_new, stopping};
-use super::signal::{Condition, Kind, Signal, Why};
+use super::cancel::{block_new_work, block_until_stopped};
+use super::signal::{Kind, Signal, SignalCondition, TurnStopReason};
 
 /// The concern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Halt {
+pub enum HookHalt {
     /// No hook said so.
     Armed,
     /// One did; the turn is still to be stopped.
@@ -19,15 +19,17 @@ pub enum Halt {
     Stopped,
 }
 
-impl Halt {
+impl HookHalt {
     pub(super) fn bid(&self) -> Bid<Signal> {
         let bid = Bid::new();
         match self {
             Self::Armed => [Kind::Consulted, Kind::Watched, Kind::Reviewed]
                 .into_iter()
-                .fold(bid, |bid, kind| bid.wait(Pattern::kind(kind).guarded(Condition::Halts))),
-            Self::Stopping => stopping(bid, Why::Halted),
-            Self::Stopped => nothing_new(bid),
+                .fold(bid, |bid, kind| {
+                    bid.wait(Pattern::kind(kind).guarded(SignalCondition::Halts))
+                }),
+            Self::Stopping => block_until_stopped(bid, TurnStopReason::Halted),
+            Self::Stopped => block_new_work(bid),
         }
     }
 

@@ -18,18 +18,18 @@ use agentry_protocol::tool_call::ToolCall;
 use agentry_protocol::verdict::{Finding, Ruling, Stage, Verdict};
 
 use super::Turn;
-use super::signal::{Opinion, Signal};
+use super::signal::{HookVerdict, Signal};
 use crate::hook;
 use crate::limits::HOOK_WORDS_CHARS_MAX;
 use crate::moves::Move;
 
 /// The hooks of a turn.
 #[derive(Default)]
-pub(super) struct Hooks {
+pub(super) struct TurnHooks {
     // How many were started.
     count: u32,
     // Those under way.
-    open: BTreeMap<u32, Running>,
+    open: BTreeMap<u32, RunningHook>,
     // Which of the hooks before the end is next.
     next_stop: usize,
     // How often in a row one of them failed.
@@ -42,13 +42,13 @@ pub(super) struct Hooks {
     pub(super) halted: Option<String>,
 }
 
-struct Running {
+struct RunningHook {
     hook: HookSpec,
-    about: About,
+    about: HookSubject,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum About {
+enum HookSubject {
     Before(usize),
     After(usize),
     Finish(u64),
@@ -56,7 +56,7 @@ enum About {
 
 /// What hooks did about one call.
 #[derive(Default)]
-pub(super) struct Hooked {
+pub(super) struct CallHooks {
     // How many of those before it were heard, and of those after it.
     before: usize,
     after: usize,
@@ -68,7 +68,7 @@ pub(super) struct Hooked {
     pub(super) notes: Vec<String>,
 }
 
-impl Hooks {
+impl TurnHooks {
     /// Those under way.
     pub(super) fn running(&self) -> impl Iterator<Item = (u32, &HookSpec)> {
         self.open.iter().map(|(number, one)| (*number, &one.hook))
@@ -76,12 +76,13 @@ impl Hooks {
 
     /// A call that has its outcome needs no answer of a hook before it any more.
     pub(super) fn forget_before(&mut self, call: u64) {
-        self.open.retain(|_, one| !matches!(one.about, About::Before(at) if at as u64 == call));
+        self.open
+            .retain(|_, one| !matches!(one.about, HookSubject::Before(at) if at as u64 == call));
     }
 
     /// A word from outside makes the answers before the end worthless; they must not be heard later.
     pub(super) fn forget_stops(&mut self) {
-        self.open.retain(|_, one| !matches!(one.about, About::Finish(_)));
+        self.open.retain(|_, one| !matches!(one.about, HookSubject::Finish(_)));
         self.next_stop = 0;
     }
 
@@ -117,29 +118,31 @@ impl Turn {
     pub(super) fn consult(&mut self, number: u64) -> Option<Move> {
         let at = usize::try_from(number).ok()?;
         let hook = self.before_hooks(at).into_iter().nth(self.calls[at].hooked.before)?;
-        Some(self.run_hook(hook, About::Before(at)))
+        Some(self.run_hook(hook, HookSubject::Before(at)))
     }
 
     pub(super) fn watch(&mut self, number: u64) -> Option<Move> {
         let at = usize::try_from(number).ok()?;
         let hook = self.after_hooks(at).into_iter().nth(self.calls[at].hooked.after)?;
-        Some(self.run_hook(hook, About::After(at)))
+        Some(self.run_hook(hook, HookSubject::After(at)))
     }
 
     pub(super) fn review(&mut self, number: u64) -> Option<Move> {
         let hook = self.stop_hooks().nth(self.hooks.next_stop)?.clone();
-        Some(self.run_hook(hook, About::Finish(number)))
+        Some(self.run_hook(hook, HookSubject::Finish(number)))
     }
 
-    fn run_hook(&mut self, hook: HookSpec, about: About) -> Move {
+    fn run_hook(&mut self, hook: HookSpec, about: HookSubject) -> Move {
         self.hooks.count += 1;
         let number = self.hooks.count;
         let (call, outcome) = match about {
-            About::Before(at) => (Some(self.calls[at].call.clone()), None),
-            About::After(at) => (Some(self.calls[at].call.clone()), self.calls[at].outcome.clone()),
-            About::Finish(_) => (None, None),
+            HookSubject::Before(at) => (Some(self.calls[at].call.clone()), None),
+            HookSubject::After(at) => {
+                (Some(self.calls[at].call.clone()), self.calls[at].outcome.clone())
+            }
+            HookSubject::Finish(_) => (None, None),
         };
-        self.hooks.open.insert(number, Running { hook: hook.clone(), about });
+        self.hooks.open.insert(number, RunningHook { hook: hook.clone(), about });
         Move::RunHook { number, hook: Box::new(hook), call, outcome }
     }
 }
@@ -148,19 +151,21 @@ impl Turn {
 impl Turn {
     pub(super) fn hear_hook(&mut self, number: u32, report: &HookReport) {
         // An answer that nobody waits for any more changes nothing.
-        let Some(Running { hook, about }) = self.hooks.open.remove(&number) else { return };
-        let heard = Heard::of(&hook, &report.result);
+        let Some(RunningHook { hook, about }) = self.hooks.open.remove(&number) else { return };
+        let heard = HookReply::of(&hook, &report.result);
         if let Some(why) = heard.halt() {
             self.hooks.halted = Some(format!("the hook {} stopped the turn: {why}", hook.program));
         }
         let signal = match about {
-            About::Before(at) => {
+            HookSubject::Before(at) => {
                 let facts = report.facts.as_deref().cloned().unwrap_or_default();
                 let opinion = self.heard_before(at, &hook, &heard, facts);
                 Signal::Consulted(self.subject(at), opinion)
             }
-            About::After(at) => Signal::Watched(at as u64, self.heard_after(at, &hook, &heard)),
-            About::Finish(number) => Signal::Reviewed(number, self.heard_stop(&hook, &heard)),
+            HookSubject::After(at) => {
+                Signal::Watched(at as u64, self.heard_after(at, &hook, &heard))
+            }
+            HookSubject::Finish(number) => Signal::Reviewed(number, self.heard_stop(&hook, &heard)),
         };
         self.program.offer(Lane::Normal, signal);
     }
@@ -169,9 +174,9 @@ impl Turn {
         &mut self,
         at: usize,
         hook: &HookSpec,
-        heard: &Heard<'_>,
+        heard: &HookReply<'_>,
         facts: CallFacts,
-    ) -> Opinion {
+    ) -> HookVerdict {
         let program = &hook.program;
         self.calls[at].hooked.before += 1;
         let (opinion, why) = heard.opinion(hook);
@@ -179,53 +184,53 @@ impl Turn {
             self.calls[at].hooked.notes.push(note(program, "adds", context));
         }
         match opinion {
-            Opinion::Deny | Opinion::Halt => {
+            HookVerdict::Deny | HookVerdict::Halt => {
                 self.calls[at].hooked.refusal = Some(match heard {
-                    Heard::Nothing(why) => format!(
+                    HookReply::Nothing(why) => format!(
                         "Refused: the hook {program} failed ({}), and a gate that cannot run means no",
                         shortened(why)
                     ),
-                    Heard::Answer(_) | Heard::Shape(_) => {
+                    HookReply::Answer(_) | HookReply::Shape(_) => {
                         format!("Refused by the hook {program}: {}", shortened(&why))
                     }
                 });
                 return opinion;
             }
-            Opinion::Ask => {
+            HookVerdict::Ask => {
                 let why = format!("the hook {program} wants a person to be asked: {why}");
                 let rule = Some(program.clone());
                 let finding = Finding { stage: Stage::Hook, verdict: Verdict::Ask, why, rule };
                 self.calls[at].hooked.asks.push(finding.clone());
-                ask_too(&mut self.calls[at].ruling, [finding]);
+                add_hook_questions(&mut self.calls[at].ruling, [finding]);
             }
-            Opinion::Next | Opinion::Clear => {}
+            HookVerdict::Next | HookVerdict::Clear => {}
         }
-        if let Heard::Answer(GateAnswer { updated_input: Some(input), .. }) = heard {
+        if let HookReply::Answer(GateAnswer { updated_input: Some(input), .. }) = heard {
             let call = ToolCall { input: input.clone(), ..self.calls[at].call.clone() };
             self.change(at, (call, facts), Some(program.clone()));
         }
         let more = self.before_hooks(at).len() > self.calls[at].hooked.before;
         match (more, self.calls[at].hooked.asks.is_empty()) {
-            (true, _) => Opinion::Next,
-            (false, true) => Opinion::Clear,
-            (false, false) => Opinion::Ask,
+            (true, _) => HookVerdict::Next,
+            (false, true) => HookVerdict::Clear,
+            (false, false) => HookVerdict::Ask,
         }
     }
 
-    fn heard_after(&mut self, at: usize, hook: &HookSpec, heard: &Heard<'_>) -> Opinion {
+    fn heard_after(&mut self, at: usize, hook: &HookSpec, heard: &HookReply<'_>) -> HookVerdict {
         let program = &hook.program;
         self.calls[at].hooked.after += 1;
         let mut notes = Vec::new();
         match heard {
-            Heard::Answer(answer) => {
+            HookReply::Answer(answer) => {
                 if answer.say == Some(GateVerdict::Deny) {
                     let why = answer.reason.as_deref().unwrap_or("it gives no reason");
                     notes.push(note(program, "objects", why));
                 }
                 notes.extend(answer.context.as_deref().map(|text| note(program, "adds", text)));
             }
-            Heard::Shape(shape) => self.shape(hook, shape),
-            Heard::Nothing(why) => {
+            HookReply::Shape(shape) => self.shape(hook, shape),
+            HookReply::Nothing(why) => {
                 if hook.moment == HookMoment::PostToolUse && hook.on_error == HookErrorPolicy::Deny
                 {
                     notes.push(note(program, "failed", why));
@@ -234,9 +239,9 @@ impl Turn {
         }
         self.calls[at].hooked.notes.extend(notes);
         match heard.halt() {
-            Some(_) => Opinion::Halt,
-            None if self.after_hooks(at).len() > self.calls[at].hooked.after => Opinion::Next,
-            None => Opinion::Clear,
+            Some(_) => HookVerdict::Halt,
+            None if self.after_hooks(at).len() > self.calls[at].hooked.after => HookVerdict::Next,
+            None => HookVerdict::Clear,
         }
     }
 
@@ -255,15 +260,15 @@ impl Turn {
         }
     }
 
-    fn heard_stop(&mut self, hook: &HookSpec, heard: &Heard<'_>) -> Opinion {
+    fn heard_stop(&mut self, hook: &HookSpec, heard: &HookReply<'_>) -> HookVerdict {
         let (mut opinion, why) = heard.opinion(hook);
         match heard {
-            Heard::Answer(_) => self.hooks.stop_failures = 0,
-            Heard::Shape(_) | Heard::Nothing(_) => {
+            HookReply::Answer(_) => self.hooks.stop_failures = 0,
+            HookReply::Shape(_) | HookReply::Nothing(_) => {
                 self.hooks.stop_failures += 1;
                 // A hook that is broken must not keep the turn again and again.
                 if self.hooks.stop_failures > 1 {
-                    opinion = Opinion::Clear;
+                    opinion = HookVerdict::Clear;
                 }
             }
         }
@@ -273,18 +278,18 @@ impl Turn {
         }
         self.hooks.next_stop += 1;
         match opinion {
-            Opinion::Halt => Opinion::Halt,
-            Opinion::Deny => {
+            HookVerdict::Halt => HookVerdict::Halt,
+            HookVerdict::Deny => {
                 self.hooks.next_stop = 0;
                 self.hooks.says.push(note(program, "does not let you stop", &why));
-                Opinion::Deny
+                HookVerdict::Deny
             }
-            Opinion::Next | Opinion::Clear | Opinion::Ask => {
+            HookVerdict::Next | HookVerdict::Clear | HookVerdict::Ask => {
                 if self.stop_hooks().count() > self.hooks.next_stop {
-                    return Opinion::Next;
+                    return HookVerdict::Next;
                 }
                 self.hooks.next_stop = 0;
-                Opinion::Clear
+                HookVerdict::Clear
             }
         }
     }
@@ -310,13 +315,13 @@ impl Turn {
 }
 
 /// What a hook said, or why it said nothing.
-enum Heard<'a> {
+enum HookReply<'a> {
     Answer(&'a GateAnswer),
     Shape(&'a ShapeAnswer),
     Nothing(&'a str),
 }
 
-impl<'a> Heard<'a> {
+impl<'a> HookReply<'a> {
     /// An answer of the wrong sort is none.
     fn of(hook: &HookSpec, result: &'a HookResult) -> Self {
         match (result, hook.moment.is_gate()) {
@@ -344,23 +349,23 @@ impl<'a> Heard<'a> {
     }
 
     /// What a gate makes of it, and why. That it does not mind is no yes.
-    fn opinion(&self, hook: &HookSpec) -> (Opinion, String) {
+    fn opinion(&self, hook: &HookSpec) -> (HookVerdict, String) {
         match self {
             Self::Answer(answer) => {
                 let reason = answer.reason.as_deref().unwrap_or("it gives no reason").to_owned();
                 match (&answer.halt, answer.say) {
-                    (Some(why), _) => (Opinion::Halt, why.clone()),
-                    (None, Some(GateVerdict::Deny)) => (Opinion::Deny, reason),
-                    (None, Some(GateVerdict::Ask)) => (Opinion::Ask, reason),
-                    (None, Some(GateVerdict::Allow) | None) => (Opinion::Clear, reason),
+                    (Some(why), _) => (HookVerdict::Halt, why.clone()),
+                    (None, Some(GateVerdict::Deny)) => (HookVerdict::Deny, reason),
+                    (None, Some(GateVerdict::Ask)) => (HookVerdict::Ask, reason),
+                    (None, Some(GateVerdict::Allow) | None) => (HookVerdict::Clear, reason),
                 }
             }
-            Self::Shape(_) => (Opinion::Clear, String::new()),
+            Self::Shape(_) => (HookVerdict::Clear, String::new()),
             Self::Nothing(why) => {
                 let opinion = match hook.on_error {
-                    HookErrorPolicy::Deny => Opinion::Deny,
-                    HookErrorPolicy::Ask => Opinion::Ask,
-                    HookErrorPolicy::Allow => Opinion::Clear,
+                    HookErrorPolicy::Deny => HookVerdict::Deny,
+                    HookErrorPolicy::Ask => HookVerdict::Ask,
+                    HookErrorPolicy::Allow => HookVerdict::Clear,
                 };
                 (opinion, format!("the hook failed ({why})"))
             }
@@ -369,7 +374,7 @@ impl<'a> Heard<'a> {
 }
 
 /// A question of a hook is one that the rules would have a person answer.
-pub(super) fn ask_too(ruling: &mut Ruling, asks: impl IntoIterator<Item = Finding>) {
+pub(super) fn add_hook_questions(ruling: &mut Ruling, asks: impl IntoIterator<Item = Finding>) {
     if ruling.verdict == Verdict::Deny {
         return;
     }

@@ -5,14 +5,14 @@
 //!
 //! Must never: carry text of a model or a tool.
 
-use agentry_bthread::Event;
+use agentry_bthread::ProgramEvent;
 use agentry_protocol::event::{Ending, Mode};
 use agentry_protocol::verdict::Verdict;
 use serde::{Deserialize, Serialize};
 
 /// One call, as far as the concerns must know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Subject {
+pub struct CallSummary {
     /// The number of the call in its turn.
     pub call: u64,
     /// What the rules say.
@@ -41,13 +41,13 @@ pub enum Signal {
     /// Told: somebody said something while the turn is under way.
     Steered,
     /// Told: the model answered; with these calls, at this price in tokens.
-    Replied(u64, Vec<Subject>, u64),
+    Replied(u64, Vec<CallSummary>, u64),
     /// Told: the model did not answer.
     Unanswered(u64),
     /// Told: a call is over.
     Finished(u64),
     /// Told: a call was not made, because what it depends on changed; this is the call now.
-    Withheld(Subject),
+    Withheld(CallSummary),
     /// Told: a person answered.
     Decided(u64, bool),
     /// Told: a check is over.
@@ -55,23 +55,23 @@ pub enum Signal {
     /// Told: a call that was not made yet is not allowed any more.
     Forbidden(u64),
     /// Told: a hook answered about a call that is not made yet; this is the call now.
-    Consulted(Subject, Opinion),
+    Consulted(CallSummary, HookVerdict),
     /// Told: a hook looked at what came of a call.
-    Watched(u64, Opinion),
+    Watched(u64, HookVerdict),
     /// Told: a hook answered whether the turn may finish.
-    Reviewed(u64, Opinion),
+    Reviewed(u64, HookVerdict),
     /// Agreed: ask the model.
     Think(u64),
     /// Agreed: count an iteration.
     Iterate(u64),
     /// Agreed: put a call on the table.
-    Propose(Subject),
+    Propose(CallSummary),
     /// Agreed: ask a person.
     Ask(u64),
     /// Agreed: make a call.
-    Execute(Subject),
+    Execute(CallSummary),
     /// Agreed: refuse a call.
-    Reject(u64, Refusal),
+    Reject(u64, CallRefusal),
     /// Agreed: stop a call that is under way.
     Abort(u64),
     /// Agreed: a call has its outcome.
@@ -91,9 +91,9 @@ pub enum Signal {
     /// Agreed: the work is done.
     Finish,
     /// Agreed: nothing new begins.
-    Stop(Why),
+    Stop(TurnStopReason),
     /// Agreed: the turn is over.
-    End(Why),
+    End(TurnStopReason),
 }
 
 /// What a check found.
@@ -109,7 +109,7 @@ pub enum CheckResult {
 
 /// What a hook makes of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Opinion {
+pub enum HookVerdict {
     /// It does not object, and the next hook is to be heard.
     Next,
     /// No hook objects.
@@ -124,7 +124,7 @@ pub enum Opinion {
 
 /// Why a call is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Refusal {
+pub enum CallRefusal {
     /// The rules deny it.
     Rules,
     /// A person said no.
@@ -139,7 +139,7 @@ pub enum Refusal {
 
 /// Why a turn stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Why {
+pub enum TurnStopReason {
     /// The work is done.
     Done,
     /// Somebody asked for it.
@@ -147,14 +147,14 @@ pub enum Why {
     /// The model does not answer.
     Unanswered,
     /// A limit is reached.
-    Limit(Limit),
+    Limit(TurnLimit),
     /// A hook said that nothing is to go on.
     Halted,
 }
 
 /// Which limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Limit {
+pub enum TurnLimit {
     /// Requests to the model.
     Steps,
     /// Calls of tools.
@@ -165,7 +165,7 @@ pub enum Limit {
     Tokens,
 }
 
-impl Why {
+impl TurnStopReason {
     /// The ending that stands in the ledger.
     pub fn ending(self) -> Ending {
         match self {
@@ -216,7 +216,7 @@ pub enum Kind {
 
 /// Named conditions on what a signal carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Condition {
+pub enum SignalCondition {
     /// The call that it carries is dangerous.
     Dangerous,
     /// The call that it carries changes something.
@@ -229,9 +229,9 @@ pub enum Condition {
     Halts,
 }
 
-impl Event for Signal {
+impl ProgramEvent for Signal {
     type Kind = Kind;
-    type Guard = Condition;
+    type Guard = SignalCondition;
 
     fn kind(&self) -> Kind {
         match self {
@@ -303,25 +303,25 @@ impl Event for Signal {
         }
     }
 
-    fn satisfies(&self, condition: &Condition) -> bool {
+    fn satisfies(&self, condition: &SignalCondition) -> bool {
         match condition {
-            Condition::Dangerous => {
+            SignalCondition::Dangerous => {
                 matches!(self, Self::Propose(subject) | Self::Execute(subject) if subject.dangerous)
             }
-            Condition::Changes => {
+            SignalCondition::Changes => {
                 matches!(self, Self::Propose(subject) | Self::Execute(subject) if subject.changes)
             }
-            Condition::Hooked => {
+            SignalCondition::Hooked => {
                 matches!(self, Self::Propose(subject) | Self::Execute(subject) if subject.hooked)
             }
-            Condition::Watched => {
+            SignalCondition::Watched => {
                 matches!(self, Self::Propose(subject) | Self::Execute(subject) if subject.watched)
             }
-            Condition::Halts => matches!(
+            SignalCondition::Halts => matches!(
                 self,
-                Self::Consulted(_, Opinion::Halt)
-                    | Self::Watched(_, Opinion::Halt)
-                    | Self::Reviewed(_, Opinion::Halt)
+                Self::Consulted(_, HookVerdict::Halt)
+                    | Self::Watched(_, HookVerdict::Halt)
+                    | Self::Reviewed(_, HookVerdict::Halt)
             ),
         }
     }

@@ -9,14 +9,14 @@ use super::signal::{Kind, Signal};
 
 /// The concern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Steering {
+pub enum SteeringState {
     /// The model has read everything.
     Read,
     /// It has not.
     Unread,
 }
 
-impl Steering {
+impl SteeringState {
     pub(super) fn bid(&self) -> Bid<Signal> {
         let bid = Bid::new().wait(Pattern::kind(Kind::Steered)).wait(Pattern::kind(Kind::Think));
         match self {

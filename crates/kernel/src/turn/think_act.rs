@@ -11,9 +11,9 @@ use std::collections::BTreeSet;
 use agentry_bthread::{Bid, Flow, Pattern, Spawner};
 use serde::{Deserialize, Serialize};
 
-use super::call::Call;
+use super::call::CallConcern;
 use super::concern::Concern;
-use super::signal::{Kind, Signal, Subject, Why};
+use super::signal::{CallSummary, Kind, Signal, TurnStopReason};
 
 /// The concern.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -29,11 +29,11 @@ enum State {
     Thinking,
     Awaiting,
     // The calls that are still to be put on the table, last first.
-    Proposing { rest: Vec<Subject>, calls: bool },
+    Proposing { rest: Vec<CallSummary>, calls: bool },
     Passing { calls: bool },
     Deciding { calls: bool },
-    Draining(Why),
-    Ending(Why),
+    Draining(TurnStopReason),
+    Ending(TurnStopReason),
     Over,
 }
 
@@ -91,17 +91,17 @@ impl ThinkAct {
         match signal {
             Signal::Think(_) => self.state = State::Awaiting,
             Signal::Replied(_, calls, _) => {
-                let rest: Vec<Subject> = calls.iter().rev().copied().collect();
+                let rest: Vec<CallSummary> = calls.iter().rev().copied().collect();
                 self.state = State::Proposing { calls: !rest.is_empty(), rest };
                 self.pass_if_settled();
             }
-            Signal::Unanswered(_) => self.state = State::Ending(Why::Unanswered),
+            Signal::Unanswered(_) => self.state = State::Ending(TurnStopReason::Unanswered),
             Signal::Propose(subject) => {
                 if let State::Proposing { rest, .. } = &mut self.state {
                     rest.pop();
                 }
                 self.open.insert(subject.call);
-                spawner.spawn(Concern::Call(Call::new(*subject)));
+                spawner.spawn(Concern::Call(CallConcern::new(*subject)));
             }
             Signal::Settle(call) => {
                 self.open.remove(call);
@@ -116,7 +116,7 @@ impl ThinkAct {
                 self.pass += 1;
                 self.state = State::Thinking;
             }
-            Signal::Finish => self.state = State::Ending(Why::Done),
+            Signal::Finish => self.state = State::Ending(TurnStopReason::Done),
             Signal::Stop(why) => {
                 self.state = State::Draining(*why);
                 self.pass_if_settled();

@@ -4,7 +4,8 @@ use agentry_agentfile::access::{LocalTime, MINUTES_PER_DAY, Policy, bundled_poli
 use agentry_agentfile::diagnostic::Findings;
 use agentry_agentfile::source::SourceText;
 use agentry_kernel::access::{
-    Access, Asked, Seen, allows_tool, compile, difference, examples_that_fail, pattern_matches,
+    AccessPolicies, AccessQuery, DecisionContext, allows_tool, compile, difference,
+    examples_that_fail, pattern_matches,
 };
 use agentry_kernel::limits::SESSION_KEY_BYTES_MAX;
 use agentry_protocol::access::{
@@ -17,7 +18,7 @@ use agentry_protocol::tool::ToolName;
 use agentry_protocol::{AccessId, GrantId};
 
 /// Every policy that ships, the named ones switched on beside the owner's.
-fn shipped(on: &[&str]) -> Access {
+fn shipped(on: &[&str]) -> AccessPolicies {
     let mut policies: Vec<Policy> = bundled_policies().to_vec();
     for policy in &mut policies {
         policy.enabled |= on.contains(&&*policy.name.value);
@@ -28,7 +29,7 @@ fn shipped(on: &[&str]) -> Access {
     compile(&policies)
 }
 
-fn written(yaml: &str) -> Access {
+fn written(yaml: &str) -> AccessPolicies {
     let mut findings = Findings::default();
     let policies = parse(&SourceText::new("test.yml", yaml), &mut findings);
     assert!(!findings.has_errors(), "{findings:?}");
@@ -48,8 +49,8 @@ fn at(text: &str) -> LocalTime {
     LocalTime::parse(text).expect("the test writes a moment")
 }
 
-fn dm<'a>(principal: &'a Principal, channel: &'a str) -> Asked<'a> {
-    Asked {
+fn dm<'a>(principal: &'a Principal, channel: &'a str) -> AccessQuery<'a> {
+    AccessQuery {
         principal,
         sender_id: Some("sender-1"),
         channel,
@@ -63,11 +64,11 @@ fn dm<'a>(principal: &'a Principal, channel: &'a str) -> Asked<'a> {
     }
 }
 
-fn group<'a>(principal: &'a Principal, channel: &'a str) -> Asked<'a> {
-    Asked { peer_kind: Some(PeerKind::Group), peer_id: Some("77"), ..dm(principal, channel) }
+fn group<'a>(principal: &'a Principal, channel: &'a str) -> AccessQuery<'a> {
+    AccessQuery { peer_kind: Some(PeerKind::Group), peer_id: Some("77"), ..dm(principal, channel) }
 }
 
-fn decide(access: &Access, asked: Asked<'_>) -> Decision {
+fn decide(access: &AccessPolicies, asked: AccessQuery<'_>) -> Decision {
     access.decide(&asked, &[], 0)
 }
 
@@ -180,12 +181,12 @@ fn a_partner_in_a_group_gets_what_the_group_gets_and_no_more() {
 fn a_stranger_at_night_stays_denied() {
     let access = shipped(&["quiet-hours", "friends-access"]);
     let stranger = Principal::of(PrincipalKind::Unknown);
-    let night = Asked { time: at("02:00"), ..dm(&stranger, "mail") };
+    let night = AccessQuery { time: at("02:00"), ..dm(&stranger, "mail") };
     let decision = decide(&access, night);
     assert_eq!(decision.deny_reason, Some(DenyReason::NobodyAllows));
     assert_eq!(decision.matched[0].part, PolicyOutcome::Modified);
     let robin = person("Robin", "friend");
-    let friend = decide(&access, Asked { time: at("02:00"), ..dm(&robin, "mail") });
+    let friend = decide(&access, AccessQuery { time: at("02:00"), ..dm(&robin, "mail") });
     assert_eq!(friend.effect, Effect::Allow);
     let delivery = friend.modifiers.delivery.unwrap();
     assert_eq!((delivery.value, &*delivery.policy), (Delivery::Collect, "quiet-hours"));
@@ -206,7 +207,7 @@ fn deny_all_beside_a_list_means_nothing_but_the_list() {
 #[test]
 fn family_in_the_channel_of_work_keeps_the_bounds_of_family() {
     let mom = person("Mom", "family");
-    let work = Asked { account: Some("company-workspace"), ..dm(&mom, "slack") };
+    let work = AccessQuery { account: Some("company-workspace"), ..dm(&mom, "slack") };
     let decision = decide(&shipped(&["family-access", "work-context"]), work);
     assert_eq!(tools(&decision), "weather web_search");
     assert_eq!(decision.credentials, Credentials::Named(Vec::new()));
@@ -331,7 +332,8 @@ fn a_value_cannot_reach_another_session() {
     assert_eq!(named("a\n{channel}"), "friend:a-%7bchannel%7d");
     let sent = |sender: &'static str| {
         let stranger = Principal::of(PrincipalKind::Unknown);
-        let decision = decide(&access, Asked { sender_id: Some(sender), ..dm(&stranger, "mail") });
+        let decision =
+            decide(&access, AccessQuery { sender_id: Some(sender), ..dm(&stranger, "mail") });
         key(&decision).to_owned()
     };
     assert_eq!(sent("A.B@x.org"), "unknown:mail:a.b@x.org");
@@ -375,22 +377,22 @@ fn quiet_hours_begin_at_eleven_and_end_at_eight() {
         ("07:59", true),
         ("08:00", false),
     ] {
-        let decision = decide(&access, Asked { time: at(time), ..dm(&robin, "mail") });
+        let decision = decide(&access, AccessQuery { time: at(time), ..dm(&robin, "mail") });
         assert_eq!(decision.modifiers.delivery.is_some(), quiet, "{time}");
     }
     let owner = Principal::of(PrincipalKind::Owner);
-    let owner = decide(&access, Asked { time: at("02:00"), ..dm(&owner, "mail") });
+    let owner = decide(&access, AccessQuery { time: at("02:00"), ..dm(&owner, "mail") });
     assert!(owner.modifiers.is_empty());
 }
 
 #[test]
 fn what_is_decided_changes_only_at_the_turning_points() {
-    assert!(shipped(&["friends-access"]).turning_points().is_empty());
+    assert!(shipped(&["friends-access"]).boundary_minutes().is_empty());
     let access = shipped(&["quiet-hours", "weekend-work-filter", "work-context", "friends-access"]);
-    let turns = access.turning_points();
+    let turns = access.boundary_minutes();
     assert_eq!(turns.iter().copied().collect::<Vec<_>>(), [0, 8 * 60, 23 * 60]);
     let robin = person("Robin", "friend");
-    let said = |time: &str| decide(&access, Asked { time: at(time), ..dm(&robin, "slack") });
+    let said = |time: &str| decide(&access, AccessQuery { time: at(time), ..dm(&robin, "slack") });
     let mut before = said("sun 23:59");
     for day in ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] {
         for minute in 0..MINUTES_PER_DAY {
@@ -405,12 +407,14 @@ fn what_is_decided_changes_only_at_the_turning_points() {
 fn a_system_event_has_powers_and_a_session_of_its_own() {
     let access = shipped(&["system-timer-events", "trusted-backup-hook", "untrusted-web-hook"]);
     let system = Principal::of(PrincipalKind::System);
-    let tick = Asked { event_type: Some("timer_tick"), peer_kind: None, ..dm(&system, "timer") };
+    let tick =
+        AccessQuery { event_type: Some("timer_tick"), peer_kind: None, ..dm(&system, "timer") };
     let decision = decide(&access, tick);
     assert_eq!((key(&decision), decision.data.level), ("system:timer", DataLevel::Full));
-    let scraper = decide(&access, Asked { hook_id: Some("web-scraper"), ..tick });
+    let scraper = decide(&access, AccessQuery { hook_id: Some("web-scraper"), ..tick });
     assert_eq!(tools(&scraper), "web_search");
-    let backup = decide(&access, Asked { hook_id: Some("daily-backup"), event_type: None, ..tick });
+    let backup =
+        decide(&access, AccessQuery { hook_id: Some("daily-backup"), event_type: None, ..tick });
     assert_eq!(tools(&backup), "read_file write_file");
 }
 
@@ -451,7 +455,7 @@ fn a_tool_denied_under_one_of_its_names_is_denied_under_all() {
 fn every_policy_tells_its_part() {
     let access = shipped(&["friends-access", "work-context", "quiet-hours"]);
     let robin = person("Robin", "friend");
-    let asked = Asked { time: at("23:30"), ..dm(&robin, "slack") };
+    let asked = AccessQuery { time: at("23:30"), ..dm(&robin, "slack") };
     let parts = access.parts(&asked);
     let part = |name: &str| parts.iter().find(|one| &*one.policy == name).unwrap().part;
     assert_eq!(part("owner-full-access"), PolicyOutcome::NotMatched(MatchKey::IsUser));
@@ -474,7 +478,7 @@ fn every_policy_tells_its_part() {
 fn changed_policies_show_what_they_change() {
     let (old, new) = (shipped(&["friends-access"]), shipped(&["friends-access", "block-unknown"]));
     let tools: Vec<ToolName> = UNIVERSE.iter().map(|name| ToolName::canonical(name)).collect();
-    let seen = Seen { grants: &[], tools: &tools, now: 0 };
+    let seen = DecisionContext { grants: &[], tools: &tools, now: 0 };
     let robin = person("Robin", "friend");
     assert_eq!(difference(&old, &new, &dm(&robin, "mail"), &seen), None);
     let wider = written(

@@ -5,7 +5,9 @@ use agentry_agentfile::access::{
     PolicyToolRule, PrincipalCondition, SessionRule, TimeWindow, Weekday,
 };
 use agentry_agentfile::source::{Origin, SourcedValue};
-use agentry_kernel::access::{Access, Asked, Change, Seen, allows_tool, compile, difference};
+use agentry_kernel::access::{
+    AccessPolicies, AccessQuery, DecisionContext, DecisionDiff, allows_tool, compile, difference,
+};
 use agentry_protocol::GrantId;
 use agentry_protocol::access::{
     Credentials, DataLevel, Decision, Delivery, Effect, Grant, GrantConditions, PolicyOutcome,
@@ -228,13 +230,13 @@ fn outcome(decision: &Decision) -> Outcome {
 
 /// What a change of policies gains and loses is what the two decisions say.
 fn check_difference(
-    old: &Access,
-    new: &Access,
-    (asked, grants): (&Asked<'_>, &[Grant]),
+    old: &AccessPolicies,
+    new: &AccessPolicies,
+    (asked, grants): (&AccessQuery<'_>, &[Grant]),
     (after, seed): (&Outcome, u64),
 ) {
     let tools = TOOLS.map(ToolName::canonical);
-    let seen = Seen { grants, tools: &tools, now: NOW };
+    let seen = DecisionContext { grants, tools: &tools, now: NOW };
     let change = difference(old, new, asked, &seen).unwrap_or_default();
     let before = outcome(&old.decide(asked, grants, NOW));
     let names = |tools: &[ToolName]| tools.iter().map(ToolName::to_string).collect::<Vec<_>>();
@@ -247,7 +249,7 @@ fn check_difference(
     };
     assert_eq!(names(&change.tools_gained), only(after, &before), "seed {seed}");
     assert_eq!(names(&change.tools_lost), only(&before, after), "seed {seed}");
-    assert_eq!(change == Change::default(), same_but_delay(&before, after), "seed {seed}");
+    assert_eq!(change == DecisionDiff::default(), same_but_delay(&before, after), "seed {seed}");
 }
 
 /// Not to wait and to say nothing about waiting let the same happen.
@@ -272,7 +274,7 @@ fn a_hundred_thousand_random_sets_are_decided_as_the_rules_say() {
             let principal = principal(chance);
             let (peer, account) = (chance.text(&WORDS, 2), chance.text(&WORDS, 2));
             let (guild, hook) = (chance.text(&WORDS, 2), chance.text(&WORDS, 3));
-            let asked = Asked {
+            let asked = AccessQuery {
                 principal: &principal,
                 sender_id: chance.some(&["Sender 1", "s2"], 2),
                 channel: chance.pick(&CHANNELS),

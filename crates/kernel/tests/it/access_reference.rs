@@ -8,7 +8,7 @@ use agentry_agentfile::access::{
     KeyPart, KeyTemplate, KeyVariable, LocalTime, NameSet, Policy, PolicyCondition, TimeWindow,
     Weekday,
 };
-use agentry_kernel::access::Asked;
+use agentry_kernel::access::AccessQuery;
 use agentry_protocol::access::{DataLevel, Delivery, Effect, Grant, Resource};
 use agentry_protocol::principal::{Principal, PrincipalKind};
 
@@ -41,7 +41,7 @@ impl Outcome {
 
 pub(crate) fn decide(
     policies: &[Policy],
-    asked: &Asked<'_>,
+    asked: &AccessQuery<'_>,
     (grants, now): (&[Grant], u64),
     universe: &[&str],
 ) -> Outcome {
@@ -153,7 +153,7 @@ fn principal_matches(policy: &Policy, principal: &Principal) -> bool {
     who.tags.iter().all(|tag| tags.contains(tag))
 }
 
-fn condition_matches(condition: &PolicyCondition, asked: &Asked<'_>) -> bool {
+fn condition_matches(condition: &PolicyCondition, asked: &AccessQuery<'_>) -> bool {
     let text = |said: &Option<String>, is: Option<&str>| match said {
         None => true,
         Some(said) => is == Some(said.as_str()),
@@ -277,7 +277,7 @@ fn data(allowing: &[&Policy], grants: &[&Grant]) -> DataLevel {
     granted.fold(least.unwrap_or(DataLevel::None), std::cmp::max)
 }
 
-fn grant_holds(grant: &Grant, asked: &Asked<'_>, key: Option<&String>, now: u64) -> bool {
+fn grant_holds(grant: &Grant, asked: &AccessQuery<'_>, key: Option<&String>, now: u64) -> bool {
     let over = grant.expires_at.is_some_and(|end| end <= now);
     if grant.revoked_at.is_some() || over {
         return false;
@@ -308,7 +308,7 @@ fn grant_holds(grant: &Grant, asked: &Asked<'_>, key: Option<&String>, now: u64)
 }
 
 /// The values of the random events hold only letters, digits, spaces and colons.
-fn key(template: &KeyTemplate, asked: &Asked<'_>) -> Option<String> {
+fn key(template: &KeyTemplate, asked: &AccessQuery<'_>) -> Option<String> {
     let principal = asked.principal;
     let mut key = String::new();
     for part in &template.parts {

@@ -1,7 +1,7 @@
 //! Approval rules: what each matcher says, which rule decides, and what the shell makes of them.
 
 use agentry_agentfile::scope::{ApprovalRule, ExpectedVerdict, RuleKind};
-use agentry_kernel::approval::{Patterns, decide, decide_task, decide_with, try_examples};
+use agentry_kernel::approval::{RulePatterns, decide, decide_task, decide_with, try_examples};
 use agentry_protocol::verdict::Verdict;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -484,7 +484,7 @@ proptest! {
     #[test]
     fn compiled_expressions_change_nothing(list in rule_list(), value in value()) {
         let rules = rules(list);
-        let patterns = Patterns::of(&rules);
+        let patterns = RulePatterns::of(&rules);
         let args = json!({"a": value});
         prop_assert_eq!(decide(&rules, "t", &args), decide_with(&patterns, &rules, "t", &args));
     }

@@ -10,7 +10,7 @@ use agentry_agentfile::skill::SkillLevel;
 use agentry_agentfile::source::Origin;
 use agentry_agentfile::tool_access;
 use agentry_kernel::approval::try_examples;
-use agentry_kernel::authority::{Authority, misfits, of_agent};
+use agentry_kernel::authority::{Authority, of_agent, schema_errors};
 use agentry_protocol::call_facts::{CallFacts, ResolvedPath};
 use agentry_protocol::confinement::{Confinement, ConfinementLevel};
 use agentry_protocol::tool::{Risk, ToolCategory, ToolName};
@@ -695,9 +695,9 @@ fn arguments_are_held_against_the_schema_that_holds_now() {
 #[test]
 fn a_value_is_held_against_a_schema_with_its_place() {
     let schema = json!({"type": "object", "properties": {"a": {"type": "integer"}}});
-    assert_eq!(misfits(&schema, &json!({"a": 1}), "the answer"), Vec::<String>::new());
-    let [defect] = &misfits(&schema, &json!({"a": "x"}), "the answer")[..] else { panic!() };
+    assert_eq!(schema_errors(&schema, &json!({"a": 1}), "the answer"), Vec::<String>::new());
+    let [defect] = &schema_errors(&schema, &json!({"a": "x"}), "the answer")[..] else { panic!() };
     assert!(defect.starts_with("/a: "), "{defect}");
-    let [defect] = &misfits(&schema, &json!(1), "the answer")[..] else { panic!() };
+    let [defect] = &schema_errors(&schema, &json!(1), "the answer")[..] else { panic!() };
     assert!(defect.starts_with("the answer: "), "{defect}");
 }

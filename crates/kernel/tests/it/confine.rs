@@ -9,7 +9,9 @@ use agentry_agentfile::manifest::config::{
 };
 use agentry_agentfile::sandbox::{SandboxLayer, SettingsAuthor};
 use agentry_agentfile::source::SourceText;
-use agentry_kernel::confine::{Note, Place, Refused, is_strict, listed, minimum, resolve};
+use agentry_kernel::confinement::{
+    ConfinementContext, ConfinementError, DroppedSetting, is_strict, listed_paths, minimum, resolve,
+};
 use agentry_protocol::AgentId;
 use agentry_protocol::confinement::{
     Confinement, ConfinementLevel, ConfinementLimits, ConfinementProfile, GitAccess, NetworkAccess,
@@ -20,8 +22,8 @@ use proptest::sample::{select, subsequence};
 
 const SETTINGS: &str = "/people/me/.config/agentry/agentry.toml";
 
-fn place() -> Place {
-    Place {
+fn place() -> ConfinementContext {
+    ConfinementContext {
         workspace: "/ws/site".to_owned(),
         project: "/ws/site".to_owned(),
         home: Some("/people/me".to_owned()),
@@ -41,7 +43,7 @@ fn place() -> Place {
 struct Given {
     operator: SandboxLayer,
     requests: Vec<SandboxLayer>,
-    place: Place,
+    place: ConfinementContext,
 }
 
 fn given(operator: &str, project: &str) -> Given {
@@ -58,7 +60,7 @@ fn given(operator: &str, project: &str) -> Given {
 }
 
 impl Given {
-    fn resolve(&self) -> Result<(Confinement, Vec<Note>), Refused> {
+    fn resolve(&self) -> Result<(Confinement, Vec<DroppedSetting>), ConfinementError> {
         let requests: Vec<&SandboxLayer> = self.requests.iter().collect();
         resolve(ConfinementLevel::Ns, &self.operator, &requests, &self.place)
     }
@@ -186,7 +188,8 @@ fn what_the_project_does_not_ask_for_an_agent_does_not_get() {
 #[test]
 fn a_link_is_where_it_leads() {
     let mut given = given("", "[sandbox.security]\nallowWrite = [\"src\", \"out\"]");
-    let all = listed(&given.operator, &given.requests.iter().collect::<Vec<_>>(), &given.place);
+    let all =
+        listed_paths(&given.operator, &given.requests.iter().collect::<Vec<_>>(), &given.place);
     assert_eq!(all, BTreeSet::from(["/ws/site/out".to_owned(), "/ws/site/src".to_owned()]));
     given.place.real = BTreeMap::from([("/ws/site/out".to_owned(), "/people/me".to_owned())]);
     let (confinement, notes) = given.holds();
@@ -247,7 +250,7 @@ fn what_anybody_denies_is_denied() {
     }
     let one = given("", "[sandbox.security]\ndenyRead = [\"x\"]");
     let with_link = Given {
-        place: Place {
+        place: ConfinementContext {
             real: BTreeMap::from([("/ws/site/x".to_owned(), "/srv/y".to_owned())]),
             ..place()
         },
@@ -507,7 +510,7 @@ proptest! {
         asked in proptest::collection::vec(sandbox(), 0..4),
         leads in select(vec!["/ws/site/src", "/srv/data", "/people/me", "/ws/site/link"]),
     ) {
-        let place = Place {
+        let place = ConfinementContext {
             real: BTreeMap::from([("/ws/site/link".to_owned(), leads.to_owned())]),
             ..place()
         };

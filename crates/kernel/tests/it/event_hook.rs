@@ -1,8 +1,8 @@
 //! Hooks that look at events: what sets them off, when they are left alone, and what follows when they fire.
 
 use agentry_kernel::event_hook::{
-    ActiveHook, Fired, Hooks, Malformed, Occasion, Outcome, Plan, Through, after, answer,
-    lets_through, plan,
+    ActiveHook, BreakerDecision, BreakerOutcome, DispatchPlan, EventHooks, HookAnswerError,
+    HookResponse, TriggeringEvent, answer, circuit_after, lets_through, plan,
 };
 use agentry_kernel::limits::{
     BREAKER_ERRORS_MAX, BREAKER_REST_MS, HOOK_ANSWER_BYTES_MAX, HOOK_PROMPT_BYTES_MAX,
@@ -71,8 +71,8 @@ fn ann() -> Principal {
 fn check(triggers: Value, change: impl FnOnce(&mut Inbound), expected: bool) {
     let mut inbound = message("hello");
     change(&mut inbound);
-    let hooks = Hooks::of(vec![active(hook(1, "look", triggers))]);
-    assert_eq!(hooks.set_off(&inbound, &ann(), NOW).len(), usize::from(expected));
+    let hooks = EventHooks::of(vec![active(hook(1, "look", triggers))]);
+    assert_eq!(hooks.triggered_by(&inbound, &ann(), NOW).len(), usize::from(expected));
 }
 
 #[test]
@@ -124,9 +124,9 @@ fn metadata_must_be_exactly_the_same() {
 #[test]
 fn what_woke_one_hook_sets_off_no_other_and_the_past_none() {
     let both = vec![active(hook(1, "a", json!({}))), active(hook(2, "b", json!({})))];
-    let hooks = Hooks::of(both);
+    let hooks = EventHooks::of(both);
     let names = |inbound: &Inbound| {
-        let found = hooks.set_off(inbound, &ann(), NOW);
+        let found = hooks.triggered_by(inbound, &ann(), NOW);
         found.into_iter().map(|one| one.hook.name.clone()).collect::<Vec<_>>()
     };
     let mut inbound = message("hello");
@@ -146,24 +146,24 @@ fn what_woke_one_hook_sets_off_no_other_and_the_past_none() {
 fn five_errors_in_a_row_open_a_breaker_and_one_try_closes_it() {
     let mut circuit = Circuit::default();
     for count in 1..BREAKER_ERRORS_MAX {
-        circuit = after(circuit, Outcome::Failed, NOW);
+        circuit = circuit_after(circuit, BreakerOutcome::Failed, NOW);
         assert_eq!((circuit.consecutive_errors, circuit.state), (count, CircuitState::Closed));
     }
-    assert_eq!(after(circuit, Outcome::Worked, NOW), Circuit::default());
-    circuit = after(circuit, Outcome::Failed, NOW);
+    assert_eq!(circuit_after(circuit, BreakerOutcome::Worked, NOW), Circuit::default());
+    circuit = circuit_after(circuit, BreakerOutcome::Failed, NOW);
     assert_eq!((circuit.state, circuit.opened_at), (CircuitState::Open, Some(NOW)));
-    assert_eq!(lets_through(circuit, NOW + BREAKER_REST_MS - 1), Through::No);
-    assert_eq!(lets_through(circuit, NOW - 1), Through::No);
+    assert_eq!(lets_through(circuit, NOW + BREAKER_REST_MS - 1), BreakerDecision::No);
+    assert_eq!(lets_through(circuit, NOW - 1), BreakerDecision::No);
     let later = NOW + BREAKER_REST_MS;
-    assert_eq!(lets_through(circuit, later), Through::Trial);
+    assert_eq!(lets_through(circuit, later), BreakerDecision::Trial);
     let half = Circuit { state: CircuitState::HalfOpen, ..circuit };
-    assert_eq!(lets_through(half, later), Through::No);
-    assert_eq!(after(half, Outcome::Worked, later), Circuit::default());
-    let again = after(half, Outcome::Failed, later);
+    assert_eq!(lets_through(half, later), BreakerDecision::No);
+    assert_eq!(circuit_after(half, BreakerOutcome::Worked, later), Circuit::default());
+    let again = circuit_after(half, BreakerOutcome::Failed, later);
     assert_eq!((again.state, again.opened_at), (CircuitState::Open, Some(later)));
-    assert_eq!(lets_through(again, later + 1), Through::No);
+    assert_eq!(lets_through(again, later + 1), BreakerDecision::No);
     // What began before the breaker opened does not make it stay open for longer.
-    assert_eq!(after(circuit, Outcome::Failed, NOW + 5).opened_at, Some(NOW));
+    assert_eq!(circuit_after(circuit, BreakerOutcome::Failed, NOW + 5).opened_at, Some(NOW));
 }
 
 #[test]
@@ -171,8 +171,8 @@ fn an_open_breaker_lets_one_try_through_and_no_second() {
     let opened_at = Some(NOW);
     let circuit = Circuit { state: CircuitState::Open, consecutive_errors: 5, opened_at };
     let hook = hook(1, "look", json!({}));
-    let mut hooks = Hooks::of(vec![ActiveHook { hook: hook.clone(), circuit }]);
-    let count = |hooks: &Hooks, now| hooks.set_off(&message("hello"), &ann(), now).len();
+    let mut hooks = EventHooks::of(vec![ActiveHook { hook: hook.clone(), circuit }]);
+    let count = |hooks: &EventHooks, now| hooks.triggered_by(&message("hello"), &ann(), now).len();
     assert_eq!(count(&hooks, NOW + 1), 0);
     assert_eq!(count(&hooks, NOW + BREAKER_REST_MS), 1);
     hooks.begin_trial(&hook.id);
@@ -186,13 +186,13 @@ proptest! {
         let mut in_a_row = 0_u32;
         for (at, worked) in walk.into_iter().enumerate() {
             let now = NOW + at as u64;
-            let outcome = if worked { Outcome::Worked } else { Outcome::Failed };
+            let outcome = if worked { BreakerOutcome::Worked } else { BreakerOutcome::Failed };
             in_a_row = if worked { 0 } else { in_a_row + 1 };
-            circuit = after(circuit, outcome, now);
+            circuit = circuit_after(circuit, outcome, now);
             let is_open = circuit.state == CircuitState::Open;
             prop_assert_eq!(is_open, in_a_row >= BREAKER_ERRORS_MAX);
             prop_assert_eq!(circuit.consecutive_errors, in_a_row);
-            prop_assert_eq!(lets_through(circuit, now) == Through::No, is_open);
+            prop_assert_eq!(lets_through(circuit, now) == BreakerDecision::No, is_open);
         }
     }
 
@@ -230,7 +230,7 @@ proptest! {
         let mut inbound = message("hello");
         inbound.place.channel = channel.to_owned();
         inbound.event_type = kind.map(str::to_owned);
-        let alone = |one: &ActiveHook| Hooks::of(vec![one.clone()]).set_off(&inbound, &ann(), NOW).len();
+        let alone = |one: &ActiveHook| EventHooks::of(vec![one.clone()]).triggered_by(&inbound, &ann(), NOW).len();
         let plain = |one: &ActiveHook| {
             let Triggers { principal, event } = &one.hook.triggers;
             let event = event.as_ref().unwrap();
@@ -243,8 +243,8 @@ proptest! {
         };
         let wanted: Vec<&ActiveHook> = all.iter().filter(|one| plain(one)).collect();
         prop_assert!(all.iter().all(|one| (alone(one) == 1) == plain(one)));
-        let hooks = Hooks::of(all.clone());
-        prop_assert_eq!(hooks.set_off(&inbound, &ann(), NOW), wanted);
+        let hooks = EventHooks::of(all.clone());
+        prop_assert_eq!(hooks.triggered_by(&inbound, &ann(), NOW), wanted);
     }
 }
 
@@ -265,10 +265,10 @@ fn planned(
     answers: &[(&EventHook, &FireResult)],
     inbound: &Inbound,
     own: Option<&AgentId>,
-) -> Plan {
-    let answers: Vec<Fired<'_>> =
-        answers.iter().map(|(hook, result)| Fired { hook, result }).collect();
-    plan(&Occasion { inbound, principal: &ann(), own }, &answers)
+) -> DispatchPlan {
+    let answers: Vec<HookResponse<'_>> =
+        answers.iter().map(|(hook, result)| HookResponse { hook, result }).collect();
+    plan(&TriggeringEvent { inbound, principal: &ann(), own }, &answers)
 }
 
 #[test]
@@ -311,7 +311,7 @@ fn hooks_that_want_different_agents_are_pieces_of_their_own() {
     let plan = planned(&[(&one, &coach), (&two, &plain), (&three, &quiet)], &inbound, None);
     let agents: Vec<_> = plan.dispatches.iter().map(|one| one.agent.clone()).collect();
     assert_eq!(agents, [None, Some(AgentId::new("coach"))]);
-    assert_eq!(planned(&[(&three, &quiet)], &inbound, None), Plan::default());
+    assert_eq!(planned(&[(&three, &quiet)], &inbound, None), DispatchPlan::default());
 }
 
 #[test]
@@ -360,24 +360,24 @@ fn a_hook_cannot_choose_a_session() {
 #[test]
 fn an_answer_that_is_not_understood_is_an_error() {
     let read = |text: &str| answer(text.as_bytes());
-    assert_eq!(read("{}"), Err(Malformed::NoFire));
-    assert_eq!(read(r#"{"fire":null}"#), Err(Malformed::NoFire));
+    assert_eq!(read("{}"), Err(HookAnswerError::NoFire));
+    assert_eq!(read(r#"{"fire":null}"#), Err(HookAnswerError::NoFire));
     for odd in [r#"{"fire":true,"session":"x"}"#, r#"{"fire":true,"context":{"session":"x"}}"#] {
-        assert!(matches!(read(odd), Err(Malformed::UnknownField(_))), "{odd}");
+        assert!(matches!(read(odd), Err(HookAnswerError::UnknownField(_))), "{odd}");
     }
     for odd in
         [r#"{"fire":"yes"}"#, r#"{"fire":true,"agent":""}"#, r#"{"fire":true,"context":"x"}"#]
     {
-        assert!(matches!(read(odd), Err(Malformed::Wrong(_))), "{odd}");
+        assert!(matches!(read(odd), Err(HookAnswerError::Wrong(_))), "{odd}");
     }
     for odd in ["", "[]", "true", "{\"fire\":true} more"] {
-        assert!(matches!(read(odd), Err(Malformed::NotAnObject(_))), "{odd}");
+        assert!(matches!(read(odd), Err(HookAnswerError::NotAnObject(_))), "{odd}");
     }
     let long = format!(
         r#"{{"fire":true,"context":{{"prompt":"{}"}}}}"#,
         "x".repeat(HOOK_ANSWER_BYTES_MAX)
     );
-    assert!(matches!(read(&long), Err(Malformed::TooLong { .. })));
+    assert!(matches!(read(&long), Err(HookAnswerError::TooLong { .. })));
     assert!(
         read(r#"{"fire":true,"agent":"coach","context":{"prompt":"go"},"disable_hook":true}"#)
             .is_ok()

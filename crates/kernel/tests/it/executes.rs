@@ -1,11 +1,11 @@
 //! Which files a command executes, so that an approval can be bound to them.
 
 use agentry_kernel::limits::EXECUTED_CANDIDATES_MAX;
-use agentry_kernel::shell::{Use, executes};
+use agentry_kernel::shell::{FileUse, executes};
 
 /// The files that are executed for sure.
 fn executed(command: &str) -> Vec<String> {
-    let found = executes(command).into_iter().filter(|(_, uses)| *uses == Use::Executed);
+    let found = executes(command).into_iter().filter(|(_, uses)| *uses == FileUse::Executed);
     found.map(|(path, _)| path).collect()
 }
 
@@ -51,10 +51,10 @@ fn a_program_names_the_files_that_it_executes() {
 #[test]
 fn what_is_only_named_is_left_for_who_can_look_at_it() {
     assert_eq!(executed("cat notes.md"), [""; 0]);
-    assert_eq!(executes("cat notes.md").get("notes.md"), Some(&Use::Named));
-    assert_eq!(executes("git add 'src/a.rs'").get("src/a.rs"), Some(&Use::Named));
-    assert_eq!(executes("echo 'a;./b'").get("./b"), Some(&Use::Named));
-    assert_eq!(executes("cat < in").get("in"), Some(&Use::Named));
+    assert_eq!(executes("cat notes.md").get("notes.md"), Some(&FileUse::Named));
+    assert_eq!(executes("git add 'src/a.rs'").get("src/a.rs"), Some(&FileUse::Named));
+    assert_eq!(executes("echo 'a;./b'").get("./b"), Some(&FileUse::Named));
+    assert_eq!(executes("cat < in").get("in"), Some(&FileUse::Named));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use agentry_agentfile::config::{self, ConfigLayers};
 use agentry_agentfile::diagnostic::{DiagnosticCode, Findings};
 use agentry_agentfile::sandbox::SandboxLayer;
 use agentry_agentfile::source::SourceText;
-use agentry_kernel::confine::{Place, resolve};
+use agentry_kernel::confinement::{ConfinementContext, resolve};
 use agentry_protocol::access::{
     AttributedDataLevel as DataLevel, AttributedName, Bounds, Credentials, DataLevel, NameList,
     PermissionSource, ToolBounds,
@@ -43,14 +43,14 @@ impl Run {
         let settings = config::layered(&layers, &mut Findings::default());
         let all = settings.sandbox().clone();
         let requests: Vec<&SandboxLayer> = all.requests.iter().collect();
-        let place = Place {
+        let place = ConfinementContext {
             workspace: self.workspace.to_owned(),
             project: self.project.to_owned(),
             state: Some(STATE.to_owned()),
             agent: Some(AgentId::new(self.agent)),
             sender: self.sender.clone(),
             credentials: self.credentials.clone(),
-            ..Place::default()
+            ..ConfinementContext::default()
         };
         resolve(ConfinementLevel::Ns, &all.operator, &requests, &place).expect("it can be held").0
     }

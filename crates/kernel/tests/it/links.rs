@@ -4,13 +4,13 @@ use std::sync::OnceLock;
 
 use agentry_agentfile::manifest::channels::{LinkTreatment as Rule, MarkdownFlavor};
 use agentry_kernel::chunk;
-use agentry_kernel::links::Links;
+use agentry_kernel::links::LinkFilter;
 use proptest::prelude::*;
 use pulldown_cmark::{Event, Options, Parser, Tag};
 use regex::Regex;
 
-fn policy() -> Links {
-    Links::new(Rule::Neutralize, ["ok.example", "*.fine.example"])
+fn policy() -> LinkFilter {
+    LinkFilter::new(Rule::Neutralize, ["ok.example", "*.fine.example"])
 }
 
 fn neutral(text: &str) -> String {
@@ -189,8 +189,8 @@ fn what_is_listed_or_no_address_stays_as_it_is() {
 #[test]
 fn the_policy_of_a_channel_can_allow_or_remove() {
     let text = "[x](https://evil.example/?q=S) https://evil.example/ https://ok.example/";
-    assert_eq!(Links::allow_all().rewrite(text), text);
-    let remove = Links::new(Rule::Remove, ["ok.example"]);
+    assert_eq!(LinkFilter::allow_all().rewrite(text), text);
+    let remove = LinkFilter::new(Rule::Remove, ["ok.example"]);
     assert_eq!(remove.rewrite(text), "x (link removed) (link removed) https://ok.example/");
     assert_eq!(remove.rewrite(&remove.rewrite(text)), remove.rewrite(text));
     for hostile in HOSTILE {

@@ -2,16 +2,17 @@
 
 use agentry_agentfile::agent::AgentModels;
 use agentry_agentfile::source::{Origin, SourcedValue};
-use agentry_kernel::models::{
-    Choice, NoChoice, Offer, Outcome, Serving, Wanted, Why, choose, may_use,
+use agentry_kernel::model_choice::{
+    CandidateOutcome, ModelChoice, ModelChoiceError, ModelPreferences, NoModelReason,
+    SelectableProvider, ServedModels, choose, may_use,
 };
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 
-fn provider(id: &str, models: &[&str], priority: i64, order: usize) -> Serving {
-    Serving {
+fn provider(id: &str, models: &[&str], priority: i64, order: usize) -> SelectableProvider {
+    SelectableProvider {
         id: id.to_owned(),
-        models: Offer::Listed(models.iter().map(|&one| one.to_owned()).collect()),
+        models: ServedModels::Listed(models.iter().map(|&one| one.to_owned()).collect()),
         catalogue: Vec::new(),
         default_model: None,
         priority,
@@ -20,13 +21,13 @@ fn provider(id: &str, models: &[&str], priority: i64, order: usize) -> Serving {
     }
 }
 
-fn implicit(id: &str, catalogue: &[&str]) -> Serving {
+fn implicit(id: &str, catalogue: &[&str]) -> SelectableProvider {
     let catalogue = catalogue.iter().map(|&one| one.to_owned()).collect();
-    Serving { models: Offer::Any, catalogue, ..provider(id, &[], 0, 0) }
+    SelectableProvider { models: ServedModels::Any, catalogue, ..provider(id, &[], 0, 0) }
 }
 
-fn not_ready(provider: Serving, why: &str) -> Serving {
-    Serving { ready: Err(why.to_owned()), ..provider }
+fn not_ready(provider: SelectableProvider, why: &str) -> SelectableProvider {
+    SelectableProvider { ready: Err(why.to_owned()), ..provider }
 }
 
 fn said(names: &[&str], file: &str) -> Vec<SourcedValue<String>> {
@@ -43,13 +44,17 @@ fn agent(candidates: &[&str], allowed: &[&str]) -> AgentModels {
 fn chosen(
     agent: &AgentModels,
     default: Option<&str>,
-    providers: &[Serving],
-) -> Result<Choice, NoChoice> {
-    choose(&Wanted { asked: None, agent, default }, providers)
+    providers: &[SelectableProvider],
+) -> Result<ModelChoice, ModelChoiceError> {
+    choose(&ModelPreferences { asked: None, agent, default }, providers)
 }
 
-fn asked(agent: &AgentModels, model: &str, providers: &[Serving]) -> Result<Choice, NoChoice> {
-    choose(&Wanted { asked: Some(model), agent, default: None }, providers)
+fn asked(
+    agent: &AgentModels,
+    model: &str,
+    providers: &[SelectableProvider],
+) -> Result<ModelChoice, ModelChoiceError> {
+    choose(&ModelPreferences { asked: Some(model), agent, default: None }, providers)
 }
 
 const SONNET: &str = "claude-sonnet-4-20250514";
@@ -61,8 +66,10 @@ fn seed() -> AgentModels {
 
 #[test]
 fn a_list_of_preferences_does_not_keep_a_person_from_another_model() {
-    let local =
-        Serving { default_model: Some("tiny".into()), ..provider("local", &["tiny"], 0, 0) };
+    let local = SelectableProvider {
+        default_model: Some("tiny".into()),
+        ..provider("local", &["tiny"], 0, 0)
+    };
     assert_eq!(asked(&seed(), "local", std::slice::from_ref(&local)).unwrap().model, "local/tiny");
     let bound = agent(&[SONNET], &[]);
     assert!(asked(&bound, "local", &[local]).is_err());
@@ -97,7 +104,7 @@ fn a_provider_that_cannot_be_asked_is_passed_over_with_its_reason() {
     let openai = provider("openai", &["gpt-4.1"], 0, 1);
     let choice = chosen(&seed(), None, &[anthropic.clone(), openai]).unwrap();
     assert_eq!(choice.model, "openai/gpt-4.1");
-    let why = Outcome::NotReady("ANTHROPIC_API_KEY is not set".to_owned());
+    let why = CandidateOutcome::NotReady("ANTHROPIC_API_KEY is not set".to_owned());
     assert!(choice.steps.iter().any(|step| step.outcome == why));
 
     let none = chosen(&seed(), None, &[anthropic]).unwrap_err();
@@ -142,11 +149,11 @@ fn allowed_models_keep_the_system_default_out() {
     let all = [provider("p", &["default", "chosen"], 0, 0)];
     let closed = agent(&["own"], &["chosen"]);
     let none = chosen(&closed, Some("default"), &all).unwrap_err();
-    assert!(none.steps.iter().any(|step| step.outcome == Outcome::Refused), "{none}");
+    assert!(none.steps.iter().any(|step| step.outcome == CandidateOutcome::Refused), "{none}");
     assert_eq!(chosen(&closed, Some("chosen"), &all).unwrap().model, "p/chosen");
     assert_eq!(asked(&closed, "chosen", &all).unwrap().model, "p/chosen");
     let refused = asked(&closed, "default", &all).unwrap_err();
-    assert!(matches!(refused.why, Why::Refused { .. }));
+    assert!(matches!(refused.why, NoModelReason::Refused { .. }));
     assert_eq!(refused.hint(), "it may use: own, chosen");
 }
 
@@ -171,7 +178,7 @@ fn what_a_person_asks_for_is_taken_or_nothing() {
     assert_eq!((choice.model.as_str(), choice.fallbacks.len()), ("a/x", 0));
     assert_eq!(asked(&agent(&[], &[]), "b/x", &all).unwrap().model, "b/x");
     let none = asked(&agent(&[], &[]), "z", &all).unwrap_err();
-    assert_eq!(none.why, Why::Nobody);
+    assert_eq!(none.why, NoModelReason::NoProvider);
     assert!(none.hint().contains("model_allowlist"), "{}", none.hint());
     let nobody = asked(&agent(&[], &[]), "z", &[]).unwrap_err();
     assert!(nobody.to_string().contains("there is no provider"), "{nobody}");
@@ -190,7 +197,7 @@ fn a_name_with_a_slash_is_read_both_ways() {
     assert_eq!(full.model, "openrouter/anthropic/claude-x");
     // The agent names another model that only ends alike.
     let refused = asked(&agent(&["claude-x"], &[]), "anthropic/claude-x", &[router]).unwrap_err();
-    assert!(matches!(refused.why, Why::Refused { .. }));
+    assert!(matches!(refused.why, NoModelReason::Refused { .. }));
 }
 
 #[test]
@@ -250,18 +257,26 @@ fn some_names() -> impl Strategy<Value = Vec<String>> {
         .prop_map(|names| names.into_iter().map(str::to_owned).collect())
 }
 
-fn some_provider(id: &'static str, order: usize) -> impl Strategy<Value = Serving> {
+fn some_provider(id: &'static str, order: usize) -> impl Strategy<Value = SelectableProvider> {
     let ready = select(vec![Ok(()), Ok(()), Err("KEY is not set".to_owned())]);
     (some_names(), some_names(), 0..3_i64, any::<bool>(), ready).prop_map(
         move |(listed, catalogue, priority, any, ready)| {
-            let models = if any { Offer::Any } else { Offer::Listed(listed) };
+            let models = if any { ServedModels::Any } else { ServedModels::Listed(listed) };
             let default_model = catalogue.last().cloned();
-            Serving { id: id.to_owned(), models, catalogue, default_model, priority, order, ready }
+            SelectableProvider {
+                id: id.to_owned(),
+                models,
+                catalogue,
+                default_model,
+                priority,
+                order,
+                ready,
+            }
         },
     )
 }
 
-fn some_providers() -> impl Strategy<Value = Vec<Serving>> {
+fn some_providers() -> impl Strategy<Value = Vec<SelectableProvider>> {
     (some_provider("p", 0), some_provider("q", 1), some_provider("r", 2))
         .prop_map(|(p, q, r)| vec![p, q, r])
 }
@@ -303,7 +318,7 @@ proptest! {
         providers in some_providers(),
     ) {
         let (asks, default) = if ask { (Some(name), None) } else { (None, Some(name)) };
-        let Ok(choice) = choose(&Wanted { asked: asks, agent: &models, default }, &providers) else {
+        let Ok(choice) = choose(&ModelPreferences { asked: asks, agent: &models, default }, &providers) else {
             return Ok(());
         };
         let named = !models.candidates.is_empty() || !models.allowed.is_empty();
@@ -325,7 +340,7 @@ proptest! {
             let (id, model) = full.split_once('/').unwrap();
             let provider = providers.iter().find(|one| one.id == id).unwrap();
             prop_assert!(provider.ready.is_ok());
-            if let Offer::Listed(list) = &provider.models {
+            if let ServedModels::Listed(list) = &provider.models {
                 prop_assert!(list.iter().any(|one| one == model));
             }
         }
@@ -338,8 +353,8 @@ proptest! {
         let taken = providers.iter().find(|one| one.id == id).unwrap();
         for other in providers.iter().filter(|one| one.ready.is_ok()) {
             let has = match &other.models {
-                Offer::Listed(list) => list,
-                Offer::Any => &other.catalogue,
+                ServedModels::Listed(list) => list,
+                ServedModels::Any => &other.catalogue,
             };
             prop_assert!(other.priority <= taken.priority || !has.iter().any(|one| one == "a"));
         }

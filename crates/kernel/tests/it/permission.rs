@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use agentry_kernel::authority::{allows_credential, is_unbounded};
 use agentry_kernel::moves::Move;
-use agentry_kernel::request::{self, LIMITS, NoRoom, WrongAnswer, check_answer, room_for_one};
+use agentry_kernel::permission_request::{
+    self, LIMITS, RequestLimitError, WrongAnswer, check_answer, check_room,
+};
 use agentry_kernel::turn::Turn;
 use agentry_protocol::access::{
     AttributedDataLevel, AttributedName, Bounds, Credentials, DataLevel, NameList,
@@ -200,16 +202,16 @@ fn a_granted_command_carries_nothing_beside_it() {
 #[test]
 fn each_limit_holds_at_its_edge() {
     #[track_caller]
-    fn check(change: impl Fn(&mut RequestQuota), expected: Result<(), NoRoom>) {
+    fn check(change: impl Fn(&mut RequestQuota), expected: Result<(), RequestLimitError>) {
         let mut room = room();
         change(&mut room);
-        assert_eq!(room_for_one(&room), expected);
+        assert_eq!(check_room(&room), expected);
     }
     check(|_| {}, Ok(()));
     check(|room| room.pending = 4, Ok(()));
-    check(|room| room.pending = 5, Err(NoRoom::Pending { max: 5 }));
+    check(|room| room.pending = 5, Err(RequestLimitError::Pending { max: 5 }));
     check(|room| room.last_asked_ms = Some(NOW - MINUTE), Ok(()));
-    let cooling = Err(NoRoom::CoolingDown { left_ms: 1 });
+    let cooling = Err(RequestLimitError::CoolingDown { left_ms: 1 });
     check(|room| room.last_asked_ms = Some(NOW - MINUTE + 1), cooling);
     let denied = |newest: u64, oldest: u64, count: usize| {
         move |room: &mut RequestQuota| {
@@ -217,7 +219,7 @@ fn each_limit_holds_at_its_edge() {
             room.denials_ms.push(oldest);
         }
     };
-    let blocked = |left_ms| Err(NoRoom::Blocked { denials: 5, left_ms });
+    let blocked = |left_ms| Err(RequestLimitError::Blocked { denials: 5, left_ms });
     check(denied(NOW - 1, NOW - 2, 4), Ok(()));
     check(denied(NOW - 1, NOW - 2, 5), blocked(DAY - 1));
     // The five must lie within a day, and the block lasts a day.
@@ -285,12 +287,12 @@ fn an_answer_must_fit_its_question() {
 
 #[test]
 fn a_request_names_the_command_where_a_grant_can() {
-    let resources = |command: &str| request::resources(&bash_call(1, command));
+    let resources = |command: &str| permission_request::resources(&bash_call(1, command));
     assert_eq!(resources(" touch x "), [Resource::Exec("touch x".to_owned())]);
     assert_eq!(resources("rm *"), [Resource::Tool("bash".to_owned())]);
     assert_eq!(resources("a\nb"), [Resource::Tool("bash".to_owned())]);
     let call = ToolCall { tool: ToolName::canonical("send_email"), ..bash_call(1, "x") };
-    assert_eq!(request::resources(&call), [Resource::Tool("send_email".to_owned())]);
+    assert_eq!(permission_request::resources(&call), [Resource::Tool("send_email".to_owned())]);
 }
 
 #[test]

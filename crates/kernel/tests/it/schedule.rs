@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use agentry_kernel::schedule::{Limits, Next, Schedule, WaitFor, Wanted};
+use agentry_kernel::scheduler::{
+    SchedulerDecision, SchedulerLimits, TurnRequest, TurnScheduler, WaitCondition,
+};
 use agentry_protocol::SessionId;
 use proptest::prelude::*;
 
-fn limits(running: usize, per_principal: usize) -> Limits {
-    Limits {
+fn limits(running: usize, per_principal: usize) -> SchedulerLimits {
+    SchedulerLimits {
         running,
         running_per_principal: per_principal,
         waiting: 1_000_000,
@@ -19,24 +21,24 @@ fn session(number: u64) -> SessionId {
     SessionId::from_number(u128::from(number))
 }
 
-fn wanted(principal: &str, at: u64, ticket: u64) -> Wanted {
-    Wanted { principal: principal.to_owned(), session: session(at), ticket }
+fn wanted(principal: &str, at: u64, ticket: u64) -> TurnRequest {
+    TurnRequest { principal: principal.to_owned(), session: session(at), ticket }
 }
 
 /// Starts and ends turns one at a time until nothing waits; the tickets in the order they started.
-fn drained(schedule: &mut Schedule) -> Vec<u64> {
+fn drained(schedule: &mut TurnScheduler) -> Vec<u64> {
     let mut order = Vec::new();
-    while let Next::Start(started) = schedule.take_next() {
+    while let SchedulerDecision::Start(started) = schedule.take_next() {
         order.push(started.ticket);
         schedule.ended(&started.session);
     }
-    assert_eq!(schedule.take_next(), Next::Nothing);
+    assert_eq!(schedule.take_next(), SchedulerDecision::Nothing);
     order
 }
 
 #[test]
 fn principals_come_one_after_the_other_then_their_sessions() {
-    let mut schedule = Schedule::new(limits(1, 1));
+    let mut schedule = TurnScheduler::new(limits(1, 1));
     let asked = [
         ("ann", 1, 10),
         ("ann", 1, 11),
@@ -53,53 +55,67 @@ fn principals_come_one_after_the_other_then_their_sessions() {
 
 #[test]
 fn within_a_session_the_first_is_first_whoever_asks() {
-    let mut schedule = Schedule::new(limits(4, 4));
+    let mut schedule = TurnScheduler::new(limits(4, 4));
     for (principal, ticket) in [("bob", 1), ("ann", 2), ("bob", 3)] {
         assert_eq!(schedule.want(wanted(principal, 7, ticket)), Ok(()));
     }
-    assert_eq!(schedule.take_next(), Next::Start(wanted("bob", 7, 1)));
-    assert_eq!(schedule.take_next(), Next::Full(WaitFor::TurnOfWaiting), "one turn at a time");
+    assert_eq!(schedule.take_next(), SchedulerDecision::Start(wanted("bob", 7, 1)));
+    assert_eq!(
+        schedule.take_next(),
+        SchedulerDecision::Full(WaitCondition::TurnOfWaiting),
+        "one turn at a time"
+    );
     schedule.ended(&session(7));
     assert_eq!(drained(&mut schedule), [2, 3]);
 }
 
 #[test]
 fn a_full_house_says_what_to_wait_for() {
-    let mut schedule = Schedule::new(limits(2, 1));
+    let mut schedule = TurnScheduler::new(limits(2, 1));
     for (principal, at, ticket) in [("ann", 1, 1), ("ann", 2, 2), ("bob", 3, 3), ("cy", 4, 4)] {
         assert_eq!(schedule.want(wanted(principal, at, ticket)), Ok(()));
     }
-    assert_eq!(schedule.take_next(), Next::Start(wanted("ann", 1, 1)));
-    assert_eq!(schedule.take_next(), Next::Start(wanted("bob", 3, 3)));
-    assert_eq!(schedule.take_next(), Next::Full(WaitFor::AnyTurn));
+    assert_eq!(schedule.take_next(), SchedulerDecision::Start(wanted("ann", 1, 1)));
+    assert_eq!(schedule.take_next(), SchedulerDecision::Start(wanted("bob", 3, 3)));
+    assert_eq!(schedule.take_next(), SchedulerDecision::Full(WaitCondition::AnyTurn));
     schedule.ended(&session(3));
-    assert_eq!(schedule.take_next(), Next::Start(wanted("cy", 4, 4)));
+    assert_eq!(schedule.take_next(), SchedulerDecision::Start(wanted("cy", 4, 4)));
     schedule.ended(&session(4));
-    assert_eq!(schedule.take_next(), Next::Full(WaitFor::TurnOf("ann".to_owned())));
+    assert_eq!(
+        schedule.take_next(),
+        SchedulerDecision::Full(WaitCondition::TurnOf("ann".to_owned()))
+    );
     schedule.ended(&session(1));
-    assert_eq!(schedule.take_next(), Next::Start(wanted("ann", 2, 2)));
-    assert_eq!(schedule.take_next(), Next::Nothing);
+    assert_eq!(schedule.take_next(), SchedulerDecision::Start(wanted("ann", 2, 2)));
+    assert_eq!(schedule.take_next(), SchedulerDecision::Nothing);
 }
 
 #[test]
 fn what_there_is_no_room_for_is_handed_back() {
-    let small =
-        Limits { running: 1, running_per_principal: 1, waiting: 3, waiting_per_principal: 2 };
-    let mut schedule = Schedule::new(small);
+    let small = SchedulerLimits {
+        running: 1,
+        running_per_principal: 1,
+        waiting: 3,
+        waiting_per_principal: 2,
+    };
+    let mut schedule = TurnScheduler::new(small);
     assert_eq!(schedule.want(wanted("ann", 1, 1)), Ok(()));
     assert_eq!(schedule.want(wanted("ann", 2, 2)), Ok(()));
     let third = wanted("ann", 3, 3);
-    assert_eq!(schedule.want(third.clone()), Err((third, WaitFor::StartOf("ann".to_owned()))));
+    assert_eq!(
+        schedule.want(third.clone()),
+        Err((third, WaitCondition::StartOf("ann".to_owned())))
+    );
     assert_eq!(schedule.want(wanted("bob", 4, 4)), Ok(()));
     let fifth = wanted("cy", 5, 5);
-    assert_eq!(schedule.want(fifth.clone()), Err((fifth.clone(), WaitFor::AnyStart)));
-    assert_eq!(schedule.take_next(), Next::Start(wanted("ann", 1, 1)));
+    assert_eq!(schedule.want(fifth.clone()), Err((fifth.clone(), WaitCondition::AnyStart)));
+    assert_eq!(schedule.take_next(), SchedulerDecision::Start(wanted("ann", 1, 1)));
     assert_eq!(schedule.want(fifth), Ok(()), "a start made room");
 }
 
 #[test]
 fn one_who_withdraws_leaves_no_gap() {
-    let mut schedule = Schedule::new(limits(1, 1));
+    let mut schedule = TurnScheduler::new(limits(1, 1));
     for (principal, at, ticket) in [("ann", 1, 1), ("bob", 1, 2), ("cy", 2, 3)] {
         assert_eq!(schedule.want(wanted(principal, at, ticket)), Ok(()));
     }
@@ -111,32 +127,32 @@ fn one_who_withdraws_leaves_no_gap() {
 
 #[test]
 fn a_flood_of_one_principal_does_not_delay_another() {
-    let mut schedule = Schedule::new(limits(4, 4));
+    let mut schedule = TurnScheduler::new(limits(4, 4));
     for number in 0..10_000 {
         assert_eq!(schedule.want(wanted("flood", number, number)), Ok(()));
     }
     let mut under_way = VecDeque::new();
     for _ in 0..4 {
-        if let Next::Start(started) = schedule.take_next() {
+        if let SchedulerDecision::Start(started) = schedule.take_next() {
             under_way.push_back(started.session);
         }
     }
     assert_eq!(schedule.want(wanted("ann", 20_000, 20_000)), Ok(()));
     schedule.ended(&under_way.pop_front().unwrap());
     // At most the one that was in the ring before it.
-    let two: Vec<Next> = (0..2)
+    let two: Vec<SchedulerDecision> = (0..2)
         .map(|_| {
             let next = schedule.take_next();
             schedule.ended(&under_way.pop_front().unwrap());
             next
         })
         .collect();
-    assert!(two.contains(&Next::Start(wanted("ann", 20_000, 20_000))), "{two:?}");
+    assert!(two.contains(&SchedulerDecision::Start(wanted("ann", 20_000, 20_000))), "{two:?}");
 }
 
 #[test]
 fn ten_thousand_sessions_of_fifty_principals_all_start_in_fair_rounds() {
-    let mut schedule = Schedule::new(limits(64, 8));
+    let mut schedule = TurnScheduler::new(limits(64, 8));
     for number in 0..10_000_u64 {
         let principal = format!("p{}", number % 50);
         assert_eq!(schedule.want(wanted(&principal, number, number)), Ok(()));
@@ -145,7 +161,7 @@ fn ten_thousand_sessions_of_fifty_principals_all_start_in_fair_rounds() {
     let mut under_way = VecDeque::new();
     loop {
         match schedule.take_next() {
-            Next::Start(one) => {
+            SchedulerDecision::Start(one) => {
                 *started.entry(one.principal).or_default() += 1;
                 under_way.push_back(one.session);
                 let (least, most) = (started.values().min(), started.values().max());
@@ -153,8 +169,8 @@ fn ten_thousand_sessions_of_fifty_principals_all_start_in_fair_rounds() {
                     assert!(most.unwrap() - least.unwrap() <= 1, "{started:?}");
                 }
             }
-            Next::Full(_) => schedule.ended(&under_way.pop_front().unwrap()),
-            Next::Nothing => break,
+            SchedulerDecision::Full(_) => schedule.ended(&under_way.pop_front().unwrap()),
+            SchedulerDecision::Nothing => break,
         }
         assert!(schedule.running() <= 64);
     }
@@ -187,9 +203,9 @@ proptest! {
         running in 1..4_usize,
         per_principal in 1..3_usize,
     ) {
-        let mut schedule = Schedule::new(limits(running, per_principal));
-        let mut waiting: Vec<Wanted> = Vec::new();
-        let mut under_way: Vec<Wanted> = Vec::new();
+        let mut schedule = TurnScheduler::new(limits(running, per_principal));
+        let mut waiting: Vec<TurnRequest> = Vec::new();
+        let mut under_way: Vec<TurnRequest> = Vec::new();
         for (step, ticket) in steps.into_iter().zip(0..) {
             match step {
                 Step::Want(who, at) => {
@@ -202,18 +218,18 @@ proptest! {
                     let of = |name: &str| under_way.iter().filter(|one| one.principal == name).count();
                     // The slow way: all that may start, by the rules.
                     let mut seen = BTreeSet::new();
-                    let may: Vec<Wanted> = waiting.iter()
+                    let may: Vec<TurnRequest> = waiting.iter()
                         .filter(|one| seen.insert(&one.session) && !busy.contains(&one.session))
                         .filter(|one| under_way.len() < running && of(&one.principal) < per_principal)
                         .cloned().collect();
                     match schedule.take_next() {
-                        Next::Start(one) => {
+                        SchedulerDecision::Start(one) => {
                             prop_assert!(may.contains(&one), "{:?} of {:?}", one, may);
                             waiting.retain(|other| *other != one);
                             under_way.push(one);
                         }
-                        Next::Nothing => prop_assert!(waiting.is_empty()),
-                        Next::Full(_) => prop_assert!(may.is_empty() && !waiting.is_empty()),
+                        SchedulerDecision::Nothing => prop_assert!(waiting.is_empty()),
+                        SchedulerDecision::Full(_) => prop_assert!(may.is_empty() && !waiting.is_empty()),
                     }
                 }
                 Step::End(at) => if !under_way.is_empty() {
@@ -234,12 +250,12 @@ proptest! {
                 schedule.ended(&one.session);
             }
             match schedule.take_next() {
-                Next::Start(one) => {
+                SchedulerDecision::Start(one) => {
                     waiting.retain(|other| *other != one);
                     under_way.push(one);
                 }
-                Next::Nothing => break,
-                Next::Full(why) => prop_assert!(false, "{:?} although nothing runs", why),
+                SchedulerDecision::Nothing => break,
+                SchedulerDecision::Full(why) => prop_assert!(false, "{:?} although nothing runs", why),
             }
         }
         prop_assert!(waiting.is_empty());

@@ -11,9 +11,10 @@ mod properties;
 mod words;
 mod wrappers;
 
-use agentry_kernel::danger::{self, Place};
+use agentry_kernel::danger::{self, GuardDirectories};
 
-const PLACE: Place<'static> = Place { workspace: "/people/dev/project", home: Some("/people/dev") };
+const PLACE: GuardDirectories<'static> =
+    GuardDirectories { workspace: "/people/dev/project", home: Some("/people/dev") };
 
 /// The examples: what is expected, and the command.
 fn corpus() -> Vec<(&'static str, String)> {

@@ -108,7 +108,7 @@ fn a_compaction_without_a_text_adds_nothing() {
         let mut turn = summing();
         let (ending, messages, context) = end(&mut turn, &event);
         assert_eq!((ending, messages, context), (expected, Vec::new(), ContextUpdate::default()));
-        let wrote_none = turn.trouble().is_some_and(|why| why.contains("wrote no summary"));
+        let wrote_none = turn.failure_text().is_some_and(|why| why.contains("wrote no summary"));
         assert_eq!(wrote_none, expected == Ending::Failed);
     }
 }

@@ -9,11 +9,12 @@ mod hooks;
 use std::collections::BTreeMap;
 
 use agentry_bthread::explore::{
-    ALWAYS_CAN_END, Broken, Exploration, Explorer, NEVER_STUCK, Offer, World, explore,
+    ALWAYS_CAN_END, BrokenProperty, Exploration, ExplorationLimits, NEVER_STUCK, Offer, World,
+    explore,
 };
 use agentry_bthread::{Choice, Lane, Program};
-use agentry_kernel::turn::signal::{CheckResult, Signal, Subject, Why};
-use agentry_kernel::turn::{Concern, Confined, Moments, concerns};
+use agentry_kernel::turn::signal::{CallSummary, CheckResult, Signal, TurnStopReason};
+use agentry_kernel::turn::{Concern, HookMoments, SandboxPresence, concerns};
 use agentry_protocol::event::{Mode, RunLimits};
 use agentry_protocol::verdict::Verdict;
 
@@ -43,7 +44,7 @@ const NAMED: &str = "a turn waits for something named";
 struct Outside {
     plan: Plan,
     mode: Mode,
-    confined: Confined,
+    confined: SandboxPresence,
     thinking: Option<u64>,
     checking: Option<u64>,
     calls: BTreeMap<u64, Seen>,
@@ -57,7 +58,7 @@ struct Outside {
     reviewing: Option<u64>,
     let_go: bool,
     halted: bool,
-    ended: Option<Why>,
+    ended: Option<TurnStopReason>,
 }
 
 /// What the world may still do.
@@ -76,14 +77,14 @@ struct Plan {
     kinds: usize,
     limits: (u32, u32, u32),
     /// At which moments there are hooks, how often there is another one, and how often one changes a call.
-    moments: Moments,
+    moments: HookMoments,
     nexts: u8,
     edits: u8,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Seen {
-    subject: Subject,
+    subject: CallSummary,
     asked: bool,
     answer: Option<bool>,
     forbidden: bool,
@@ -121,12 +122,12 @@ enum Word {
     Heard,
 }
 
-fn broken(property: &'static str, why: impl Into<String>) -> Result<(), Broken> {
-    Err(Broken { property, why: why.into() })
+fn broken(property: &'static str, why: impl Into<String>) -> Result<(), BrokenProperty> {
+    Err(BrokenProperty { property, why: why.into() })
 }
 
 impl Outside {
-    fn new(mode: Mode, confined: Confined, plan: Plan) -> Self {
+    fn new(mode: Mode, confined: SandboxPresence, plan: Plan) -> Self {
         Self {
             plan,
             mode,
@@ -173,7 +174,7 @@ impl Outside {
         lists.into_iter().map(|list| Signal::Replied(pass, subjects(list), 0)).collect()
     }
 
-    fn execute(&mut self, subject: &Subject) -> Result<(), Broken> {
+    fn execute(&mut self, subject: &CallSummary) -> Result<(), BrokenProperty> {
         let mode = self.mode;
         self.new_work("an act")?;
         if subject.dangerous {
@@ -202,7 +203,7 @@ impl Outside {
         if mode == Mode::Supervised && !permitted {
             return broken(GATE, format!("call {} is made", subject.call));
         }
-        if self.confined == Confined::No && seen.answer != Some(true) {
+        if self.confined == SandboxPresence::No && seen.answer != Some(true) {
             return broken(OFF, format!("call {} is made", subject.call));
         }
         if subject.permission && seen.answer != Some(true) {
@@ -220,7 +221,7 @@ impl Outside {
         Ok(())
     }
 
-    fn think(&mut self, pass: u64) -> Result<(), Broken> {
+    fn think(&mut self, pass: u64) -> Result<(), BrokenProperty> {
         self.new_work("thinking")?;
         self.thinking = Some(pass);
         self.unread = false;
@@ -236,7 +237,7 @@ impl Outside {
         Ok(())
     }
 
-    fn propose(&mut self, subject: &Subject) -> Result<(), Broken> {
+    fn propose(&mut self, subject: &CallSummary) -> Result<(), BrokenProperty> {
         self.new_work("a call")?;
         if !self.counted {
             return broken(COUNTED, "a call of an iteration that was not counted");
@@ -259,7 +260,7 @@ impl Outside {
         Ok(())
     }
 
-    fn end(&mut self, why: Why) -> Result<(), Broken> {
+    fn end(&mut self, why: TurnStopReason) -> Result<(), BrokenProperty> {
         self.ended = Some(why);
         if let Some((call, _)) =
             self.calls.iter().find(|(_, seen)| seen.state != CallState::Settled)
@@ -269,7 +270,7 @@ impl Outside {
         Ok(())
     }
 
-    fn finish(&self) -> Result<(), Broken> {
+    fn finish(&self) -> Result<(), BrokenProperty> {
         if self.unread {
             return broken(READ, "the turn finishes with something unread");
         }
@@ -282,7 +283,7 @@ impl Outside {
         Ok(())
     }
 
-    fn new_work(&self, what: &str) -> Result<(), Broken> {
+    fn new_work(&self, what: &str) -> Result<(), BrokenProperty> {
         if self.cancel == Word::Heard {
             return broken(CANCEL, format!("{what} begins"));
         }
@@ -306,10 +307,10 @@ const KINDS: [(Verdict, bool, bool, bool); 8] = [
     (Verdict::Ask, true, false, true),
 ];
 
-fn subject(call: u64, kind: usize, moments: Moments) -> Subject {
+fn subject(call: u64, kind: usize, moments: HookMoments) -> CallSummary {
     let (verdict, standing, dangerous, permission) = KINDS[kind];
     let (hooked, watched) = (moments.before_call, moments.after_call);
-    Subject { call, verdict, standing, permission, dangerous, changes: true, hooked, watched }
+    CallSummary { call, verdict, standing, permission, dangerous, changes: true, hooked, watched }
 }
 
 impl World<Concern> for Outside {
@@ -336,7 +337,7 @@ impl World<Concern> for Outside {
                 if self.plan.withholds > 0 {
                     for verdict in [Verdict::Ask, Verdict::Deny] {
                         let standing = false;
-                        owed(Signal::Withheld(Subject { verdict, standing, ..seen.subject }));
+                        owed(Signal::Withheld(CallSummary { verdict, standing, ..seen.subject }));
                     }
                 }
             }
@@ -407,7 +408,7 @@ impl World<Concern> for Outside {
         }
     }
 
-    fn saw(&mut self, event: &Signal) -> Result<(), Broken> {
+    fn saw(&mut self, event: &Signal) -> Result<(), BrokenProperty> {
         if let (Some(_), Signal::Execute(_) | Signal::Think(_) | Signal::Check(_)) =
             (self.ended, event)
         {
@@ -480,7 +481,7 @@ impl World<Concern> for Outside {
         Ok(())
     }
 
-    fn quiet(&self, program: &Program<Concern>) -> Result<(), Broken> {
+    fn quiet(&self, program: &Program<Concern>) -> Result<(), BrokenProperty> {
         if self.ended.is_some() || !program.choices().is_empty() {
             return Ok(());
         }
@@ -518,9 +519,13 @@ impl Word {
     }
 }
 
-fn walk(concerns: Vec<Concern>, (mode, confined): (Mode, Confined), plan: &Plan) -> Exploration {
+fn walk(
+    concerns: Vec<Concern>,
+    (mode, confined): (Mode, SandboxPresence),
+    plan: &Plan,
+) -> Exploration {
     let outside = Outside::new(mode, confined, plan.clone());
-    explore(Program::new(concerns), outside, Explorer::default())
+    explore(Program::new(concerns), outside, ExplorationLimits::default())
 }
 
 fn limits(plan: &Plan) -> RunLimits {
@@ -529,23 +534,25 @@ fn limits(plan: &Plan) -> RunLimits {
 }
 
 fn full(mode: Mode, plan: &Plan) -> Exploration {
-    let all = concerns(mode, &limits(plan), Confined::Yes, plan.moments);
-    walk(all, (mode, Confined::Yes), plan)
+    let all = concerns(mode, &limits(plan), SandboxPresence::Yes, plan.moments);
+    walk(all, (mode, SandboxPresence::Yes), plan)
 }
 
 fn without(name: &str, mode: Mode, plan: &Plan) -> Exploration {
     use agentry_bthread::Thread;
-    let all = concerns(mode, &limits(plan), Confined::Yes, plan.moments);
+    let all = concerns(mode, &limits(plan), SandboxPresence::Yes, plan.moments);
     let rest: Vec<Concern> = all.iter().filter(|concern| concern.name() != name).cloned().collect();
     assert_eq!(rest.len() + 1, all.len(), "there is no concern {name}");
-    walk(rest, (mode, Confined::Yes), plan)
+    walk(rest, (mode, SandboxPresence::Yes), plan)
 }
 
-const NO_MOMENTS: Moments = Moments { before_call: false, after_call: false, before_finish: false };
-const CALLS: Moments = Moments { before_call: true, ..NO_MOMENTS };
-const OUTCOMES: Moments = Moments { after_call: true, ..NO_MOMENTS };
-const FINISH: Moments = Moments { before_finish: true, ..NO_MOMENTS };
-const EVERYWHERE: Moments = Moments { before_call: true, after_call: true, before_finish: true };
+const NO_MOMENTS: HookMoments =
+    HookMoments { before_call: false, after_call: false, before_finish: false };
+const CALLS: HookMoments = HookMoments { before_call: true, ..NO_MOMENTS };
+const OUTCOMES: HookMoments = HookMoments { after_call: true, ..NO_MOMENTS };
+const FINISH: HookMoments = HookMoments { before_finish: true, ..NO_MOMENTS };
+const EVERYWHERE: HookMoments =
+    HookMoments { before_call: true, after_call: true, before_finish: true };
 
 const NOTHING: Plan = Plan {
     replies: 0,
@@ -641,8 +648,8 @@ fn without_a_sandbox_every_act_is_approved() {
     let withdrawn = Plan { forbids: 1, unasked: 1, ..all };
     for (name, plan) in [("switched", switched), ("withdrawn", withdrawn)] {
         for mode in [Mode::Supervised, Mode::Autonomous] {
-            let off = (mode, Confined::No);
-            let all = concerns(mode, &limits(&plan), Confined::No, plan.moments);
+            let off = (mode, SandboxPresence::No);
+            let all = concerns(mode, &limits(&plan), SandboxPresence::No, plan.moments);
             let found = walk(all, off, &plan);
             println!("off, {name}, {}: {} states", mode.as_str(), found.states);
             assert!(found.complete && found.broken.is_empty(), "{name}, {mode:?}: {found}");
@@ -650,8 +657,8 @@ fn without_a_sandbox_every_act_is_approved() {
     }
     // The gate of a turn in a sandbox would not do.
     for mode in [Mode::Supervised, Mode::Autonomous] {
-        let wrong = concerns(mode, &limits(&SMALL), Confined::Yes, SMALL.moments);
-        let found = walk(wrong, (mode, Confined::No), &SMALL);
+        let wrong = concerns(mode, &limits(&SMALL), SandboxPresence::Yes, SMALL.moments);
+        let found = walk(wrong, (mode, SandboxPresence::No), &SMALL);
         assert!(found.violation(OFF).is_some(), "{mode:?}: {found}");
     }
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use agentry_kernel::hook;
-use agentry_kernel::moves::{Move, Role, role};
-use agentry_kernel::turn::{Standing, Turn, Undone};
+use agentry_kernel::moves::{EventRole, Move, role};
+use agentry_kernel::turn::{PendingMove, Turn, TurnPhase};
 use agentry_protocol::approval::{ApprovalAnswer, ApprovalScope};
 use agentry_protocol::event::{Ending, Event, Mode, TurnPlan};
 use agentry_protocol::hook::{
@@ -87,7 +87,7 @@ fn dialogue(mode: Mode, hooks: &[HookSpec]) -> Dialogue {
 impl Dialogue {
     fn tell(&mut self, event: &Event) -> &mut Self {
         self.moves = self.turn.tell(event).expect("the turn goes on");
-        assert!(!matches!(self.turn.standing(), Standing::Stuck(_)), "{:?}", self.turn.standing());
+        assert!(!matches!(self.turn.standing(), TurnPhase::Stuck(_)), "{:?}", self.turn.standing());
         self
     }
 
@@ -116,8 +116,8 @@ impl Dialogue {
     fn hook(&mut self, result: HookResult) -> &mut Self {
         let undone = self.turn.undone();
         let mut hooks = undone.into_iter().filter_map(|one| match one {
-            Undone::Hook { number, moment, program } => Some((number, moment, program)),
-            Undone::Model { .. } | Undone::Call(_) | Undone::Check { .. } => None,
+            PendingMove::Hook { number, moment, program } => Some((number, moment, program)),
+            PendingMove::Model { .. } | PendingMove::Call(_) | PendingMove::Check { .. } => None,
         });
         let (number, moment, program) = hooks.next().expect("a hook is under way");
         let report = Box::new(HookReport { job: None, result, notes: Vec::new(), facts: None });
@@ -126,7 +126,7 @@ impl Dialogue {
     }
 
     fn answer(&mut self, answer: ApprovalAnswer) -> &mut Self {
-        let Standing::Waiting(waiting) = self.turn.standing() else { panic!("nobody is asked") };
+        let TurnPhase::Waiting(waiting) = self.turn.standing() else { panic!("nobody is asked") };
         self.tell(&Event::ApprovalAnswered { approval: waiting[0].clone(), answer })
     }
 
@@ -194,7 +194,7 @@ const NOBODY: &str = "no approval rule matches, so a person is asked";
 fn a_call_waits_for_its_hooks_and_a_yes_opens_nothing() {
     let mut one = one_gate(Mode::Supervised);
     one.reply(&["echo a"]).made(&["hook 1 gate on echo a"]);
-    assert_eq!(one.turn.standing(), Standing::Working);
+    assert_eq!(one.turn.standing(), TurnPhase::Working);
     one.hook(says(GateVerdict::Allow, "")).made(&["run echo a"]);
     one.finish_call(1).made(&["model"]).told(&["out"]);
     // A hook that does not mind does not answer for the person.
@@ -251,7 +251,7 @@ fn a_hook_that_wants_a_person_asked_is_not_waived() {
         two.tell(&Event::SteerReceived { content: "more".to_owned(), event: None });
         if mode == Mode::Supervised {
             two.reply(&["touch a"]).hook(says(GateVerdict::Ask, "odd"));
-            assert!(matches!(two.turn.standing(), Standing::Waiting(_)));
+            assert!(matches!(two.turn.standing(), TurnPhase::Waiting(_)));
         }
     }
 }
@@ -264,7 +264,7 @@ fn changed_arguments_are_judged_again() {
     // What was to be asked about still is.
     let mut still = one_gate(Mode::Supervised);
     still.reply(&["touch a"]).hook(changes("echo b"));
-    assert!(matches!(still.turn.standing(), Standing::Waiting(_)));
+    assert!(matches!(still.turn.standing(), TurnPhase::Waiting(_)));
     let mut refused = one_gate(Mode::Autonomous);
     refused.reply(&["echo a"]).hook(changes("rm -rf /"));
     let Some(Move::Refuse { why, .. }) = refused.moves.first() else { panic!("it is made") };
@@ -303,10 +303,13 @@ fn a_gate_that_cannot_run_means_what_it_says() {
 fn a_halt_stops_the_turn() {
     let mut before = one_gate(Mode::Supervised);
     before.reply(&["echo a", "echo b"]).hook(halts("enough"));
-    assert_eq!(before.turn.standing(), Standing::Over(Ending::Denied));
+    assert_eq!(before.turn.standing(), TurnPhase::Over(Ending::Denied));
     let refusals = before.moves.iter().filter(|one| matches!(one, Move::Refuse { .. })).count();
     assert_eq!((refusals, before.turn.undone()), (2, Vec::new()));
-    assert_eq!(before.turn.trouble().as_deref(), Some("the hook gate stopped the turn: enough"));
+    assert_eq!(
+        before.turn.failure_text().as_deref(),
+        Some("the hook gate stopped the turn: enough")
+    );
     let mut after = dialogue(Mode::Supervised, &[spec(HookMoment::PostToolUse, "look")]);
     after.reply(&["echo a"]).finish_call(1).hook(halts("enough")).made(&["end Denied"]);
     let mut end = dialogue(Mode::Supervised, &[spec(HookMoment::Stop, "stay")]);
@@ -398,7 +401,7 @@ fn a_stop_hook_is_heard_after_the_check_and_its_no_outweighs_it() {
     one.reply(&[]).made(&["check"]).done().made(&["hook 2 stay"]);
     // What is said meanwhile is read first, and the answer is worth nothing.
     one.tell(&Event::SteerReceived { content: "wait".to_owned(), event: None }).made(&["model"]);
-    assert!(one.turn.undone().iter().all(|one| !matches!(one, Undone::Hook { .. })));
+    assert!(one.turn.undone().iter().all(|one| !matches!(one, PendingMove::Hook { .. })));
     one.reply(&[]).done().hook(fine()).made(&["end Done"]);
 }
 
@@ -409,7 +412,7 @@ fn a_cancel_wins_over_every_hook() {
         one.reply(commands);
         assert_eq!(one.turn.undone().len(), 1);
         one.tell(&Event::CancelReceived {});
-        assert_eq!(one.turn.standing(), Standing::Over(Ending::Cancelled));
+        assert_eq!(one.turn.standing(), TurnPhase::Over(Ending::Cancelled));
         assert_eq!(one.turn.undone(), Vec::new());
     }
     let mut after = dialogue(Mode::Supervised, &[spec(HookMoment::PostToolUse, "look")]);
@@ -467,11 +470,11 @@ fn only_hooks_with_a_number_are_the_turns_own() {
         report: Box::new(HookReport { job: None, result: fine(), notes: Vec::new(), facts: None }),
     };
     for (change, expected) in [
-        (change(0), Role::Other),
-        (change(1), Role::Chosen),
-        (finished(0), Role::Other),
-        (finished(1), Role::Told),
-        (HookChange::StateSet { state: Default::default() }, Role::Other),
+        (change(0), EventRole::Other),
+        (change(1), EventRole::Chosen),
+        (finished(0), EventRole::Other),
+        (finished(1), EventRole::Told),
+        (HookChange::StateSet { state: Default::default() }, EventRole::Other),
     ] {
         assert_eq!(role(&Event::Hook(change)), expected);
     }

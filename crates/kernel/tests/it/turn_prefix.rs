@@ -11,7 +11,7 @@ use agentry_kernel::approval::try_examples;
 use agentry_kernel::authority::{Authority, of_agent};
 use agentry_kernel::charter::Charter;
 use agentry_kernel::moves::Move;
-use agentry_kernel::turn::{Turn, talk};
+use agentry_kernel::turn::{Turn, transcript};
 use agentry_protocol::approval::{ApprovalAnswer, ApprovalScope};
 use agentry_protocol::confinement::Confinement;
 use agentry_protocol::event::{Ending, Event, Mode, RunLimits, TurnPlan};
@@ -121,7 +121,7 @@ impl World {
     fn send(&mut self, turn: &Turn, moves: &[Move]) {
         for one in moves {
             if let Move::AskModel { step, bytes, .. } = one {
-                let now = talk::bytes(&turn.request());
+                let now = transcript::bytes(&turn.request());
                 assert_eq!(now.len() as u64, *bytes, "step {step}");
                 self.requests.push(now);
             }

@@ -5,7 +5,9 @@
 use std::collections::HashSet;
 use std::sync::mpsc::Sender;
 
-use agentry_kernel::mailbox::{Item, Mailbox, Place, Sender as Speaker, State};
+use agentry_kernel::mailbox::{
+    Mailbox, MailboxItem, MailboxSender as Speaker, ReplyAddress, State,
+};
 use agentry_kernel::route;
 use agentry_protocol::envelope::Envelope;
 use agentry_protocol::event::Event;
@@ -46,7 +48,7 @@ impl Live {
         let OpenRows { waiting, summarized, run } = ledger.inbounds_open(session)?;
         let waiting = waiting.iter().filter(|row| !arriving.contains(&row.id));
         let items = waiting.clone().map(|row| item(ledger, row)).collect::<Result<_, _>>()?;
-        let dropped: Vec<Item> =
+        let dropped: Vec<MailboxItem> =
             summarized.iter().map(|row| item(ledger, row)).collect::<Result<_, _>>()?;
         let (running, is_paused) = match &run {
             None => (None, false),
@@ -92,28 +94,31 @@ impl Live {
 
 /// A sender that nobody is.
 fn nobody() -> Speaker {
-    Speaker { authority: ContentHash::of(b""), place: Place::default() }
+    Speaker { authority: ContentHash::of(b""), place: ReplyAddress::default() }
 }
 
 fn speaker(ledger: &Ledger, row: &InboundRow) -> Result<Speaker, Error> {
     let inbound = ledger.inbound_received(row)?;
     let authority = row.routed.as_ref().map(|routed| routed.authority.clone());
     let authority = authority.unwrap_or_else(|| ContentHash::of(b""));
-    Ok(Speaker { authority, place: route::place(&inbound) })
+    Ok(Speaker { authority, place: route::reply_address(&inbound) })
 }
 
-fn item(ledger: &Ledger, row: &InboundRow) -> Result<Item, Error> {
+fn item(ledger: &Ledger, row: &InboundRow) -> Result<MailboxItem, Error> {
     let inbound = ledger.inbound_received(row)?;
     let routed = ledger.inbound_routed(row)?;
     let routed =
         routed.ok_or_else(|| Error::Halted(format!("{} waits and nobody said where", row.id)))?;
-    Ok(Item {
+    Ok(MailboxItem {
         id: row.id.clone(),
-        sender: Speaker { authority: routed.authority, place: route::place(&inbound) },
+        sender: Speaker { authority: routed.authority, place: route::reply_address(&inbound) },
         source: routed.source,
         settings: routed.settings,
         received_ms: inbound.timestamp,
-        text: route::spoken(routed.text.unwrap_or_else(|| inbound.body.content.clone()), &inbound),
+        text: route::text_with_attachments(
+            routed.text.unwrap_or_else(|| inbound.body.content.clone()),
+            &inbound,
+        ),
     })
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Must never: leave somebody without an answer because a run could not begin.
 
-use agentry_kernel::mailbox::{Input, State};
+use agentry_kernel::mailbox::{MailboxInput, State};
 use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::{Ending, Event};
 use agentry_protocol::intake::UnrunReason;
@@ -47,8 +47,10 @@ impl Desk {
         live.is_unwanted = false;
         live.steers.clear();
         let input = match live.mailbox.state() {
-            State::Running { turn, .. } => Input::TurnEnded(turn.clone()),
-            State::Starting { .. } | State::Idle | State::Compacting { .. } => Input::StartFailed,
+            State::Running { turn, .. } => MailboxInput::TurnEnded(turn.clone()),
+            State::Starting { .. } | State::Idle | State::Compacting { .. } => {
+                MailboxInput::StartFailed
+            }
         };
         self.with(session, input)
     }

@@ -2,7 +2,7 @@
 //!
 //! Must never: forget that somebody asked for an end, wherever the run is just then.
 
-use agentry_kernel::mailbox::{Input, StopWhy};
+use agentry_kernel::mailbox::{MailboxInput, MailboxStopReason};
 use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::Event;
 use agentry_protocol::intake::UnrunReason;
@@ -16,8 +16,8 @@ impl Desk {
     pub(super) fn cancel(
         &mut self,
         session: &SessionId,
-        why: StopWhy,
-    ) -> Result<Option<Input>, Error> {
+        why: MailboxStopReason,
+    ) -> Result<Option<MailboxInput>, Error> {
         let live = self.live.get_mut(session).expect("its mailbox spoke");
         if let Some(ticket) = live.ticket
             && self.withdraw(session, ticket)
@@ -31,11 +31,11 @@ impl Desk {
                 None => return Ok(None),
             };
             let why = match why {
-                StopWhy::Interrupt => UnrunReason::Interrupted,
-                StopWhy::Abort => UnrunReason::Aborted,
+                MailboxStopReason::Interrupt => UnrunReason::Interrupted,
+                MailboxStopReason::Abort => UnrunReason::Aborted,
             };
             self.unrun(session, items.into_iter().map(|item| item.id).collect(), why, None)?;
-            return Ok(Some(Input::StartFailed));
+            return Ok(Some(MailboxInput::StartFailed));
         }
         let live = self.live.get_mut(session).expect("its mailbox spoke");
         match live.run.clone() {

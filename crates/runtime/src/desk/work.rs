@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::thread;
 
-use agentry_kernel::mailbox::Item;
+use agentry_kernel::mailbox::MailboxItem;
 use agentry_kernel::route;
 use agentry_model::Delta;
 use agentry_protocol::envelope::{EntrySubject, Envelope};
@@ -26,7 +26,7 @@ use crate::session::Attendance;
 /// What is to be done in a session.
 pub(super) enum Job {
     /// A run about what waits.
-    Start { items: Vec<Item>, prompt: String },
+    Start { items: Vec<MailboxItem>, prompt: String },
     /// A run that was left goes on.
     Resume(RunId),
     /// A run that waits comes to its end.
@@ -91,7 +91,7 @@ impl Worker {
         &self,
         runner: &Runner<'_>,
         session: &SessionId,
-        items: &[Item],
+        items: &[MailboxItem],
         prompt: String,
     ) -> Result<Order, Error> {
         let ledger = &self.host.ledger;
@@ -105,7 +105,7 @@ impl Worker {
         terms.persona = came.routed.ok_or_else(unknown)?.persona;
         let limits = request::limits(&runner.definitions.library.settings.config.requests);
         terms.bounds = Some(request::bounds(ledger, &record, limits)?);
-        let prompt = match route::about(&came.inbound, &record.principal) {
+        let prompt = match route::sender_note(&came.inbound, &record.principal) {
             Some(about) => format!("{prompt}\n\n{about}"),
             None => prompt,
         };

@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use agentry_kernel::event_hook::{self, Outcome};
+use agentry_kernel::event_hook::{self, BreakerOutcome};
 use agentry_kernel::route::RunWish;
 use agentry_protocol::access::AccessRecord;
 use agentry_protocol::confinement::Confinement;
@@ -102,10 +102,10 @@ impl HookDesk {
         let _alone = self.recording.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(row) = self.host.ledger.event_hook(&one.hook)? else { return Ok(()) };
         let outcome = match &trial.answer {
-            Ok(_) => Outcome::Worked,
-            Err(_) => Outcome::Failed,
+            Ok(_) => BreakerOutcome::Worked,
+            Err(_) => BreakerOutcome::Failed,
         };
-        let circuit = event_hook::after(row.circuit, outcome, trial.finished_at);
+        let circuit = event_hook::circuit_after(row.circuit, outcome, trial.finished_at);
         let name = &row.hook.name;
         if let Err(why) = &trial.answer {
             (self.say)(&format!("the hook `{name}` failed: {why}"));

@@ -2,7 +2,7 @@
 //!
 //! Must never: make two events of one wish; its id comes from what set the hooks off.
 
-use agentry_kernel::event_hook::{self, Dispatch, Fired, Occasion, Plan};
+use agentry_kernel::event_hook::{self, DispatchPlan, HookDispatch, HookResponse, TriggeringEvent};
 use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::Event;
 use agentry_protocol::event_hook::{
@@ -24,9 +24,10 @@ impl HookDesk {
         let inbound = ledger.inbound_received(&row)?;
         let Some(record) = ledger.inbound_decided(&row)? else { return Ok(()) };
         let answers = self.answers(event)?;
-        let fired: Vec<Fired<'_>> =
-            answers.iter().map(|(hook, result)| Fired { hook, result }).collect();
-        let occasion = Occasion { inbound: &inbound, principal: &record.principal, own: None };
+        let fired: Vec<HookResponse<'_>> =
+            answers.iter().map(|(hook, result)| HookResponse { hook, result }).collect();
+        let occasion =
+            TriggeringEvent { inbound: &inbound, principal: &record.principal, own: None };
         let mut plan = event_hook::plan(&occasion, &fired);
         let mut detail = None;
         if !plan.dispatches.is_empty() && record.decision.session.is_none() {
@@ -34,7 +35,7 @@ impl HookDesk {
             let why = "hooks fired, but no policy that lets it in says which session it goes to";
             (self.say)(&format!("{event}: {why}; name one with `session` in the policy"));
             detail = Some(why.to_owned());
-            plan = Plan::default();
+            plan = DispatchPlan::default();
         }
         let mut events = Vec::new();
         for dispatch in &plan.dispatches {
@@ -98,7 +99,7 @@ impl HookDesk {
     }
 
     /// The event by which hooks have something done, in the same place as what set them off.
-    fn wish(&self, origin: &Inbound, seq: u64, dispatch: &Dispatch) -> Result<Inbound, Error> {
+    fn wish(&self, origin: &Inbound, seq: u64, dispatch: &HookDispatch) -> Result<Inbound, Error> {
         let who = dispatch.agent.as_ref().map_or("own", |agent| agent.as_str());
         let wrong =
             |wrong: agentry_protocol::inbound::InboundIdError| Error::Halted(wrong.to_string());

@@ -2,7 +2,7 @@
 //!
 //! Must never: let a hook choose who it is from or which session it goes to.
 
-use agentry_kernel::access::Access;
+use agentry_kernel::access::AccessPolicies;
 use agentry_kernel::route;
 use agentry_protocol::AccessId;
 use agentry_protocol::access::Effect;
@@ -39,7 +39,7 @@ impl Intake {
         &self,
         mut stages: Stages,
         (inbound, by): (&Inbound, &EventHookOrigin),
-        (access, moment): (&Access, Moment),
+        (access, moment): (&AccessPolicies, Moment),
         opened: &mut Opened,
     ) -> Result<Looked, Error> {
         let unrun = |stages: Stages, why: String| {
@@ -58,7 +58,7 @@ impl Intake {
         if decision.effect == Effect::Deny {
             return Ok(Looked { drafts: stages.drafts, arrival: None });
         }
-        let to = match route::fired(origin, principal, &decision, &inbound.body.content) {
+        let to = match route::hook_route(origin, principal, &decision, &inbound.body.content) {
             Ok(to) => to,
             Err(why) => return unrun(stages, why),
         };

@@ -2,7 +2,7 @@
 //!
 //! Must never: let a hook that did not work pass for one that has nothing to say.
 
-use agentry_kernel::hook_output::{self, Left};
+use agentry_kernel::hook_output::{self, HookProgramOutput};
 use agentry_protocol::hook::{HookReport, HookResult, HookSpec};
 use agentry_protocol::job::{JobPurpose, JobState};
 use serde_json::Value;
@@ -65,7 +65,8 @@ fn answered(host: &Host, spec: &HookSpec, performed: &Performed) -> (HookResult,
         Some(Err(_)) | None => Vec::new(),
     };
     let stderr = host.redactor.hide(&left.stderr);
-    let left = Left { exit_code, file: file.as_deref(), stdout: &stdout, stderr: &stderr };
+    let left =
+        HookProgramOutput { exit_code, file: file.as_deref(), stdout: &stdout, stderr: &stderr };
     hook_output::read(spec.moment, &left)
 }
 

@@ -3,7 +3,7 @@
 //! Must never: take an answer that does not fit what the tool says it answers.
 
 use agentry_agentfile::agent::{Agent, CustomTool, ToolKind};
-use agentry_kernel::authority::misfits;
+use agentry_kernel::authority::schema_errors;
 use agentry_protocol::job::{JobPurpose, JobState};
 use agentry_protocol::tool_call::{
     CallMeasurements, OutcomeStatus, RepeatSafety, ToolCall, ToolOutcome, ToolSpec,
@@ -126,7 +126,7 @@ fn answer(tool: &CustomTool, left: &LeftBehind) -> Result<String, String> {
     let value: Value = serde_json::from_slice(bytes)
         .map_err(|error| format!("its {place} is not JSON: {error}"))?;
     if let Some(schema) = &tool.output {
-        let misfits = misfits(schema, &value, "the answer");
+        let misfits = schema_errors(schema, &value, "the answer");
         if !misfits.is_empty() {
             return Err(format!("its answer does not fit its schema: {}", misfits.join("; ")));
         }

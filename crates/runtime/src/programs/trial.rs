@@ -3,7 +3,7 @@
 //! Must never: run what the owner has not looked at, or with arguments that do not fit.
 
 use agentry_agentfile::agent::Agent;
-use agentry_kernel::authority::misfits;
+use agentry_kernel::authority::schema_errors;
 use agentry_protocol::CallId;
 use agentry_protocol::envelope::EntrySubject;
 use agentry_protocol::tool::ToolName;
@@ -44,7 +44,7 @@ pub fn try_tool(
     let own = programs.tools.get(tool.as_str()).ok_or_else(|| {
         Error::Definition(format!("the agent `{}` brings no tool `{tool}`", agent.id))
     })?;
-    let wrong = misfits(&own.parameters, &arguments, "the arguments");
+    let wrong = schema_errors(&own.parameters, &arguments, "the arguments");
     if !wrong.is_empty() {
         let why = format!("the arguments do not fit `{tool}`: {}", wrong.join("; "));
         return Err(Error::Definition(why));

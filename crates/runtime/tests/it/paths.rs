@@ -7,7 +7,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use agentry_agentfile::scope::ApprovalRule;
-use agentry_kernel::approval::{JudgedPath, Patterns, decide_at};
+use agentry_kernel::approval::{JudgedPath, RulePatterns, decide_at};
 use agentry_protocol::CallId;
 use agentry_protocol::call_facts::{CallFacts, ResolvedPath};
 use agentry_protocol::tool::ToolName;
@@ -103,7 +103,7 @@ fn judge(workspace: &Workspace, call: &ToolCall) -> (Verdict, Option<ResolvedPat
     let path = JudgedPath::of(call.tool.as_str(), &call.input, &found, &root);
     let rules = rules();
     let named = (call.tool.as_str(), &call.input);
-    let verdict = decide_at(&Patterns::default(), &rules, named, path.as_ref()).verdict;
+    let verdict = decide_at(&RulePatterns::default(), &rules, named, path.as_ref()).verdict;
     (verdict, found.paths.get("path").cloned())
 }
 

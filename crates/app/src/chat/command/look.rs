@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use agentry_kernel::prompt::{Material, assemble};
+use agentry_kernel::prompt::{PromptSources, assemble};
 use agentry_kernel::tokens;
 use agentry_protocol::event::Event;
 use agentry_protocol::message::{Message, Usage};
@@ -138,7 +138,7 @@ impl Chat<'_> {
         let template = self.host.render(agent, persona).ok().flatten();
         let library = &self.talk.engine.definitions.library;
         let skills = agent.skills.iter().filter_map(|id| library.skill(agent, id.value.as_str()));
-        let material = Material {
+        let material = PromptSources {
             agent,
             persona,
             skills: skills.collect(),

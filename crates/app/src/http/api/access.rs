@@ -318,7 +318,7 @@ fn what_if(site: &Site, asked: Asked<Nothing, WhatIf>) -> Result<Trial, Refusal>
     let inbound = asked.body.inbound(time)?;
     let local = site.reception.local_time(time);
     let record = decided_here(&site.parts, &definite.access, &inbound, local)?;
-    let asks = agentry_kernel::access::Asked::of(&record.principal, &inbound, local);
+    let asks = agentry_kernel::access::AccessQuery::of(&record.principal, &inbound, local);
     let parts = definite.access.parts(&asks).into_iter().take(API_ROWS_MAX).map(|one| PartLine {
         policy: one.policy.to_string(),
         matched: had_a_say(one.part),

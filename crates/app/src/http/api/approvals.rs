@@ -2,8 +2,8 @@
 //!
 //! Must never: take an answer for another question than the one that was looked at.
 
-use agentry_kernel::legible::{legible, payload};
-use agentry_kernel::request::name_of;
+use agentry_kernel::legible_text::{payload, to_legible};
+use agentry_kernel::permission_request::name_of;
 use agentry_protocol::approval::{ApprovalAnswer, ApprovalScope, PermissionRequest};
 use agentry_protocol::confinement::Confinement;
 use agentry_protocol::event::Event;
@@ -281,7 +281,7 @@ fn plain(row: &ApprovalRow, run: Option<&RunRow>, now: u64) -> Approval {
     let request = approval.request();
     let why = approval.ruling.deciding().map(|finding| finding.why.clone());
     let text = |id: Option<&str>| id.map(str::to_owned);
-    let legible = legible(&payload(&approval.call.input));
+    let legible = to_legible(&payload(&approval.call.input));
     Approval {
         question: Question {
             id: approval.id.to_string(),

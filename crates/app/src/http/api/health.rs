@@ -3,7 +3,7 @@
 //! Must never: say that all is well because something could not be looked at.
 
 use agentry_agentfile::manifest::config::ProviderKind;
-use agentry_kernel::models::{Offer, Serving};
+use agentry_kernel::model_choice::{SelectableProvider, ServedModels};
 use agentry_model::LOCAL;
 use agentry_protocol::token::TokenScope;
 use agentry_runtime::Enforcer;
@@ -255,7 +255,7 @@ fn soft_limits(enforcer: &Enforcer) -> Vec<String> {
 }
 
 fn providers(site: &Site, definite: Option<&Definite>) -> Vec<ProviderHealth> {
-    let kind = |serving: &Serving| {
+    let kind = |serving: &SelectableProvider| {
         let config = definite.map(|definite| &definite.loaded.library.settings.config);
         let said = config.and_then(|config| config.providers.get(&serving.id)?.kind);
         said.map_or_else(|| serving.id.clone(), kind_word)
@@ -273,8 +273,8 @@ fn providers(site: &Site, definite: Option<&Definite>) -> Vec<ProviderHealth> {
         kind: kind(serving),
         configured: serving.ready.is_ok(),
         models: match &serving.models {
-            Offer::Listed(models) => models.len(),
-            Offer::Any => serving.catalogue.len(),
+            ServedModels::Listed(models) => models.len(),
+            ServedModels::Any => serving.catalogue.len(),
         },
         problem: serving.ready.as_ref().err().cloned(),
     });

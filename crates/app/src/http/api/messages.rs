@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use agentry_kernel::identity::{HTTP, holder};
+use agentry_kernel::identity::{HTTP, key_holder};
 use agentry_kernel::route::{DELIVERY, RUN, TARGET};
 use agentry_protocol::TaskId;
 use agentry_protocol::inbound::{
@@ -206,7 +206,7 @@ fn inbound(
     once: Option<&str>,
     now: u64,
 ) -> Result<Inbound, Refusal> {
-    let holder = holder(caller.entity());
+    let holder = key_holder(caller.entity());
     let source = match once {
         Some(once) => format!("{holder}:{once}"),
         None => uuid::Uuid::from_u128(new_number()).to_string(),

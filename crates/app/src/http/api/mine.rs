@@ -38,7 +38,7 @@ pub(crate) fn message(site: &Site, caller: &Caller, id: &str) -> Result<InboundR
         return Ok(row);
     }
     let received = ledger.inbound_received(&row)?;
-    let own = agentry_kernel::identity::holder(caller.entity());
+    let own = agentry_kernel::identity::key_holder(caller.entity());
     let is_own = received.place.channel == agentry_kernel::identity::HTTP
         && caller.entity().is_some()
         && received.sender.sender_id == own;

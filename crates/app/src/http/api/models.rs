@@ -3,7 +3,9 @@
 //! Must never: say that a model can be had that the agent may not use.
 
 use agentry_agentfile::agent::Agent;
-use agentry_kernel::models::{Choice, Offer, Serving, is_played, may_use};
+use agentry_kernel::model_choice::{
+    ModelChoice, SelectableProvider, ServedModels, is_played, may_use,
+};
 use agentry_protocol::token::TokenScope;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -86,7 +88,10 @@ fn of(reception: &Reception, definite: &Definite, agent: Option<&Agent>) -> Vec<
     all
 }
 
-fn chosen<'a>(choice: &'a Choice, servings: &'a [Serving]) -> impl Iterator<Item = Model> + 'a {
+fn chosen<'a>(
+    choice: &'a ModelChoice,
+    servings: &'a [SelectableProvider],
+) -> impl Iterator<Item = Model> + 'a {
     let first = std::iter::once((&choice.model, true));
     let all = first.chain(choice.fallbacks.iter().map(|model| (model, false)));
     all.map(|(name, default)| {
@@ -103,15 +108,15 @@ fn chosen<'a>(choice: &'a Choice, servings: &'a [Serving]) -> impl Iterator<Item
 }
 
 /// What a provider is known to have; one that takes any name has more.
-fn named_by(serving: &Serving) -> impl Iterator<Item = &String> {
+fn named_by(serving: &SelectableProvider) -> impl Iterator<Item = &String> {
     let list = match &serving.models {
-        Offer::Listed(models) => models,
-        Offer::Any => &serving.catalogue,
+        ServedModels::Listed(models) => models,
+        ServedModels::Any => &serving.catalogue,
     };
     list.iter().filter(|name| !name.ends_with('*'))
 }
 
-fn offered(serving: &Serving, name: String, agent: Option<&Agent>) -> Model {
+fn offered(serving: &SelectableProvider, name: String, agent: Option<&Agent>) -> Model {
     let refused = agent.and_then(|agent| may_use(&agent.models, &name).err());
     let why = match (&serving.ready, refused) {
         (Err(why), _) => Some(why.clone()),

@@ -6,7 +6,7 @@
 
 mod call;
 
-use agentry_kernel::request::name_of;
+use agentry_kernel::permission_request::name_of;
 use agentry_protocol::access::{AccessRecord, Effect, PolicyOutcome};
 use agentry_protocol::envelope::Envelope;
 use agentry_protocol::event::Event;

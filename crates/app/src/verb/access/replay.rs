@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use agentry_agentfile::skill::SkillLevel;
-use agentry_kernel::access::Access;
+use agentry_kernel::access::AccessPolicies;
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -90,7 +90,11 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
 }
 
 /// What a change of policies would have decided otherwise lately; nothing, if there is no ledger.
-pub(super) fn lately(host: &Host, old: &Access, new: &Access) -> Result<Option<Outcome>, Fault> {
+pub(super) fn lately(
+    host: &Host,
+    old: &AccessPolicies,
+    new: &AccessPolicies,
+) -> Result<Option<Outcome>, Fault> {
     if !engine::has_ledger(host) {
         return Ok(None);
     }
@@ -103,7 +107,7 @@ pub(super) fn lately(host: &Host, old: &Access, new: &Access) -> Result<Option<O
 
 fn outcome(
     host: &Host,
-    (old, new): (Option<&Access>, &Access),
+    (old, new): (Option<&AccessPolicies>, &AccessPolicies),
     zone: &Zone,
     span: (u64, u64),
 ) -> Result<Outcome, Fault> {

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use agentry_agentfile::access::LocalTime;
 use agentry_agentfile::skill::SkillLevel;
-use agentry_kernel::access::{Access, Asked, allows_tool};
+use agentry_kernel::access::{AccessPolicies, AccessQuery, allows_tool};
 use agentry_protocol::access::{
     AttributedName, Credentials, Decision, Effect, Grant, PolicyContribution, PolicyOutcome,
 };
@@ -102,8 +102,8 @@ impl From<Kind> for PeerKind {
 
 /// What was asked, and what was decided.
 struct Trial<'a> {
-    access: &'a Access,
-    asked: Asked<'a>,
+    access: &'a AccessPolicies,
+    asked: AccessQuery<'a>,
     decision: Decision,
     zone: &'a Zone,
 }
@@ -147,8 +147,8 @@ fn known(host: &Host) -> Result<(Vec<Entity>, Vec<Grant>), Fault> {
     Ok((entities, ledger.grants(true).map_err(engine::store_fault)?))
 }
 
-fn asked<'a>(principal: &'a Principal, place: &'a Place, time: LocalTime) -> Asked<'a> {
-    Asked {
+fn asked<'a>(principal: &'a Principal, place: &'a Place, time: LocalTime) -> AccessQuery<'a> {
+    AccessQuery {
         principal,
         sender_id: place.sender.as_deref(),
         channel: &place.channel,
@@ -164,8 +164,8 @@ fn asked<'a>(principal: &'a Principal, place: &'a Place, time: LocalTime) -> Ask
 
 impl Trial<'_> {
     fn as_json(&self) -> Value {
-        let Asked { channel, peer_kind, peer_id, account, guild, .. } = self.asked;
-        let Asked { hook_id, event_type, sender_id, time, .. } = self.asked;
+        let AccessQuery { channel, peer_kind, peer_id, account, guild, .. } = self.asked;
+        let AccessQuery { hook_id, event_type, sender_id, time, .. } = self.asked;
         let tool = |name: &agentry_protocol::tool::ToolName| {
             let answer = allows_tool(&self.decision, name);
             json!({ "name": name, "allowed": answer.is_allowed(), "why": answer.to_string() })
@@ -219,7 +219,7 @@ impl Trial<'_> {
     }
 
     fn event(&self) -> String {
-        let Asked { channel, peer_kind, peer_id, account, guild, .. } = self.asked;
+        let AccessQuery { channel, peer_kind, peer_id, account, guild, .. } = self.asked;
         let mut words = vec![channel.to_owned()];
         words.extend(peer_kind.map(|kind| kind.to_string()));
         let rest = [

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use agentry_agentfile::agent::Agent;
-use agentry_kernel::event_hook::{self, ActiveHook, Fired, Hooks, Occasion};
+use agentry_kernel::event_hook::{self, ActiveHook, EventHooks, HookResponse, TriggeringEvent};
 use agentry_protocol::access::{AccessRecord, Effect};
 use agentry_protocol::inbound::Inbound;
 use agentry_runtime::event_hooks::{Trial, decided_here, try_hook};
@@ -97,8 +97,8 @@ fn event(path: &Path, now: u64) -> Result<Inbound, Fault> {
 fn is_set_off(row: &EventHookRow, inbound: &Inbound, record: &AccessRecord) -> bool {
     // As if it had always worked: whoever tries a hook wants to see it.
     let active = ActiveHook { hook: row.hook.clone(), circuit: Default::default() };
-    let hooks = Hooks::of(vec![active]);
-    !hooks.set_off(inbound, &record.principal, record.timestamp).is_empty()
+    let hooks = EventHooks::of(vec![active]);
+    !hooks.triggered_by(inbound, &record.principal, record.timestamp).is_empty()
 }
 
 /// The one model that hooks may ask: as it is said here, else that of the project's first agent.
@@ -124,8 +124,8 @@ fn tell(
             return;
         }
     };
-    let occasion = Occasion { inbound, principal: &record.principal, own: None };
-    let plan = event_hook::plan(&occasion, &[Fired { hook: &row.hook, result: &result }]);
+    let occasion = TriggeringEvent { inbound, principal: &record.principal, own: None };
+    let plan = event_hook::plan(&occasion, &[HookResponse { hook: &row.hook, result: &result }]);
     told["result"] = json!(result);
     let dispatches = plan.dispatches.iter();
     let dispatches: Vec<Value> =

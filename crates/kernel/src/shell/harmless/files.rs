@@ -2,14 +2,14 @@
 //!
 //! Must never: list an option that executes a program or names a file to write.
 
-use super::row::{Operands, Row, Style};
+use super::row::{HarmlessRow, Operands, OptionStyle};
 
 /// In a sum, the index of an array is executed.
 const EXECUTED: &[&str] = &["[", "$", "`", "("];
 
 #[rustfmt::skip]
-pub(super) const ROWS: &[Row] = &[
-    Row {
+pub(super) const ROWS: &[HarmlessRow] = &[
+    HarmlessRow {
         names: &["sort"],
         short: "bdfghiMnRrVcCmsuzk:t:S:",
         long: "--ignore-leading-blanks --dictionary-order --ignore-case --general-numeric-sort --human-numeric-sort --ignore-nonprinting \
@@ -19,81 +19,81 @@ pub(super) const ROWS: &[Row] = &[
         allowed: &["sort a", "sort -u -k2,2n a b", "sort -rn", "sort -t: -k 3 a", "sort --key=2 --reverse a", "sort -- -x"],
         asked: &["sort -o a b", "sort -uo a b", "sort -oF a", "sort --output=F a", "sort --o=F a", "sort --out F", "sort --compress-program=x a",
             "sort --comp x a", "sort -T /x a", "sort --files0-from=x", "sort *", "sort -k $X a"],
-        ..Row::NOTHING
+        ..HarmlessRow::NOTHING
     },
-    Row {
+    HarmlessRow {
         names: &["uniq"],
         short: "cdDuizf:s:w:",
         long: "--count --repeated --unique --ignore-case --skip-fields= --skip-chars= --check-chars= --zero-terminated --all-repeated[=] --group[=]",
         operands: Operands::UpTo(1),
         allowed: &["uniq", "uniq -c a", "uniq -f 2 a", "uniq --count"],
         asked: &["uniq a b", "uniq - F", "uniq -c a F", "uniq -- a F", "uniq a*", "uniq -c - -- F"],
-        ..Row::NOTHING
+        ..HarmlessRow::NOTHING
     },
-    Row {
+    HarmlessRow {
         names: &["xxd"],
         short: "c:g:l:s:",
         long: "-a -b -e -i -u -p -ps -plain -postscript -r -revert -c= -cols= -g= -l= -len= -s= -seek= -h -v -version",
-        style: Style::Words,
+        style: OptionStyle::Words,
         operands: Operands::UpTo(1),
         allowed: &["xxd a", "xxd -p a", "xxd -l 16 a", "xxd -c8 a"],
         asked: &["xxd a b", "xxd -r a b", "xxd -r -p - F", "xxd -frob a"],
-        ..Row::NOTHING
+        ..HarmlessRow::NOTHING
     },
-    Row {
+    HarmlessRow {
         names: &["shuf"],
         short: "ern:i:z",
         long: "--echo --repeat --head-count= --input-range= --zero-terminated",
         operands: Operands::Any,
         allowed: &["shuf a", "shuf -n 3 a", "shuf -i 1-9"],
         asked: &["shuf -o F a", "shuf --out=F a", "shuf --random-source=x a"],
-        ..Row::NOTHING
+        ..HarmlessRow::NOTHING
     },
-    Row {
+    HarmlessRow {
         names: &["base64", "base32", "basenc"],
         short: "dDiw:",
         long: "--decode --ignore-garbage --wrap= --base64 --base32 --base16",
         operands: Operands::UpTo(1),
         allowed: &["base64 a", "base64 -d a", "base64 -w 0 a"],
         asked: &["base64 -o F a", "base64 -i a -o F", "base64 --output=F a"],
-        ..Row::NOTHING
+        ..HarmlessRow::NOTHING
     },
-    Row {
+    HarmlessRow {
         names: &["tree"],
         short: "adflipsughDFnCNqQtrvxASJXL:P:I:",
         long: "--dirsfirst --noreport --gitignore --prune --charset= --filelimit= --du --inodes --device --matchdirs --ignore-case",
         operands: Operands::Any,
         allowed: &["tree", "tree -L 2 src", "tree -a --dirsfirst", "tree -I target"],
         asked: &["tree -o F", "tree -aoF", "tree -R -H x -L 1", "tree --fromfile x", "tree --info"],
-        ..Row::NOTHING
+        ..HarmlessRow::NOTHING
     },
-    Row {
+    HarmlessRow {
         names: &["date"],
         short: "uRd:r:I::",
         long: "--utc --universal --date= --reference= --iso-8601[=] --rfc-3339= --rfc-email --debug",
         operands: Operands::Starting("+"),
         allowed: &["date", "date -u +%F", "date -d yesterday", "date -Iseconds"],
         asked: &["date a*", "date -s x", "date --set=x", "date --se x", "date 01010101", "date -us x", "date -f x"],
-        ..Row::NOTHING
+        ..HarmlessRow::NOTHING
     },
-    Row {
+    HarmlessRow {
         names: &["hostname"],
         short: "fdisIAa",
         long: "--fqdn --long --short --domain --ip-address --all-ip-addresses --all-fqdns --alias",
         allowed: &["hostname", "hostname -f", "hostname --short"],
         asked: &["hostname evil", "hostname -F f", "hostname -b x", "hostname --file f"],
-        ..Row::NOTHING
+        ..HarmlessRow::NOTHING
     },
-    Row {
+    HarmlessRow {
         names: &["file"],
         short: "bikLhNnprsv0e:F:P:",
         long: "--brief --mime --mime-type --mime-encoding --dereference --no-dereference --separator= --keep-going --raw --no-pad --extension",
         operands: Operands::Any,
         allowed: &["file a", "file -b --mime-type a", "file -L a b"],
         asked: &["file -C -m x", "file --compile", "file --comp -m x", "file -m x a", "file -f x", "file -z a", "file -S a"],
-        ..Row::NOTHING
+        ..HarmlessRow::NOTHING
     },
-    Row {
+    HarmlessRow {
         names: &["less", "more"],
         short: "NRSFXinegMmqQrsGwEfIuUWdlcp:#",
         long: "--LINE-NUMBERS --RAW-CONTROL-CHARS --chop-long-lines --quit-if-one-screen --no-init --ignore-case --quit-at-eof",
@@ -101,9 +101,9 @@ pub(super) const ROWS: &[Row] = &[
         allowed: &["less a", "less -N a", "less -FRX a", "more a"],
         asked: &["less +!x a", "less -o F a", "less -OF a", "less -k x a", "less --log-file=F a", "less --lesskey-f=x a", "less -T x a",
             "less --LOG-F=F a", "more +/x a", "less --use-color=x a"],
-        ..Row::NOTHING
+        ..HarmlessRow::NOTHING
     },
-    Row {
+    HarmlessRow {
         names: &["man", "apropos", "whatis"],
         short: "kfwaW",
         long: "--apropos --whatis --where --path --all",
@@ -111,9 +111,9 @@ pub(super) const ROWS: &[Row] = &[
         allowed: &["man ls", "man 5 passwd", "man -k copy", "man -w ls"],
         asked: &["man -P x ls", "man -Px ls", "man --pager=x ls", "man --pag x ls", "man -H ls", "man --html=x ls", "man -C x ls", "man -l x",
             "man ./evil.1", "man -M x ls", "man --config-file=x ls", "man -X ls", "man -T x ls", "man -p x ls"],
-        ..Row::NOTHING
+        ..HarmlessRow::NOTHING
     },
-    Row {
+    HarmlessRow {
         names: &["bat", "batcat"],
         short: "npPAdl:r:H:",
         long: "--plain --number --show-all --language= --line-range= --highlight-line= --style= --color= --decorations= --wrap= --theme= --tabs= \
@@ -122,27 +122,27 @@ pub(super) const ROWS: &[Row] = &[
         operands: Operands::Any,
         allowed: &["bat a", "bat -p a", "bat --paging=never -r 1:9 a"],
         asked: &["bat --pager=x a", "bat --pager x a", "bat --paging=always a", "bat cache --build", "bat --config-file a", "bat --generate-config-file"],
-        ..Row::NOTHING
+        ..HarmlessRow::NOTHING
     },
-    Row {
+    HarmlessRow {
         names: &["yq"],
         short: "rMCPNejo:p:I:",
         long: "--raw-output --prettyPrint --output-format= --input-format= --colors --no-colors --no-doc --unwrapScalar[=] --exit-status",
         operands: Operands::Any,
         allowed: &["yq .a f.yml", "yq -r .a f.yml", "yq -o json f.yml"],
         asked: &["yq -i .a=1 f.yml", "yq -ri .a f.yml", "yq --inplace .a f.yml", "yq --in-place .a f.yml", "yq -s .a f.yml", "yq --split-exp .a f.yml"],
-        ..Row::NOTHING
+        ..HarmlessRow::NOTHING
     },
-    Row {
+    HarmlessRow {
         names: &["xmllint"],
         long: "--noout --format --xpath= --nonet --recover --valid --wellformed --c14n --html --xmlout --schema= --version",
-        style: Style::Words,
+        style: OptionStyle::Words,
         operands: Operands::Any,
         allowed: &["xmllint --noout a.xml", "xmllint --format a.xml"],
         asked: &["xmllint --output F a.xml", "xmllint -o F a.xml", "xmllint --shell a.xml", "xmllint --load-trace a.xml"],
-        ..Row::NOTHING
+        ..HarmlessRow::NOTHING
     },
-    Row {
+    HarmlessRow {
         names: &["rg"],
         short: "FiSsvwxclLHINnpPqUuaho0A:B:C:e:g:m:t:T:j:r:M:d:",
         long: "--files --files-with-matches --files-without-match --count --count-matches --line-number --no-line-number --hidden --no-ignore \
@@ -155,18 +155,18 @@ pub(super) const ROWS: &[Row] = &[
         allowed: &["rg x", "rg -n x src", "rg -tpy -A 3 x", "rg --files -g '*.rs'", "rg -- --pre"],
         asked: &["rg --pre x y", "rg --pre=./x y", "rg --hostname-bin=./x y", "rg --hostname-bin ./x y", "rg -f x", "rg -z x", "rg --pre-glob=x y",
             "rg --search-zip x", "rg *"],
-        ..Row::NOTHING
+        ..HarmlessRow::NOTHING
     },
-    Row {
+    HarmlessRow {
         names: &["ag", "ack"],
         short: "ilLcwvQA:B:C:m:",
         long: "--ignore-case --literal --count --hidden --nocolor --noheading --nogroup --files-with-matches",
         operands: Operands::Any,
         allowed: &["ag x", "ack -i x src"],
         asked: &["ag --pager x y", "ag --pager=x y", "ack --pager=x y", "ack --output=x y", "ack --ackrc=x y", "ag -p x y"],
-        ..Row::NOTHING
+        ..HarmlessRow::NOTHING
     },
-    Row {
+    HarmlessRow {
         names: &["fd", "fdfind"],
         short: "HIuisgFapL01qd:e:t:E:S:c:j:",
         long: "--hidden --no-ignore --no-ignore-vcs --unrestricted --case-sensitive --ignore-case --glob --fixed-strings --absolute-path \
@@ -175,41 +175,41 @@ pub(super) const ROWS: &[Row] = &[
         operands: Operands::Any,
         allowed: &["fd", "fd x src", "fd -e rs", "fd -H -t f x"],
         asked: &["fd -x ./x", "fd -Hx ./x", "fd -X ./x", "fd --exec ./x", "fd --exec=./x", "fd --exec-batch ./x", "fd -l x", "fd -e o -x./x", "fd --exe ./x"],
-        ..Row::NOTHING
+        ..HarmlessRow::NOTHING
     },
-    Row {
+    HarmlessRow {
         names: &["find"],
         long: "-name= -iname= -path= -ipath= -wholename= -iwholename= -regex= -iregex= -regextype= -type= -xtype= -size= -empty -maxdepth= \
                -mindepth= -depth -mtime= -mmin= -atime= -amin= -ctime= -cmin= -newer= -anewer= -cnewer= -newermt= -perm= -user= -group= -uid= -gid= \
                -nouser -nogroup -links= -inum= -samefile= -lname= -ilname= -readable -writable -executable -prune -print -print0 -printf= -ls -quit \
                -not -a -and -o -or -true -false -xdev -mount -follow -daystart -noleaf -ignore_readdir_race -warn -nowarn -L -P -H -fstype= -used= \
                -exec -ok",
-        style: Style::Words,
+        style: OptionStyle::Words,
         operands: Operands::Any,
         allowed: &["find . -name '*.rs'", "find . -type f -newer a", "find . \\( -name a -o -name b \\) -print", "find . -maxdepth 2 -size +1k -ls"],
         asked: &["find . -delete", "find . -fprint F", "find . -fprintf F x", "find . -fls F", "find . -fprint0 F", "find . -exec ./x ;",
             "find . -execdir sh x +", "find . -execdir find {} +", "find . -okdir find {} \\;", "find . -files0-from x", "find $X", "find . -name a -frob", "find . -exec xargs -I + sh -c x \\;"],
-        ..Row::NOTHING
+        ..HarmlessRow::NOTHING
     },
-    Row {
+    HarmlessRow {
         names: &["split"],
         short: "dxuea:b:l:n:C:",
         long: "--lines= --bytes= --number= --numeric-suffixes[=] --suffix-length= --verbose",
         operands: Operands::UpTo(1),
         allowed: &["split -l 100 a", "split -b 1k a", "split -n 3 -d a"],
         asked: &["split --filter=x a", "split --filter x a", "split --fil=x a", "split -l 1 a F", "split --f=x a", "split -l1 --filter='sh -c x' a"],
-        ..Row::NOTHING
+        ..HarmlessRow::NOTHING
     },
-    Row {
+    HarmlessRow {
         names: &["tee"],
         short: "ai",
         long: "--append --ignore-interrupts",
         operands: Operands::Below,
         allowed: &["tee", "tee out.txt", "tee -a log/x", "tee /dev/null"],
         asked: &["tee /etc/x", "tee ../x", "tee -p x", "tee ~/x", "tee a*", "tee /dev/fd/../x", "tee build/../../x"],
-        ..Row::NOTHING
+        ..HarmlessRow::NOTHING
     },
-    Row {
+    HarmlessRow {
         names: &["cp"],
         short: "aRrpfinuvxLPHTd",
         long: "--recursive --archive --force --interactive --no-clobber --update[=] --verbose --preserve[=] --no-preserve= --parents --dereference \
@@ -217,42 +217,42 @@ pub(super) const ROWS: &[Row] = &[
         operands: Operands::Below,
         allowed: &["cp a b", "cp -r src dst", "cp -a a b", "cp --preserve=mode a b"],
         asked: &["cp a /x", "cp a ../x", "cp -t /x a", "cp --target-directory=/x a", "cp --targ /x a", "cp -S x a b", "cp --suffix=x a b", "cp a ~/x"],
-        ..Row::NOTHING
+        ..HarmlessRow::NOTHING
     },
-    Row {
+    HarmlessRow {
         names: &["mv"],
         short: "finuvT",
         long: "--force --interactive --no-clobber --update[=] --verbose --no-target-directory",
         operands: Operands::Below,
         allowed: &["mv a b", "mv -n a b"],
         asked: &["mv a /x", "mv -t ../x a", "mv --target-directory ../x a", "mv -S x a b", "mv --exchange a b"],
-        ..Row::NOTHING
+        ..HarmlessRow::NOTHING
     },
-    Row {
+    HarmlessRow {
         names: &["ln"],
         short: "sfnvirT",
         long: "--symbolic --force --no-dereference --verbose --relative --no-target-directory",
         operands: Operands::Below,
         allowed: &["ln -s a b", "ln a b"],
         asked: &["ln -s /etc x", "ln -s ../x y", "ln -t /x a", "ln -sf a ~/x", "ln --suffix=x a b"],
-        ..Row::NOTHING
+        ..HarmlessRow::NOTHING
     },
-    Row {
+    HarmlessRow {
         names: &["install"],
         short: "dvpCDm:",
         long: "--directory --verbose --preserve-timestamps --compare --mode=",
         operands: Operands::Below,
         allowed: &["install -m 644 a b", "install -d build"],
         asked: &["install a /x", "install -s --strip-program=./x a b", "install --strip-p=./x -s a b", "install -t /x a", "install -o root a b"],
-        ..Row::NOTHING
+        ..HarmlessRow::NOTHING
     },
-    Row {
+    HarmlessRow {
         names: &["tar", "bsdtar"],
         short: "cxtzjJavpkmOhwSf:",
         long: "--create --extract --get --list --gzip --gunzip --bzip2 --xz --zstd --verbose --file= --exclude= --strip-components= --keep-old-files \
                --no-same-owner --no-same-permissions --to-stdout --wildcards --exclude-vcs --totals --numeric-owner --sort= --owner= --group= \
                --format= --auto-compress --dereference --null --no-recursion",
-        style: Style::Bundle,
+        style: OptionStyle::Bundle,
         operands: Operands::Any,
         values_without: &[":"],
         allowed: &["tar tf a.tar", "tar -tzvf a.tgz", "tar xzf a.tgz", "tar -cf a.tar src", "tar --list --file=a.tar"],
@@ -262,9 +262,9 @@ pub(super) const ROWS: &[Row] = &[
             "tar --files-from=x -cf a", "tar -C / -xf a", "tar -Pxf a", "tar --absolute-names -xf a", "tar -g F -cf a b", "tar --listed-inc=F -cf a b",
             "tar --volno-file=F -cf a b", "tar xf a --one-top-level=/x", "tar -X x -cf a b", "tar --new-volume-script=x -cf a b", "tar --transform=x -xf a",
             "tar xf a *"],
-        ..Row::NOTHING
+        ..HarmlessRow::NOTHING
     },
-    Row {
+    HarmlessRow {
         names: &["zip"],
         short: "rqvjyXu#",
         long: "--recurse-paths --quiet --verbose --junk-paths --symlinks",
@@ -273,26 +273,26 @@ pub(super) const ROWS: &[Row] = &[
         asked: &["zip -TT x -T a.zip b", "zip -T -TT 'sh #' a.zip b", "zip a.zip b -T --unzip-command=x", "zip -T --unzip-c x a.zip b", "zip -TTx a.zip b",
             "zip -rTT x a.zip b", "zip -O F a.zip b", "zip --out F a.zip b", "zip -lf F a.zip b", "zip --logfile-path F a.zip b", "zip /x/a.zip b", "zip -m a b",
             "zip -@ a", "zip -b /x a b"],
-        ..Row::NOTHING
+        ..HarmlessRow::NOTHING
     },
-    Row {
+    HarmlessRow {
         names: &["unzip"],
         short: "lvtqonjpuC",
         operands: Operands::Any,
         allowed: &["unzip -l a.zip", "unzip a.zip", "unzip -p a.zip b"],
         asked: &["unzip a.zip -d /x", "unzip -d/x a.zip", "unzip -: a.zip", "unzip -K a.zip", "unzip -Z a.zip", "unzip *"],
-        ..Row::NOTHING
+        ..HarmlessRow::NOTHING
     },
-    Row {
+    HarmlessRow {
         names: &["gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "zstd"],
         short: "cdklnqtvf#",
         long: "--stdout --to-stdout --decompress --keep --list --test --verbose --force --best --fast --quiet",
         operands: Operands::Below,
         allowed: &["gzip -c a", "gzip -dk a.gz", "xz -9 a", "zstd -d a.zst"],
         asked: &["gzip -S x a", "gzip ../a", "zstd -o F a", "zstd --output-dir-flat=/x a", "xz --files=x", "gzip -r /x", "xz -Sx a", "zstd -oF a"],
-        ..Row::NOTHING
+        ..HarmlessRow::NOTHING
     },
-    Row {
+    HarmlessRow {
         names: &["patch"],
         short: "RNfstEbunclp:i:",
         long: "--dry-run --forward --reverse --strip= --unified --batch --force --silent --quiet --input= --verbose",
@@ -300,64 +300,64 @@ pub(super) const ROWS: &[Row] = &[
         allowed: &["patch -p1", "patch --dry-run -p1 -i a.diff", "patch a.txt a.diff"],
         asked: &["patch -o F a b", "patch --output=F a", "patch -r F a", "patch -e a b", "patch --ed a b", "patch -d / -p1", "patch --directory=/ -p1",
             "patch -B x a", "patch --reject-file=F a"],
-        ..Row::NOTHING
+        ..HarmlessRow::NOTHING
     },
-    Row {
+    HarmlessRow {
         names: &["read"],
         short: "rsen:N:t:d:u:p:a:",
         operands: Operands::Without(EXECUTED),
         values_without: EXECUTED,
         allowed: &["read x", "read -r -t 5 line", "read -ra words"],
         asked: &["read 'a[$(x)]'", "read -r 'a[`x`]'", "read -a 'a[$(x)]'", "read -ra'a[$(x)]'", "read -i x", "read a[0$(x)]"],
-        ..Row::NOTHING
+        ..HarmlessRow::NOTHING
     },
-    Row {
+    HarmlessRow {
         names: &["readarray", "mapfile"],
         short: "tn:O:s:d:u:",
         operands: Operands::Without(EXECUTED),
         values_without: EXECUTED,
         allowed: &["readarray lines", "mapfile -t lines", "readarray -t -n 3 lines"],
         asked: &["readarray -C x -c 1 a", "readarray -Cx a", "readarray -tC x a", "mapfile -c1 -C 'x;' a", "mapfile -O 'a[$(x)]' b", "mapfile 'a[$(x)]'"],
-        ..Row::NOTHING
+        ..HarmlessRow::NOTHING
     },
-    Row {
+    HarmlessRow {
         names: &["let"],
         operands: Operands::Without(EXECUTED),
         allowed: &["let x=1+2", "let x++"],
         asked: &["let 'a[$(x)]'", "let 'x=a[$(x)]'", "let 'a[`x`]=1'", "let a[x]", "let x=$Y"],
-        ..Row::NOTHING
+        ..HarmlessRow::NOTHING
     },
-    Row {
+    HarmlessRow {
         names: &["unset", "declare", "typeset", "local", "export", "readonly", "wait", "getopts"],
         short: "fvxrgpaAlu",
         operands: Operands::Without(EXECUTED),
         allowed: &["unset x", "declare -x", "wait 12", "export -p"],
         asked: &["unset 'a[$(x)]'", "declare 'a[$(x)]=1'", "declare -i x", "declare -n x=y", "typeset -i 'x=a[$(x)]'", "export -n 'a[$(x)]'",
             "readonly 'a[`x`]=1'", "local -n x", "wait -p 'a[$(x)]'"],
-        ..Row::NOTHING
+        ..HarmlessRow::NOTHING
     },
-    Row {
+    HarmlessRow {
         names: &["hash"],
         short: "rlt",
         operands: Operands::Any,
         allowed: &["hash -r", "hash ls"],
         asked: &["hash -p ./x ls", "hash -p./x ls", "hash -rp ./x ls", "hash -d ls"],
-        ..Row::NOTHING
+        ..HarmlessRow::NOTHING
     },
-    Row {
+    HarmlessRow {
         names: &["test", "["],
         long: "-a -b -c -d -e -f -g -h -k -p -r -s -t -u -w -x -G -L -N -O -S -z -n -o -eq -ne -lt -le -gt -ge -nt -ot -ef",
-        style: Style::Words,
+        style: OptionStyle::Words,
         operands: Operands::Without(&["[$", "[`", "$(", "`"]),
         allowed: &["test -f a", "test a = b", "test 1 -lt 2", "test -n x -a -d y"],
         asked: &["test -v 'a[$(x)]'", "[ -v 'a[$(x)]' ]", "test -R 'a[$(x)]'", "[ 'a[$(x)]' -eq 1 ]", "test -v x"],
-        ..Row::NOTHING
+        ..HarmlessRow::NOTHING
     },
-    Row {
+    HarmlessRow {
         names: &["printf"],
         operands: Operands::Any,
         allowed: &["printf '%s\\n' a", "printf -- '-v'"],
         asked: &["printf -v 'a[$(x)]' y", "printf -v'a[$(x)]' y", "printf -v x y"],
-        ..Row::NOTHING
+        ..HarmlessRow::NOTHING
     },
 ];

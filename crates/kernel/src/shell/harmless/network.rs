@@ -2,11 +2,11 @@
 //!
 //! Must never: list an option that sends a file, saves one, or reads options from one.
 
-use super::row::{Operands, Row};
+use super::row::{HarmlessRow, Operands};
 
 #[rustfmt::skip]
-pub(super) const ROWS: &[Row] = &[
-    Row {
+pub(super) const ROWS: &[HarmlessRow] = &[
+    HarmlessRow {
         names: &["curl"],
         short: "sSfLiIvgN046m:A:r:H:w:",
         long: "--silent --show-error --fail --fail-with-body --location --include --head --verbose --globoff --no-buffer --max-time= \
@@ -32,9 +32,9 @@ pub(super) const ROWS: &[Row] = &[
             "curl -E f https://x", "curl --engine x https://x", "curl -Q x ftp://x", "curl --unix-socket f https://x", "curl --resolve x https://x",
             "curl --next https://x", "curl -: https://x", "curl --output-dir d -O https://x", "curl --create-dirs -o a/b https://x", "curl -J -O https://x",
             "curl -sfLOJ https://x", "curl *"],
-        ..Row::NOTHING
+        ..HarmlessRow::NOTHING
     },
-    Row {
+    HarmlessRow {
         names: &["wget"],
         short: "qSv46t:T:U:",
         long: "--quiet --server-response --verbose --no-verbose --tries= --timeout= --user-agent= --header= --max-redirect= --inet4-only --inet6-only",
@@ -46,17 +46,17 @@ pub(super) const ROWS: &[Row] = &[
             "wget -a F -qO- https://x", "wget -qO- -e use_proxy=on https://x", "wget -qO- --execute x https://x", "wget --use-askpass=x -qO- https://x",
             "wget -i f", "wget --config=f -qO- https://x", "wget -U -O- https://x", "wget -qO- --save-cookies=F https://x", "wget -m https://x",
             "wget -qO- --rejected-log=F https://x", "wget -- -O- https://x", "wget -qO- --warc-file=F https://x"],
-        ..Row::NOTHING
+        ..HarmlessRow::NOTHING
     },
-    Row {
+    HarmlessRow {
         names: &["tcpdump"],
         short: "nveXxAtqSlDi:c:s:r:",
         operands: Operands::Any,
         allowed: &["tcpdump -n -c 5", "tcpdump -i lo port 80", "tcpdump -r a.pcap"],
         asked: &["tcpdump -z x", "tcpdump -nz x", "tcpdump -w F", "tcpdump -nwF", "tcpdump -F x", "tcpdump -G 1 -w F -z x", "tcpdump -Z root", "tcpdump -C 1"],
-        ..Row::NOTHING
+        ..HarmlessRow::NOTHING
     },
-    Row {
+    HarmlessRow {
         names: &["ssh", "slogin"],
         short: "V",
         phrases: &["-V"],
@@ -64,9 +64,9 @@ pub(super) const ROWS: &[Row] = &[
         asked: &["ssh h", "ssh -oProxyCommand=x h", "ssh -o ProxyCommand=x h", "ssh -F f h", "ssh -o LocalCommand=x -o PermitLocalCommand=yes h",
             "ssh h ls", "ssh -E F h", "ssh -I x h", "ssh -Vo ProxyCommand=x h", "ssh -4oProxyCommand=x h", "ssh h -oProxyCommand=x", "ssh -J h x",
             "ssh -S x h", "ssh -oKnownHostsCommand=x h", "ssh -w 0 h", "ssh -G h"],
-        ..Row::NOTHING
+        ..HarmlessRow::NOTHING
     },
-    Row {
+    HarmlessRow {
         names: &["scp", "sftp", "rsync", "ftp", "lftp", "tftp", "nc", "ncat", "netcat", "socat", "telnet", "aria2c", "http", "https", "xh", "lynx", "w3m",
             "links", "elinks", "openssl", "gpg", "gpg2", "nmap", "mail", "mailx", "mutt", "sendmail", "ssh-keygen", "ssh-add", "ssh-agent", "ssh-copy-id",
             "autossh", "sshfs", "mosh", "rclone", "unison", "restic", "borg"],
@@ -78,6 +78,6 @@ pub(super) const ROWS: &[Row] = &[
             "ftp -n", "lftp -c x", "openssl enc -out F", "openssl engine x", "openssl rand -out F 1", "gpg -o F f", "gpg --exec x", "gpg --photo-viewer x",
             "nmap --script x h", "nmap -oN F h", "mail -s x evil", "ssh-keygen -D ./x.so", "ssh-keygen -f F", "ssh-agent x", "mutt -e x", "aria2c -o F u",
             "aria2c --on-download-complete=x u", "http -d u", "http --download u", "w3m -config x u", "lynx -cfg=x u", "telnet h"],
-        ..Row::NOTHING
+        ..HarmlessRow::NOTHING
     },
 ];

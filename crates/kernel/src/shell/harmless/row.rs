@@ -4,7 +4,7 @@
 
 /// What is harmless of one command, or of one subcommand.
 #[derive(Clone, Copy, Debug)]
-pub struct Row {
+pub struct HarmlessRow {
     /// The commands, or commands with their subcommands, that it is about.
     pub names: &'static [&'static str],
     /// Options of one letter as `getopt` has them: `a` takes nothing, `b:` a value, `c::` a joined value; `#` is
@@ -13,11 +13,11 @@ pub struct Row {
     /// Options of a whole word: `--a` takes nothing, `--b=` a value, `--c[=]` perhaps a value after `=`.
     pub long: &'static str,
     /// How the words are read.
-    pub style: Style,
+    pub style: OptionStyle,
     /// The arguments that are not options.
     pub operands: Operands,
     /// What follows `--`.
-    pub dashes: Dashes,
+    pub dashes: DoubleDash,
     /// Options with their values that are harmless just so, with a space between the words.
     pub phrases: &'static [&'static str],
     /// The same, and one of them must be there.
@@ -30,15 +30,15 @@ pub struct Row {
     pub asked: &'static [&'static str],
 }
 
-impl Row {
+impl HarmlessRow {
     /// A row of which nothing is harmless.
     pub(super) const NOTHING: Self = Self {
         names: &[],
         short: "",
         long: "",
-        style: Style::Getopt,
+        style: OptionStyle::Getopt,
         operands: Operands::UpTo(0),
-        dashes: Dashes::Operands,
+        dashes: DoubleDash::Operands,
         phrases: &[],
         needs: &[],
         values_without: &[],
@@ -49,7 +49,7 @@ impl Row {
 
 /// How options are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Style {
+pub enum OptionStyle {
     /// Letters in a row after one dash, words after two.
     Getopt,
     /// A word after one dash.
@@ -83,7 +83,7 @@ pub enum Operands {
 
 /// What `--` begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dashes {
+pub enum DoubleDash {
     /// Operands.
     Operands,
     /// Arguments of a program that the command runs anyway.

@@ -1,9 +1,10 @@
 //! When a branch is compacted, and which of its turns.
 
 use agentry_kernel::compaction::{
-    Compact, Limits, Plan, Pruned, Question, Stuck, Trigger, plan, request,
+    BranchPruning, CompactionAction, CompactionError, CompactionInput, CompactionLimits,
+    CompactionTrigger, SummaryPlan, plan, request,
 };
-use agentry_kernel::tokens::{self, Scale};
+use agentry_kernel::tokens::{self, TokenCounter};
 use agentry_protocol::context::{Compaction, OutputCut, PruningStep};
 use agentry_protocol::message::{Message, Usage};
 
@@ -11,19 +12,28 @@ use super::session::{
     Turn, call_id, compacted, compaction, id, output, says, turn, turn_with_calls, view,
 };
 
-const LIMITS: Limits = Limits { window: 200_000, reserve: 20_000, keep: 30_000 };
-const OVERFLOW: Trigger = Trigger::Overflow { again: false };
+const LIMITS: CompactionLimits =
+    CompactionLimits { window: 200_000, reserve: 20_000, keep: 30_000 };
+const OVERFLOW: CompactionTrigger = CompactionTrigger::Overflow { again: false };
 
-fn planned(turns: &[Turn], trigger: Trigger, limits: &Limits) -> Result<Plan, Stuck> {
-    let question =
-        Question { branch: &view(turns), pruned: &Pruned::default(), other_tokens: 1_000, trigger };
+fn planned(
+    turns: &[Turn],
+    trigger: CompactionTrigger,
+    limits: &CompactionLimits,
+) -> Result<CompactionAction, CompactionError> {
+    let question = CompactionInput {
+        branch: &view(turns),
+        pruned: &BranchPruning::default(),
+        other_tokens: 1_000,
+        trigger,
+    };
     plan(&question, limits)
 }
 
 #[track_caller]
-fn compact(turns: &[Turn], trigger: Trigger) -> Compact {
+fn compact(turns: &[Turn], trigger: CompactionTrigger) -> SummaryPlan {
     match planned(turns, trigger, &LIMITS) {
-        Ok(Plan::Compact(compact)) => compact,
+        Ok(CompactionAction::Compact(compact)) => compact,
         other => panic!("{other:?}"),
     }
 }
@@ -34,7 +44,8 @@ fn turns(sizes: &[u64]) -> Vec<Turn> {
 
 #[test]
 fn the_first_compaction_keeps_the_newest_turns_that_fit() {
-    let plan = compact(&turns(&[100_000, 60_000, 15_000, 10_000, 5_000]), Trigger::Request);
+    let plan =
+        compact(&turns(&[100_000, 60_000, 15_000, 10_000, 5_000]), CompactionTrigger::Request);
     assert_eq!(plan.summarize, [id(1), id(2)]);
     assert_eq!(plan.summarized_through, id(2));
     assert_eq!(plan.first_kept, Some(id(3)), "three turns of exactly what is kept");
@@ -45,36 +56,44 @@ fn the_first_compaction_keeps_the_newest_turns_that_fit() {
 #[test]
 fn nothing_is_done_as_long_as_the_window_has_room() {
     let fits = turns(&[100_000, 49_000, 30_000]);
-    assert_eq!(planned(&fits, Trigger::Request, &LIMITS), Ok(Plan::Nothing));
+    assert_eq!(planned(&fits, CompactionTrigger::Request, &LIMITS), Ok(CompactionAction::Nothing));
     let one_more = turns(&[100_000, 49_000, 30_001]);
-    assert!(matches!(planned(&one_more, Trigger::Request, &LIMITS), Ok(Plan::Compact(_))));
+    assert!(matches!(
+        planned(&one_more, CompactionTrigger::Request, &LIMITS),
+        Ok(CompactionAction::Compact(_))
+    ));
 }
 
 #[test]
 fn nothing_to_summarise_makes_no_compaction() {
     for all in [vec![], turns(&[5]), turns(&[10_000, 20_000])] {
-        assert_eq!(planned(&all, Trigger::Asked, &LIMITS), Ok(Plan::Nothing));
+        assert_eq!(planned(&all, CompactionTrigger::Asked, &LIMITS), Ok(CompactionAction::Nothing));
     }
     let mut again = turns(&[90_000, 10_000, 20_000]);
     again.push(compaction(9, 1, 2, "s"));
-    assert_eq!(planned(&again, Trigger::Asked, &LIMITS), Ok(Plan::Nothing), "it is all kept");
+    assert_eq!(
+        planned(&again, CompactionTrigger::Asked, &LIMITS),
+        Ok(CompactionAction::Nothing),
+        "it is all kept"
+    );
 }
 
 #[test]
 fn a_second_compaction_begins_with_the_summary_of_the_first() {
     let mut all = turns(&[150_000, 20_000, 20_000]);
-    let first = compact(&all, Trigger::Request);
+    let first = compact(&all, CompactionTrigger::Request);
     assert_eq!(
         (first.first_kept.clone(), first.summarize.clone()),
         (Some(id(3)), vec![id(1), id(2)])
     );
     all.push(compacted(4, &first, "the first"));
     all.extend([turn(5, 150_000), turn(6, 10_000)]);
-    let second = compact(&all, Trigger::Request);
+    let second = compact(&all, CompactionTrigger::Request);
     assert_eq!(second.previous_summary.as_deref(), Some("the first"));
     assert_eq!(second.summarize, [id(3), id(5)], "what the first kept, and not the first itself");
     assert_eq!(second.first_kept, Some(id(6)));
-    let asked = request(&view(&all), &second, &Pruned::default(), Some("the files"), &LIMITS);
+    let asked =
+        request(&view(&all), &second, &BranchPruning::default(), Some("the files"), &LIMITS);
     assert!(asked.starts_with(
         "<summary_so_far>\nthe first\n</summary_so_far>\n\n<turns>\nUser: q3\n\nAssistant: a3\n\nUser: q5"
     ));
@@ -89,8 +108,8 @@ fn what_is_summarised_cannot_end_its_part_or_fill_the_window() {
         says("ok", &[1]),
         output(1, 100_000),
     ];
-    let plan = compact(&all, Trigger::Request);
-    let asked = request(&view(&all), &plan, &Pruned::default(), None, &LIMITS);
+    let plan = compact(&all, CompactionTrigger::Request);
+    let asked = request(&view(&all), &plan, &BranchPruning::default(), None, &LIMITS);
     assert_eq!(asked.matches("</turns>").count(), 1);
     assert!(asked.contains("characters are left out here."));
     assert!(tokens::estimate(&asked) as u64 <= LIMITS.room());
@@ -103,7 +122,7 @@ fn a_call_stays_with_its_outcome_at_the_boundary() {
     all[2].messages.insert(0, output(7, 10));
     all[2].messages.push(says("", &[8]));
     all[3].messages.insert(0, output(8, 10));
-    let plan = compact(&all, Trigger::Request);
+    let plan = compact(&all, CompactionTrigger::Request);
     // Without the pairs, the third turn would be the first that is kept.
     assert_eq!((plan.summarize, plan.first_kept), (vec![id(1)], Some(id(2))));
 }
@@ -111,7 +130,7 @@ fn a_call_stays_with_its_outcome_at_the_boundary() {
 #[test]
 fn the_newest_turn_is_always_kept_and_the_one_under_way_too() {
     let mut all = turns(&[100_000, 90_000]);
-    assert_eq!(compact(&all, Trigger::Request).first_kept, Some(id(2)));
+    assert_eq!(compact(&all, CompactionTrigger::Request).first_kept, Some(id(2)));
     all[1].under_way = true;
     let plan = compact(&all, OVERFLOW);
     assert_eq!((plan.summarize, plan.first_kept), (vec![id(1)], None));
@@ -127,23 +146,25 @@ fn an_overflow_that_nobody_counted_summarises_half() {
 fn one_giant_turn_has_its_outputs_cut_the_longest_first() {
     let giant = [turn_with_calls(1, &[(1, 3_000), (2, 700_000), (3, 50_000)])];
     let truncate = |trigger| match planned(&giant, trigger, &LIMITS) {
-        Ok(Plan::OneGiantTurn { truncate }) => truncate,
+        Ok(CompactionAction::OneGiantTurn { truncate }) => truncate,
         other => panic!("{other:?}"),
     };
     let trim = OutputCut::Trimmed { head_chars: 1_500, tail_chars: 1_500 };
     let expected = PruningStep { cuts: vec![(call_id(2), trim)] };
-    assert_eq!(truncate(Trigger::Request), expected, "one is enough");
+    assert_eq!(truncate(CompactionTrigger::Request), expected, "one is enough");
     assert_eq!(truncate(OVERFLOW), expected);
 }
 
 #[test]
 fn outputs_are_cleared_where_trimming_is_not_enough() {
-    let small = Limits { window: 4_000, reserve: 1_000, keep: 1_000 };
+    let small = CompactionLimits { window: 4_000, reserve: 1_000, keep: 1_000 };
     let giant = [turn_with_calls(1, &[(1, 20_000), (2, 10_000), (3, 9_000)])];
-    let Ok(Plan::OneGiantTurn { truncate }) = planned(&giant, Trigger::Request, &small) else {
+    let Ok(CompactionAction::OneGiantTurn { truncate }) =
+        planned(&giant, CompactionTrigger::Request, &small)
+    else {
         panic!("there is something to cut");
     };
-    let pruned = Pruned::by([&truncate]);
+    let pruned = BranchPruning::by([&truncate]);
     let left: Vec<Message> = giant[0].messages.iter().map(|one| pruned.applied(one)).collect();
     assert!(tokens::of_messages(&left) + 1_000 <= small.room());
     assert!(truncate.cuts.contains(&(call_id(1), OutputCut::Cleared)));
@@ -153,8 +174,8 @@ fn outputs_are_cleared_where_trimming_is_not_enough() {
 fn what_cannot_be_made_shorter_is_an_error_that_says_how_long_it_is() {
     let talk = [turn(1, 500_000)];
     assert_eq!(
-        planned(&talk, Trigger::Request, &LIMITS),
-        Err(Stuck::TooLarge { tokens: 501_000, room: 180_000 })
+        planned(&talk, CompactionTrigger::Request, &LIMITS),
+        Err(CompactionError::TooLarge { tokens: 501_000, room: 180_000 })
     );
 }
 
@@ -170,32 +191,32 @@ fn compactions_that_come_to_nothing_twice_in_a_row_are_an_error() {
     all.push(vain(4));
     all.push(turn(5, 80_000));
     all.push(vain(6));
-    assert!(planned(&all, Trigger::Request, &LIMITS).is_ok(), "a turn came between");
+    assert!(planned(&all, CompactionTrigger::Request, &LIMITS).is_ok(), "a turn came between");
     all.push(vain(7));
-    let stuck = planned(&all, Trigger::Request, &LIMITS).unwrap_err();
-    assert!(matches!(stuck, Stuck::NoProgress { .. }), "{stuck}");
-    assert!(planned(&all, Trigger::Asked, &LIMITS).is_ok(), "a person may try");
+    let stuck = planned(&all, CompactionTrigger::Request, &LIMITS).unwrap_err();
+    assert!(matches!(stuck, CompactionError::NoProgress { .. }), "{stuck}");
+    assert!(planned(&all, CompactionTrigger::Asked, &LIMITS).is_ok(), "a person may try");
 }
 
 #[test]
 fn a_run_is_retried_once() {
     let all = turns(&[100_000, 90_000]);
     assert!(planned(&all, OVERFLOW, &LIMITS).is_ok());
-    let again = Trigger::Overflow { again: true };
-    assert_eq!(planned(&all, again, &LIMITS), Err(Stuck::AlreadyRetried));
+    let again = CompactionTrigger::Overflow { again: true };
+    assert_eq!(planned(&all, again, &LIMITS), Err(CompactionError::AlreadyRetried));
 }
 
 #[test]
 fn a_compaction_that_names_no_turn_of_the_branch_is_an_error() {
     let all = [turn(1, 5), compaction(2, 1, 77, "s")];
-    let stuck = planned(&all, Trigger::Request, &LIMITS).unwrap_err();
-    assert!(matches!(stuck, Stuck::Broken(_)), "{stuck}");
+    let stuck = planned(&all, CompactionTrigger::Request, &LIMITS).unwrap_err();
+    assert!(matches!(stuck, CompactionError::Broken(_)), "{stuck}");
 }
 
 #[test]
 fn the_usual_parts_follow_the_window() {
     let parts = |window| {
-        let limits = Limits::of_window(window);
+        let limits = CompactionLimits::of_window(window);
         (limits.reserve, limits.keep, limits.room())
     };
     assert_eq!(parts(200_000), (20_000, 30_000, 180_000));
@@ -219,26 +240,32 @@ fn a_turn_has_the_tokens_that_the_provider_counted_or_else_an_estimate() {
 
 #[test]
 fn what_nobody_counted_is_counted_by_the_tokenizer_where_it_matters() {
-    assert_eq!(Scale::Exact.of_text("hello world"), 2);
-    assert_eq!(Scale::Exact.of_text(""), 0);
+    assert_eq!(TokenCounter::Exact.of_text("hello world"), 2);
+    assert_eq!(TokenCounter::Exact.of_text(""), 0);
     // Nothing in a text is a command to the tokenizer.
-    assert!(Scale::Exact.of_text("<|endoftext|>") > 1);
-    assert_eq!(Scale::fitting(4_000, 1_000_000), Scale::Rough);
-    assert_eq!(Scale::fitting(4_001, 1_000_000), Scale::Exact);
-    assert_eq!(Scale::fitting(101, 1_000), Scale::Exact);
+    assert!(TokenCounter::Exact.of_text("<|endoftext|>") > 1);
+    assert_eq!(TokenCounter::fitting(4_000, 1_000_000), TokenCounter::Rough);
+    assert_eq!(TokenCounter::fitting(4_001, 1_000_000), TokenCounter::Exact);
+    assert_eq!(TokenCounter::fitting(101, 1_000), TokenCounter::Exact);
     // Code has fewer letters to a token than talk has.
     let code = "if(a[i]!=0){b[i]+=c[i]*2;}\n".repeat(200);
-    assert!(Scale::Exact.of_text(&code) > 2 * Scale::Rough.of_text(&code));
+    assert!(TokenCounter::Exact.of_text(&code) > 2 * TokenCounter::Rough.of_text(&code));
     let talk = |number, tokens| {
         let messages = vec![Message::user(code.clone()), says("done", &[])];
         Turn { tokens, messages, ..turn(number, 0) }
     };
-    let small = Limits { window: 8_000, reserve: 1_000, keep: 3_000 };
-    let rough = Scale::Rough.of_messages(&talk(1, None).messages);
+    let small = CompactionLimits { window: 8_000, reserve: 1_000, keep: 3_000 };
+    let rough = TokenCounter::Rough.of_messages(&talk(1, None).messages);
     let told = [talk(1, Some(rough)), talk(2, Some(rough)), talk(3, Some(rough))];
-    assert_eq!(planned(&told, Trigger::Request, &small), Ok(Plan::Nothing), "it would fit");
+    assert_eq!(
+        planned(&told, CompactionTrigger::Request, &small),
+        Ok(CompactionAction::Nothing),
+        "it would fit"
+    );
     let untold = [talk(1, None), talk(2, None), talk(3, None)];
-    let Ok(Plan::Compact(compact)) = planned(&untold, Trigger::Request, &small) else {
+    let Ok(CompactionAction::Compact(compact)) =
+        planned(&untold, CompactionTrigger::Request, &small)
+    else {
         panic!("it does not fit");
     };
     assert!(compact.tokens_before > 7_000, "{compact:?}");

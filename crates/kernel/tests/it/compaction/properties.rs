@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use agentry_kernel::compaction::{
-    Limits, Plan, Pruned, Question, Rebuild, Stuck, Trigger, assemble, plan,
+    BranchPruning, CompactionAction, CompactionError, CompactionInput, CompactionLimits,
+    CompactionTrigger, RebuildMode, assemble, plan,
 };
 use agentry_kernel::tokens;
 use agentry_protocol::CallId;
@@ -16,41 +17,49 @@ const OTHER: u64 = 1_000;
 
 struct Session {
     branch: Vec<Turn>,
-    pruned: Pruned,
-    limits: Limits,
+    pruned: BranchPruning,
+    limits: CompactionLimits,
     calls: u32,
     shown: Vec<Message>,
 }
 
 impl Session {
-    fn ask(&self, trigger: Trigger) -> Result<Plan, Stuck> {
+    fn ask(&self, trigger: CompactionTrigger) -> Result<CompactionAction, CompactionError> {
         let branch = view(&self.branch);
         plan(
-            &Question { branch: &branch, pruned: &self.pruned, other_tokens: OTHER, trigger },
+            &CompactionInput {
+                branch: &branch,
+                pruned: &self.pruned,
+                other_tokens: OTHER,
+                trigger,
+            },
             &self.limits,
         )
     }
 
     fn assembled(&self) -> Vec<Message> {
-        assemble(&view(&self.branch), &self.pruned, Rebuild::Compacted)
+        assemble(&view(&self.branch), &self.pruned, RebuildMode::Compacted)
             .expect("no plan breaks a branch")
     }
 
     /// Does what is planned until nothing is, and says whether anything was done.
-    fn settle(&mut self, first: Trigger) -> Result<bool, Stuck> {
+    fn settle(&mut self, first: CompactionTrigger) -> Result<bool, CompactionError> {
         let mut trigger = first;
         let mut changed = false;
         for tries in 0.. {
             assert!(tries < 10, "plans come to an end");
             match self.ask(trigger)? {
-                Plan::Nothing if trigger == Trigger::Request => return Ok(changed),
-                Plan::Nothing => {}
-                Plan::PruneOnly { pruning } | Plan::OneGiantTurn { truncate: pruning } => {
+                CompactionAction::Nothing if trigger == CompactionTrigger::Request => {
+                    return Ok(changed);
+                }
+                CompactionAction::Nothing => {}
+                CompactionAction::PruneOnly { pruning }
+                | CompactionAction::OneGiantTurn { truncate: pruning } => {
                     assert!(!pruning.cuts.is_empty());
                     self.pruned.add(&pruning);
                     changed = true;
                 }
-                Plan::Compact(compact) => {
+                CompactionAction::Compact(compact) => {
                     assert!(!compact.summarize.is_empty(), "never summarises nothing");
                     let words = usize::try_from(compact.summary_tokens_max)
                         .expect("a small number")
@@ -60,7 +69,7 @@ impl Session {
                     changed = true;
                 }
             }
-            trigger = Trigger::Request;
+            trigger = CompactionTrigger::Request;
         }
         unreachable!("the loop ends by itself")
     }
@@ -102,7 +111,7 @@ impl Session {
             let tail = &shown[shown.len() - newest.messages.len()..];
             assert_eq!(tail[0], newest.messages[0], "the newest turn is shown");
         }
-        let full = assemble(&view(&self.branch), &Pruned::default(), Rebuild::Full)
+        let full = assemble(&view(&self.branch), &BranchPruning::default(), RebuildMode::Full)
             .expect("no compaction is read");
         let every = self.branch.iter().flat_map(|turn| turn.messages.clone());
         assert_eq!(full, every.collect::<Vec<_>>(), "nothing is deleted");
@@ -115,11 +124,11 @@ fn outputs() -> impl Strategy<Value = Vec<usize>> {
     prop::collection::vec(chars, 0..5)
 }
 
-fn trigger() -> impl Strategy<Value = Trigger> {
+fn trigger() -> impl Strategy<Value = CompactionTrigger> {
     prop_oneof![
-        8 => Just(Trigger::Request),
-        1 => Just(Trigger::Overflow { again: false }),
-        1 => Just(Trigger::Asked),
+        8 => Just(CompactionTrigger::Request),
+        1 => Just(CompactionTrigger::Overflow { again: false }),
+        1 => Just(CompactionTrigger::Asked),
     ]
 }
 
@@ -131,16 +140,16 @@ proptest! {
         window in 8_000..200_000_u64,
         turns in prop::collection::vec((outputs(), trigger()), 1..16),
     ) {
-        let limits = Limits::of_window(window);
+        let limits = CompactionLimits::of_window(window);
         let (branch, shown) = (Vec::new(), Vec::new());
-        let mut session = Session { branch, pruned: Pruned::default(), limits, calls: 1, shown };
+        let mut session = Session { branch, pruned: BranchPruning::default(), limits, calls: 1, shown };
         for (outputs, trigger) in turns {
             session.say(&outputs);
             match session.settle(trigger) {
                 Ok(changed) => session.holds(changed),
                 // An overflow that nobody counted may ask for more than there is to cut.
                 Err(stuck) => prop_assert!(
-                    trigger != Trigger::Request && matches!(stuck, Stuck::TooLarge { .. }), "{}", stuck
+                    trigger != CompactionTrigger::Request && matches!(stuck, CompactionError::TooLarge { .. }), "{}", stuck
                 ),
             }
         }
@@ -148,15 +157,15 @@ proptest! {
 
     #[test]
     fn steps_are_seldom(turns in prop::collection::vec(1_000..9_000_usize, 40)) {
-        let limits = Limits { window: 1_000_000, reserve: 20_000, keep: 30_000 };
+        let limits = CompactionLimits { window: 1_000_000, reserve: 20_000, keep: 30_000 };
         let (branch, shown) = (vec![turn(0, 400_000)], Vec::new());
-        let mut session = Session { branch, pruned: Pruned::default(), limits, calls: 1, shown };
+        let mut session = Session { branch, pruned: BranchPruning::default(), limits, calls: 1, shown };
         let mut steps = 0;
         let mut chars = 0;
         for one in turns {
             chars += one;
             session.say(&[one]);
-            steps += usize::from(session.settle(Trigger::Request).is_ok_and(|changed| changed));
+            steps += usize::from(session.settle(CompactionTrigger::Request).is_ok_and(|changed| changed));
         }
         prop_assert!(steps <= chars / 50_000, "{} steps for {} characters", steps, chars);
     }
@@ -167,13 +176,13 @@ fn the_same_facts_give_the_same_plan() {
     let turns: Vec<Turn> = (1..40).map(|number| turn(number, 7_000)).collect();
     let session = Session {
         branch: turns,
-        pruned: Pruned::default(),
-        limits: Limits::of_window(128_000),
+        pruned: BranchPruning::default(),
+        limits: CompactionLimits::of_window(128_000),
         calls: 1,
         shown: Vec::new(),
     };
-    let one = session.ask(Trigger::Request);
-    assert_eq!(one, session.ask(Trigger::Request));
-    let Ok(Plan::Compact(compact)) = one else { panic!("{one:?}") };
+    let one = session.ask(CompactionTrigger::Request);
+    assert_eq!(one, session.ask(CompactionTrigger::Request));
+    let Ok(CompactionAction::Compact(compact)) = one else { panic!("{one:?}") };
     assert_eq!(compact.first_kept, Some(id(36)), "four turns of 7,000 fit in 30,000");
 }

@@ -1,7 +1,8 @@
 //! Which long outputs are cut, when, and to what.
 
 use agentry_kernel::compaction::{
-    Limits, Plan, Pruned, Question, Rebuild, Trigger, assemble, plan,
+    BranchPruning, CompactionAction, CompactionInput, CompactionLimits, CompactionTrigger,
+    RebuildMode, assemble, plan,
 };
 use agentry_protocol::context::{OutputCut, PruningStep};
 use agentry_protocol::message::Message;
@@ -11,12 +12,16 @@ use super::session::{Turn, call_id, turn, turn_with_calls, view};
 const TRIM: OutputCut = OutputCut::Trimmed { head_chars: 1_500, tail_chars: 1_500 };
 
 /// The step that is due for these turns in a window of so many tokens.
-fn due(turns: &[Turn], pruned: &Pruned, window: u64) -> Option<PruningStep> {
-    let question =
-        Question { branch: &view(turns), pruned, other_tokens: 0, trigger: Trigger::Request };
-    match plan(&question, &Limits { window, reserve: 0, keep: 1 }) {
-        Ok(Plan::PruneOnly { pruning }) => Some(pruning),
-        Ok(Plan::Nothing) => None,
+fn due(turns: &[Turn], pruned: &BranchPruning, window: u64) -> Option<PruningStep> {
+    let question = CompactionInput {
+        branch: &view(turns),
+        pruned,
+        other_tokens: 0,
+        trigger: CompactionTrigger::Request,
+    };
+    match plan(&question, &CompactionLimits { window, reserve: 0, keep: 1 }) {
+        Ok(CompactionAction::PruneOnly { pruning }) => Some(pruning),
+        Ok(CompactionAction::Nothing) => None,
         other => panic!("{other:?}"),
     }
 }
@@ -34,25 +39,25 @@ fn old(outputs: &[(u32, usize)]) -> Vec<Turn> {
 fn long_outputs_are_trimmed_over_thirty_percent() {
     // 60,000 characters are 15,000 tokens and a little.
     let all = old(&[(1, 4_000), (2, 4_001), (3, 51_999)]);
-    assert_eq!(due(&all, &Pruned::default(), 50_100), cuts(&[2, 3], TRIM));
-    assert_eq!(due(&all, &Pruned::default(), 51_000), None, "it is not full enough");
+    assert_eq!(due(&all, &BranchPruning::default(), 50_100), cuts(&[2, 3], TRIM));
+    assert_eq!(due(&all, &BranchPruning::default(), 51_000), None, "it is not full enough");
 }
 
 #[test]
 fn nothing_is_cut_before_it_is_worth_it() {
-    assert_eq!(due(&old(&[(1, 49_999)]), &Pruned::default(), 30_000), None);
-    assert_eq!(due(&old(&[(1, 50_000)]), &Pruned::default(), 30_000), cuts(&[1], TRIM));
+    assert_eq!(due(&old(&[(1, 49_999)]), &BranchPruning::default(), 30_000), None);
+    assert_eq!(due(&old(&[(1, 50_000)]), &BranchPruning::default(), 30_000), cuts(&[1], TRIM));
 }
 
 #[test]
 fn outputs_after_the_third_newest_answer_are_left_alone() {
     let mut all = old(&[(1, 60_000)]);
-    assert_eq!(due(&all, &Pruned::default(), 30_000), cuts(&[1], TRIM));
+    assert_eq!(due(&all, &BranchPruning::default(), 30_000), cuts(&[1], TRIM));
     all.pop();
     // The answer of the turn itself is now the third from the end.
-    assert_eq!(due(&all, &Pruned::default(), 30_000), cuts(&[1], TRIM));
+    assert_eq!(due(&all, &BranchPruning::default(), 30_000), cuts(&[1], TRIM));
     all.pop();
-    assert_eq!(due(&all, &Pruned::default(), 30_000), None);
+    assert_eq!(due(&all, &BranchPruning::default(), 30_000), None);
 }
 
 #[test]
@@ -61,15 +66,15 @@ fn outputs_are_cleared_over_fifty_percent_if_trimming_does_not_do() {
     let short: Vec<(u32, usize)> = (1..=20).map(|call| (call, 3_000)).collect();
     let all = old(&short);
     let every: Vec<u32> = (1..=20).collect();
-    assert_eq!(due(&all, &Pruned::default(), 50_000), None, "they are not trimmed");
-    assert_eq!(due(&all, &Pruned::default(), 28_000), cuts(&every, OutputCut::Cleared));
+    assert_eq!(due(&all, &BranchPruning::default(), 50_000), None, "they are not trimmed");
+    assert_eq!(due(&all, &BranchPruning::default(), 28_000), cuts(&every, OutputCut::Cleared));
     // Trimming does here.
-    assert_eq!(due(&old(&[(1, 60_000)]), &Pruned::default(), 28_000), cuts(&[1], TRIM));
+    assert_eq!(due(&old(&[(1, 60_000)]), &BranchPruning::default(), 28_000), cuts(&[1], TRIM));
 }
 
 #[test]
 fn a_later_step_only_adds() {
-    let mut pruned = Pruned::default();
+    let mut pruned = BranchPruning::default();
     let mut all = old(&[(1, 60_000), (2, 100)]);
     let first = due(&all, &pruned, 30_000).unwrap();
     pruned.add(&first);
@@ -78,13 +83,13 @@ fn a_later_step_only_adds() {
     let second = due(&all, &pruned, 30_000).unwrap();
     assert_eq!(Some(second.clone()), cuts(&[3, 4], TRIM));
     pruned.add(&second);
-    assert_eq!(pruned, Pruned::by([&first, &second]));
+    assert_eq!(pruned, BranchPruning::by([&first, &second]));
     let clear = PruningStep { cuts: vec![(call_id(1), OutputCut::Cleared)] };
     pruned.add(&clear);
     pruned.add(&first);
     assert_eq!(
         pruned,
-        Pruned::by([&first, &second, &clear]),
+        BranchPruning::by([&first, &second, &clear]),
         "what is cleared is not brought back"
     );
 }
@@ -96,7 +101,7 @@ fn what_is_cut_says_so_and_the_same_record_gives_the_same_text() {
         let read: PruningStep = serde_json::from_str(&record).unwrap();
         let content: String = "7:".chars().chain(std::iter::repeat('x')).take(chars).collect();
         let whole = Message::Tool { call: call_id(7), content, ok: true };
-        match Pruned::by([&read]).applied(&whole) {
+        match BranchPruning::by([&read]).applied(&whole) {
             Message::Tool { content, ok: true, .. } => content,
             other => panic!("{other:?}"),
         }
@@ -118,7 +123,7 @@ fn what_is_cut_says_so_and_the_same_record_gives_the_same_text() {
 fn a_cut_never_parts_a_character() {
     let content = "é".repeat(10_000);
     let one = Message::Tool { call: call_id(1), content, ok: false };
-    let pruned = Pruned::by([&PruningStep { cuts: vec![(call_id(1), TRIM)] }]);
+    let pruned = BranchPruning::by([&PruningStep { cuts: vec![(call_id(1), TRIM)] }]);
     let Message::Tool { content, ok: false, .. } = pruned.applied(&one) else { panic!() };
     assert_eq!(content.matches('é').count(), 3_000);
 }
@@ -126,9 +131,9 @@ fn a_cut_never_parts_a_character() {
 #[test]
 fn only_outputs_are_cut() {
     let all = old(&[(1, 60_000)]);
-    let pruned = Pruned::by(&due(&all, &Pruned::default(), 30_000));
-    let full = assemble(&view(&all), &Pruned::default(), Rebuild::Compacted).unwrap();
-    let shown = assemble(&view(&all), &pruned, Rebuild::Compacted).unwrap();
+    let pruned = BranchPruning::by(&due(&all, &BranchPruning::default(), 30_000));
+    let full = assemble(&view(&all), &BranchPruning::default(), RebuildMode::Compacted).unwrap();
+    let shown = assemble(&view(&all), &pruned, RebuildMode::Compacted).unwrap();
     let changed = full.iter().zip(&shown).filter(|(before, after)| before != after);
     assert_eq!((full.len(), changed.count()), (shown.len(), 1));
 }

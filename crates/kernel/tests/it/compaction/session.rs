@@ -1,6 +1,6 @@
 //! A session for tests: turns with sizes, compactions, and calls with long outputs.
 
-use agentry_kernel::compaction::{BranchTurn, Compact, Kind};
+use agentry_kernel::compaction::{BranchTurn, Kind, SummaryPlan};
 use agentry_protocol::context::Compaction;
 use agentry_protocol::message::Message;
 use agentry_protocol::tool::ToolName;
@@ -64,7 +64,7 @@ pub(super) fn output(call: u32, chars: usize) -> Message {
 }
 
 /// The compaction turn that a plan leads to.
-pub(super) fn compacted(number: u32, plan: &Compact, summary: &str) -> Turn {
+pub(super) fn compacted(number: u32, plan: &SummaryPlan, summary: &str) -> Turn {
     let compaction = Compaction {
         summary: summary.to_owned(),
         summarized_through: plan.summarized_through.clone(),

@@ -1,13 +1,13 @@
 //! What a model is shown of a branch with compactions and forks.
 
-use agentry_kernel::compaction::{Pruned, Rebuild, assemble, covered};
+use agentry_kernel::compaction::{BranchPruning, RebuildMode, assemble, covered};
 
 use super::session::{Turn, compaction, id, turn, view, words};
 
 #[track_caller]
 fn check(turns: &[Turn], expected: &str) {
-    let shown =
-        assemble(&view(turns), &Pruned::default(), Rebuild::Compacted).expect("a whole branch");
+    let shown = assemble(&view(turns), &BranchPruning::default(), RebuildMode::Compacted)
+        .expect("a whole branch");
     assert_eq!(words(&shown), expected);
 }
 
@@ -69,7 +69,7 @@ fn a_fork_is_shown_by_what_leads_to_it() {
 #[test]
 fn a_full_rebuild_shows_every_turn_as_it_is() {
     let all = session();
-    let shown = assemble(&view(&all[..5]), &Pruned::default(), Rebuild::Full).unwrap();
+    let shown = assemble(&view(&all[..5]), &BranchPruning::default(), RebuildMode::Full).unwrap();
     assert_eq!(words(&shown), "q1 | a1 | q2 | a2 | q3 | a3 | q5 | a5");
 }
 

@@ -4,7 +4,9 @@
 //! `text of a1`. The other things are `started`, `start failed`, `ended`, `taken a1`, `failed a1`,
 //! `compacting`, `compacted`, `abort`, `abort ann` and `tick`.
 
-use agentry_kernel::mailbox::{Act, Input, Item, Mailbox, Place, Sender, Whose};
+use agentry_kernel::mailbox::{
+    AuthorityFilter, Mailbox, MailboxAction, MailboxInput, MailboxItem, MailboxSender, ReplyAddress,
+};
 use agentry_protocol::access::Delivery;
 use agentry_protocol::inbound::EventId;
 use agentry_protocol::intake::{OverflowPolicy, QueueSettings, SenderKind};
@@ -13,7 +15,7 @@ use agentry_protocol::{ContentHash, TurnId};
 pub(super) struct Dialogue {
     pub(super) mailbox: Mailbox,
     turns: u128,
-    sender: Sender,
+    sender: MailboxSender,
 }
 
 impl Dialogue {
@@ -23,14 +25,14 @@ impl Dialogue {
 
     /// Tells each line, compares what is said, and hands out all acts.
     #[track_caller]
-    pub(super) fn hold(&mut self, lines: &str) -> Vec<Act> {
+    pub(super) fn hold(&mut self, lines: &str) -> Vec<MailboxAction> {
         let mut all = Vec::new();
         for line in lines.lines().map(str::trim).filter(|line| !line.is_empty()) {
             let (told, expected) = line.split_once("->").expect("a line has an arrow");
             let (time, what) = told.trim().split_once(' ').expect("a line begins with a time");
             let input = self.input(what.trim(), time.parse().expect("a time in milliseconds"));
             let acts = self.mailbox.tell(input, time.parse().expect("a time in milliseconds"));
-            if let Some(Act::Start { items, .. }) = acts.last() {
+            if let Some(MailboxAction::Start { items, .. }) = acts.last() {
                 self.sender = items[0].sender.clone();
             }
             let said: Vec<String> = acts.iter().map(words).collect();
@@ -40,24 +42,24 @@ impl Dialogue {
         all
     }
 
-    fn input(&mut self, what: &str, now_ms: u64) -> Input {
+    fn input(&mut self, what: &str, now_ms: u64) -> MailboxInput {
         let words: Vec<&str> = what.split_whitespace().collect();
         match words.as_slice() {
             ["started"] => {
                 self.turns += 1;
                 let turn = TurnId::from_number(self.turns);
-                Input::TurnStarted { turn, sender: self.sender.clone() }
+                MailboxInput::TurnStarted { turn, sender: self.sender.clone() }
             }
-            ["start", "failed"] => Input::StartFailed,
-            ["ended"] => Input::TurnEnded(TurnId::from_number(self.turns)),
-            ["taken", id] => Input::SteerTaken(event(id)),
-            ["failed", id] => Input::SteerFailed(event(id)),
-            ["compacting"] => Input::CompactionStarted,
-            ["compacted"] => Input::CompactionEnded,
-            ["abort"] => Input::Aborted(Whose::Everyone),
-            ["abort", who] => Input::Aborted(Whose::Of(authority(who))),
-            ["tick"] => Input::Ticked,
-            [id, from, rest @ ..] => Input::Arrived(item(id, from, rest, now_ms)),
+            ["start", "failed"] => MailboxInput::StartFailed,
+            ["ended"] => MailboxInput::TurnEnded(TurnId::from_number(self.turns)),
+            ["taken", id] => MailboxInput::SteerTaken(event(id)),
+            ["failed", id] => MailboxInput::SteerFailed(event(id)),
+            ["compacting"] => MailboxInput::CompactionStarted,
+            ["compacted"] => MailboxInput::CompactionEnded,
+            ["abort"] => MailboxInput::Aborted(AuthorityFilter::Everyone),
+            ["abort", who] => MailboxInput::Aborted(AuthorityFilter::Of(authority(who))),
+            ["tick"] => MailboxInput::Ticked,
+            [id, from, rest @ ..] => MailboxInput::Arrived(item(id, from, rest, now_ms)),
             _ => panic!("`{what}` is nothing a mailbox is told"),
         }
     }
@@ -65,11 +67,11 @@ impl Dialogue {
 
 /// A dialogue with an empty mailbox.
 #[track_caller]
-pub(super) fn check(lines: &str) -> Vec<Act> {
+pub(super) fn check(lines: &str) -> Vec<MailboxAction> {
     Dialogue::new(Mailbox::default()).hold(lines)
 }
 
-pub(super) fn item(id: &str, from: &str, settings: &[&str], received_ms: u64) -> Item {
+pub(super) fn item(id: &str, from: &str, settings: &[&str], received_ms: u64) -> MailboxItem {
     let mut source = SenderKind::Person;
     let mut all = QueueSettings {
         mode: Delivery::Followup,
@@ -88,14 +90,14 @@ pub(super) fn item(id: &str, from: &str, settings: &[&str], received_ms: u64) ->
         }
     }
     let text = format!("text of {id}");
-    Item { id: event(id), sender: sender(from), source, text, settings: all, received_ms }
+    MailboxItem { id: event(id), sender: sender(from), source, text, settings: all, received_ms }
 }
 
-pub(super) fn sender(from: &str) -> Sender {
+pub(super) fn sender(from: &str) -> MailboxSender {
     let (who, channel) = from.split_once('@').expect("a sender is who@where");
-    Sender {
+    MailboxSender {
         authority: authority(who),
-        place: Place { channel: channel.to_owned(), ..Place::default() },
+        place: ReplyAddress { channel: channel.to_owned(), ..ReplyAddress::default() },
     }
 }
 
@@ -113,23 +115,25 @@ fn authority(who: &str) -> ContentHash {
     ContentHash::of(who.as_bytes())
 }
 
-fn words(act: &Act) -> String {
+fn words(act: &MailboxAction) -> String {
     let word = |value: &dyn std::fmt::Debug| format!("{value:?}").to_lowercase();
     match act {
-        Act::Start { items, why, .. } => {
+        MailboxAction::Start { items, why, .. } => {
             let ids: Vec<&str> = items.iter().map(|item| bare(&item.id)).collect();
             format!("start {} ({})", ids.join("+"), word(why))
         }
-        Act::Steer { item } => format!("steer {}", bare(&item.id)),
-        Act::Cancel { why } => format!("cancel ({})", word(why)),
-        Act::Rejected { item, why } => format!("reject {} ({})", bare(&item.id), word(why)),
-        Act::Dropped { item, why } => format!("drop {} ({})", bare(&item.id), word(why)),
-        Act::Repeated { id } => format!("repeated {}", bare(id)),
-        Act::WakeAt(at) => format!("wake {at}"),
+        MailboxAction::Steer { item } => format!("steer {}", bare(&item.id)),
+        MailboxAction::Cancel { why } => format!("cancel ({})", word(why)),
+        MailboxAction::Rejected { item, why } => {
+            format!("reject {} ({})", bare(&item.id), word(why))
+        }
+        MailboxAction::Dropped { item, why } => format!("drop {} ({})", bare(&item.id), word(why)),
+        MailboxAction::Repeated { id } => format!("repeated {}", bare(id)),
+        MailboxAction::WakeAt(at) => format!("wake {at}"),
     }
 }
 
 /// What acts say in words, in order.
-pub(super) fn said(acts: &[Act]) -> Vec<String> {
+pub(super) fn said(acts: &[MailboxAction]) -> Vec<String> {
     acts.iter().map(words).collect()
 }

@@ -1,7 +1,7 @@
 //! Each delivery while a turn runs, while it is compacted and while nothing runs; overflow, stops, restarts.
 
 use agentry_kernel::limits::MAILBOX_WAITING_MAX;
-use agentry_kernel::mailbox::{Act, Input, Mailbox};
+use agentry_kernel::mailbox::{Mailbox, MailboxAction, MailboxInput};
 use agentry_protocol::TurnId;
 use agentry_protocol::event::Ending;
 
@@ -421,7 +421,7 @@ fn after_a_restart_what_waited_waits_and_what_ran_goes_on() {
         2005 ended -> start a4+a5 (collected)
         ",
     );
-    let Act::Start { prompt, .. } = &acts[1] else { panic!("{acts:?}") };
+    let MailboxAction::Start { prompt, .. } = &acts[1] else { panic!("{acts:?}") };
     let note = "[Queue overflow] Dropped 1 message due to cap.";
     assert!(prompt.starts_with(note), "{prompt}");
 }
@@ -453,12 +453,12 @@ impl Branch {
     fn turn(&mut self, mailbox: &mut Mailbox, number: u32, ending: Ending) {
         let turn = TurnId::from_number(u128::from(number));
         let sender = sender("ann@tg");
-        mailbox.tell(Input::TurnStarted { turn: turn.clone(), sender }, 0);
+        mailbox.tell(MailboxInput::TurnStarted { turn: turn.clone(), sender }, 0);
         self.parents.push((number, self.head));
         if ending.moves_head() {
             self.head = Some(number);
         }
-        mailbox.tell(Input::TurnEnded(turn), 0);
+        mailbox.tell(MailboxInput::TurnEnded(turn), 0);
     }
 }
 
@@ -466,7 +466,7 @@ impl Branch {
 fn three_that_waited_make_a_chain_and_a_failed_turn_leaves_the_head() {
     let mut mailbox = Mailbox::default();
     for id in ["a1", "a2", "a3", "a4"] {
-        mailbox.tell(Input::Arrived(item(id, "ann@tg", &["followup"], 0)), 0);
+        mailbox.tell(MailboxInput::Arrived(item(id, "ann@tg", &["followup"], 0)), 0);
     }
     let mut branch = Branch::default();
     let endings = [Ending::Done, Ending::Cancelled, Ending::ModelFailed, Ending::Done];

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use agentry_kernel::mailbox::{Act, Input, Item, Mailbox, Sender, StartWhy, Whose};
+use agentry_kernel::mailbox::{
+    AuthorityFilter, Mailbox, MailboxAction, MailboxInput, MailboxItem, MailboxSender,
+    MailboxStartReason,
+};
 use agentry_protocol::TurnId;
 use agentry_protocol::access::Delivery;
 use agentry_protocol::inbound::EventId;
@@ -75,15 +78,15 @@ enum Way {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Doing {
     Nothing,
-    Ordered(Sender),
-    Turn(TurnId, Sender),
+    Ordered(MailboxSender),
+    Turn(TurnId, MailboxSender),
 }
 
 /// Whoever owns the mailbox, and remembers everything.
 struct Owner {
     mailbox: Mailbox,
     now_ms: u64,
-    items: Vec<Item>,
+    items: Vec<MailboxItem>,
     ways: BTreeMap<EventId, Way>,
     doing: Doing,
     turns: u128,
@@ -110,18 +113,19 @@ impl Owner {
                 let id = event(&format!("i{}", self.items.len()));
                 let sender = sender(&format!("p{who}@c{place}"));
                 let text = format!("<{id}>");
-                let item = Item { id, sender, source, text, settings, received_ms: self.now_ms };
+                let item =
+                    MailboxItem { id, sender, source, text, settings, received_ms: self.now_ms };
                 self.items.push(item.clone());
                 self.ways.insert(item.id.clone(), Way::Waiting);
-                self.tell(Input::Arrived(item));
+                self.tell(MailboxInput::Arrived(item));
             }
             Step::Again(which) if !self.items.is_empty() => {
                 let item = which.get(&self.items).clone();
                 // One that was turned away may come again, and one that is long gone is the ledger's.
                 if self.ways[&item.id] != Way::Rejected && self.items.len() < 60 {
                     assert_eq!(
-                        self.acts(Input::Arrived(item.clone()))[0],
-                        Act::Repeated { id: item.id }
+                        self.acts(MailboxInput::Arrived(item.clone()))[0],
+                        MailboxAction::Repeated { id: item.id }
                     );
                 }
             }
@@ -131,20 +135,24 @@ impl Owner {
                 if let Doing::Turn(turn, _) = self.doing.clone() {
                     self.doing = Doing::Nothing;
                     self.back_to_waiting();
-                    self.tell(Input::TurnEnded(turn));
+                    self.tell(MailboxInput::TurnEnded(turn));
                 }
             }
             Step::Answer { which, taken } => self.answer(which, taken),
             Step::Compact(starts) => {
-                self.tell(if starts { Input::CompactionStarted } else { Input::CompactionEnded });
+                self.tell(if starts {
+                    MailboxInput::CompactionStarted
+                } else {
+                    MailboxInput::CompactionEnded
+                });
             }
             Step::Abort(whose) => {
-                let of = |who: u8| Whose::Of(sender(&format!("p{who}@c0")).authority);
-                self.tell(Input::Aborted(whose.map_or(Whose::Everyone, of)));
+                let of = |who: u8| AuthorityFilter::Of(sender(&format!("p{who}@c0")).authority);
+                self.tell(MailboxInput::Aborted(whose.map_or(AuthorityFilter::Everyone, of)));
             }
             Step::Wait(time) => {
                 self.now_ms += time;
-                self.tell(Input::Ticked);
+                self.tell(MailboxInput::Ticked);
             }
             Step::WriteDown => {
                 let written = serde_json::to_string(&self.mailbox).expect("it can be written");
@@ -163,10 +171,10 @@ impl Owner {
             self.turns += 1;
             let turn = TurnId::from_number(self.turns);
             self.doing = Doing::Turn(turn.clone(), sender.clone());
-            self.tell(Input::TurnStarted { turn, sender });
+            self.tell(MailboxInput::TurnStarted { turn, sender });
         } else {
             self.doing = Doing::Nothing;
-            self.tell(Input::StartFailed);
+            self.tell(MailboxInput::StartFailed);
         }
     }
 
@@ -178,7 +186,7 @@ impl Owner {
         let id = which.get(&open).clone();
         let way = if taken { Way::Steered } else { Way::Waiting };
         self.ways.insert(id.clone(), way);
-        self.tell(if taken { Input::SteerTaken(id) } else { Input::SteerFailed(id) });
+        self.tell(if taken { MailboxInput::SteerTaken(id) } else { MailboxInput::SteerFailed(id) });
     }
 
     fn back_to_waiting(&mut self) {
@@ -187,7 +195,7 @@ impl Owner {
         }
     }
 
-    fn acts(&mut self, input: Input) -> Vec<Act> {
+    fn acts(&mut self, input: MailboxInput) -> Vec<MailboxAction> {
         let mut other = self.mailbox.clone();
         let acts = self.mailbox.tell(input.clone(), self.now_ms);
         assert_eq!(
@@ -198,31 +206,31 @@ impl Owner {
         acts
     }
 
-    fn tell(&mut self, input: Input) {
+    fn tell(&mut self, input: MailboxInput) {
         for act in self.acts(input) {
             match act {
-                Act::Start { items, prompt, why } => self.start(&items, &prompt, why),
-                Act::Steer { item } => {
+                MailboxAction::Start { items, prompt, why } => self.start(&items, &prompt, why),
+                MailboxAction::Steer { item } => {
                     assert!(
                         matches!(&self.doing, Doing::Turn(_, sender) if *sender == item.sender),
                         "nobody steers a turn of somebody else"
                     );
                     self.move_on(&item.id, Way::Steering);
                 }
-                Act::Rejected { item, .. } => self.move_on(&item.id, Way::Rejected),
-                Act::Dropped { item, .. } => self.move_on(&item.id, Way::Dropped),
-                Act::Repeated { id } => panic!("{id} came once"),
-                Act::WakeAt(at) => assert!(at > self.now_ms, "a time to wake is ahead"),
-                Act::Cancel { .. } => {}
+                MailboxAction::Rejected { item, .. } => self.move_on(&item.id, Way::Rejected),
+                MailboxAction::Dropped { item, .. } => self.move_on(&item.id, Way::Dropped),
+                MailboxAction::Repeated { id } => panic!("{id} came once"),
+                MailboxAction::WakeAt(at) => assert!(at > self.now_ms, "a time to wake is ahead"),
+                MailboxAction::Cancel { .. } => {}
             }
         }
     }
 
-    fn start(&mut self, items: &[Item], prompt: &str, why: StartWhy) {
+    fn start(&mut self, items: &[MailboxItem], prompt: &str, why: MailboxStartReason) {
         assert_eq!(self.doing, Doing::Nothing, "one turn at a time");
         let sender = &items[0].sender;
         assert!(items.iter().all(|item| item.sender == *sender), "one sender in a prompt");
-        assert!(items.len() == 1 || why == StartWhy::Collected);
+        assert!(items.len() == 1 || why == MailboxStartReason::Collected);
         for item in &self.items {
             let within = items.contains(item);
             assert_eq!(
@@ -243,7 +251,7 @@ impl Owner {
     }
 
     /// Whether a dropped item has its line in the prompt's note.
-    fn noted(&self, item: &Item, prompt: &str) -> bool {
+    fn noted(&self, item: &MailboxItem, prompt: &str) -> bool {
         self.ways[&item.id] == Way::Dropped && prompt.contains(&format!("\n- {}", item.text))
     }
 
@@ -267,7 +275,7 @@ impl Owner {
 
     /// Lets everything come to its end.
     fn rest(&mut self) {
-        self.tell(Input::CompactionEnded);
+        self.tell(MailboxInput::CompactionEnded);
         for _ in 0..=self.items.len() {
             self.begin(true);
             self.step(Step::End);
@@ -312,18 +320,18 @@ proptest! {
             let settings = QueueSettings { mode, debounce_ms: 10, cap: 200, drop: OverflowPolicy::New };
             let sender = sender(&format!("p{who}@c{place}"));
             let id = event(&number.to_string());
-            let item = Item {
+            let item = MailboxItem {
                 id, sender, source: SenderKind::Person, text: String::new(), settings, received_ms: 0,
             };
-            acts.extend(mailbox.tell(Input::Arrived(item), 0));
+            acts.extend(mailbox.tell(MailboxInput::Arrived(item), 0));
         }
         let mut turn = 0;
-        while let Some(Act::Start { items, .. }) = acts.pop() {
+        while let Some(MailboxAction::Start { items, .. }) = acts.pop() {
             seen.push(items.iter().map(|item| bare(&item.id).parse().expect("a number")).collect());
             turn += 1;
             let id = TurnId::from_number(turn);
-            mailbox.tell(Input::TurnStarted { turn: id.clone(), sender: items[0].sender.clone() }, 0);
-            acts = mailbox.tell(Input::TurnEnded(id), 1_000);
+            mailbox.tell(MailboxInput::TurnStarted { turn: id.clone(), sender: items[0].sender.clone() }, 0);
+            acts = mailbox.tell(MailboxInput::TurnEnded(id), 1_000);
         }
         prop_assert_eq!(seen, groups);
     }

@@ -1,8 +1,8 @@
 //! Spellings, directives and who is asked first.
 
 use agentry_kernel::limits::{MAILBOX_CAP_MAX, MAILBOX_DEBOUNCE_MS_MAX};
-use agentry_kernel::mailbox::directive::{Directive, Plain, read};
-use agentry_kernel::mailbox::settings::{Levels, settings};
+use agentry_kernel::mailbox::directive::{Directive, ParsedMessage, read};
+use agentry_kernel::mailbox::settings::{DeliveryLevels, settings};
 use agentry_protocol::access::Delivery;
 use agentry_protocol::intake::{OverflowPolicy, QueuePreferences, QueueSettings, SenderKind};
 
@@ -36,8 +36,8 @@ fn every_documented_spelling_is_read() {
 
 #[test]
 fn the_nearest_level_that_says_something_wins_for_each_part() {
-    let mut levels = Levels::default();
-    let now = |levels: &Levels| settings(SenderKind::Timer, levels);
+    let mut levels = DeliveryLevels::default();
+    let now = |levels: &DeliveryLevels| settings(SenderKind::Timer, levels);
     let default = QueueSettings {
         mode: Delivery::Followup,
         debounce_ms: 1_000,
@@ -82,15 +82,20 @@ fn nobody_asks_for_more_than_there_is() {
         debounce_ms: Some(u64::MAX),
         ..QueuePreferences::default()
     };
-    let all = settings(SenderKind::Agent, &Levels { inline: wish, ..Levels::default() });
+    let all =
+        settings(SenderKind::Agent, &DeliveryLevels { inline: wish, ..DeliveryLevels::default() });
     assert_eq!((all.cap, all.debounce_ms), (MAILBOX_CAP_MAX, MAILBOX_DEBOUNCE_MS_MAX));
     let none = QueuePreferences { cap: Some(0), ..QueuePreferences::default() };
-    assert_eq!(settings(SenderKind::Agent, &Levels { inline: none, ..Levels::default() }).cap, 1);
+    assert_eq!(
+        settings(SenderKind::Agent, &DeliveryLevels { inline: none, ..DeliveryLevels::default() })
+            .cap,
+        1
+    );
 }
 
 #[test]
 fn without_a_word_the_kind_of_sender_decides() {
-    let of = |source| settings(source, &Levels::default()).mode;
+    let of = |source| settings(source, &DeliveryLevels::default()).mode;
     assert_eq!(of(SenderKind::Person), Delivery::Steer);
     assert_eq!(of(SenderKind::Agent), Delivery::Followup);
     assert_eq!(of(SenderKind::Timer), Delivery::Followup);
@@ -99,7 +104,7 @@ fn without_a_word_the_kind_of_sender_decides() {
 
 #[track_caller]
 fn check(text: &str, left: &str, directive: Option<Directive>) {
-    assert_eq!(read(text), Ok(Plain { text: left.to_owned(), directive }));
+    assert_eq!(read(text), Ok(ParsedMessage { text: left.to_owned(), directive }));
 }
 
 #[test]

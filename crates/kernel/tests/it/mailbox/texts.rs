@@ -1,19 +1,19 @@
 //! The prompts of items that waited, word for word.
 
-use agentry_kernel::mailbox::{Act, Input, Mailbox};
+use agentry_kernel::mailbox::{Mailbox, MailboxAction, MailboxInput};
 
 use super::dialogue::{Dialogue, check, item};
 
 #[track_caller]
-fn last_prompt(acts: &[Act]) -> String {
+fn last_prompt(acts: &[MailboxAction]) -> String {
     let mut prompts = acts.iter().filter_map(|act| match act {
-        Act::Start { prompt, .. } => Some(prompt.clone()),
-        Act::Steer { .. }
-        | Act::Cancel { .. }
-        | Act::Rejected { .. }
-        | Act::Dropped { .. }
-        | Act::Repeated { .. }
-        | Act::WakeAt(_) => None,
+        MailboxAction::Start { prompt, .. } => Some(prompt.clone()),
+        MailboxAction::Steer { .. }
+        | MailboxAction::Cancel { .. }
+        | MailboxAction::Rejected { .. }
+        | MailboxAction::Dropped { .. }
+        | MailboxAction::Repeated { .. }
+        | MailboxAction::WakeAt(_) => None,
     });
     prompts.next_back().expect("something started")
 }
@@ -118,7 +118,8 @@ fn a_long_text_is_one_short_line() {
     let mut mailbox = Mailbox::default();
     let mut tell = |id: &str, text: String| {
         let one = item(id, "ann@tg", &["collect", "cap=1"], 0);
-        mailbox.tell(Input::Arrived(agentry_kernel::mailbox::Item { text, ..one }), 0);
+        mailbox
+            .tell(MailboxInput::Arrived(agentry_kernel::mailbox::MailboxItem { text, ..one }), 0);
         mailbox.clone()
     };
     tell("a1", String::new());

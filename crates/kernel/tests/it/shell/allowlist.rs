@@ -1,6 +1,6 @@
 //! The allowlist: every command must begin with an allowed prefix.
 
-use agentry_kernel::shell::{Allowlist, read, within};
+use agentry_kernel::shell::{AllowlistMatch, check_allowlist, read};
 
 const ALLOWED: [&str; 14] = [
     "ls",
@@ -21,12 +21,13 @@ const ALLOWED: [&str; 14] = [
 
 #[track_caller]
 fn inside(command: &str) {
-    assert_eq!(within(&read(command), &ALLOWED), Allowlist::Inside, "{command}");
+    assert_eq!(check_allowlist(&read(command), &ALLOWED), AllowlistMatch::Inside, "{command}");
 }
 
 #[track_caller]
 fn outside(command: &str, why: &str) {
-    let Allowlist::Outside { why: told, .. } = within(&read(command), &ALLOWED) else {
+    let AllowlistMatch::Outside { why: told, .. } = check_allowlist(&read(command), &ALLOWED)
+    else {
         panic!("allowed: {command}");
     };
     assert_eq!(told, why, "{command}");
@@ -290,7 +291,8 @@ const ASKED: &[&str] = &[
 fn an_option_that_is_known_to_act_is_refused() {
     for (command, word, why) in REFUSED {
         let program = command.split(' ').next().expect("a program").trim_start_matches("/bin/");
-        let Allowlist::Outside { why: told, .. } = within(&read(command), &[program]) else {
+        let AllowlistMatch::Outside { why: told, .. } = check_allowlist(&read(command), &[program])
+        else {
             panic!("not refused: {command}");
         };
         assert_eq!(told, format!("`{word}`: {why}"), "{command}");
@@ -301,17 +303,17 @@ fn an_option_that_is_known_to_act_is_refused() {
 fn an_option_that_is_not_known_is_asked_about() {
     for command in ASKED {
         let program = command.split(' ').next().expect("a program");
-        let told = within(&read(command), &[program]);
-        assert!(matches!(told, Allowlist::Beyond { .. }), "{command}: {told:?}");
+        let told = check_allowlist(&read(command), &[program]);
+        assert!(matches!(told, AllowlistMatch::Beyond { .. }), "{command}: {told:?}");
     }
-    let told = within(&read("find . -exec echo -delete \\; -frob"), &["find", "echo"]);
-    assert!(matches!(told, Allowlist::Beyond { .. }), "{told:?}");
+    let told = check_allowlist(&read("find . -exec echo -delete \\; -frob"), &["find", "echo"]);
+    assert!(matches!(told, AllowlistMatch::Beyond { .. }), "{told:?}");
 }
 
 #[test]
 fn a_wide_prefix_does_not_cover_options_that_steer_git() {
-    let told = |command: &str| within(&read(command), &["git"]);
-    assert_eq!(told("git push"), Allowlist::Inside);
+    let told = |command: &str| check_allowlist(&read(command), &["git"]);
+    assert_eq!(told("git push"), AllowlistMatch::Inside);
     for command in [
         "git -c core.pager=x log",
         "git --exec-path=x status",
@@ -321,16 +323,19 @@ fn a_wide_prefix_does_not_cover_options_that_steer_git() {
         "git --config-env=a=b log",
         "git --work-tree=/ clean -fd",
     ] {
-        assert!(matches!(told(command), Allowlist::Outside { .. }), "{command}");
+        assert!(matches!(told(command), AllowlistMatch::Outside { .. }), "{command}");
     }
 }
 
 #[test]
 fn a_prefix_that_names_the_option_covers_it() {
-    assert_eq!(within(&read("sed -i s/a/b/ f"), &["sed -i"]), Allowlist::Inside);
-    assert_eq!(within(&read("sed -i s/a/b/ f"), &["sed -i", "sed"]), Allowlist::Inside);
-    assert_eq!(within(&read("sort -o a b"), &["sort", "sort -o"]), Allowlist::Inside);
-    assert_eq!(within(&read("sudo ls"), &["sudo", "ls"]), Allowlist::Inside);
+    assert_eq!(check_allowlist(&read("sed -i s/a/b/ f"), &["sed -i"]), AllowlistMatch::Inside);
+    assert_eq!(
+        check_allowlist(&read("sed -i s/a/b/ f"), &["sed -i", "sed"]),
+        AllowlistMatch::Inside
+    );
+    assert_eq!(check_allowlist(&read("sort -o a b"), &["sort", "sort -o"]), AllowlistMatch::Inside);
+    assert_eq!(check_allowlist(&read("sudo ls"), &["sudo", "ls"]), AllowlistMatch::Inside);
 }
 
 #[test]
@@ -373,6 +378,6 @@ fn what_is_not_understood_is_outside() {
 #[test]
 fn an_empty_list_or_prefix_allows_nothing() {
     for prefixes in [&[][..], &[""], &["  "]] {
-        assert!(matches!(within(&read("ls"), prefixes), Allowlist::Outside { .. }));
+        assert!(matches!(check_allowlist(&read("ls"), prefixes), AllowlistMatch::Outside { .. }));
     }
 }

@@ -4,7 +4,7 @@ use agentry_kernel::limits::{
     SHELL_CASES_MAX, SHELL_CODE_DEPTH_MAX, SHELL_COMMAND_BYTES_MAX, SHELL_COMMANDS_MAX,
     SHELL_EXPANSIONS_MAX, SHELL_GROUPS_MAX, SHELL_PARENTHESES_DEPTH_MAX,
 };
-use agentry_kernel::shell::{Simple, Word, read};
+use agentry_kernel::shell::{ShellCommand, ShellWord, read};
 
 fn programs(command: &str) -> Vec<String> {
     read(command).commands.iter().map(ToString::to_string).collect()
@@ -52,8 +52,8 @@ fn groups_beside_each_other_are_not_deep() {
 #[test]
 fn a_command_runs_where_the_last_cd_went() {
     let dir = |command: &str| read(command).commands.last().expect("a command").dir.clone();
-    let literal = |text: &str| Some(Word::Literal(text.to_owned()));
-    let dynamic = |text: &str| Some(Word::Dynamic(text.to_owned()));
+    let literal = |text: &str| Some(ShellWord::Literal(text.to_owned()));
+    let dynamic = |text: &str| Some(ShellWord::Dynamic(text.to_owned()));
     assert_eq!(dir("ls"), None);
     assert_eq!(dir("cd -P a && ls"), literal("a"));
     assert_eq!(dir("cd && ls"), dynamic("~"));
@@ -88,7 +88,7 @@ fn a_command_knows_its_place_in_bytes() {
 fn redirections_are_read_and_written_files() {
     let facts = read("a < in > out 2>> log 2>&1 &> both");
     let texts =
-        |words: &[Word]| words.iter().map(|word| word.text().to_owned()).collect::<Vec<_>>();
+        |words: &[ShellWord]| words.iter().map(|word| word.text().to_owned()).collect::<Vec<_>>();
     assert_eq!(texts(&facts.commands[0].reads), ["in"]);
     assert_eq!(texts(&facts.commands[0].writes), ["out", "log", "both"]);
 }
@@ -124,7 +124,7 @@ fn a_heredoc_that_nobody_expands_may_hold_any_text() {
     ] {
         let facts = read(&command);
         assert_eq!(facts.opaque, None, "{}", &command[..40]);
-        let programs: Vec<_> = facts.commands.iter().filter_map(Simple::program).collect();
+        let programs: Vec<_> = facts.commands.iter().filter_map(ShellCommand::program).collect();
         assert_eq!(programs, expected, "{}", &command[..40]);
     }
 }

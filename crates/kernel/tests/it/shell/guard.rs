@@ -1,6 +1,6 @@
 //! The danger guard: rules by name, calls of tools, and what it must leave alone.
 
-use agentry_kernel::danger::{Place, of_call, of_command};
+use agentry_kernel::danger::{GuardDirectories, of_call, of_command};
 use agentry_protocol::tool::ToolName;
 use serde_json::json;
 
@@ -56,7 +56,7 @@ fn the_neighbors_of_a_rule_are_left_alone() {
 
 #[test]
 fn a_workspace_inside_a_system_folder_is_still_a_workspace() {
-    let place = Place { workspace: "/usr/src/app", home: Some("/root") };
+    let place = GuardDirectories { workspace: "/usr/src/app", home: Some("/root") };
     for command in
         ["rm -rf build", "rm -rf /usr/src/app/target", "echo x > a", "rm -rf ./node_modules/*"]
     {
@@ -71,7 +71,7 @@ fn a_workspace_inside_a_system_folder_is_still_a_workspace() {
 
 #[test]
 fn a_name_that_only_begins_like_a_folder_is_another() {
-    let place = Place { workspace: "/people/dev/project", home: None };
+    let place = GuardDirectories { workspace: "/people/dev/project", home: None };
     for command in [
         "rm -rf /people/dev/project2",
         "rm -rf /etcetera/x",
@@ -84,7 +84,7 @@ fn a_name_that_only_begins_like_a_folder_is_another() {
 
 #[test]
 fn a_start_up_file_is_guarded_when_home_is_the_workspace() {
-    let place = Place { workspace: "/people/dev", home: Some("/people/dev") };
+    let place = GuardDirectories { workspace: "/people/dev", home: Some("/people/dev") };
     assert!(of_command("echo x >> .bashrc", &place).is_some());
     assert_eq!(of_command("echo x >> dotfiles/.bashrc", &place), None);
 }

@@ -3,8 +3,8 @@
 
 use agentry_agentfile::scope::ApprovalRule;
 use agentry_kernel::approval::decide;
-use agentry_kernel::shell::harmless::{Operands, Row, Style, rows};
-use agentry_kernel::shell::{Allowlist, read, within};
+use agentry_kernel::shell::harmless::{HarmlessRow, Operands, OptionStyle, rows};
+use agentry_kernel::shell::{AllowlistMatch, check_allowlist, read};
 use agentry_protocol::verdict::Verdict;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -27,11 +27,14 @@ pub(super) fn is_allowed(starts: &[&str], command: &str) -> (bool, bool) {
     let rules = rules(starts);
     let opinion = decide(&rules, "bash", &json!({"command": command}));
     let words: Vec<&str> = starts.iter().map(|start| start.trim()).collect();
-    (opinion.verdict == Verdict::Allow, within(&read(command), &words) == Allowlist::Inside)
+    (
+        opinion.verdict == Verdict::Allow,
+        check_allowlist(&read(command), &words) == AllowlistMatch::Inside,
+    )
 }
 
 /// The name of a row that an example is about.
-fn name_of(row: &Row, example: &str) -> &'static str {
+fn name_of(row: &HarmlessRow, example: &str) -> &'static str {
     let fits = |name: &&&'static str| {
         example.strip_prefix(**name).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
     };
@@ -113,7 +116,7 @@ fn no_name_has_two_rows() {
 }
 
 /// Each option of a row with a command that has only it.
-fn options(row: &Row) -> Vec<(String, String)> {
+fn options(row: &HarmlessRow) -> Vec<(String, String)> {
     let name = row.names[0];
     let mut found = Vec::new();
     // What follows these is a command of its own.
@@ -128,7 +131,7 @@ fn options(row: &Row) -> Vec<(String, String)> {
         let letter = if letter == '#' { '3' } else { letter };
         let takes = std::iter::from_fn(|| letters.next_if_eq(&':')).count();
         let value = if takes > 0 { "1" } else { "" };
-        if row.style != Style::Words || takes > 0 {
+        if row.style != OptionStyle::Words || takes > 0 {
             found.push((letter.to_string(), format!("{name} -{letter}{value}")));
         }
     }
@@ -149,8 +152,8 @@ const STRANGE: &[&str] = &[
     "--=x",
 ];
 
-fn table() -> Vec<&'static Row> {
-    let has_options = |row: &&'static Row| !row.long.is_empty() && row.needs.is_empty();
+fn table() -> Vec<&'static HarmlessRow> {
+    let has_options = |row: &&'static HarmlessRow| !row.long.is_empty() && row.needs.is_empty();
     rows().filter(has_options).filter(|row| row.operands != Operands::Program).collect()
 }
 
@@ -161,7 +164,7 @@ fn an_example_that_is_asked_is_asked_behind_every_option() {
         let name = row.names[0];
         let asked = row.asked.iter().filter_map(|one| one.strip_prefix(name)?.strip_prefix(' '));
         // Letters without a dash are options only as the first word.
-        let asked = asked.filter(|one| row.style != Style::Bundle || one.starts_with('-'));
+        let asked = asked.filter(|one| row.style != OptionStyle::Bundle || one.starts_with('-'));
         for example in asked {
             for (_, command) in options(row) {
                 let command = format!("{command} {example}");

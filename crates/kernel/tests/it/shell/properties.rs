@@ -1,14 +1,14 @@
 //! What holds for every text.
 
 use agentry_kernel::danger::{self, Danger};
-use agentry_kernel::shell::{Allowlist, Simple, read, within};
+use agentry_kernel::shell::{AllowlistMatch, ShellCommand, check_allowlist, read};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
 use super::{PLACE, corpus};
 
 /// Everything at once; a panic in any of it fails the test.
-fn look(command: &str) -> (Allowlist, Option<Danger>) {
+fn look(command: &str) -> (AllowlistMatch, Option<Danger>) {
     let facts = read(command);
     for (from, to) in facts.commands.iter().filter_map(|simple| simple.place) {
         assert!(command.get(from..to).is_some(), "{from}..{to} of {command:?}");
@@ -16,7 +16,7 @@ fn look(command: &str) -> (Allowlist, Option<Danger>) {
     for (at, simple) in facts.commands.iter().enumerate() {
         assert!(simple.fed_by.iter().all(|fed| *fed < at), "{command:?}");
     }
-    (within(&facts, &["ls", "git", "sed -n"]), danger::of_command(command, &PLACE))
+    (check_allowlist(&facts, &["ls", "git", "sed -n"]), danger::of_command(command, &PLACE))
 }
 
 fn commands() -> Vec<String> {
@@ -34,9 +34,9 @@ fn words(command: &str) -> Vec<String> {
     read(command).commands.iter().map(ToString::to_string).collect()
 }
 
-fn shape(command: &str) -> Vec<Simple> {
+fn shape(command: &str) -> Vec<ShellCommand> {
     let commands = read(command).commands.into_iter();
-    commands.map(|simple| Simple { place: None, ..simple }).collect()
+    commands.map(|simple| ShellCommand { place: None, ..simple }).collect()
 }
 
 proptest! {

@@ -1,19 +1,19 @@
 //! Words as the shell would make them, and the code in them.
 
-use agentry_kernel::shell::{Word, read};
+use agentry_kernel::shell::{ShellWord, read};
 
 use super::facts::check_whole;
 
-fn words(command: &str) -> Vec<Word> {
+fn words(command: &str) -> Vec<ShellWord> {
     read(command).commands.last().expect("a command").words.clone()
 }
 
 /// Checks the arguments of a command: exact texts as they are, others with a `~` before them.
 #[track_caller]
 fn check(command: &str, expected: &[&str]) {
-    let shown = |word: &Word| match word {
-        Word::Literal(text) => text.clone(),
-        Word::Dynamic(text) => format!("~{text}"),
+    let shown = |word: &ShellWord| match word {
+        ShellWord::Literal(text) => text.clone(),
+        ShellWord::Dynamic(text) => format!("~{text}"),
     };
     let shown: Vec<String> = words(command)[1..].iter().map(shown).collect();
     assert_eq!(shown, expected, "{command}");
@@ -21,8 +21,8 @@ fn check(command: &str, expected: &[&str]) {
 
 #[test]
 fn words_are_literal_only_when_no_shell_would_change_them() {
-    let literal = |text: &str| Word::Literal(text.to_owned());
-    let dynamic = |text: &str| Word::Dynamic(text.to_owned());
+    let literal = |text: &str| ShellWord::Literal(text.to_owned());
+    let dynamic = |text: &str| ShellWord::Dynamic(text.to_owned());
     assert_eq!(
         words("a 'b c' \"d\"e f\\ g $'h\\ti'"),
         [literal("a"), literal("b c"), literal("de"), literal("f g"), literal("h\ti"),]

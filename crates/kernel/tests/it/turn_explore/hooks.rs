@@ -1,7 +1,7 @@
 //! Hooks in every state and every order: what they may answer, and what must hold of it.
 
-use agentry_bthread::explore::Broken;
-use agentry_kernel::turn::signal::{Opinion, Signal, Subject};
+use agentry_bthread::explore::BrokenProperty;
+use agentry_kernel::turn::signal::{CallSummary, HookVerdict, Signal};
 use agentry_protocol::event::Mode;
 use agentry_protocol::verdict::Verdict;
 
@@ -13,9 +13,10 @@ use super::{
 impl Outside {
     /// What hooks may answer now.
     pub(super) fn answers_of_hooks(&self) -> Vec<Signal> {
-        let next = (self.plan.nexts > 0).then_some(Opinion::Next);
-        let opinions = |some: &[Opinion]| some.iter().copied().chain(next).collect::<Vec<_>>();
-        let gate = opinions(&[Opinion::Clear, Opinion::Ask, Opinion::Deny, Opinion::Halt]);
+        let next = (self.plan.nexts > 0).then_some(HookVerdict::Next);
+        let opinions = |some: &[HookVerdict]| some.iter().copied().chain(next).collect::<Vec<_>>();
+        let gate =
+            opinions(&[HookVerdict::Clear, HookVerdict::Ask, HookVerdict::Deny, HookVerdict::Halt]);
         let mut signals = Vec::new();
         for (call, seen) in &self.calls {
             if seen.before == Hearing::UnderWay && seen.state == CallState::Proposed {
@@ -23,19 +24,19 @@ impl Outside {
                 let verdicts = [Verdict::Allow, Verdict::Ask, Verdict::Deny];
                 let changed = verdicts.into_iter().filter(|_| self.plan.edits > 0).map(|verdict| {
                     let standing = verdict == Verdict::Ask && !seen.subject.standing;
-                    Subject { verdict, standing, ..seen.subject }
+                    CallSummary { verdict, standing, ..seen.subject }
                 });
-                let asks = changed.clone().map(|one| Signal::Consulted(one, Opinion::Ask));
-                signals.extend(changed.map(|one| Signal::Consulted(one, Opinion::Clear)));
+                let asks = changed.clone().map(|one| Signal::Consulted(one, HookVerdict::Ask));
+                signals.extend(changed.map(|one| Signal::Consulted(one, HookVerdict::Clear)));
                 signals.extend(asks);
             }
             if seen.after == Hearing::UnderWay {
-                let after = opinions(&[Opinion::Clear, Opinion::Halt]);
+                let after = opinions(&[HookVerdict::Clear, HookVerdict::Halt]);
                 signals.extend(after.into_iter().map(|one| Signal::Watched(*call, one)));
             }
         }
         if let Some(number) = self.reviewing {
-            let finish = opinions(&[Opinion::Clear, Opinion::Deny, Opinion::Halt]);
+            let finish = opinions(&[HookVerdict::Clear, HookVerdict::Deny, HookVerdict::Halt]);
             signals.extend(finish.into_iter().map(|one| Signal::Reviewed(number, one)));
         }
         signals
@@ -44,25 +45,25 @@ impl Outside {
     pub(super) fn offered_hook(&mut self, event: &Signal) {
         match event {
             Signal::Consulted(subject, opinion) => {
-                self.plan.nexts -= u8::from(*opinion == Opinion::Next);
+                self.plan.nexts -= u8::from(*opinion == HookVerdict::Next);
                 let Some(seen) = self.calls.get_mut(&subject.call) else { return };
                 seen.before = Hearing::Answered;
                 self.plan.edits -= u8::from(seen.subject != *subject);
             }
             Signal::Watched(call, opinion) => {
-                self.plan.nexts -= u8::from(*opinion == Opinion::Next);
+                self.plan.nexts -= u8::from(*opinion == HookVerdict::Next);
                 let Some(seen) = self.calls.get_mut(call) else { return };
                 seen.after = Hearing::Answered;
             }
             Signal::Reviewed(_, opinion) => {
-                self.plan.nexts -= u8::from(*opinion == Opinion::Next);
+                self.plan.nexts -= u8::from(*opinion == HookVerdict::Next);
                 self.reviewing = None;
             }
             _ => {}
         }
     }
 
-    fn pass(&self) -> Result<(), Broken> {
+    fn pass(&self) -> Result<(), BrokenProperty> {
         let unseen = |seen: &Seen| {
             let settled = seen.state == CallState::Settled && seen.made;
             settled && seen.subject.watched && seen.after != Hearing::Clear
@@ -73,7 +74,7 @@ impl Outside {
         }
     }
 
-    pub(super) fn saw_hook(&mut self, event: &Signal) -> Result<(), Broken> {
+    pub(super) fn saw_hook(&mut self, event: &Signal) -> Result<(), BrokenProperty> {
         match event {
             Signal::Consult(call) => {
                 self.new_work("a hook")?;
@@ -85,14 +86,14 @@ impl Outside {
                 seen.before = Hearing::UnderWay;
             }
             Signal::Consulted(subject, opinion) => {
-                self.halted |= *opinion == Opinion::Halt;
+                self.halted |= *opinion == HookVerdict::Halt;
                 let Some(seen) = self.calls.get_mut(&subject.call) else { return Ok(()) };
                 seen.subject = *subject;
-                seen.insisted |= *opinion == Opinion::Ask;
+                seen.insisted |= *opinion == HookVerdict::Ask;
                 seen.before = match opinion {
-                    Opinion::Next => Hearing::Due,
-                    Opinion::Clear | Opinion::Ask => Hearing::Clear,
-                    Opinion::Deny | Opinion::Halt => Hearing::Answered,
+                    HookVerdict::Next => Hearing::Due,
+                    HookVerdict::Clear | HookVerdict::Ask => Hearing::Clear,
+                    HookVerdict::Deny | HookVerdict::Halt => Hearing::Answered,
                 };
             }
             Signal::Watch(call) => {
@@ -101,9 +102,9 @@ impl Outside {
                 seen.after = Hearing::UnderWay;
             }
             Signal::Watched(call, opinion) => {
-                self.halted |= *opinion == Opinion::Halt;
+                self.halted |= *opinion == HookVerdict::Halt;
                 let Some(seen) = self.calls.get_mut(call) else { return Ok(()) };
-                let more = *opinion == Opinion::Next;
+                let more = *opinion == HookVerdict::Next;
                 seen.after = if more { Hearing::Due } else { Hearing::Clear };
             }
             Signal::Review(number) => {
@@ -114,8 +115,8 @@ impl Outside {
                 self.reviewing = Some(*number);
             }
             Signal::Reviewed(_, opinion) => {
-                self.halted |= *opinion == Opinion::Halt;
-                self.let_go = *opinion == Opinion::Clear;
+                self.halted |= *opinion == HookVerdict::Halt;
+                self.let_go = *opinion == HookVerdict::Clear;
             }
             Signal::Pass(_) => self.pass()?,
             Signal::Steered | Signal::ModeWanted(..) => {

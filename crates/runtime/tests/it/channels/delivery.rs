@@ -86,7 +86,7 @@ fn sent_until(
     let answer = Answer {
         event: &EventId::of("chat", "7").expect("it is an id"),
         text: &text(),
-        links: &agentry_kernel::links::Links::allow_all(),
+        links: &agentry_kernel::links::LinkFilter::allow_all(),
         to: &place(),
         capabilities: &Capabilities { text_limit: Some(40), ..Capabilities::default() },
         before,
@@ -211,7 +211,7 @@ fn what_cannot_be_recorded_ends_it() {
     let answer = Answer {
         event: &EventId::of("chat", "7").unwrap(),
         text: &text(),
-        links: &agentry_kernel::links::Links::allow_all(),
+        links: &agentry_kernel::links::LinkFilter::allow_all(),
         to: &place(),
         capabilities: &Capabilities { text_limit: Some(40), ..Capabilities::default() },
         before: &[],

@@ -12,7 +12,7 @@ use agentry_agentfile::access::{
 use agentry_agentfile::diagnostic::Findings;
 use agentry_agentfile::file_tree::{FileContent, FileTree, FileTreeEntry};
 use agentry_agentfile::source::SourceText;
-use agentry_kernel::access::Access;
+use agentry_kernel::access::AccessPolicies;
 use serde_json::{Value, json};
 
 use super::{ApplyOptions, NameOptions, list};
@@ -133,7 +133,7 @@ fn refuse_losses(
 }
 
 /// The policies of a project that was changed, if all of them hold together.
-fn together(project: &FileTree, trees: &Trees) -> Result<Access, Fault> {
+fn together(project: &FileTree, trees: &Trees) -> Result<AccessPolicies, Fault> {
     let mut findings = Findings::default();
     let both: Vec<&FileTree> = std::iter::once(project).chain(trees.home_tree()).collect();
     let rules = read(&both, &mut findings);
@@ -204,7 +204,7 @@ fn carry_out(
     host: &Host,
     json: bool,
     (change, done): (Change, Done),
-    (old, new): (Option<Access>, Access),
+    (old, new): (Option<AccessPolicies>, AccessPolicies),
 ) -> Result<ExitCode, Fault> {
     known::keeping(host, &change.path, || {
         write::whole(&change.path, &change.bytes).map_err(|error| {

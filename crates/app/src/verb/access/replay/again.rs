@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use std::thread;
 
 use agentry_agentfile::access::LocalTime;
-use agentry_kernel::access::{Access, Asked, Change, compare};
+use agentry_kernel::access::{AccessPolicies, AccessQuery, DecisionDiff, compare};
 use agentry_protocol::access::{Decision, DenyReason, Effect, Grant};
 use agentry_protocol::principal::Principal;
 use agentry_protocol::tool::ToolName;
@@ -18,9 +18,9 @@ use crate::limits::{REPLAY_BATCH_MAX, REPLAY_BATCHES_MAX};
 /// What is held against the past.
 pub(super) struct Trial<'a> {
     /// The policies that decide again.
-    pub(super) new: &'a Access,
+    pub(super) new: &'a AccessPolicies,
     /// The policies that are compared with; none means what was recorded.
-    pub(super) old: Option<&'a Access>,
+    pub(super) old: Option<&'a AccessPolicies>,
     /// The tools that there are.
     pub(super) tools: Vec<ToolName>,
     /// All grants that there ever were.
@@ -117,9 +117,9 @@ impl Outcome {
     }
 }
 
-fn asked(past: &PastDecision, time: LocalTime) -> Asked<'_> {
+fn asked(past: &PastDecision, time: LocalTime) -> AccessQuery<'_> {
     let place = &past.place;
-    Asked {
+    AccessQuery {
         principal: &past.principal,
         sender_id: Some(&past.sender),
         channel: &place.channel,
@@ -183,7 +183,7 @@ fn who(principal: &Principal, sender: &str) -> String {
 }
 
 /// What is otherwise, from before to after.
-fn in_words(change: &Change, before: &Decision, after: &Decision) -> String {
+fn in_words(change: &DecisionDiff, before: &Decision, after: &Decision) -> String {
     if let Some((old, new)) = change.effect {
         let reason = match new {
             Effect::Deny => &after.deny_reason,

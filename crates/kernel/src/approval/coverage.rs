@@ -9,27 +9,27 @@ use agentry_agentfile::manifest::approvals::Matcher;
 use agentry_agentfile::scope::{ApprovalRule, COMMAND};
 use serde_json::Value;
 
-use super::{Patterns, holds};
+use super::{RulePatterns, holds};
 
 /// What a rule says about the words of one command.
-pub(super) struct Cover<'a> {
+pub(super) struct RuleCoverage<'a> {
     /// How many bytes of the text a rule for a beginning writes out.
     start: usize,
     /// How many bytes of the text an expression that has a slash fits, from the first on.
     fits: usize,
     /// Texts that the command contains, or expressions for it.
-    pieces: Vec<Piece<'a>>,
+    pieces: Vec<CoveragePattern<'a>>,
 }
 
-enum Piece<'a> {
+enum CoveragePattern<'a> {
     Start(&'a str),
     Text(&'a str),
     Expression(&'a str),
 }
 
-impl<'a> Cover<'a> {
+impl<'a> RuleCoverage<'a> {
     /// What a rule covers of a command that it fits.
-    pub(super) fn of(patterns: &Patterns, rule: &'a ApprovalRule, text: &str) -> Self {
+    pub(super) fn of(patterns: &RulePatterns, rule: &'a ApprovalRule, text: &str) -> Self {
         let mut cover = Self { start: 0, fits: 0, pieces: Vec::new() };
         let value = Value::from(text);
         let mut open: Vec<&Matcher> = rule.when.get(COMMAND).into_iter().collect();
@@ -38,18 +38,22 @@ impl<'a> Cover<'a> {
                 matcher if !holds(patterns, matcher, &value) => {}
                 Matcher::StartsWith(start) => {
                     cover.start = cover.start.max(start.len());
-                    cover.pieces.push(Piece::Start(start));
+                    cover.pieces.push(CoveragePattern::Start(start));
                 }
                 Matcher::Equals(_) | Matcher::In(_) => cover.start = text.len(),
                 Matcher::Matches(pattern) => {
                     if pattern.contains('/') {
                         cover.fits = cover.fits.max(patterns.end(pattern, text).unwrap_or(0));
                     }
-                    cover.pieces.push(Piece::Expression(pattern));
+                    cover.pieces.push(CoveragePattern::Expression(pattern));
                 }
-                Matcher::Contains(part) => cover.pieces.extend(part.as_str().map(Piece::Text)),
+                Matcher::Contains(part) => {
+                    cover.pieces.extend(part.as_str().map(CoveragePattern::Text))
+                }
                 Matcher::ContainsAll(parts) => {
-                    cover.pieces.extend(parts.iter().filter_map(Value::as_str).map(Piece::Text));
+                    cover
+                        .pieces
+                        .extend(parts.iter().filter_map(Value::as_str).map(CoveragePattern::Text));
                 }
                 Matcher::AnyOf(nested) | Matcher::AllOf(nested) => open.extend(nested),
             }
@@ -60,9 +64,9 @@ impl<'a> Cover<'a> {
     /// Whether the rule has this text anywhere.
     pub(super) fn has_text(&self, text: &str) -> bool {
         self.pieces.iter().any(|piece| match piece {
-            Piece::Start(piece) | Piece::Text(piece) | Piece::Expression(piece) => {
-                piece.contains(text)
-            }
+            CoveragePattern::Start(piece)
+            | CoveragePattern::Text(piece)
+            | CoveragePattern::Expression(piece) => piece.contains(text),
         })
     }
 
@@ -73,18 +77,18 @@ impl<'a> Cover<'a> {
         let name = option.map_or(word, |(name, _)| name);
         let value = from + name.len();
         let has_name = option.is_some() && (self.start == value || self.start == value + 1);
-        let stands = |piece: &Piece<'_>| match piece {
+        let stands = |piece: &CoveragePattern<'_>| match piece {
             // What it names stands where the command begins.
-            Piece::Start(_) => false,
-            Piece::Text(piece) => stands_in(piece, name),
-            Piece::Expression(pattern) => stands_in(pattern, &escaped(name)),
+            CoveragePattern::Start(_) => false,
+            CoveragePattern::Text(piece) => stands_in(piece, name),
+            CoveragePattern::Expression(pattern) => stands_in(pattern, &escaped(name)),
         };
         to <= self.start || has_name || self.pieces.iter().any(stands)
     }
 
     /// Whether a word leads to another place than the part of it that the rule has: the name of a program with a
     /// slash that the rule does not have, or a path that goes up again.
-    pub(super) fn leaves(&self, text: &str, (from, to): (usize, usize)) -> bool {
+    pub(super) fn leads_elsewhere(&self, text: &str, (from, to): (usize, usize)) -> bool {
         let covered = if from == 0 { self.start.max(self.fits) } else { self.start };
         if covered >= to || (covered <= from && from > 0) {
             return false;

@@ -15,7 +15,7 @@ use crate::charter::Charter;
 
 /// What was said.
 #[derive(Clone, Debug)]
-pub struct Talk {
+pub struct TurnTranscript {
     messages: Vec<Arc<Message>>,
     // Where the messages of this turn begin.
     own_from: usize,
@@ -23,7 +23,7 @@ pub struct Talk {
     bytes: u64,
 }
 
-impl Talk {
+impl TurnTranscript {
     /// The talk before the turn says anything.
     pub fn new(charter: &Charter, history: Vec<Message>) -> Self {
         let mut talk = Self {

@@ -5,7 +5,7 @@
 use agentry_agentfile::manifest::channels::MarkdownFlavor;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
-use super::table::Table;
+use super::table::TextTable;
 
 /// The text without the signs of Markdown.
 pub(super) fn plain(text: &str) -> String {
@@ -14,7 +14,7 @@ pub(super) fn plain(text: &str) -> String {
 
 /// The text in another markup.
 pub(super) fn marked_up(text: &str, markdown: MarkdownFlavor) -> String {
-    let mut writer = Writer::new(markdown);
+    let mut writer = MarkupWriter::new(markdown);
     for event in Parser::new_ext(text, options()) {
         writer.event(event);
     }
@@ -25,11 +25,11 @@ pub(super) fn marked_up(text: &str, markdown: MarkdownFlavor) -> String {
 pub(super) fn tables_as_code(text: &str) -> String {
     let mut out = String::new();
     let mut done = 0;
-    let mut open: Option<(usize, Writer)> = None;
+    let mut open: Option<(usize, MarkupWriter)> = None;
     for (event, range) in Parser::new_ext(text, options()).into_offset_iter() {
         let is_end = event == Event::End(TagEnd::Table);
         if let Event::Start(Tag::Table(_)) = event {
-            open = Some((range.start, Writer::new(MarkdownFlavor::Discord)));
+            open = Some((range.start, MarkupWriter::new(MarkdownFlavor::Discord)));
         }
         let Some((start, writer)) = &mut open else { continue };
         writer.event(event);
@@ -53,9 +53,9 @@ fn options() -> Options {
 }
 
 /// What opens and what closes something.
-type Marks = (&'static str, &'static str);
+type DelimiterPair = (&'static str, &'static str);
 
-struct Writer {
+struct MarkupWriter {
     markdown: MarkdownFlavor,
     /// The text, and above it the quotes and links that are open.
     out: Vec<String>,
@@ -65,10 +65,10 @@ struct Writer {
     is_new_item: bool,
     code: bool,
     addresses: Vec<String>,
-    table: Option<Table>,
+    table: Option<TextTable>,
 }
 
-impl Writer {
+impl MarkupWriter {
     fn new(markdown: MarkdownFlavor) -> Self {
         Self {
             markdown,
@@ -110,11 +110,11 @@ impl Writer {
         match tag {
             Tag::Heading { .. } => {
                 self.block();
-                self.mark(("*", "*"), ("<b>", "</b>"), Side::Open);
+                self.mark(("*", "*"), ("<b>", "</b>"), DelimiterSide::Open);
             }
-            Tag::Strong => self.mark(("*", "*"), ("<b>", "</b>"), Side::Open),
-            Tag::Emphasis => self.mark(("_", "_"), ("<i>", "</i>"), Side::Open),
-            Tag::Strikethrough => self.mark(("~", "~"), ("<s>", "</s>"), Side::Open),
+            Tag::Strong => self.mark(("*", "*"), ("<b>", "</b>"), DelimiterSide::Open),
+            Tag::Emphasis => self.mark(("_", "_"), ("<i>", "</i>"), DelimiterSide::Open),
+            Tag::Strikethrough => self.mark(("~", "~"), ("<s>", "</s>"), DelimiterSide::Open),
             Tag::CodeBlock(kind) => self.start_code(&kind),
             Tag::BlockQuote(_) => {
                 self.block();
@@ -133,9 +133,9 @@ impl Writer {
             }
             Tag::Table(_) => {
                 self.block();
-                self.table = Some(Table::default());
+                self.table = Some(TextTable::default());
             }
-            Tag::TableHead | Tag::TableRow => self.table.iter_mut().for_each(Table::row),
+            Tag::TableHead | Tag::TableRow => self.table.iter_mut().for_each(TextTable::row),
             Tag::TableCell => self.out.push(String::new()),
             Tag::Paragraph
             | Tag::HtmlBlock
@@ -151,10 +151,10 @@ impl Writer {
     fn end(&mut self, tag: TagEnd) {
         match tag {
             TagEnd::Heading(_) | TagEnd::Strong => {
-                self.mark(("*", "*"), ("<b>", "</b>"), Side::Close);
+                self.mark(("*", "*"), ("<b>", "</b>"), DelimiterSide::Close);
             }
-            TagEnd::Emphasis => self.mark(("_", "_"), ("<i>", "</i>"), Side::Close),
-            TagEnd::Strikethrough => self.mark(("~", "~"), ("<s>", "</s>"), Side::Close),
+            TagEnd::Emphasis => self.mark(("_", "_"), ("<i>", "</i>"), DelimiterSide::Close),
+            TagEnd::Strikethrough => self.mark(("~", "~"), ("<s>", "</s>"), DelimiterSide::Close),
             TagEnd::CodeBlock => self.end_code(),
             TagEnd::BlockQuote(_) => self.end_quote(),
             TagEnd::List(_) => drop(self.lists.pop()),
@@ -296,15 +296,15 @@ impl Writer {
     }
 
     /// Writes a sign that opens or closes, where there is one.
-    fn mark(&mut self, slack: Marks, telegram: Marks, side: Side) {
+    fn mark(&mut self, slack: DelimiterPair, telegram: DelimiterPair, side: DelimiterSide) {
         let (open, close) = self.marks(slack, telegram);
         self.put(match side {
-            Side::Open => open,
-            Side::Close => close,
+            DelimiterSide::Open => open,
+            DelimiterSide::Close => close,
         });
     }
 
-    fn marks(&self, slack: Marks, telegram: Marks) -> Marks {
+    fn marks(&self, slack: DelimiterPair, telegram: DelimiterPair) -> DelimiterPair {
         match self.markdown {
             MarkdownFlavor::SlackMrkdwn if self.table.is_none() => slack,
             MarkdownFlavor::TelegramHtml if self.table.is_none() => telegram,
@@ -337,7 +337,7 @@ impl Writer {
 }
 
 #[derive(Clone, Copy)]
-enum Side {
+enum DelimiterSide {
     Open,
     Close,
 }

@@ -10,8 +10,8 @@ use agentry_protocol::tool_call::{OutcomeStatus, ToolCall, ToolOutcome};
 use agentry_protocol::verdict::Verdict;
 use agentry_protocol::{ApprovalId, ContentHash, ContentHasher, SkillId};
 
-use super::signal::{Refusal, Subject};
-use super::{Asked, CHECK_QUESTION, CallRecord, Turn};
+use super::signal::{CallRefusal, CallSummary};
+use super::{CHECK_QUESTION, CallRecord, RequestPurpose, Turn};
 use crate::limits::{EDIT_CHARS_MAX, QUESTIONS_MAX};
 use crate::moves::Move;
 
@@ -24,12 +24,12 @@ impl Turn {
         &mut self.calls[at]
     }
 
-    pub(super) fn ask_model(&mut self, asked: Asked) -> Move {
+    pub(super) fn ask_model(&mut self, asked: RequestPurpose) -> Move {
         self.say_hooks();
         for content in self.steers.drain(..) {
             self.talk.say(Message::user(content));
         }
-        let check = matches!(asked, Asked::Check(_));
+        let check = matches!(asked, RequestPurpose::Check(_));
         if check {
             self.talk.say(Message::user(CHECK_QUESTION));
         }
@@ -44,14 +44,14 @@ impl Turn {
         let command =
             self.charter.check.clone().filter(|_| !self.charter.authority.is_unconfined());
         let Some(command) = command else {
-            return self.ask_model(Asked::Check(number));
+            return self.ask_model(RequestPurpose::Check(number));
         };
         let iteration = u32::try_from(number).unwrap_or(u32::MAX);
         self.open.check = Some(iteration);
         Move::RunCheck { iteration, command }
     }
 
-    pub(super) fn run_call(&mut self, subject: &Subject) -> Move {
+    pub(super) fn run_call(&mut self, subject: &CallSummary) -> Move {
         let (standing, under) = (self.plan.standing.clone(), self.plan.under.clone());
         let record = self.record(subject.call);
         record.running = true;
@@ -78,16 +78,16 @@ impl Turn {
         Move::RunCall { call, by, under, edited, expected }
     }
 
-    pub(super) fn refuse(&mut self, number: u64, refusal: Refusal) -> Move {
+    pub(super) fn refuse(&mut self, number: u64, refusal: CallRefusal) -> Move {
         self.hooks.forget_before(number);
         let record = self.record(number);
         let why = match refusal {
-            Refusal::Rules => {
+            CallRefusal::Rules => {
                 let why = record.ruling.deciding().map(|finding| finding.why.as_str());
                 let why = why.unwrap_or("the rules do not allow it");
                 format!("{}Refused: {why}", edit_note(record.edited.as_deref()))
             }
-            Refusal::Person => match &record.questions.no {
+            CallRefusal::Person => match &record.questions.no {
                 Some(answer) if answer.expired => {
                     "Refused: nobody answered the request for permission in time.".to_owned()
                 }
@@ -96,15 +96,15 @@ impl Turn {
                 }
                 Some(_) | None => "A person said no.".to_owned(),
             },
-            Refusal::Danger => {
+            CallRefusal::Danger => {
                 let why = record.danger.as_deref().unwrap_or("the call is dangerous");
                 format!("Refused as dangerous, in every mode: {why}")
             }
-            Refusal::Questions => format!(
+            CallRefusal::Questions => format!(
                 "Refused: {QUESTIONS_MAX} questions wait for an answer already, and no more are asked at once. \
                  Make fewer calls that a person must approve, and make this one again later."
             ),
-            Refusal::Hook => {
+            CallRefusal::Hook => {
                 let why = record.hooked.refusal.clone();
                 why.unwrap_or_else(|| "Refused by a hook.".to_owned())
             }

@@ -8,11 +8,11 @@ use agentry_protocol::hook::HookMoment;
 use agentry_protocol::tool_call::{RepeatSafety, ToolCall};
 use agentry_protocol::verdict::{Finding, Ruling, Stage, Verdict};
 
-use super::hooks::Hooked;
-use super::ledger_form::{digest, standing_key};
-use super::signal::Subject;
-use super::{CallRecord, Questions, Turn, withheld};
-use crate::request;
+use super::events::{digest, standing_key};
+use super::hooks::CallHooks;
+use super::signal::CallSummary;
+use super::{CallRecord, Questions, Turn, withheld_call};
+use crate::permission_request;
 
 impl Turn {
     /// A call as it comes, with what the rules and the guard say about it.
@@ -21,7 +21,7 @@ impl Turn {
         let danger = self.charter.authority.danger_at(call, &facts).map(|finding| finding.why);
         // An earlier yes was for other content; the question says what is new.
         if ruling.verdict == Verdict::Ask {
-            withheld::ask_first(&mut ruling, &facts);
+            withheld_call::ask_first(&mut ruling, &facts);
         }
         // Nobody is asked about what is refused anyway.
         let ruling = if danger.is_some() { ruling } else { self.within_room(ruling) };
@@ -36,18 +36,18 @@ impl Turn {
             running: false,
             outcome: None,
             said: false,
-            hooked: Hooked::default(),
+            hooked: CallHooks::default(),
         }
     }
 
     /// A call that lacks permission becomes a request, if its sender may still make one; else it is refused.
     pub(super) fn within_room(&mut self, ruling: Ruling) -> Ruling {
-        let Some(why) = request::lacking(&ruling) else { return ruling };
+        let Some(why) = permission_request::missing_permission(&ruling) else { return ruling };
         // Without room nobody was to be asked; that is refused by the authority already.
         let Some(room) = &mut self.requests else { return ruling };
-        let full = match request::room_for_one(room) {
+        let full = match permission_request::check_room(room) {
             Ok(()) => {
-                request::asked(room);
+                permission_request::count_request(room);
                 return ruling;
             }
             Err(full) => full,
@@ -62,12 +62,12 @@ impl Turn {
     }
 
     /// What the concerns are told of a call.
-    pub(super) fn subject(&self, number: usize) -> Subject {
+    pub(super) fn subject(&self, number: usize) -> CallSummary {
         let record = &self.calls[number];
-        Subject {
+        CallSummary {
             call: number as u64,
             verdict: record.ruling.verdict,
-            permission: request::lacking(&record.ruling).is_some(),
+            permission: permission_request::missing_permission(&record.ruling).is_some(),
             standing: !self.charter.authority.is_unconfined()
                 && self
                     .plan
@@ -86,7 +86,7 @@ impl Turn {
         let ruling = self.ruled(call, facts);
         let is_asked = match self.plan.mode {
             Mode::Supervised => true,
-            Mode::Autonomous => request::lacking(&ruling).is_some(),
+            Mode::Autonomous => permission_request::missing_permission(&ruling).is_some(),
         };
         self.charter.authority.is_unconfined()
             || ruling.verdict == Verdict::Ask && is_asked

@@ -8,7 +8,7 @@ use agentry_protocol::message::{FailureKind, Message, Usage};
 use agentry_protocol::tool_call::OutcomeStatus;
 use agentry_protocol::{ContentHash, ContentHasher};
 
-use super::signal::{Limit, Why};
+use super::signal::{TurnLimit, TurnStopReason};
 use super::{CallRecord, Turn};
 use crate::compaction::summary_message;
 use crate::moves::Move;
@@ -16,13 +16,13 @@ use crate::tokens;
 
 /// What the replies cost.
 #[derive(Default)]
-pub(super) struct Spent {
+pub(super) struct TurnUsage {
     all: Usage,
     // Of the first and of the last reply that was heard: what grew between them is the turn's own.
     heard: Option<(Usage, Usage)>,
 }
 
-impl Spent {
+impl TurnUsage {
     pub(super) fn pay(&mut self, usage: Usage, is_heard: bool) {
         self.all = self.all.plus(usage);
         if is_heard {
@@ -52,25 +52,31 @@ impl Turn {
     }
 
     /// Why the turn stopped at a limit or by a hook, or why the model did not answer, in words.
-    pub fn trouble(&self) -> Option<String> {
+    pub fn failure_text(&self) -> Option<String> {
         if self.plan.compaction.is_some() && matches!(self.end.ended, Some((Ending::Failed, _))) {
             return Some("the model wrote no summary of the earlier turns".to_owned());
         }
         let limits = &self.charter.limits;
         match self.end.ended?.1 {
-            Why::Limit(Limit::Steps) => Some(format!("{} requests to the model", limits.steps_max)),
-            Why::Limit(Limit::Calls) => Some(format!("{} tool calls", limits.calls_max)),
-            Why::Limit(Limit::Iterations) => Some("the iteration limit".to_owned()),
-            Why::Limit(Limit::Tokens) => {
+            TurnStopReason::Limit(TurnLimit::Steps) => {
+                Some(format!("{} requests to the model", limits.steps_max))
+            }
+            TurnStopReason::Limit(TurnLimit::Calls) => {
+                Some(format!("{} tool calls", limits.calls_max))
+            }
+            TurnStopReason::Limit(TurnLimit::Iterations) => Some("the iteration limit".to_owned()),
+            TurnStopReason::Limit(TurnLimit::Tokens) => {
                 Some(format!("{} tokens", limits.tokens_max.unwrap_or_default()))
             }
-            Why::Unanswered => self.end.failure.as_ref().map(|failure| failure.message.clone()),
-            Why::Halted => self.hooks.halted.clone(),
-            Why::Done | Why::Cancelled => None,
+            TurnStopReason::Unanswered => {
+                self.end.failure.as_ref().map(|failure| failure.message.clone())
+            }
+            TurnStopReason::Halted => self.hooks.halted.clone(),
+            TurnStopReason::Done | TurnStopReason::Cancelled => None,
         }
     }
 
-    pub(super) fn end(&mut self, why: Why) -> Move {
+    pub(super) fn end(&mut self, why: TurnStopReason) -> Move {
         self.say_outcomes();
         for content in self.steers.drain(..) {
             self.talk.say(Message::user(content));
@@ -80,11 +86,13 @@ impl Turn {
         };
         let all_denied = !self.calls.is_empty() && self.calls.iter().all(refused);
         let ending = match why {
-            Why::Done if all_denied => Ending::Denied,
-            Why::Unanswered if self.is_too_dear() => Ending::LimitReached,
-            Why::Done | Why::Cancelled | Why::Unanswered | Why::Limit(_) | Why::Halted => {
-                why.ending()
-            }
+            TurnStopReason::Done if all_denied => Ending::Denied,
+            TurnStopReason::Unanswered if self.is_too_dear() => Ending::LimitReached,
+            TurnStopReason::Done
+            | TurnStopReason::Cancelled
+            | TurnStopReason::Unanswered
+            | TurnStopReason::Limit(_)
+            | TurnStopReason::Halted => why.ending(),
         };
         let (ending, messages, compaction) = match self.plan.compaction.as_deref() {
             None => (ending, self.talk.own(), None),
@@ -127,7 +135,7 @@ impl Turn {
 /// The end of a compaction: its text is all that it adds, and without one it adds nothing.
 fn summed_up(
     plan: &CompactionPlan,
-    (ending, why): (Ending, Why),
+    (ending, why): (Ending, TurnStopReason),
     said: Option<&str>,
 ) -> (Ending, Vec<Message>, Option<Compaction>) {
     let said = said.map(str::trim).filter(|text| !text.is_empty());
@@ -146,7 +154,9 @@ fn summed_up(
         }
         (Ending::ModelFailed | Ending::Cancelled, _) => (ending, Vec::new(), None),
         // It would have cost too much.
-        (Ending::LimitReached, _) if why == Why::Unanswered => (ending, Vec::new(), None),
+        (Ending::LimitReached, _) if why == TurnStopReason::Unanswered => {
+            (ending, Vec::new(), None)
+        }
         (Ending::Done | Ending::Failed | Ending::Denied | Ending::LimitReached, _) => {
             (Ending::Failed, Vec::new(), None)
         }

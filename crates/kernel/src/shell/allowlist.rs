@@ -7,11 +7,11 @@
 
 use super::path::{is_descriptor, is_stream};
 use super::program::{is_dangerous_variable, is_harmless_variable};
-use super::{Facts, Simple, Word, escape, harmless};
+use super::{ShellCommand, ShellFacts, ShellWord, escape, harmless};
 
 /// Whether a command stays within an allowlist.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Allowlist {
+pub enum AllowlistMatch {
     /// Every command of it is allowed.
     Inside,
     /// Every command begins with an allowed prefix, but one goes on with more than is known to be harmless.
@@ -31,60 +31,63 @@ pub enum Allowlist {
 }
 
 /// Whether every command begins with an allowed prefix, word by word.
-pub fn within(facts: &Facts, allowed_prefixes: &[&str]) -> Allowlist {
+pub fn check_allowlist(facts: &ShellFacts, allowed_prefixes: &[&str]) -> AllowlistMatch {
     let prefixes: Vec<Vec<&str>> =
         allowed_prefixes.iter().map(|prefix| prefix.split_whitespace().collect()).collect();
     let mut commands = facts.commands.iter();
     let refused = commands.find_map(|simple| Some((simple, refusal(simple, facts, &prefixes)?)));
     if let Some((simple, why)) = refused {
-        return Allowlist::Outside { command: simple.to_string(), why };
+        return AllowlistMatch::Outside { command: simple.to_string(), why };
     }
     if let Some(why) = &facts.opaque {
-        return Allowlist::Outside { command: String::new(), why: why.clone() };
+        return AllowlistMatch::Outside { command: String::new(), why: why.clone() };
     }
     let beyond = facts.commands.iter().find_map(|simple| {
         let longest = longest(simple, &prefixes)?;
-        Some((simple, harmless::beyond(simple, &|at| at < longest)?))
+        Some((simple, harmless::first_word_beyond(simple, &|at| at < longest)?))
     });
     match beyond {
         Some((simple, at)) => {
             let why = format!("`{}` is not known to be harmless", simple.words[at].text());
-            Allowlist::Beyond { command: simple.to_string(), why }
+            AllowlistMatch::Beyond { command: simple.to_string(), why }
         }
-        None => Allowlist::Inside,
+        None => AllowlistMatch::Inside,
     }
 }
 
 /// The place of the first word that makes more of a command than its name says and that nobody names.
-pub(crate) fn steering(simple: &Simple, is_named: &dyn Fn(usize) -> bool) -> Option<usize> {
+pub(crate) fn steering(simple: &ShellCommand, is_named: &dyn Fn(usize) -> bool) -> Option<usize> {
     match harmless::is_listed(simple) {
-        true => harmless::beyond(simple, is_named),
+        true => harmless::first_word_beyond(simple, is_named),
         false => escape::of(simple).into_iter().map(|escape| escape.at).find(|at| !is_named(*at)),
     }
 }
 
 /// The first file that a redirection writes. The name of a descriptor counts as a file if anything in the text
 /// opens a file for reading: the descriptor may be that file.
-pub(crate) fn writes_file<'a>(simple: &'a Simple, facts: &Facts) -> Option<&'a Word> {
+pub(crate) fn writes_file<'a>(
+    simple: &'a ShellCommand,
+    facts: &ShellFacts,
+) -> Option<&'a ShellWord> {
     let reads = facts.commands.iter().any(|simple| !simple.reads.is_empty());
     let is_file = |text: &str| !is_stream(text) || (reads && is_descriptor(text));
     simple.writes.iter().find(|word| is_file(word.text()))
 }
 
 /// The first variable that a command may not set unnamed.
-pub(crate) fn refused_variable(simple: &Simple) -> Option<&str> {
+pub(crate) fn refused_variable(simple: &ShellCommand) -> Option<&str> {
     let mut names = simple.assigns.iter().map(|(name, _)| name.as_str());
     names.find(|name| is_refused(name, simple))
 }
 
 /// How many words of a command the longest prefix that fits it has.
-fn longest(simple: &Simple, prefixes: &[Vec<&str>]) -> Option<usize> {
+fn longest(simple: &ShellCommand, prefixes: &[Vec<&str>]) -> Option<usize> {
     let matching =
         prefixes.iter().filter(|prefix| !prefix.is_empty() && begins(&simple.words, prefix));
     matching.map(Vec::len).max()
 }
 
-fn refusal(simple: &Simple, facts: &Facts, prefixes: &[Vec<&str>]) -> Option<String> {
+fn refusal(simple: &ShellCommand, facts: &ShellFacts, prefixes: &[Vec<&str>]) -> Option<String> {
     if let Some(file) = writes_file(simple, facts) {
         return Some(format!("it writes the file `{}`", file.text()));
     }
@@ -110,7 +113,7 @@ fn refusal(simple: &Simple, facts: &Facts, prefixes: &[Vec<&str>]) -> Option<Str
 }
 
 /// A variable of its own may have any name that steers nothing; one for a program must be known.
-fn is_refused(name: &str, simple: &Simple) -> bool {
+fn is_refused(name: &str, simple: &ShellCommand) -> bool {
     match simple.words.is_empty() {
         true => is_dangerous_variable(name),
         false => !is_harmless_variable(name),
@@ -144,7 +147,7 @@ fn is_transparent(wrapper: &str) -> bool {
 }
 
 /// The program may be written with the folder where systems keep it.
-fn begins(words: &[Word], prefix: &[&str]) -> bool {
+fn begins(words: &[ShellWord], prefix: &[&str]) -> bool {
     words.len() >= prefix.len()
         && words.iter().zip(prefix).enumerate().all(|(at, (word, wanted))| {
             let text = word.literal();

@@ -4,11 +4,11 @@
 //!
 //! Must never: be used for a text that parses.
 
-use super::Word;
+use super::ShellWord;
 use crate::limits::{SHELL_COMMAND_BYTES_MAX, SHELL_COMMANDS_MAX};
 
 /// What look like simple commands.
-pub(super) fn commands(text: &str) -> Vec<Vec<Word>> {
+pub(super) fn commands(text: &str) -> Vec<Vec<ShellWord>> {
     let text = &text[..text.floor_char_boundary(SHELL_COMMAND_BYTES_MAX)];
     text.split(['\n', ';', '&', '|', '(', ')', '`', '{', '}'])
         .map(|piece| piece.split_whitespace().filter_map(word).collect::<Vec<_>>())
@@ -17,14 +17,14 @@ pub(super) fn commands(text: &str) -> Vec<Vec<Word>> {
         .collect()
 }
 
-fn word(piece: &str) -> Option<Word> {
+fn word(piece: &str) -> Option<ShellWord> {
     let text: String =
         piece.chars().filter(|c| !matches!(c, '\'' | '"' | '\\') && !c.is_control()).collect();
     let is_keyword =
         matches!(text.as_str(), "" | "if" | "then" | "else" | "do" | "while" | "until");
     match text.contains(['$', '*', '?', '~', '[']) {
         _ if is_keyword => None,
-        true => Some(Word::Dynamic(text)),
-        false => Some(Word::Literal(text)),
+        true => Some(ShellWord::Dynamic(text)),
+        false => Some(ShellWord::Literal(text)),
     }
 }

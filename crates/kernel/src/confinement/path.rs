@@ -2,7 +2,7 @@
 //!
 //! Must never: look at the file system; where a link leads is told.
 
-use super::Place;
+use super::ConfinementContext;
 use crate::shell::path::normalize;
 
 /// Directories that are never writable, nor anything in them.
@@ -54,7 +54,7 @@ pub(super) fn below(directory: &str, name: &str) -> String {
 }
 
 /// What a path has in common with some directories: itself if it lies in one, and those that lie in it.
-pub(super) fn common(path: &str, directories: &[String]) -> Vec<String> {
+pub(super) fn intersection(path: &str, directories: &[String]) -> Vec<String> {
     if directories.iter().any(|directory| lies_in(path, directory)) {
         return vec![path.to_owned()];
     }
@@ -62,7 +62,7 @@ pub(super) fn common(path: &str, directories: &[String]) -> Vec<String> {
 }
 
 /// Without those that lie in another.
-pub(super) fn each_once(mut paths: Vec<String>) -> Vec<String> {
+pub(super) fn without_nested(mut paths: Vec<String>) -> Vec<String> {
     paths.sort();
     paths.dedup();
     let all = paths.clone();
@@ -71,7 +71,7 @@ pub(super) fn each_once(mut paths: Vec<String>) -> Vec<String> {
 }
 
 /// Why a directory may not be writable as a whole.
-pub(super) fn why_not_written(root: &str, place: &Place) -> Option<String> {
+pub(super) fn write_refusal(root: &str, place: &ConfinementContext) -> Option<String> {
     if let Some(state) = &place.state {
         if lies_in(state, root) {
             return Some(format!("it holds the runtime's own files in {state}"));
@@ -124,12 +124,12 @@ mod tests {
         assert!(lies_in("/a/b", "/a") && lies_in("/a", "/a") && lies_in("/a", "/"));
         assert!(!lies_in("/ab", "/a") && !lies_in("/a", "/a/b"));
         let roots = ["/a".to_owned(), "/b/c".to_owned()];
-        assert_eq!(common("/a/x", &roots), ["/a/x"]);
-        assert_eq!(common("/b", &roots), ["/b/c"]);
-        assert_eq!(common("/", &roots), roots);
-        assert_eq!(common("/ab", &roots), [""; 0]);
+        assert_eq!(intersection("/a/x", &roots), ["/a/x"]);
+        assert_eq!(intersection("/b", &roots), ["/b/c"]);
+        assert_eq!(intersection("/", &roots), roots);
+        assert_eq!(intersection("/ab", &roots), [""; 0]);
         assert_eq!(
-            each_once(["/a/b", "/a", "/ab", "/a"].map(str::to_owned).to_vec()),
+            without_nested(["/a/b", "/a", "/ab", "/a"].map(str::to_owned).to_vec()),
             ["/a", "/ab"]
         );
     }

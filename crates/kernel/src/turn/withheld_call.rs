@@ -11,7 +11,7 @@ use agentry_protocol::call_facts::{CallFacts, DependencyChange, DependencyKind};
 use agentry_protocol::verdict::{Finding, Ruling, Stage, Verdict};
 
 use super::Turn;
-use super::hooks::ask_too;
+use super::hooks::add_hook_questions;
 use super::signal::Signal;
 use crate::limits::WITHHELD_MAX;
 
@@ -29,7 +29,7 @@ impl Turn {
         let refusal =
             danger.or_else(|| gone(facts)).or_else(|| too_often(record.questions.withheld, facts));
         if ruling.verdict < Verdict::Deny {
-            ask_too(&mut ruling, record.hooked.asks.iter().cloned());
+            add_hook_questions(&mut ruling, record.hooked.asks.iter().cloned());
             ask_first(&mut ruling, facts);
             if let Some(finding) = refusal {
                 ruling.verdict = Verdict::Deny;

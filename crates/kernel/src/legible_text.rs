@@ -16,7 +16,7 @@ mod script;
 
 /// A text that can be judged, and what is to be known of the original.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Legible {
+pub struct LegibleText {
     /// The text. Lines and tabs stay.
     pub text: String,
     /// How long the original is, in characters.
@@ -27,7 +27,7 @@ pub struct Legible {
     pub notes: Vec<String>,
 }
 
-impl Legible {
+impl LegibleText {
     /// Says how long the original is.
     pub fn length(&self) -> String {
         let count = |many: usize, one: &str| match many {
@@ -48,8 +48,8 @@ pub fn payload(input: &Value) -> String {
 }
 
 /// Makes a text legible.
-pub fn legible(text: &str) -> Legible {
-    Legible {
+pub fn to_legible(text: &str) -> LegibleText {
+    LegibleText {
         text: folded(text),
         chars: text.chars().count(),
         bytes: text.len(),
@@ -180,15 +180,15 @@ mod tests {
     #[test]
     fn long_runs_are_folded_to_their_count_and_the_tail_stays() {
         let command = format!("curl evil #{}ls", " ".repeat(3_000));
-        assert_eq!(legible(&command).text, "curl evil #⟨3000 blanks⟩ls");
+        assert_eq!(to_legible(&command).text, "curl evil #⟨3000 blanks⟩ls");
         let command = format!("curl evil{}ls", "\n".repeat(60));
-        assert_eq!(legible(&command).text, "curl evil⟨60 line ends and 0 blanks⟩\nls");
+        assert_eq!(to_legible(&command).text, "curl evil⟨60 line ends and 0 blanks⟩\nls");
         let command = format!("a{}b", " \n\t".repeat(40));
-        assert_eq!(legible(&command).text, "a⟨40 line ends and 80 blanks⟩\nb");
-        assert_eq!(legible(&"#".repeat(500)).text, "⟨500 times #⟩");
-        assert_eq!(legible(&"\u{200b}".repeat(500)).text, "⟨500 times \\u{200b}⟩");
+        assert_eq!(to_legible(&command).text, "a⟨40 line ends and 80 blanks⟩\nb");
+        assert_eq!(to_legible(&"#".repeat(500)).text, "⟨500 times #⟩");
+        assert_eq!(to_legible(&"\u{200b}".repeat(500)).text, "⟨500 times \\u{200b}⟩");
         let code = "fn main() {\n\n        body();\n}\t# ----------";
-        assert_eq!(legible(code).text, code);
+        assert_eq!(to_legible(code).text, code);
     }
 
     #[test]
@@ -196,34 +196,34 @@ mod tests {
         let text =
             "a\u{e000}\u{fe0f}\u{202e}\u{200b}\u{2066}\u{e0041}\u{f0000}\u{1b}\u{9b}\u{a0}\u{3164}";
         let shown = "a\\u{e000}\\u{fe0f}\\u{202e}\\u{200b}\\u{2066}\\u{e0041}\\u{f0000}\\u{1b}\\u{9b}\\u{a0}\\u{3164}";
-        assert_eq!(legible(text).text, shown);
-        assert_eq!(legible("naïve 漢字 😀").text, "naïve 漢字 😀");
+        assert_eq!(to_legible(text).text, shown);
+        assert_eq!(to_legible("naïve 漢字 😀").text, "naïve 漢字 😀");
     }
 
     #[test]
     fn a_host_that_is_not_what_it_looks_like_is_given_as_it_is_looked_up() {
-        let found = legible("curl https://аpple.com/x");
+        let found = to_legible("curl https://аpple.com/x");
         assert_eq!(
             found.notes,
             ["`аpple.com`: as a host it is xn--pple-43d.com; mixes Cyrillic and Latin letters"]
         );
         assert_eq!(
-            legible("curl https://bücher.example").notes,
+            to_legible("curl https://bücher.example").notes,
             ["`bücher.example`: as a host it is xn--bcher-kva.example"]
         );
-        assert_eq!(legible("сat file").notes, ["`сat`: mixes Cyrillic and Latin letters"]);
-        assert!(legible("Привет, мир. cat naïve").notes.is_empty());
+        assert_eq!(to_legible("сat file").notes, ["`сat`: mixes Cyrillic and Latin letters"]);
+        assert!(to_legible("Привет, мир. cat naïve").notes.is_empty());
         let many: String = (0..30).map(|number| format!("сat{number} ")).collect();
         assert_eq!(
-            legible(&many).notes.last().map(String::as_str),
+            to_legible(&many).notes.last().map(String::as_str),
             Some("22 more words like these")
         );
     }
 
     #[test]
     fn the_length_is_that_of_the_original() {
-        assert_eq!(legible("é   ").length(), "4 characters, 5 bytes");
-        assert_eq!(legible("x").length(), "1 character, 1 byte");
+        assert_eq!(to_legible("é   ").length(), "4 characters, 5 bytes");
+        assert_eq!(to_legible("x").length(), "1 character, 1 byte");
     }
 
     #[test]

@@ -11,17 +11,17 @@ use brush_parser::ast::{
     SourceLocation,
 };
 
-use super::parse::{Parsed, parse};
+use super::parse::{ParsedScript, parse};
 use super::word::{Kind, scan};
-use super::{Facts, Simple, Word, rough, unwrap};
+use super::{ShellCommand, ShellFacts, ShellWord, unwrap, word_split};
 use crate::limits::{SHELL_CODE_DEPTH_MAX, SHELL_COMMANDS_MAX};
 
 /// The facts of a whole text.
-pub(super) fn whole(text: &str) -> Facts {
-    let mut lowering = Lowering { starts: starts(text), ..Lowering::default() };
-    lowering.code(text, &Around::default());
+pub(super) fn lower_text(text: &str) -> ShellFacts {
+    let mut lowering = LoweringContext { starts: starts(text), ..LoweringContext::default() };
+    lowering.code(text, &ShellContext::default());
     lowering.check_sums(text);
-    Facts { commands: lowering.commands, opaque: lowering.opaque }
+    ShellFacts { commands: lowering.commands, opaque: lowering.opaque }
 }
 
 /// Whether something in a text may be read as a sum: brackets, comparisons, the index of an array, a piece of a value.
@@ -43,36 +43,36 @@ fn starts(text: &str) -> Vec<usize> {
 
 /// What is gathered on the way.
 #[derive(Default)]
-pub(super) struct Lowering {
-    pub(super) commands: Vec<Simple>,
+pub(super) struct LoweringContext {
+    pub(super) commands: Vec<ShellCommand>,
     pub(super) opaque: Option<String>,
-    dir: Option<Word>,
+    dir: Option<ShellWord>,
     depth: usize,
     starts: Vec<usize>,
 }
 
 /// What stands around a command: who runs it, what is fed to it.
 #[derive(Clone, Default)]
-pub(super) struct Around {
+pub(super) struct ShellContext {
     pub(super) wrappers: Vec<String>,
     pub(super) fed_by: Vec<usize>,
     /// Variables set for all inside.
-    pub(super) assigns: Vec<(String, Word)>,
+    pub(super) assigns: Vec<(String, ShellWord)>,
     /// The text on its standard input, if it stands in the command itself.
-    pub(super) input: Option<Input>,
+    pub(super) input: Option<InlineInput>,
     /// The place of the outer command, for code inside of code.
     pub(super) place: Option<(usize, usize)>,
-    pub(super) dir: Option<Word>,
+    pub(super) dir: Option<ShellWord>,
 }
 
 /// A heredoc or here-string.
 #[derive(Clone)]
-pub(super) struct Input {
+pub(super) struct InlineInput {
     pub(super) text: String,
     pub(super) exact: bool,
 }
 
-impl Lowering {
+impl LoweringContext {
     /// Notes why the text is not fully understood; the first reason stays.
     pub(super) fn opaque(&mut self, why: impl Into<String>) {
         self.opaque.get_or_insert_with(|| why.into());
@@ -81,12 +81,12 @@ impl Lowering {
     /// A sum executes substitutions in the values of its variables, so values must not come from elsewhere.
     fn check_sums(&mut self, text: &str) {
         let reads = ["read", "readarray", "mapfile", "printf", "getopts"];
-        let fills = |simple: &Simple| match simple.program() {
+        let fills = |simple: &ShellCommand| match simple.program() {
             Some("printf") => simple.arguments().iter().any(|word| word.text().starts_with("-v")),
             name => name.is_some_and(|name| reads.contains(&name)),
         };
-        let executable = |word: &Word| word.text().contains("$(") || word.text().contains('`');
-        let values: Vec<&Word> = self
+        let executable = |word: &ShellWord| word.text().contains("$(") || word.text().contains('`');
+        let values: Vec<&ShellWord> = self
             .commands
             .iter()
             .flat_map(|simple| &simple.assigns)
@@ -105,7 +105,7 @@ impl Lowering {
     }
 
     /// Lowers a piece of shell code and returns where its commands stand.
-    pub(super) fn code(&mut self, text: &str, around: &Around) -> Vec<usize> {
+    pub(super) fn code(&mut self, text: &str, around: &ShellContext) -> Vec<usize> {
         let start = self.commands.len();
         if self.depth >= SHELL_CODE_DEPTH_MAX {
             self.opaque(format!("code in code more than {SHELL_CODE_DEPTH_MAX} deep"));
@@ -128,15 +128,15 @@ impl Lowering {
     }
 
     /// Takes what can be had of a text that is not understood.
-    fn rough(&mut self, text: &str, around: &Around, why: impl Into<String>) {
+    fn rough(&mut self, text: &str, around: &ShellContext, why: impl Into<String>) {
         self.opaque(why);
-        for words in rough::commands(text) {
-            self.settle(Simple { words, ..Simple::default() }, around);
+        for words in word_split::commands(text) {
+            self.settle(ShellCommand { words, ..ShellCommand::default() }, around);
         }
     }
 
     /// Lowers code that runs in a shell of its own: its `cd` ends with it.
-    pub(super) fn inner(&mut self, text: &str, around: &Around) -> Vec<usize> {
+    pub(super) fn inner(&mut self, text: &str, around: &ShellContext) -> Vec<usize> {
         let dir = self.dir.clone();
         self.dir = around.dir.clone().or_else(|| dir.clone());
         let commands = self.code(text, around);
@@ -144,7 +144,7 @@ impl Lowering {
         commands
     }
 
-    fn list(&mut self, parsed: &Parsed, list: &CompoundList, around: &Around) {
+    fn list(&mut self, parsed: &ParsedScript, list: &CompoundList, around: &ShellContext) {
         for item in &list.0 {
             self.pipeline(parsed, &item.0.first, around);
             for next in &item.0.additional {
@@ -157,7 +157,7 @@ impl Lowering {
         }
     }
 
-    fn pipeline(&mut self, parsed: &Parsed, pipeline: &ast::Pipeline, around: &Around) {
+    fn pipeline(&mut self, parsed: &ParsedScript, pipeline: &ast::Pipeline, around: &ShellContext) {
         let mut around = around.clone();
         for command in &pipeline.seq {
             let start = self.commands.len();
@@ -168,7 +168,7 @@ impl Lowering {
         }
     }
 
-    fn command(&mut self, parsed: &Parsed, command: &Command, around: &Around) {
+    fn command(&mut self, parsed: &ParsedScript, command: &Command, around: &ShellContext) {
         match command {
             Command::Simple(simple) => self.simple(parsed, simple, around),
             Command::Compound(compound, redirects) => {
@@ -191,26 +191,31 @@ impl Lowering {
     /// A function is kept as a command of its own, so that rules can see one that calls itself.
     fn note_recursion(
         &mut self,
-        parsed: &Parsed,
+        parsed: &ParsedScript,
         function: &ast::FunctionDefinition,
-        around: &Around,
+        around: &ShellContext,
     ) {
         let words = vec![
-            Word::Literal("function".to_owned()),
-            Word::Literal(parsed.written(&function.fname.value)),
+            ShellWord::Literal("function".to_owned()),
+            ShellWord::Literal(parsed.written(&function.fname.value)),
         ];
-        self.push(Simple { words, wrappers: around.wrappers.clone(), ..Simple::default() });
+        self.push(ShellCommand {
+            words,
+            wrappers: around.wrappers.clone(),
+            ..ShellCommand::default()
+        });
     }
 
     /// Redirections of a group: files it writes are noted once, its input goes to all inside.
     fn around_group(
         &mut self,
-        parsed: &Parsed,
+        parsed: &ParsedScript,
         redirects: Option<&ast::RedirectList>,
-        around: &Around,
-    ) -> Around {
+        around: &ShellContext,
+    ) -> ShellContext {
         let mut around = around.clone();
-        let mut group = Simple { wrappers: around.wrappers.clone(), ..Simple::default() };
+        let mut group =
+            ShellCommand { wrappers: around.wrappers.clone(), ..ShellCommand::default() };
         for redirect in redirects.map(|list| list.0.as_slice()).unwrap_or_default() {
             self.redirect(parsed, redirect, &mut group, &mut around);
         }
@@ -221,7 +226,12 @@ impl Lowering {
         around
     }
 
-    fn compound(&mut self, parsed: &Parsed, compound: &CompoundCommand, around: &Around) {
+    fn compound(
+        &mut self,
+        parsed: &ParsedScript,
+        compound: &CompoundCommand,
+        around: &ShellContext,
+    ) {
         match compound {
             CompoundCommand::Arithmetic(sum) => self.sum(parsed, &sum.expr.value, around),
             CompoundCommand::ArithmeticForClause(clause) => {
@@ -263,7 +273,12 @@ impl Lowering {
     }
 
     /// The variable takes each value; so each value is noted as an assignment.
-    fn for_each(&mut self, parsed: &Parsed, clause: &ast::ForClauseCommand, around: &Around) {
+    fn for_each(
+        &mut self,
+        parsed: &ParsedScript,
+        clause: &ast::ForClauseCommand,
+        around: &ShellContext,
+    ) {
         let mut assigns = Vec::new();
         let mut fed_by = Vec::new();
         for value in clause.values.iter().flatten() {
@@ -272,11 +287,11 @@ impl Lowering {
             fed_by.extend(fed);
         }
         let wrappers = around.wrappers.clone();
-        self.push(Simple { assigns, wrappers, fed_by, ..Simple::default() });
+        self.push(ShellCommand { assigns, wrappers, fed_by, ..ShellCommand::default() });
         self.list(parsed, &clause.body.list, around);
     }
 
-    fn test(&mut self, parsed: &Parsed, test: &ExtendedTestExpr, around: &Around) {
+    fn test(&mut self, parsed: &ParsedScript, test: &ExtendedTestExpr, around: &ShellContext) {
         match test {
             ExtendedTestExpr::And(left, right) | ExtendedTestExpr::Or(left, right) => {
                 self.test(parsed, left, around);
@@ -307,14 +322,14 @@ impl Lowering {
     }
 
     /// An operand may be read as a sum, and the index of an array in a sum is executed.
-    fn operand(&mut self, parsed: &Parsed, written: &str, around: &Around) {
+    fn operand(&mut self, parsed: &ParsedScript, written: &str, around: &ShellContext) {
         let (word, _) = self.word(parsed, written, around);
         if word.literal().is_some_and(|text| text.contains("$(") || text.contains('`')) {
             self.opaque("a test on text that may be executed");
         }
     }
 
-    fn sum(&mut self, parsed: &Parsed, written: &str, around: &Around) {
+    fn sum(&mut self, parsed: &ParsedScript, written: &str, around: &ShellContext) {
         let scanned = scan(&parsed.written(written), Kind::Body);
         for code in &scanned.code {
             self.opaque("a sum over what a command prints");
@@ -323,9 +338,15 @@ impl Lowering {
         scanned.opaque.into_iter().for_each(|why| self.opaque(why));
     }
 
-    fn simple(&mut self, parsed: &Parsed, command: &ast::SimpleCommand, around: &Around) {
+    fn simple(
+        &mut self,
+        parsed: &ParsedScript,
+        command: &ast::SimpleCommand,
+        around: &ShellContext,
+    ) {
         let mut around = around.clone();
-        let mut simple = Simple { place: self.place(command, &around), ..Simple::default() };
+        let mut simple =
+            ShellCommand { place: self.place(command, &around), ..ShellCommand::default() };
         around.place = simple.place;
         let prefix = command.prefix.iter().flat_map(|prefix| &prefix.0);
         let suffix = command.suffix.iter().flat_map(|suffix| &suffix.0);
@@ -341,7 +362,7 @@ impl Lowering {
         self.settle(simple, &around);
     }
 
-    fn place(&self, command: &ast::SimpleCommand, around: &Around) -> Option<(usize, usize)> {
+    fn place(&self, command: &ast::SimpleCommand, around: &ShellContext) -> Option<(usize, usize)> {
         if self.depth > 1 {
             return around.place;
         }
@@ -350,7 +371,13 @@ impl Lowering {
         Some((byte(span.start.index), byte(span.end.index)))
     }
 
-    fn item(&mut self, parsed: &Parsed, item: &Item, simple: &mut Simple, around: &mut Around) {
+    fn item(
+        &mut self,
+        parsed: &ParsedScript,
+        item: &Item,
+        simple: &mut ShellCommand,
+        around: &mut ShellContext,
+    ) {
         match item {
             Item::IoRedirect(redirect) => self.redirect(parsed, redirect, simple, around),
             Item::Word(word) => self.argument(parsed, &word.value, simple, around),
@@ -364,29 +391,35 @@ impl Lowering {
             Item::ProcessSubstitution(_, process) => {
                 let fed = self.process(parsed, process, around);
                 simple.fed_by.extend(fed);
-                simple.words.push(Word::Dynamic("<(…)".to_owned()));
+                simple.words.push(ShellWord::Dynamic("<(…)".to_owned()));
             }
         }
     }
 
     pub(super) fn process(
         &mut self,
-        parsed: &Parsed,
+        parsed: &ParsedScript,
         process: &ast::SubshellCommand,
-        around: &Around,
+        around: &ShellContext,
     ) -> Vec<usize> {
         let start = self.commands.len();
         let dir = self.dir.clone();
         self.list(
             parsed,
             &process.list,
-            &Around { fed_by: Vec::new(), input: None, ..around.clone() },
+            &ShellContext { fed_by: Vec::new(), input: None, ..around.clone() },
         );
         self.dir = dir;
         (start..self.commands.len()).collect()
     }
 
-    fn argument(&mut self, parsed: &Parsed, written: &str, simple: &mut Simple, around: &Around) {
+    fn argument(
+        &mut self,
+        parsed: &ParsedScript,
+        written: &str,
+        simple: &mut ShellCommand,
+        around: &ShellContext,
+    ) {
         let (word, fed) = self.word(parsed, written, around);
         simple.words.push(word);
         simple.fed_by.extend(fed);
@@ -394,10 +427,10 @@ impl Lowering {
 
     fn assignment(
         &mut self,
-        parsed: &Parsed,
+        parsed: &ParsedScript,
         assignment: &ast::Assignment,
-        simple: &mut Simple,
-        around: &Around,
+        simple: &mut ShellCommand,
+        around: &ShellContext,
     ) {
         let name = match &assignment.name {
             AssignmentName::VariableName(name) => name.clone(),
@@ -420,10 +453,10 @@ impl Lowering {
     /// One word, and the commands whose output it is made of.
     pub(super) fn word(
         &mut self,
-        parsed: &Parsed,
+        parsed: &ParsedScript,
         written: &str,
-        around: &Around,
-    ) -> (Word, Vec<usize>) {
+        around: &ShellContext,
+    ) -> (ShellWord, Vec<usize>) {
         self.scanned(&parsed.written(written), Kind::Word, around)
     }
 
@@ -431,19 +464,19 @@ impl Lowering {
         &mut self,
         written: &str,
         kind: Kind,
-        around: &Around,
-    ) -> (Word, Vec<usize>) {
+        around: &ShellContext,
+    ) -> (ShellWord, Vec<usize>) {
         let scanned = scan(written, kind);
         let mut fed = Vec::new();
         for code in &scanned.code {
-            fed.extend(self.inner(code, &Around { input: None, ..around.clone() }));
+            fed.extend(self.inner(code, &ShellContext { input: None, ..around.clone() }));
         }
         scanned.opaque.into_iter().for_each(|why| self.opaque(why));
         (scanned.word(), fed)
     }
 
     /// A command with all its words: wrappers come off, code inside is followed.
-    pub(super) fn settle(&mut self, mut simple: Simple, around: &Around) {
+    pub(super) fn settle(&mut self, mut simple: ShellCommand, around: &ShellContext) {
         simple.wrappers.clone_from(&around.wrappers);
         simple.fed_by.extend(&around.fed_by);
         simple.assigns.extend(around.assigns.iter().cloned());
@@ -453,7 +486,7 @@ impl Lowering {
     }
 
     /// Keeps a command, within the limit.
-    pub(super) fn push(&mut self, mut simple: Simple) {
+    pub(super) fn push(&mut self, mut simple: ShellCommand) {
         if self.commands.len() >= SHELL_COMMANDS_MAX {
             self.opaque(format!("more than {SHELL_COMMANDS_MAX} commands"));
             return;
@@ -466,15 +499,15 @@ impl Lowering {
         self.commands.push(simple);
     }
 
-    fn enter(&mut self, simple: &Simple) {
+    fn enter(&mut self, simple: &ShellCommand) {
         let operand = simple.arguments().iter().find(|word| !word.text().starts_with('-'));
-        let target = operand.cloned().unwrap_or_else(|| Word::Dynamic("~".to_owned()));
+        let target = operand.cloned().unwrap_or_else(|| ShellWord::Dynamic("~".to_owned()));
         self.dir = Some(entered(self.dir.as_ref(), target));
     }
 }
 
 /// The directory that is entered from another.
-pub(super) fn entered(dir: Option<&Word>, target: Word) -> Word {
+pub(super) fn entered(dir: Option<&ShellWord>, target: ShellWord) -> ShellWord {
     let is_relative = target.literal().is_some_and(|text| !text.starts_with('/'));
     match dir.filter(|_| is_relative) {
         Some(dir) => dir.with(&format!("{}/{}", dir.text(), target.text())),

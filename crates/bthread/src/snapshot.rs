@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::{halt::Halt, program::Program, thread::Thread};
 
 #[derive(Serialize, Deserialize)]
-struct Saved<T, E> {
+struct ProgramSnapshot<T, E> {
     threads: Vec<T>,
     urgent: VecDeque<E>,
     normal: VecDeque<E>,
@@ -22,7 +22,7 @@ where
     T::Event: Serialize,
 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let saved = Saved {
+        let saved = ProgramSnapshot {
             threads: self.threads().collect(),
             urgent: self.urgent.iter().collect(),
             normal: self.normal.iter().collect(),
@@ -38,7 +38,7 @@ where
     T::Event: Deserialize<'de>,
 {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let saved = Saved::<T, T::Event>::deserialize(deserializer)?;
+        let saved = ProgramSnapshot::<T, T::Event>::deserialize(deserializer)?;
         let mut program = Program::new(saved.threads);
         program.urgent = saved.urgent;
         program.normal = saved.normal;

@@ -8,21 +8,21 @@
 use agentry_bthread::{Bid, Flow, Pattern};
 use serde::{Deserialize, Serialize};
 
-use super::signal::{Condition, Kind, Signal};
+use super::signal::{Kind, Signal, SignalCondition};
 
 /// The concern: the call that is under way, if it changes something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct OneByOne {
+pub struct SerialWrites {
     under_way: Option<u64>,
 }
 
-impl OneByOne {
+impl SerialWrites {
     pub(super) fn bid(&self) -> Bid<Signal> {
         let bid = Bid::new();
         match self.under_way {
-            None => bid.wait(Pattern::kind(Kind::Execute).guarded(Condition::Changes)),
+            None => bid.wait(Pattern::kind(Kind::Execute).guarded(SignalCondition::Changes)),
             Some(call) => bid
-                .block(Pattern::kind(Kind::Execute).guarded(Condition::Changes))
+                .block(Pattern::kind(Kind::Execute).guarded(SignalCondition::Changes))
                 .wait(Pattern::kind(Kind::Settle).key(call))
                 .wait(Pattern::kind(Kind::Withheld).key(call)),
         }

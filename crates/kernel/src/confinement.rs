@@ -18,16 +18,16 @@ use agentry_protocol::confinement::{
     NetworkAccess, ReadAccess,
 };
 
-mod authority;
-mod deny;
+mod denied_paths;
 mod domain;
 mod path;
+mod sharing;
 
-pub use deny::{HOME_DENIED, TOOLCHAINS};
+pub use denied_paths::{HOME_DENIED, TOOLCHAINS};
 
 /// Where a process will run. All paths are absolute.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct ConfinementContext {
     /// The directory that is worked in.
     pub workspace: String,
     /// The directory that was read for the definitions.
@@ -56,7 +56,7 @@ pub struct Place {
 
 /// Something that was asked for and is left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Note {
+pub struct DroppedSetting {
     /// The setting.
     pub key: &'static str,
     /// What was asked for.
@@ -67,7 +67,7 @@ pub struct Note {
     pub text: String,
 }
 
-impl fmt::Display for Note {
+impl fmt::Display for DroppedSetting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({})", self.text, self.origin)
     }
@@ -75,7 +75,7 @@ impl fmt::Display for Note {
 
 /// Settings that cannot be held.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
+pub struct ConfinementError {
     /// What is wrong.
     pub what: String,
     /// Where it was said.
@@ -84,22 +84,22 @@ pub struct Refused {
     pub help: String,
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for ConfinementError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({}); {}", self.what, self.origin, self.help)
     }
 }
 
-impl std::error::Error for Refused {}
+impl std::error::Error for ConfinementError {}
 
 /// What holds: the ceiling within everything that is asked for, and what was left out.
 pub fn resolve(
     level: ConfinementLevel,
     ceiling: &SandboxLayer,
     requests: &[&SandboxLayer],
-    place: &Place,
-) -> Result<(Confinement, Vec<Note>), Refused> {
-    let mut cut = Cut { ceiling, requests, place, notes: Vec::new() };
+    place: &ConfinementContext,
+) -> Result<(Confinement, Vec<DroppedSetting>), ConfinementError> {
+    let mut cut = ConfinementResolver { ceiling, requests, place, notes: Vec::new() };
     let profile = cut.profile();
     let most_written = cut.most_written(profile)?;
     let allow_write = cut.paths(WRITE, most_written.clone());
@@ -117,8 +117,8 @@ pub fn resolve(
         deny_read,
         deny_write,
         git: cut.git(),
-        home: authority::persistent_home(ceiling, requests, place, profile),
-        authority: Some(authority::digest(place)),
+        home: sharing::persistent_home(ceiling, requests, place, profile),
+        authority: Some(sharing::digest(place)),
         network: cut.network()?,
         limits: cut.limits(),
     };
@@ -127,13 +127,13 @@ pub fn resolve(
 
 /// The paths that layers name, without links in them being followed. Whoever can look says in
 /// `Place::real` where they lead.
-pub fn listed(
+pub fn listed_paths(
     ceiling: &SandboxLayer,
     requests: &[&SandboxLayer],
-    place: &Place,
+    place: &ConfinementContext,
 ) -> BTreeSet<String> {
-    let place = Place { real: BTreeMap::new(), ..place.clone() };
-    let cut = Cut { ceiling, requests, place: &place, notes: Vec::new() };
+    let place = ConfinementContext { real: BTreeMap::new(), ..place.clone() };
+    let cut = ConfinementResolver { ceiling, requests, place: &place, notes: Vec::new() };
     let layers = [ceiling].into_iter().chain(requests.iter().copied());
     let lists = layers.flat_map(|layer| {
         let lists = [WRITE, READ, DENY_WRITE, DENY_READ];
@@ -161,47 +161,47 @@ pub fn is_strict(ceiling: &SandboxLayer, requests: &[&SandboxLayer]) -> bool {
 
 /// One of the lists of `security`.
 #[derive(Clone, Copy)]
-struct List {
+struct SecurityList {
     key: &'static str,
     pointer: &'static str,
     of: fn(&Security) -> Option<&Vec<String>>,
 }
 
-const WRITE: List = List {
+const WRITE: SecurityList = SecurityList {
     key: "sandbox.security.allowWrite",
     pointer: "/security/allowWrite",
     of: |security| security.allow_write.as_ref(),
 };
-const READ: List = List {
+const READ: SecurityList = SecurityList {
     key: "sandbox.security.allowRead",
     pointer: "/security/allowRead",
     of: |security| security.allow_read.as_ref(),
 };
-const DENY_WRITE: List = List {
+const DENY_WRITE: SecurityList = SecurityList {
     key: "sandbox.security.denyWrite",
     pointer: "/security/denyWrite",
     of: |security| security.deny_write.as_ref(),
 };
-const DENY_READ: List = List {
+const DENY_READ: SecurityList = SecurityList {
     key: "sandbox.security.denyRead",
     pointer: "/security/denyRead",
     of: |security| security.deny_read.as_ref(),
 };
-const DOMAINS: List = List {
+const DOMAINS: SecurityList = SecurityList {
     key: "sandbox.security.allowedDomains",
     pointer: "/security/allowedDomains",
     of: |security| security.allowed_domains.as_ref(),
 };
 
 /// The work at one confinement.
-struct Cut<'a> {
+struct ConfinementResolver<'a> {
     ceiling: &'a SandboxLayer,
     requests: &'a [&'a SandboxLayer],
-    place: &'a Place,
-    notes: Vec<Note>,
+    place: &'a ConfinementContext,
+    notes: Vec<DroppedSetting>,
 }
 
-impl Cut<'_> {
+impl ConfinementResolver<'_> {
     /// The strictest that anybody chose.
     fn profile(&self) -> ConfinementProfile {
         let asked = self.requests.iter().filter_map(|layer| layer.sandbox.profile);
@@ -234,7 +234,7 @@ impl Cut<'_> {
     }
 
     /// The directories that the operator lets be written.
-    fn most_written(&self, profile: ConfinementProfile) -> Result<Vec<String>, Refused> {
+    fn most_written(&self, profile: ConfinementProfile) -> Result<Vec<String>, ConfinementError> {
         let own = match (&self.ceiling.sandbox.security.allow_write, profile) {
             (Some(_), _) => self.said(self.ceiling, WRITE)?,
             (None, ConfinementProfile::Trusted | ConfinementProfile::Host) => {
@@ -243,21 +243,25 @@ impl Cut<'_> {
             (None, ConfinementProfile::Untrusted) => Vec::new(),
         };
         for (at, root) in own.iter().enumerate() {
-            if let Some(why) = path::why_not_written(root, self.place) {
+            if let Some(why) = path::write_refusal(root, self.place) {
                 let origin = self.ceiling.origin(&format!("{}/{at}", WRITE.pointer));
                 let what = format!("`{root}` may not be writable as a whole: {why}");
                 let help = format!(
                     "work in a directory of its own, or list directories in {} in {}",
                     WRITE.key, self.place.settings
                 );
-                return Err(Refused { what, origin, help });
+                return Err(ConfinementError { what, origin, help });
             }
         }
         Ok(own)
     }
 
     /// The paths of a list of the operator's, as they really are.
-    fn said(&self, layer: &SandboxLayer, list: List) -> Result<Vec<String>, Refused> {
+    fn said(
+        &self,
+        layer: &SandboxLayer,
+        list: SecurityList,
+    ) -> Result<Vec<String>, ConfinementError> {
         let texts = (list.of)(&layer.sandbox.security).into_iter().flatten();
         let paths = texts.enumerate().map(|(at, text)| {
             self.absolute(text)
@@ -268,8 +272,14 @@ impl Cut<'_> {
         paths.collect()
     }
 
-    fn not_a_path(&self, layer: &SandboxLayer, list: List, at: usize, text: &str) -> Refused {
-        Refused {
+    fn not_a_path(
+        &self,
+        layer: &SandboxLayer,
+        list: SecurityList,
+        at: usize,
+        text: &str,
+    ) -> ConfinementError {
+        ConfinementError {
             what: format!("`{text}` in {} is not a path that can be held", list.key),
             origin: layer.origin(&format!("{}/{at}", list.pointer)),
             help:
@@ -280,8 +290,8 @@ impl Cut<'_> {
     }
 
     /// What of some directories is left when every request is heard.
-    fn paths(&mut self, list: List, most: Vec<String>) -> Vec<String> {
-        let mut left = path::each_once(most.clone());
+    fn paths(&mut self, list: SecurityList, most: Vec<String>) -> Vec<String> {
+        let mut left = path::without_nested(most.clone());
         let base = if list.key == READ.key { self.always_read() } else { Vec::new() };
         for layer in self.requests {
             let Some(texts) = (list.of)(&layer.sandbox.security) else { continue };
@@ -289,9 +299,11 @@ impl Cut<'_> {
             for (at, text) in texts.iter().enumerate() {
                 let asked = self.absolute(text).filter(|_| !text.contains('*'));
                 let asked = asked.map(|asked| self.real(&asked));
-                let common = asked.as_deref().map(|asked| path::common(asked, &left));
+                let common = asked.as_deref().map(|asked| path::intersection(asked, &left));
                 let within = |some: &[String]| {
-                    asked.as_deref().is_some_and(|asked| !path::common(asked, some).is_empty())
+                    asked
+                        .as_deref()
+                        .is_some_and(|asked| !path::intersection(asked, some).is_empty())
                 };
                 if !within(&left) && !within(&base) {
                     let pointer = format!("{}/{at}", list.pointer);
@@ -299,7 +311,7 @@ impl Cut<'_> {
                 }
                 kept.extend(common.unwrap_or_default());
             }
-            left = path::each_once(kept);
+            left = path::without_nested(kept);
         }
         left
     }
@@ -308,7 +320,7 @@ impl Cut<'_> {
     fn leave_out(
         &mut self,
         layer: &SandboxLayer,
-        (list, pointer): (List, &str),
+        (list, pointer): (SecurityList, &str),
         asked: &str,
         allowed: bool,
     ) {
@@ -323,12 +335,12 @@ impl Cut<'_> {
             ),
         };
         let (asked, origin) = (asked.to_owned(), layer.origin(pointer));
-        self.notes.push(Note { key, asked, origin, text });
+        self.notes.push(DroppedSetting { key, asked, origin, text });
     }
 
     /// What is always read: where the work is, what defines it.
     fn always_read(&self) -> Vec<String> {
-        let Place { workspace, project, agent_directory, .. } = self.place;
+        let ConfinementContext { workspace, project, agent_directory, .. } = self.place;
         let all = [workspace, project, agent_directory].into_iter().filter(|path| !path.is_empty());
         all.map(|path| self.real(path)).collect()
     }
@@ -345,12 +357,12 @@ impl Cut<'_> {
         };
         let toolchains = toolchains.iter().map(|path| self.real(path));
         let all = self.always_read().into_iter().chain(toolchains).chain(extras);
-        let is_denied = |path: &String| deny_read.iter().any(|one| deny::covers(one, path));
-        path::each_once(all.filter(|path| !is_denied(path)).collect())
+        let is_denied = |path: &String| deny_read.iter().any(|one| denied_paths::covers(one, path));
+        path::without_nested(all.filter(|path| !is_denied(path)).collect())
     }
 
     /// What anybody denies, and what is always denied.
-    fn deny_read(&self, most_written: &[String]) -> Result<Vec<String>, Refused> {
+    fn deny_read(&self, most_written: &[String]) -> Result<Vec<String>, ConfinementError> {
         let mut all: BTreeSet<String> = self.denied(DENY_READ)?;
         if let Some(home) = &self.place.home {
             all.extend(HOME_DENIED.iter().map(|name| format!("{home}/{name}")));
@@ -363,7 +375,7 @@ impl Cut<'_> {
         let named = lists.flatten().filter_map(|text| self.absolute(text));
         let named = named.map(|path| self.real(&path)).chain(self.always_read());
         for root in named.chain(most_written.iter().cloned()) {
-            for name in deny::SECRETS {
+            for name in denied_paths::SECRETS {
                 all.insert(path::below(&root, name));
                 all.insert(path::below(&root, &format!("{}{name}", &ANY_DEPTH[1..])));
             }
@@ -372,7 +384,7 @@ impl Cut<'_> {
         Ok(all.into_iter().collect())
     }
 
-    fn deny_write(&self) -> Result<Vec<String>, Refused> {
+    fn deny_write(&self) -> Result<Vec<String>, ConfinementError> {
         let mut all: BTreeSet<String> = self.denied(DENY_WRITE)?;
         all.extend(self.place.definitions.iter().map(|path| self.real(path)));
         let settings = [&self.place.settings].into_iter().filter(|path| path.starts_with('/'));
@@ -382,12 +394,12 @@ impl Cut<'_> {
     }
 
     /// A path that is denied is denied by its name and by where it leads.
-    fn denied(&self, list: List) -> Result<BTreeSet<String>, Refused> {
+    fn denied(&self, list: SecurityList) -> Result<BTreeSet<String>, ConfinementError> {
         let mut all = BTreeSet::new();
         for layer in [self.ceiling].into_iter().chain(self.requests.iter().copied()) {
             let texts = (list.of)(&layer.sandbox.security).into_iter().flatten();
             for (at, text) in texts.enumerate() {
-                let path = self.absolute(text).filter(|path| deny::is_pattern(path));
+                let path = self.absolute(text).filter(|path| denied_paths::is_pattern(path));
                 let path = path.ok_or_else(|| self.not_a_path(layer, list, at, text))?;
                 all.insert(self.real(&path));
                 all.insert(path);
@@ -396,28 +408,28 @@ impl Cut<'_> {
         Ok(all)
     }
 
-    fn network(&mut self) -> Result<NetworkAccess, Refused> {
+    fn network(&mut self) -> Result<NetworkAccess, ConfinementError> {
         let security = &self.ceiling.sandbox.security;
         let most = security.allowed_domains.clone().unwrap_or_default();
         for layer in [self.ceiling].into_iter().chain(self.requests.iter().copied()) {
             let texts = (DOMAINS.of)(&layer.sandbox.security).into_iter().flatten();
-            let mut bad = texts.enumerate().filter(|(_, text)| !domain::is_some(text));
+            let mut bad = texts.enumerate().filter(|(_, text)| !domain::is_hostname(text));
             if let Some((at, text)) = bad.next() {
                 let what = format!("`{text}` in {} is not the name of a host", DOMAINS.key);
                 let origin = layer.origin(&format!("{}/{at}", DOMAINS.pointer));
                 let help = "write a name such as api.github.com".to_owned();
-                return Err(Refused { what, origin, help });
+                return Err(ConfinementError { what, origin, help });
             }
         }
-        let mut allow: Vec<String> = most.iter().map(|name| domain::plain(name)).collect();
+        let mut allow: Vec<String> = most.iter().map(|name| domain::normalized(name)).collect();
         for layer in self.requests {
             let Some(texts) = (DOMAINS.of)(&layer.sandbox.security) else { continue };
             let mut kept = Vec::new();
             for (at, text) in texts.iter().enumerate() {
-                let common = domain::common(text, &allow);
+                let common = domain::intersection(text, &allow);
                 if common.is_empty() {
                     let pointer = format!("{}/{at}", DOMAINS.pointer);
-                    let allowed = !domain::common(text, &most).is_empty();
+                    let allowed = !domain::intersection(text, &most).is_empty();
                     self.leave_out(layer, (DOMAINS, &pointer), text, allowed);
                 }
                 kept.extend(common);
@@ -452,7 +464,7 @@ impl Cut<'_> {
                     "{who} asks for {asked} in {key}; your settings allow {most}: raise it in {file}"
                 );
                 let (asked, origin) = (asked.to_string(), layer.origin(pointer));
-                self.notes.push(Note { key, asked, origin, text });
+                self.notes.push(DroppedSetting { key, asked, origin, text });
             }
             all = all.lower_of_each(asked);
         }

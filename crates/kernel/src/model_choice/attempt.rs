@@ -6,20 +6,20 @@ use std::fmt;
 
 /// One look at a candidate.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tried {
+pub struct CandidateAttempt {
     /// The candidate, as it was written; empty where a provider has none.
     pub candidate: String,
     /// Who named it.
-    pub said: Said,
+    pub said: CandidateSource,
     /// The provider that was looked at.
     pub provider: Option<String>,
     /// What came of it.
-    pub outcome: Outcome,
+    pub outcome: CandidateOutcome,
 }
 
 /// Who named a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum CandidateSource {
     /// A person, with `--model`.
     Asked,
     /// The agent's files.
@@ -30,7 +30,7 @@ pub enum Said {
     Provider,
 }
 
-impl fmt::Display for Said {
+impl fmt::Display for CandidateSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Asked => "asked for",
@@ -43,7 +43,7 @@ impl fmt::Display for Said {
 
 /// What came of a look at a candidate.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum CandidateOutcome {
     /// It is the model.
     Taken(String),
     /// It is asked when those before it fail.
@@ -53,21 +53,21 @@ pub enum Outcome {
     /// The agent may not use it.
     Refused,
     /// It was passed over.
-    Passed(String),
+    Skipped(String),
 }
 
-impl fmt::Display for Outcome {
+impl fmt::Display for CandidateOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Taken(model) => write!(f, "taken: {model}"),
             Self::Fallback(model) => write!(f, "asked when the ones before fail: {model}"),
             Self::Refused => f.write_str("the agent may not use it"),
-            Self::NotReady(why) | Self::Passed(why) => f.write_str(why),
+            Self::NotReady(why) | Self::Skipped(why) => f.write_str(why),
         }
     }
 }
 
-impl fmt::Display for Tried {
+impl fmt::Display for CandidateAttempt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let candidate = if self.candidate.is_empty() { "any model" } else { &self.candidate };
         write!(f, "{candidate} ({})", self.said)?;
@@ -80,16 +80,16 @@ impl fmt::Display for Tried {
 
 /// Why no model was chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NoChoice {
+pub struct ModelChoiceError {
     /// The reason.
-    pub why: Why,
+    pub why: NoModelReason,
     /// Everything that was looked at.
-    pub steps: Vec<Tried>,
+    pub steps: Vec<CandidateAttempt>,
 }
 
 /// A reason why no model was chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum NoModelReason {
     /// The agent may not use the model that was asked for.
     Refused {
         /// The model.
@@ -98,14 +98,16 @@ pub enum Why {
         may: Vec<String>,
     },
     /// Nobody who can be asked serves a candidate.
-    Nobody,
+    NoProvider,
 }
 
-impl fmt::Display for NoChoice {
+impl fmt::Display for ModelChoiceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.why {
-            Why::Refused { model, .. } => write!(f, "the agent may not use the model `{model}`")?,
-            Why::Nobody => f.write_str("no model can be asked")?,
+            NoModelReason::Refused { model, .. } => {
+                write!(f, "the agent may not use the model `{model}`")?
+            }
+            NoModelReason::NoProvider => f.write_str("no model can be asked")?,
         }
         for step in &self.steps {
             write!(f, "\n  {step}")?;
@@ -114,19 +116,20 @@ impl fmt::Display for NoChoice {
     }
 }
 
-impl std::error::Error for NoChoice {}
+impl std::error::Error for ModelChoiceError {}
 
-impl NoChoice {
+impl ModelChoiceError {
     /// What the person who can act can do.
     pub fn hint(&self) -> String {
-        if let Why::Refused { may, .. } = &self.why {
+        if let NoModelReason::Refused { may, .. } = &self.why {
             return format!("it may use: {}", may.join(", "));
         }
         let not_ready = self.steps.iter().find_map(|step| match &step.outcome {
-            Outcome::NotReady(why) => Some((step.provider.as_deref(), why)),
-            Outcome::Taken(_) | Outcome::Fallback(_) | Outcome::Refused | Outcome::Passed(_) => {
-                None
-            }
+            CandidateOutcome::NotReady(why) => Some((step.provider.as_deref(), why)),
+            CandidateOutcome::Taken(_)
+            | CandidateOutcome::Fallback(_)
+            | CandidateOutcome::Refused
+            | CandidateOutcome::Skipped(_) => None,
         });
         if let Some((Some(provider), why)) = not_ready {
             let key = why.strip_suffix(" is not set");
@@ -136,7 +139,7 @@ impl NoChoice {
             };
             return format!("{act}, or get a model for this machine with `agentry pull`");
         }
-        if self.steps.iter().any(|step| step.outcome == Outcome::Refused) {
+        if self.steps.iter().any(|step| step.outcome == CandidateOutcome::Refused) {
             return "name a model that the agent may use with --model, or add one to its \
                     `allowed_models`"
                 .to_owned();

@@ -11,13 +11,13 @@ use agentry_protocol::confinement::ConfinementProfile;
 use agentry_protocol::principal::{Principal, PrincipalKind};
 use serde_json::json;
 
-use super::Place;
+use super::ConfinementContext;
 
 /// The folder of homes that persist, below the state of the runtime.
 const PERSISTENT_HOMES: &str = "persistent-homes";
 
 /// A digest of all that must be the same for two processes to share anything that lasts.
-pub(super) fn digest(place: &Place) -> ContentHash {
+pub(super) fn digest(place: &ConfinementContext) -> ContentHash {
     let sender = place.sender.as_ref().map(|bounds| {
         // Every field by its name: whoever adds one has to decide here. One decision is not another, but two that
         // give the same powers to the same sender are of one authority; where it was said does not matter.
@@ -47,7 +47,7 @@ pub(super) fn digest(place: &Place) -> ContentHash {
 pub(super) fn persistent_home(
     ceiling: &SandboxLayer,
     requests: &[&SandboxLayer],
-    place: &Place,
+    place: &ConfinementContext,
     profile: ConfinementProfile,
 ) -> Option<String> {
     let wanted = ceiling.sandbox.home.persist.unwrap_or_default();

@@ -17,7 +17,7 @@ use crate::limits::{
 
 /// How much may run and wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limits {
+pub struct SchedulerLimits {
     /// Turns that run at once.
     pub running: usize,
     /// Those of them that one principal may have.
@@ -28,7 +28,7 @@ pub struct Limits {
     pub waiting_per_principal: usize,
 }
 
-impl Default for Limits {
+impl Default for SchedulerLimits {
     fn default() -> Self {
         Self {
             running: TURNS_RUNNING,
@@ -41,7 +41,7 @@ impl Default for Limits {
 
 /// A turn that wants to start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Wanted {
+pub struct TurnRequest {
     /// Who asks.
     pub principal: String,
     /// Where.
@@ -52,18 +52,18 @@ pub struct Wanted {
 
 /// What may start now.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Next {
+pub enum SchedulerDecision {
     /// This turn; it counts as running until it is said to have ended.
-    Start(Wanted),
+    Start(TurnRequest),
     /// Nobody wants to start anything.
     Nothing,
     /// Some wait, and none may start before this.
-    Full(WaitFor),
+    Full(WaitCondition),
 }
 
 /// What makes room.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum WaitFor {
+pub enum WaitCondition {
     /// The end of any turn.
     AnyTurn,
     /// The end of a turn of this principal.
@@ -78,10 +78,10 @@ pub enum WaitFor {
 
 /// All turns that run or wait to start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Schedule {
-    limits: Limits,
-    principals: BTreeMap<String, Principal>,
-    sessions: BTreeMap<SessionId, Session>,
+pub struct TurnScheduler {
+    limits: SchedulerLimits,
+    principals: BTreeMap<String, PrincipalQueue>,
+    sessions: BTreeMap<SessionId, SessionQueue>,
     // Invariant: those that may start something, each once, by the place that they hold.
     ring: BTreeMap<u64, String>,
     next_place: u64,
@@ -90,7 +90,7 @@ pub struct Schedule {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Principal {
+struct PrincipalQueue {
     running: usize,
     waiting: usize,
     // Invariant: sessions that do not run and whose first ticket is this principal's.
@@ -99,17 +99,17 @@ struct Principal {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Session {
+struct SessionQueue {
     running: Option<String>,
     /// Its place among the ready ones of the principal of its first ticket.
     ready: Option<u64>,
     tickets: VecDeque<(String, u64)>,
 }
 
-impl Schedule {
+impl TurnScheduler {
     /// A schedule where nothing runs; every limit is at least one.
-    pub fn new(limits: Limits) -> Self {
-        let limits = Limits {
+    pub fn new(limits: SchedulerLimits) -> Self {
+        let limits = SchedulerLimits {
             running: limits.running.max(1),
             running_per_principal: limits.running_per_principal.max(1),
             waiting: limits.waiting.max(1),
@@ -129,16 +129,16 @@ impl Schedule {
     }
 
     /// Puts a turn in line, or says what to wait for and hands it back.
-    pub fn want(&mut self, wanted: Wanted) -> Result<(), (Wanted, WaitFor)> {
+    pub fn want(&mut self, wanted: TurnRequest) -> Result<(), (TurnRequest, WaitCondition)> {
         if self.waiting >= self.limits.waiting {
-            return Err((wanted, WaitFor::AnyStart));
+            return Err((wanted, WaitCondition::AnyStart));
         }
         let its = self.principals.get(&wanted.principal).map_or(0, |one| one.waiting);
         if its >= self.limits.waiting_per_principal {
-            let wait = WaitFor::StartOf(wanted.principal.clone());
+            let wait = WaitCondition::StartOf(wanted.principal.clone());
             return Err((wanted, wait));
         }
-        let Wanted { principal, session, ticket } = wanted;
+        let TurnRequest { principal, session, ticket } = wanted;
         self.waiting += 1;
         self.principals.entry(principal.clone()).or_default().waiting += 1;
         let place = self.sessions.entry(session.clone()).or_default();
@@ -150,14 +150,16 @@ impl Schedule {
     }
 
     /// Takes the next turn that may start.
-    pub fn take_next(&mut self) -> Next {
+    pub fn take_next(&mut self) -> SchedulerDecision {
         if self.waiting == 0 {
-            return Next::Nothing;
+            return SchedulerDecision::Nothing;
         }
         if self.running >= self.limits.running {
-            return Next::Full(WaitFor::AnyTurn);
+            return SchedulerDecision::Full(WaitCondition::AnyTurn);
         }
-        let Some((_, name)) = self.ring.pop_first() else { return Next::Full(self.blocked()) };
+        let Some((_, name)) = self.ring.pop_first() else {
+            return SchedulerDecision::Full(self.blocked());
+        };
         let principal = self.principals.get_mut(&name).expect("the ring names principals");
         principal.in_ring = None;
         principal.running += 1;
@@ -171,7 +173,7 @@ impl Schedule {
         self.running += 1;
         self.waiting -= 1;
         self.join_ring(&name);
-        Next::Start(Wanted { principal: name, session, ticket })
+        SchedulerDecision::Start(TurnRequest { principal: name, session, ticket })
     }
 
     /// The turn of this session is over.
@@ -241,18 +243,20 @@ impl Schedule {
     }
 
     fn forget(&mut self, name: &str) {
-        let gone = |one: &Principal| one.running == 0 && one.waiting == 0;
+        let gone = |one: &PrincipalQueue| one.running == 0 && one.waiting == 0;
         if self.principals.get(name).is_some_and(gone) {
             self.principals.remove(name);
         }
     }
 
     /// What those wait for who wait while there is room for all together.
-    fn blocked(&self) -> WaitFor {
+    fn blocked(&self) -> WaitCondition {
         let mut waiting = self.principals.iter().filter(|(_, one)| one.waiting > 0);
         match (waiting.next(), waiting.next()) {
-            (Some((name, one)), None) if !one.ready.is_empty() => WaitFor::TurnOf(name.clone()),
-            _ => WaitFor::TurnOfWaiting,
+            (Some((name, one)), None) if !one.ready.is_empty() => {
+                WaitCondition::TurnOf(name.clone())
+            }
+            _ => WaitCondition::TurnOfWaiting,
         }
     }
 }

@@ -7,11 +7,11 @@ use agentry_protocol::event::Ending;
 use agentry_protocol::hook::HookMoment;
 use agentry_protocol::tool_call::ToolCall;
 
-use super::{Asked, Turn};
+use super::{RequestPurpose, Turn};
 
 /// How a turn stands when it has nothing to choose.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum TurnPhase {
     /// Something that it began is under way.
     Working,
     /// Only people can bring it on.
@@ -24,7 +24,7 @@ pub enum Standing {
 
 /// A move whose result is not there.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Undone {
+pub enum PendingMove {
     /// The model was asked.
     Model {
         /// Which request.
@@ -52,36 +52,36 @@ pub enum Undone {
 
 impl Turn {
     /// How the turn stands.
-    pub fn standing(&self) -> Standing {
+    pub fn standing(&self) -> TurnPhase {
         if let Some((ending, _)) = self.end.ended {
-            return Standing::Over(ending);
+            return TurnPhase::Over(ending);
         }
         if !self.open.asked.is_empty()
             || self.open.check.is_some()
             || self.calls.iter().any(|one| one.running)
             || self.hooks.running().next().is_some()
         {
-            return Standing::Working;
+            return TurnPhase::Working;
         }
         let waiting: Vec<ApprovalId> =
             self.calls.iter().filter_map(|one| one.questions.open.clone()).collect();
         if waiting.is_empty() {
-            Standing::Stuck(self.program.waiting().to_string())
+            TurnPhase::Stuck(self.program.waiting().to_string())
         } else {
-            Standing::Waiting(waiting)
+            TurnPhase::Waiting(waiting)
         }
     }
 
     /// The moves that were made and whose results are not there: what a new process finds undone.
-    pub fn undone(&self) -> Vec<Undone> {
-        let asked = self.open.asked.iter().map(|(step, asked)| Undone::Model {
+    pub fn undone(&self) -> Vec<PendingMove> {
+        let asked = self.open.asked.iter().map(|(step, asked)| PendingMove::Model {
             step: *step,
-            check: matches!(asked, Asked::Check(_)),
+            check: matches!(asked, RequestPurpose::Check(_)),
         });
         let calls = self.calls.iter().filter(|one| one.running);
-        let calls = calls.map(|one| Undone::Call(one.call.clone()));
-        let check = self.open.check.map(|iteration| Undone::Check { iteration });
-        let hooks = self.hooks.running().map(|(number, hook)| Undone::Hook {
+        let calls = calls.map(|one| PendingMove::Call(one.call.clone()));
+        let check = self.open.check.map(|iteration| PendingMove::Check { iteration });
+        let hooks = self.hooks.running().map(|(number, hook)| PendingMove::Hook {
             number,
             moment: hook.moment,
             program: hook.program.clone(),

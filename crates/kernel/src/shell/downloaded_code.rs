@@ -3,44 +3,44 @@
 //! Must never: take a file for downloaded only because a download stands before it.
 
 use super::program::{self, interpreter, is_downloader, is_shell};
-use super::{Simple, Word, code};
+use super::{ShellCommand, ShellWord, embedded_code};
 
 /// Returns whether a command executes text from the network; those before it say what is fed to it.
-pub(crate) fn executes_downloaded(simple: &Simple, before: &[Simple]) -> bool {
+pub(crate) fn executes_downloaded(simple: &ShellCommand, before: &[ShellCommand]) -> bool {
     let Some(name) = simple.program() else { return false };
     let fed = simple.fed_by.iter().filter_map(|at| before.get(*at));
-    let downloads = fed.filter_map(Simple::program).any(is_downloader);
+    let downloads = fed.filter_map(ShellCommand::program).any(is_downloader);
     let arguments = simple.arguments();
     let unknown_code = || arguments.iter().any(|word| word.literal().is_none());
     let executes_input = match name {
         "eval" | "source" | "." => true,
         name if is_shell(name) => unknown_code() || reads_script_from_input(arguments),
         name if interpreter(name).is_some() => {
-            code::inline(simple).is_some_and(|code| code.literal().is_none())
-                || (code::inline(simple).is_none()
-                    && code::script(simple)
+            embedded_code::inline(simple).is_some_and(|code| code.literal().is_none())
+                || (embedded_code::inline(simple).is_none()
+                    && embedded_code::script(simple)
                         .is_none_or(|script| script == "-" || script.starts_with('<')))
         }
         _ => false,
     };
     let runs = match is_shell(name) || interpreter(name).is_some() || matches!(name, "source" | ".")
     {
-        true => arguments.iter().map(Word::text).find(|text| !text.starts_with('-')),
+        true => arguments.iter().map(ShellWord::text).find(|text| !text.starts_with('-')),
         false => simple.words[0].literal(),
     };
     (downloads && executes_input)
         || runs.is_some_and(|file| before.iter().any(|earlier| saved(earlier, file)))
 }
 
-fn reads_script_from_input(arguments: &[Word]) -> bool {
+fn reads_script_from_input(arguments: &[ShellWord]) -> bool {
     let mut operands =
-        arguments.iter().map(Word::text).filter(|text| !text.starts_with('-') || *text == "-");
+        arguments.iter().map(ShellWord::text).filter(|text| !text.starts_with('-') || *text == "-");
     let to_input = arguments.iter().any(|word| word.text() == "-s");
     to_input || operands.next().is_none_or(|first| matches!(first, "-" | "/dev/stdin"))
 }
 
 /// Returns whether an earlier command got this file from the network.
-fn saved(earlier: &Simple, file: &str) -> bool {
+fn saved(earlier: &ShellCommand, file: &str) -> bool {
     let Some(name) = earlier.program().filter(|name| is_downloader(name)) else { return false };
     let bare = |path: &str| path.trim_start_matches("./").to_owned();
     let wanted = bare(file);
@@ -49,6 +49,6 @@ fn saved(earlier: &Simple, file: &str) -> bool {
         .chain(earlier.writes.iter().cloned())
         .any(|word| bare(word.text()) == wanted);
     let by_address = name == "wget" || program::has_option(earlier, 'O', "--remote-name");
-    let last = |word: &Word| word.text().rsplit('/').next().map(str::to_owned);
+    let last = |word: &ShellWord| word.text().rsplit('/').next().map(str::to_owned);
     named || (by_address && earlier.arguments().iter().filter_map(last).any(|last| last == wanted))
 }

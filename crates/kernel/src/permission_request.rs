@@ -58,7 +58,7 @@ pub fn name_of(principal: &Principal) -> String {
 
 /// Why nothing more is asked now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NoRoom {
+pub enum RequestLimitError {
     /// As many requests wait as may.
     Pending {
         /// How many.
@@ -78,7 +78,7 @@ pub enum NoRoom {
     },
 }
 
-impl fmt::Display for NoRoom {
+impl fmt::Display for RequestLimitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Pending { max } => write!(
@@ -114,7 +114,7 @@ fn span(ms: u64) -> String {
 }
 
 /// Whether one more request may be made now.
-pub fn room_for_one(room: &RequestQuota) -> Result<(), NoRoom> {
+pub fn check_room(room: &RequestQuota) -> Result<(), RequestLimitError> {
     let RequestLimits { pending_max, cooldown_ms, denials_max, block_ms, .. } = room.limits;
     let left = |until: u64| until.checked_sub(room.now_ms).filter(|left| *left > 0);
     let last = usize::try_from(denials_max).unwrap_or(usize::MAX).checked_sub(1);
@@ -123,26 +123,26 @@ pub fn room_for_one(room: &RequestQuota) -> Result<(), NoRoom> {
         && newest.saturating_sub(*oldest) <= REQUEST_DENIALS_WITHIN_MS
         && let Some(left_ms) = left(newest.saturating_add(block_ms))
     {
-        return Err(NoRoom::Blocked { denials: denials_max, left_ms });
+        return Err(RequestLimitError::Blocked { denials: denials_max, left_ms });
     }
     if room.pending >= pending_max {
-        return Err(NoRoom::Pending { max: pending_max });
+        return Err(RequestLimitError::Pending { max: pending_max });
     }
     let again = room.last_asked_ms.map(|asked| asked.saturating_add(cooldown_ms));
     match again.and_then(left) {
-        Some(left_ms) => Err(NoRoom::CoolingDown { left_ms }),
+        Some(left_ms) => Err(RequestLimitError::CoolingDown { left_ms }),
         None => Ok(()),
     }
 }
 
 /// Counts a request that is made now.
-pub fn asked(room: &mut RequestQuota) {
+pub fn count_request(room: &mut RequestQuota) {
     room.pending = room.pending.saturating_add(1);
     room.last_asked_ms = Some(room.now_ms);
 }
 
 /// Counts what came of a request.
-pub fn answered(room: &mut RequestQuota, answer: &ApprovalAnswer) {
+pub fn count_answer(room: &mut RequestQuota, answer: &ApprovalAnswer) {
     room.pending = room.pending.saturating_sub(1);
     if !answer.allow && !answer.expired {
         room.denials_ms.insert(0, room.now_ms);
@@ -151,7 +151,7 @@ pub fn answered(room: &mut RequestQuota, answer: &ApprovalAnswer) {
 }
 
 /// Why the sender lacks permission, if that is what a person would be asked about.
-pub fn lacking(ruling: &Ruling) -> Option<&str> {
+pub fn missing_permission(ruling: &Ruling) -> Option<&str> {
     let mut findings = ruling.findings.iter();
     let found = findings.find(|one| one.stage == Stage::Access && one.verdict == Verdict::Ask)?;
     (ruling.verdict == Verdict::Ask).then_some(found.why.as_str())

@@ -3,21 +3,21 @@
 //! Must never: take a name for another because their texts end alike.
 
 /// Whether a text can be the name of a host at all.
-pub(super) fn is_some(text: &str) -> bool {
+pub(super) fn is_hostname(text: &str) -> bool {
     let name = text.strip_prefix("*.").unwrap_or(text);
     !name.is_empty() && !name.contains(|c: char| c.is_whitespace() || c.is_control() || c == '*')
 }
 
 /// Small letters, no dot at the end.
-pub(super) fn plain(name: &str) -> String {
+pub(super) fn normalized(name: &str) -> String {
     name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase()
 }
 
 /// What a pattern has in common with some others: itself if one of them covers it, and those that it
 /// covers.
-pub(super) fn common(asked: &str, allowed: &[String]) -> Vec<String> {
-    let asked = plain(asked);
-    let allowed: Vec<String> = allowed.iter().map(|one| plain(one)).collect();
+pub(super) fn intersection(asked: &str, allowed: &[String]) -> Vec<String> {
+    let asked = normalized(asked);
+    let allowed: Vec<String> = allowed.iter().map(|one| normalized(one)).collect();
     if allowed.iter().any(|one| covers(one, &asked)) {
         return vec![asked];
     }
@@ -63,16 +63,16 @@ mod tests {
     #[test]
     fn the_narrower_of_two_is_common() {
         let allowed = ["*.GitHub.com".to_owned(), "x.com".to_owned()];
-        assert_eq!(common("api.github.com.", &allowed), ["api.github.com"]);
-        assert_eq!(common("*.com", &allowed), ["*.github.com", "x.com"]);
-        assert_eq!(common("github.com", &allowed), [""; 0]);
+        assert_eq!(intersection("api.github.com.", &allowed), ["api.github.com"]);
+        assert_eq!(intersection("*.com", &allowed), ["*.github.com", "x.com"]);
+        assert_eq!(intersection("github.com", &allowed), [""; 0]);
     }
 
     #[test]
     fn a_blank_is_no_name() {
-        assert!(is_some("x") && is_some("*.x"));
+        assert!(is_hostname("x") && is_hostname("*.x"));
         for bad in ["", " ", "*", "*.", "a b", "a\0b", "*.*.x"] {
-            assert!(!is_some(bad), "{bad:?}");
+            assert!(!is_hostname(bad), "{bad:?}");
         }
     }
 }

@@ -9,12 +9,12 @@
 use std::collections::BTreeMap;
 
 use super::program::{interpreter, is_shell};
-use super::{Facts, Simple, Word, read};
+use super::{ShellCommand, ShellFacts, ShellWord, read};
 use crate::limits::{EXECUTED_CANDIDATES_MAX, INTERPRETER_OPERANDS_MAX};
 
 /// A file that a command names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Use {
+pub enum FileUse {
     /// It may be data or a program.
     Named,
     /// It is executed, or says what is executed.
@@ -56,9 +56,9 @@ const INSTRUCTIONS: &[(&[&str], &[&str])] = &[
 ];
 
 /// The files that a command names, relative to the directory it runs in, each with what it is to the command.
-pub fn executes(command: &str) -> BTreeMap<String, Use> {
+pub fn executes(command: &str) -> BTreeMap<String, FileUse> {
     let facts = read(command);
-    let mut found = Found::default();
+    let mut found = FileUses::default();
     for simple in &facts.commands {
         found.of_simple(simple);
     }
@@ -67,15 +67,15 @@ pub fn executes(command: &str) -> BTreeMap<String, Use> {
 }
 
 #[derive(Default)]
-struct Found(BTreeMap<String, Use>);
+struct FileUses(BTreeMap<String, FileUse>);
 
-impl Found {
-    fn add(&mut self, simple: Option<&Simple>, path: &str, uses: Use) {
+impl FileUses {
+    fn add(&mut self, simple: Option<&ShellCommand>, path: &str, uses: FileUse) {
         if path.is_empty() || self.0.len() >= EXECUTED_CANDIDATES_MAX {
             return;
         }
         // After a `cd` to a place that is not known, the file may be here or there.
-        let dir = simple.and_then(|simple| simple.dir.as_ref()).and_then(Word::literal);
+        let dir = simple.and_then(|simple| simple.dir.as_ref()).and_then(ShellWord::literal);
         let there = dir.filter(|_| !path.starts_with('/')).map(|dir| format!("{dir}/{path}"));
         for path in there.into_iter().chain([path.to_owned()]) {
             let known = self.0.entry(path).or_insert(uses);
@@ -83,23 +83,23 @@ impl Found {
         }
     }
 
-    fn of_simple(&mut self, simple: &Simple) {
+    fn of_simple(&mut self, simple: &ShellCommand) {
         let Some(program) = simple.program() else { return };
         if let Some(path) = simple.words[0].literal().filter(|path| path.contains('/')) {
-            self.add(Some(simple), path, Use::Executed);
+            self.add(Some(simple), path, FileUse::Executed);
         }
         for (_, files) in INSTRUCTIONS.iter().filter(|(names, _)| names.contains(&program)) {
-            files.iter().for_each(|file| self.add(Some(simple), file, Use::Executed));
+            files.iter().for_each(|file| self.add(Some(simple), file, FileUse::Executed));
             self.elsewhere(simple, files);
         }
         let runs_files = is_shell(program)
             || interpreter(program).is_some()
             || matches!(program, "source" | "." | "awk" | "gawk" | "mawk" | "sed" | "go" | "env");
-        let operands = simple.arguments().iter().map(Word::text);
+        let operands = simple.arguments().iter().map(ShellWord::text);
         let operands: Vec<&str> = operands.filter(|text| !text.starts_with('-')).collect();
         if runs_files {
             for path in operands.iter().take(INTERPRETER_OPERANDS_MAX) {
-                self.add(Some(simple), path, Use::Executed);
+                self.add(Some(simple), path, FileUse::Executed);
             }
         }
         self.of_module(simple);
@@ -107,40 +107,40 @@ impl Found {
     }
 
     /// `make -C dir`, `npm --prefix dir`: the same files in another directory.
-    fn elsewhere(&mut self, simple: &Simple, files: &[&str]) {
-        let words: Vec<&str> = simple.arguments().iter().map(Word::text).collect();
+    fn elsewhere(&mut self, simple: &ShellCommand, files: &[&str]) {
+        let words: Vec<&str> = simple.arguments().iter().map(ShellWord::text).collect();
         for word in &words {
             let directory = word.split_once('=').map_or(*word, |(_, value)| value);
             let directory = directory.strip_prefix("-C").unwrap_or(directory);
             if !directory.is_empty() && !directory.starts_with('-') {
                 for file in files {
-                    self.add(Some(simple), &format!("{directory}/{file}"), Use::Executed);
+                    self.add(Some(simple), &format!("{directory}/{file}"), FileUse::Executed);
                 }
             }
         }
     }
 
     /// `python3 -m pkg.tool`.
-    fn of_module(&mut self, simple: &Simple) {
+    fn of_module(&mut self, simple: &ShellCommand) {
         let words = simple.arguments();
         let at = words.iter().position(|word| word.text() == "-m");
-        let module = at.and_then(|at| words.get(at + 1)).and_then(Word::literal);
+        let module = at.and_then(|at| words.get(at + 1)).and_then(ShellWord::literal);
         if let Some(module) = module {
             let path = module.replace('.', "/");
             for file in [format!("{path}.py"), format!("{path}/__main__.py")] {
-                self.add(Some(simple), &file, Use::Executed);
+                self.add(Some(simple), &file, FileUse::Executed);
             }
         }
     }
 
     /// Files behind options: `-f file`, `-ffile`, `--file=file`, `--eval=file`.
-    fn of_options(&mut self, simple: &Simple) {
+    fn of_options(&mut self, simple: &ShellCommand) {
         for word in simple.arguments() {
             let text = word.text();
             if let Some((_, value)) = text.split_once('=') {
-                self.add(Some(simple), value, Use::Executed);
+                self.add(Some(simple), value, FileUse::Executed);
             } else if text.starts_with('-') && !text.starts_with("--") && text.is_char_boundary(2) {
-                self.add(Some(simple), text.get(2..).unwrap_or_default(), Use::Executed);
+                self.add(Some(simple), text.get(2..).unwrap_or_default(), FileUse::Executed);
             }
         }
         let words = simple.arguments();
@@ -158,14 +158,14 @@ impl Found {
                     | "--import"
                     | "--script"
             ) {
-                self.add(Some(simple), value.text(), Use::Executed);
+                self.add(Some(simple), value.text(), FileUse::Executed);
             }
         }
     }
 
     /// Everything that looks like a path, quoted or not. In a text that is not understood all of it may be executed.
-    fn of_text(&mut self, command: &str, facts: &Facts) {
-        let uses = if facts.opaque.is_some() { Use::Executed } else { Use::Named };
+    fn of_text(&mut self, command: &str, facts: &ShellFacts) {
+        let uses = if facts.opaque.is_some() { FileUse::Executed } else { FileUse::Named };
         let is_path = |c: char| c.is_alphanumeric() || "._/+-@%,:~".contains(c);
         for word in command.split(|c| !is_path(c)) {
             self.add(None, word, uses);
@@ -180,7 +180,7 @@ impl Found {
                 simple
                     .reads
                     .iter()
-                    .for_each(|file| self.add(Some(simple), file.text(), Use::Executed));
+                    .for_each(|file| self.add(Some(simple), file.text(), FileUse::Executed));
             }
         }
     }

@@ -8,8 +8,8 @@ use agentry_protocol::context::OutputCut;
 use agentry_protocol::message::Message;
 
 use super::branch::{BranchTurn, Kind};
-use super::prune::{Pruned, shown_content};
-use super::{Compact, Limits};
+use super::prune::{BranchPruning, shown_content};
+use super::{CompactionLimits, SummaryPlan};
 use crate::limits::{PRUNE_HEAD_CHARS, PRUNE_TAIL_CHARS, PRUNE_TRIM_CHARS_MAX};
 
 const CHARS_PER_TOKEN: u64 = 4;
@@ -20,10 +20,10 @@ pub const SYSTEM: &str = "You sum up the work of an agent, for the agent itself.
 /// The question to the model, and nothing else is sent with it.
 pub fn request(
     branch: &[BranchTurn<'_>],
-    compact: &Compact,
-    pruned: &Pruned,
+    compact: &SummaryPlan,
+    pruned: &BranchPruning,
     focus: Option<&str>,
-    limits: &Limits,
+    limits: &CompactionLimits,
 ) -> String {
     let turns = branch.iter().filter(|turn| {
         !matches!(turn.kind, Kind::Compaction(_)) && compact.summarize.contains(turn.id)
@@ -46,7 +46,7 @@ pub fn request(
     )
 }
 
-fn told(message: &Message, pruned: &Pruned) -> String {
+fn told(message: &Message, pruned: &BranchPruning) -> String {
     match message {
         Message::User { content, images } => {
             let pictures = if images.is_empty() { "" } else { "\n[with pictures]" };

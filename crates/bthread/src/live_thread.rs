@@ -8,27 +8,27 @@ use crate::{bid::Bid, thread::Thread};
 
 /// A thread and what it wants in this state.
 #[derive(Debug)]
-pub(crate) struct Live<T: Thread> {
+pub(crate) struct LiveThread<T: Thread> {
     pub(crate) thread: T,
     pub(crate) bid: Bid<T::Event>,
 }
 
-impl<T: Thread> Live<T> {
+impl<T: Thread> LiveThread<T> {
     pub(crate) fn new(thread: T) -> Self {
-        Live { bid: thread.bid(), thread }
+        LiveThread { bid: thread.bid(), thread }
     }
 }
 
 // The bid follows from the thread.
-impl<T: Thread> PartialEq for Live<T> {
+impl<T: Thread> PartialEq for LiveThread<T> {
     fn eq(&self, other: &Self) -> bool {
         self.thread == other.thread
     }
 }
 
-impl<T: Thread> Eq for Live<T> {}
+impl<T: Thread> Eq for LiveThread<T> {}
 
-impl<T: Thread> Hash for Live<T> {
+impl<T: Thread> Hash for LiveThread<T> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.thread.hash(state);
     }

@@ -5,12 +5,12 @@
 //!
 //! Must never: leave out a command that runs, or call a text understood that is not.
 
-use super::cover::Cover;
-use crate::shell::{self, Facts, Simple, Word};
+use super::coverage::RuleCoverage;
+use crate::shell::{self, ShellCommand, ShellFacts, ShellWord};
 
 /// One command.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct JudgedCommand {
     /// Its words, after what is set for it and what runs it.
     pub(super) text: String,
     /// What of it the text does not say.
@@ -20,14 +20,14 @@ pub(super) struct Part {
     /// A variable it sets that may decide what a program does.
     sets: Option<String>,
     /// The command itself; nothing if something stands before it, as it is then a part of its own too.
-    bare: Option<Simple>,
+    bare: Option<ShellCommand>,
     /// Where each word of the bare command begins and ends in the text.
     places: Vec<(usize, usize)>,
 }
 
-impl Part {
+impl JudgedCommand {
     /// Why a rule that names this much of it cannot speak for it, whatever its words are.
-    pub(super) fn bar(&self, cover: &Cover<'_>) -> Option<String> {
+    pub(super) fn exclusion_reason(&self, cover: &RuleCoverage<'_>) -> Option<String> {
         if let Some(hidden) = self.hidden {
             return Some(format!("`{}` {hidden}", self.text));
         }
@@ -39,7 +39,9 @@ impl Part {
             return Some(format!("`{}` sets the variable `{name}`", self.text));
         }
         let simple = self.bare.as_ref()?;
-        if let Some(word) = self.places.iter().find(|place| cover.leaves(&self.text, **place)) {
+        if let Some(word) =
+            self.places.iter().find(|place| cover.leads_elsewhere(&self.text, **place))
+        {
             let word = &self.text[word.0..word.1];
             return Some(format!("`{word}` goes on to another place than the rule names"));
         }
@@ -51,7 +53,7 @@ impl Part {
 }
 
 /// The commands of a text, or why it is not understood.
-pub(super) fn of(command: &str) -> Result<Vec<Part>, String> {
+pub(super) fn of(command: &str) -> Result<Vec<JudgedCommand>, String> {
     let facts = shell::read(command);
     match facts.opaque {
         Some(why) => Err(why),
@@ -60,12 +62,12 @@ pub(super) fn of(command: &str) -> Result<Vec<Part>, String> {
 }
 
 /// The command by itself, and the command with all that stands before it.
-fn parts(simple: &Simple, facts: &Facts) -> Vec<Part> {
+fn parts(simple: &ShellCommand, facts: &ShellFacts) -> Vec<JudgedCommand> {
     let words: Vec<String> = simple.words.iter().map(written).collect();
     let sets = simple.assigns.iter().map(|(name, value)| format!("{name}={}", written(value)));
     let before: Vec<String> = sets.chain(simple.wrappers.iter().cloned()).collect();
     let all: Vec<&str> = before.iter().chain(&words).map(String::as_str).collect();
-    let whole = Part {
+    let whole = JudgedCommand {
         text: all.join(" "),
         hidden: hidden(simple),
         writes: shell::writes_file(simple, facts).is_some(),
@@ -73,7 +75,7 @@ fn parts(simple: &Simple, facts: &Facts) -> Vec<Part> {
         bare: None,
         places: Vec::new(),
     };
-    let bare = Part {
+    let bare = JudgedCommand {
         text: words.join(" "),
         bare: Some(simple.clone()),
         places: places(&words),
@@ -97,8 +99,8 @@ fn places(words: &[String]) -> Vec<(usize, usize)> {
     words.iter().map(place).collect()
 }
 
-fn hidden(simple: &Simple) -> Option<&'static str> {
-    let is_made = |word: &Word| word.literal().is_none() && word.text().contains(['$', '`']);
+fn hidden(simple: &ShellCommand) -> Option<&'static str> {
+    let is_made = |word: &ShellWord| word.literal().is_none() && word.text().contains(['$', '`']);
     if simple.words.first().is_some_and(|name| name.literal().is_none()) {
         Some("is named by something that is only known when it runs")
     } else if simple.words.iter().any(is_made) {
@@ -109,11 +111,11 @@ fn hidden(simple: &Simple) -> Option<&'static str> {
 }
 
 /// A word as it would be written.
-fn written(word: &Word) -> String {
+fn written(word: &ShellWord) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "_-./=:,+@%^~".contains(c);
     match word {
-        Word::Dynamic(text) => text.clone(),
-        Word::Literal(text) if !text.is_empty() && text.chars().all(is_plain) => text.clone(),
-        Word::Literal(text) => format!("'{}'", text.replace('\'', r"'\''")),
+        ShellWord::Dynamic(text) => text.clone(),
+        ShellWord::Literal(text) if !text.is_empty() && text.chars().all(is_plain) => text.clone(),
+        ShellWord::Literal(text) => format!("'{}'", text.replace('\'', r"'\''")),
     }
 }

@@ -4,10 +4,10 @@
 //!
 //! Must never: make a text look harmless. It can only add to what is known.
 
-use super::lower::{Around, Input, Lowering};
+use super::lowering::{InlineInput, LoweringContext, ShellContext};
 use super::program::interpreter;
 use super::unwrap::printed;
-use super::{Simple, Word};
+use super::{ShellCommand, ShellWord};
 use crate::limits::SHELL_LITERALS_MAX;
 
 /// Whether this is a form of awk.
@@ -16,7 +16,11 @@ pub(super) fn is_awk(name: &str) -> bool {
 }
 
 /// Adds what the code of this interpreter obviously does.
-pub(super) fn follow(lowering: &mut Lowering, simple: &Simple, input: Option<&Input>) {
+pub(super) fn follow(
+    lowering: &mut LoweringContext,
+    simple: &ShellCommand,
+    input: Option<&InlineInput>,
+) {
     let Some(name) = simple.program() else { return };
     let written = inline(simple).map(|word| word.text().to_owned());
     let reads_input = script(simple).is_none_or(|script| script == "-") && !is_awk(name);
@@ -28,29 +32,29 @@ pub(super) fn follow(lowering: &mut Lowering, simple: &Simple, input: Option<&In
     };
     let mut wrappers = simple.wrappers.clone();
     wrappers.push(name.to_owned());
-    let around = Around { wrappers, place: simple.place, ..Around::default() };
+    let around = ShellContext { wrappers, place: simple.place, ..ShellContext::default() };
     for text in texts {
         follow_text(lowering, &text, &around);
     }
 }
 
-fn follow_text(lowering: &mut Lowering, text: &str, around: &Around) {
+fn follow_text(lowering: &mut LoweringContext, text: &str, around: &ShellContext) {
     let literals = literals(text);
     if EXECUTES.iter().any(|call| text.contains(call)) {
         for (_, literal) in &literals {
             lowering.inner(literal, around);
         }
         if let Some(list) = list_of_words(text, &literals) {
-            lowering.settle(Simple { words: list, ..Simple::default() }, around);
+            lowering.settle(ShellCommand { words: list, ..ShellCommand::default() }, around);
         }
     }
     for call in DELETES {
         for (at, _) in text.match_indices(call) {
             let path = argument(&literals, at + call.len());
-            let words = ["rm", "-rf"].map(|word| Word::Literal(word.to_owned())).into_iter();
+            let words = ["rm", "-rf"].map(|word| ShellWord::Literal(word.to_owned())).into_iter();
             let words =
-                words.chain([path.unwrap_or_else(|| Word::Dynamic("…".to_owned()))]).collect();
-            lowering.settle(Simple { words, ..Simple::default() }, around);
+                words.chain([path.unwrap_or_else(|| ShellWord::Dynamic("…".to_owned()))]).collect();
+            lowering.settle(ShellCommand { words, ..ShellCommand::default() }, around);
         }
     }
     for call in WRITES {
@@ -59,9 +63,9 @@ fn follow_text(lowering: &mut Lowering, text: &str, around: &Around) {
             let mode = literals.iter().filter(|(place, _)| *place >= from).nth(1);
             let reads = *call == "open("
                 && !mode.is_some_and(|(_, mode)| mode.contains(['w', 'a', '>', '+']));
-            let writes: Vec<Word> = argument(&literals, from).into_iter().collect();
+            let writes: Vec<ShellWord> = argument(&literals, from).into_iter().collect();
             if !reads && !writes.is_empty() {
-                lowering.settle(Simple { writes, ..Simple::default() }, around);
+                lowering.settle(ShellCommand { writes, ..ShellCommand::default() }, around);
             }
         }
     }
@@ -120,7 +124,7 @@ const WRITES: &[&str] = &[
 ];
 
 /// The code among the arguments, if there is any.
-pub(super) fn inline(simple: &Simple) -> Option<&Word> {
+pub(super) fn inline(simple: &ShellCommand) -> Option<&ShellWord> {
     let name = simple.program()?;
     let arguments = simple.arguments();
     if is_awk(name) {
@@ -156,7 +160,7 @@ fn code_option<'a>(language: &str, text: &'a str) -> Option<&'a str> {
     is_option.then_some("")
 }
 
-fn awk_program(arguments: &[Word]) -> Option<&Word> {
+fn awk_program(arguments: &[ShellWord]) -> Option<&ShellWord> {
     let mut at = 0;
     while let Some(word) = arguments.get(at) {
         match word.text() {
@@ -169,9 +173,9 @@ fn awk_program(arguments: &[Word]) -> Option<&Word> {
 }
 
 /// The file that an interpreter runs, if it runs one.
-pub(super) fn script(simple: &Simple) -> Option<&str> {
+pub(super) fn script(simple: &ShellCommand) -> Option<&str> {
     let language = simple.program().and_then(interpreter)?;
-    let mut arguments = simple.arguments().iter().map(Word::text);
+    let mut arguments = simple.arguments().iter().map(ShellWord::text);
     let first =
         arguments.find(|text| !text.starts_with('-') || *text == "-" || text.starts_with("-m"))?;
     (language != "deno" || first != "run").then_some(first)
@@ -200,19 +204,20 @@ fn literals(text: &str) -> Vec<(usize, String)> {
 }
 
 /// The literal that begins right after this place, as an argument does.
-fn argument(literals: &[(usize, String)], from: usize) -> Option<Word> {
+fn argument(literals: &[(usize, String)], from: usize) -> Option<ShellWord> {
     let (_, literal) = literals.iter().find(|(place, _)| *place >= from && *place <= from + 2)?;
     Some(match literal.starts_with('~') {
-        true => Word::Dynamic(literal.clone()),
-        false => Word::Literal(literal.clone()),
+        true => ShellWord::Dynamic(literal.clone()),
+        false => ShellWord::Literal(literal.clone()),
     })
 }
 
 /// `['rm', '-rf', '/']`: the words of a command as a list.
-fn list_of_words(text: &str, literals: &[(usize, String)]) -> Option<Vec<Word>> {
+fn list_of_words(text: &str, literals: &[(usize, String)]) -> Option<Vec<ShellWord>> {
     let open = text.find('[')?;
     let close = open + text[open..].find(']')?;
     let inside = literals.iter().filter(|(place, _)| (open..close).contains(place));
-    let words: Vec<Word> = inside.map(|(_, literal)| Word::Literal(literal.clone())).collect();
+    let words: Vec<ShellWord> =
+        inside.map(|(_, literal)| ShellWord::Literal(literal.clone())).collect();
     (words.len() > 1).then_some(words)
 }

@@ -5,11 +5,13 @@
 //!
 //! Must never: let an agent use a model that it may not, or choose another than a person asked for.
 
-mod tried;
+mod attempt;
 
 use agentry_agentfile::agent::AgentModels;
 
-pub use tried::{NoChoice, Outcome, Said, Tried, Why};
+pub use attempt::{
+    CandidateAttempt, CandidateOutcome, CandidateSource, ModelChoiceError, NoModelReason,
+};
 
 /// The provider that needs no network.
 pub const LOCAL: &str = "local";
@@ -22,11 +24,11 @@ const SETTINGS_BEGIN: [&str; 2] = ["environment ", "flag "];
 
 /// A provider, as far as the choice needs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Serving {
+pub struct SelectableProvider {
     /// Its name in the settings.
     pub id: String,
     /// What it serves.
-    pub models: Offer,
+    pub models: ServedModels,
     /// What it is known to have, for one that serves any name; a `*` at the end stands for the rest.
     pub catalogue: Vec<String>,
     /// The model to use when an agent names none.
@@ -41,7 +43,7 @@ pub struct Serving {
 
 /// What a provider serves.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Offer {
+pub enum ServedModels {
     /// These and no others: its `model_allowlist`.
     Listed(Vec<String>),
     /// What its catalogue has, and any name that is written with its id.
@@ -50,7 +52,7 @@ pub enum Offer {
 
 /// What is wanted.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted<'a> {
+pub struct ModelPreferences<'a> {
     /// What a person asks for: `--model`.
     pub asked: Option<&'a str>,
     /// What the agent's files say.
@@ -61,7 +63,7 @@ pub struct Wanted<'a> {
 
 /// What was chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Choice {
+pub struct ModelChoice {
     /// The provider and the model, such as `openai/gpt-4.1`.
     pub model: String,
     /// Who is asked next when it fails, in order.
@@ -69,26 +71,29 @@ pub struct Choice {
     /// Whether the agent names models, and this is none of them.
     pub replaced: bool,
     /// Everything that was looked at.
-    pub steps: Vec<Tried>,
+    pub steps: Vec<CandidateAttempt>,
 }
 
 /// Chooses a model.
-pub fn choose(wanted: &Wanted<'_>, providers: &[Serving]) -> Result<Choice, NoChoice> {
-    let mut search = Search::new(wanted.agent, providers);
+pub fn choose(
+    wanted: &ModelPreferences<'_>,
+    providers: &[SelectableProvider],
+) -> Result<ModelChoice, ModelChoiceError> {
+    let mut search = ModelSearch::new(wanted.agent, providers);
     if let Some(asked) = wanted.asked {
         may_use(wanted.agent, asked)?;
-        search.look(asked, Said::Asked);
+        search.look(asked, CandidateSource::Asked);
         return search.end(wanted, true);
     }
     let own = own(wanted.agent);
     for name in &own {
-        search.look(name, Said::Agent);
+        search.look(name, CandidateSource::Agent);
     }
     let settings = wanted.agent.candidates.iter().map(|one| one.value.as_str());
     let settings: Vec<&str> = settings.filter(|name| !own.contains(name)).collect();
     for name in settings.into_iter().chain(wanted.default) {
         if !search.seen(name) {
-            search.look(name, Said::Settings);
+            search.look(name, CandidateSource::Settings);
         }
     }
     if search.found.is_empty() {
@@ -98,8 +103,8 @@ pub fn choose(wanted: &Wanted<'_>, providers: &[Serving]) -> Result<Choice, NoCh
 }
 
 /// Whether an agent may use a model, before it is known who serves it.
-pub fn may_use(agent: &AgentModels, model: &str) -> Result<(), NoChoice> {
-    let permit = Permit::of(agent);
+pub fn may_use(agent: &AgentModels, model: &str) -> Result<(), ModelChoiceError> {
+    let permit = AllowedModels::of(agent);
     let rest = model.split_once('/').map(|(_, rest)| rest);
     let fits = |name: &str| {
         let unqualified = name.split_once('/').map(|(_, rest)| rest);
@@ -130,14 +135,14 @@ fn own(agent: &AgentModels) -> Vec<&str> {
 }
 
 /// What an agent may use.
-struct Permit<'a> {
+struct AllowedModels<'a> {
     /// By its own words; none means anything.
     names: Vec<&'a str>,
     /// Whether it takes no others.
     bound: bool,
 }
 
-impl<'a> Permit<'a> {
+impl<'a> AllowedModels<'a> {
     fn of(agent: &'a AgentModels) -> Self {
         let allowed = agent.allowed.iter().map(|one| one.value.as_str());
         let names = own(agent).into_iter().chain(allowed).collect();
@@ -156,36 +161,36 @@ impl<'a> Permit<'a> {
         self.open() || self.names.iter().any(|name| is(name))
     }
 
-    fn refusal(&self, model: &str, steps: Vec<Tried>) -> NoChoice {
+    fn refusal(&self, model: &str, steps: Vec<CandidateAttempt>) -> ModelChoiceError {
         let may = self.names.iter().map(|&name| name.to_owned()).collect();
-        NoChoice { why: Why::Refused { model: model.to_owned(), may }, steps }
+        ModelChoiceError { why: NoModelReason::Refused { model: model.to_owned(), may }, steps }
     }
 }
 
 /// A provider that has a candidate, and what the candidate is called there.
-struct Match<'a> {
-    provider: &'a Serving,
+struct ProviderMatch<'a> {
+    provider: &'a SelectableProvider,
     model: String,
 }
 
 /// The search so far.
-struct Search<'a> {
-    permit: Permit<'a>,
+struct ModelSearch<'a> {
+    permit: AllowedModels<'a>,
     /// The providers in the order in which they are asked.
-    providers: Vec<&'a Serving>,
-    steps: Vec<Tried>,
+    providers: Vec<&'a SelectableProvider>,
+    steps: Vec<CandidateAttempt>,
     /// What was found, in order, with who said it.
-    found: Vec<(String, Said)>,
+    found: Vec<(String, CandidateSource)>,
 }
 
-impl<'a> Search<'a> {
-    fn new(agent: &'a AgentModels, providers: &'a [Serving]) -> Self {
-        let mut providers: Vec<&Serving> = providers.iter().collect();
+impl<'a> ModelSearch<'a> {
+    fn new(agent: &'a AgentModels, providers: &'a [SelectableProvider]) -> Self {
+        let mut providers: Vec<&SelectableProvider> = providers.iter().collect();
         providers.sort_by(|one, other| {
             let priority = other.priority.cmp(&one.priority);
             priority.then(one.order.cmp(&other.order)).then(one.id.cmp(&other.id))
         });
-        Self { permit: Permit::of(agent), providers, steps: Vec::new(), found: Vec::new() }
+        Self { permit: AllowedModels::of(agent), providers, steps: Vec::new(), found: Vec::new() }
     }
 
     fn seen(&self, name: &str) -> bool {
@@ -193,7 +198,7 @@ impl<'a> Search<'a> {
     }
 
     /// Takes every provider that serves a candidate and can be asked.
-    fn look(&mut self, name: &str, said: Said) {
+    fn look(&mut self, name: &str, said: CandidateSource) {
         if is_played(name) {
             return self.take(name, said, None, name.to_owned());
         }
@@ -202,22 +207,22 @@ impl<'a> Search<'a> {
         for provider in &self.providers {
             if !matches.iter().any(|found| found.provider.id == provider.id) {
                 let why = not_served(provider, name);
-                unserved.push(step(name, said, Some(&provider.id), Outcome::Passed(why)));
+                unserved.push(step(name, said, Some(&provider.id), CandidateOutcome::Skipped(why)));
             }
         }
         if matches.is_empty() && unserved.is_empty() {
-            let none = Outcome::Passed("there is no provider".to_owned());
+            let none = CandidateOutcome::Skipped("there is no provider".to_owned());
             unserved.push(step(name, said, None, none));
         }
-        for Match { provider, model } in matches {
+        for ProviderMatch { provider, model } in matches {
             let full = format!("{}/{model}", provider.id);
             match &provider.ready {
                 Err(why) => {
-                    let outcome = Outcome::NotReady(why.clone());
+                    let outcome = CandidateOutcome::NotReady(why.clone());
                     self.steps.push(step(name, said, Some(&provider.id), outcome));
                 }
                 Ok(()) if !self.may(&provider.id, &model, said) => {
-                    let outcome = Outcome::Refused;
+                    let outcome = CandidateOutcome::Refused;
                     self.steps.push(step(name, said, Some(&provider.id), outcome));
                 }
                 Ok(()) => self.take(name, said, Some(&provider.id), full),
@@ -231,53 +236,60 @@ impl<'a> Search<'a> {
         for provider in self.providers.clone() {
             let Some(model) = default_of(provider) else {
                 let why = "it has no model to begin with".to_owned();
-                self.steps.push(step("", Said::Provider, Some(&provider.id), Outcome::Passed(why)));
+                self.steps.push(step(
+                    "",
+                    CandidateSource::Provider,
+                    Some(&provider.id),
+                    CandidateOutcome::Skipped(why),
+                ));
                 continue;
             };
             let outcome = match &provider.ready {
-                Err(why) => Outcome::NotReady(why.clone()),
-                Ok(()) if !self.may(&provider.id, model, Said::Provider) => Outcome::Refused,
+                Err(why) => CandidateOutcome::NotReady(why.clone()),
+                Ok(()) if !self.may(&provider.id, model, CandidateSource::Provider) => {
+                    CandidateOutcome::Refused
+                }
                 Ok(()) => {
                     let full = format!("{}/{model}", provider.id);
-                    return self.take(model, Said::Provider, Some(&provider.id), full);
+                    return self.take(model, CandidateSource::Provider, Some(&provider.id), full);
                 }
             };
-            self.steps.push(step(model, Said::Provider, Some(&provider.id), outcome));
+            self.steps.push(step(model, CandidateSource::Provider, Some(&provider.id), outcome));
         }
     }
 
     /// Others than those it names are for an agent only where none of those can be had.
-    fn may(&self, id: &str, model: &str, said: Said) -> bool {
+    fn may(&self, id: &str, model: &str, said: CandidateSource) -> bool {
         match said {
-            Said::Asked | Said::Agent => self.permit.has(id, model),
-            Said::Settings | Said::Provider => {
-                let own = self.found.iter().any(|(_, said)| *said == Said::Agent);
+            CandidateSource::Asked | CandidateSource::Agent => self.permit.has(id, model),
+            CandidateSource::Settings | CandidateSource::Provider => {
+                let own = self.found.iter().any(|(_, said)| *said == CandidateSource::Agent);
                 self.permit.has(id, model) || (!own && !self.permit.bound)
             }
         }
     }
 
-    fn take(&mut self, name: &str, said: Said, provider: Option<&str>, full: String) {
+    fn take(&mut self, name: &str, said: CandidateSource, provider: Option<&str>, full: String) {
         let outcome = match self.found.first() {
-            None => Outcome::Taken(full.clone()),
+            None => CandidateOutcome::Taken(full.clone()),
             Some(_) if self.found.iter().any(|(one, _)| *one == full) => {
-                Outcome::Passed("it is on the list already".to_owned())
+                CandidateOutcome::Skipped("it is on the list already".to_owned())
             }
             // What a script does not say is not asked of somebody who costs money.
             Some((first, _)) if is_played(first) && !is_played(&full) => {
-                Outcome::Passed("a script stands for all models".to_owned())
+                CandidateOutcome::Skipped("a script stands for all models".to_owned())
             }
-            Some(_) => Outcome::Fallback(full.clone()),
+            Some(_) => CandidateOutcome::Fallback(full.clone()),
         };
-        if matches!(outcome, Outcome::Taken(_) | Outcome::Fallback(_)) {
+        if matches!(outcome, CandidateOutcome::Taken(_) | CandidateOutcome::Fallback(_)) {
             self.found.push((full, said));
         }
         self.steps.push(step(name, said, provider, outcome));
     }
 
     /// The providers that serve a name: as it is written with a provider's id, then as it is.
-    fn matches(&self, name: &str) -> Vec<Match<'a>> {
-        let mut all: Vec<Match<'a>> = Vec::new();
+    fn matches(&self, name: &str) -> Vec<ProviderMatch<'a>> {
+        let mut all: Vec<ProviderMatch<'a>> = Vec::new();
         let qualified = name.split_once('/');
         for &provider in &self.providers {
             let model = match qualified {
@@ -289,54 +301,65 @@ impl<'a> Search<'a> {
                 },
                 None => continue,
             };
-            all.push(Match { provider, model: model.to_owned() });
+            all.push(ProviderMatch { provider, model: model.to_owned() });
         }
         for &provider in &self.providers {
             let known = all.iter().any(|found| found.provider.id == provider.id);
             if !known && serves_bare(provider, name) {
-                all.push(Match { provider, model: name.to_owned() });
+                all.push(ProviderMatch { provider, model: name.to_owned() });
             }
         }
         all
     }
 
-    fn end(self, wanted: &Wanted<'_>, alone: bool) -> Result<Choice, NoChoice> {
+    fn end(
+        self,
+        wanted: &ModelPreferences<'_>,
+        alone: bool,
+    ) -> Result<ModelChoice, ModelChoiceError> {
         let Self { permit, steps, found, .. } = self;
         let mut found = found.into_iter();
         let Some((model, said)) = found.next() else {
             return Err(match wanted.asked {
-                Some(asked) if steps.iter().any(|step| step.outcome == Outcome::Refused) => {
+                Some(asked)
+                    if steps.iter().any(|step| step.outcome == CandidateOutcome::Refused) =>
+                {
                     permit.refusal(asked, steps)
                 }
-                Some(_) | None => NoChoice { why: Why::Nobody, steps },
+                Some(_) | None => ModelChoiceError { why: NoModelReason::NoProvider, steps },
             });
         };
         let replaced = match said {
-            Said::Asked | Said::Agent => false,
-            Said::Settings | Said::Provider => !own(wanted.agent).is_empty(),
+            CandidateSource::Asked | CandidateSource::Agent => false,
+            CandidateSource::Settings | CandidateSource::Provider => !own(wanted.agent).is_empty(),
         };
         let fallbacks = found.map(|(model, _)| model).filter(|_| !alone).collect();
-        Ok(Choice { model, fallbacks, replaced, steps })
+        Ok(ModelChoice { model, fallbacks, replaced, steps })
     }
 }
 
-fn step(name: &str, said: Said, provider: Option<&str>, outcome: Outcome) -> Tried {
+fn step(
+    name: &str,
+    said: CandidateSource,
+    provider: Option<&str>,
+    outcome: CandidateOutcome,
+) -> CandidateAttempt {
     let provider = provider.map(str::to_owned);
-    Tried { candidate: name.to_owned(), said, provider, outcome }
+    CandidateAttempt { candidate: name.to_owned(), said, provider, outcome }
 }
 
 /// Whether a provider serves a name that is written with its id.
-fn serves_own(provider: &Serving, rest: &str) -> bool {
+fn serves_own(provider: &SelectableProvider, rest: &str) -> bool {
     match &provider.models {
-        Offer::Listed(list) => list.iter().any(|one| one == rest),
-        Offer::Any => !rest.is_empty(),
+        ServedModels::Listed(list) => list.iter().any(|one| one == rest),
+        ServedModels::Any => !rest.is_empty(),
     }
 }
 
-fn serves_bare(provider: &Serving, name: &str) -> bool {
+fn serves_bare(provider: &SelectableProvider, name: &str) -> bool {
     let list = match &provider.models {
-        Offer::Listed(list) => list,
-        Offer::Any => &provider.catalogue,
+        ServedModels::Listed(list) => list,
+        ServedModels::Any => &provider.catalogue,
     };
     list.iter().any(|one| match one.strip_suffix('*') {
         Some(beginning) => name.starts_with(beginning),
@@ -345,24 +368,24 @@ fn serves_bare(provider: &Serving, name: &str) -> bool {
 }
 
 /// What a provider is asked for when nobody names a model.
-fn default_of(provider: &Serving) -> Option<&str> {
+fn default_of(provider: &SelectableProvider) -> Option<&str> {
     let default = provider.default_model.as_deref();
     let (default, list) = match &provider.models {
-        Offer::Listed(list) => (default.filter(|one| list.iter().any(|of| of == one)), list),
-        Offer::Any => (default, &provider.catalogue),
+        ServedModels::Listed(list) => (default.filter(|one| list.iter().any(|of| of == one)), list),
+        ServedModels::Any => (default, &provider.catalogue),
     };
     default.or_else(|| list.iter().map(String::as_str).find(|one| !one.ends_with('*')))
 }
 
-fn not_served(provider: &Serving, name: &str) -> String {
+fn not_served(provider: &SelectableProvider, name: &str) -> String {
     match &provider.models {
-        Offer::Listed(list) if list.is_empty() => {
+        ServedModels::Listed(list) if list.is_empty() => {
             format!("its `model_allowlist` under [providers.{}] is empty", provider.id)
         }
-        Offer::Listed(_) => {
+        ServedModels::Listed(_) => {
             format!("its `model_allowlist` under [providers.{}] has no `{name}`", provider.id)
         }
-        Offer::Any if provider.id == LOCAL => "it is not installed".to_owned(),
-        Offer::Any => format!("it is not known to have `{name}`"),
+        ServedModels::Any if provider.id == LOCAL => "it is not installed".to_owned(),
+        ServedModels::Any => format!("it is not known to have `{name}`"),
     }
 }
